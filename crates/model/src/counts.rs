@@ -1,0 +1,87 @@
+//! Counters. All of them add up: over threads, over seconds, over iterations.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What passed by during a span of time, whenever it was intended.
+///
+/// Rates (goodput, throughput) come from here: a server past its capacity completes late requests
+/// after the window, and those must not raise its rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Requests whose first byte was handed to the kernel.
+    pub sent: u64,
+    /// Complete responses, good or not.
+    pub completed: u64,
+    /// Responses that met the contract.
+    pub good: u64,
+    /// Requests that failed, including complete responses that broke the contract.
+    pub failed: u64,
+    /// Bytes of responses, heads included.
+    pub bytes_received: u64,
+    /// Bytes of requests, heads included.
+    pub bytes_sent: u64,
+    /// Connections opened, those before the clock started excluded.
+    pub opened: u64,
+    /// Integral over time of the requests in flight; request-nanoseconds. Divided by the span it is the
+    /// time-average number outstanding, the left side of Little's law.
+    pub outstanding_ns: u64,
+}
+
+/// What became of the requests intended inside the measured window, however late they ended.
+///
+/// Latency and failure shares come from here: every intended request is accounted for exactly once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cohort {
+    /// Requests intended in the window.
+    pub planned: u64,
+    /// Of these, handed to the kernel.
+    pub sent: u64,
+    /// Of these, answered completely.
+    pub completed: u64,
+    /// Of these, meeting the contract.
+    pub good: u64,
+    /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
+    pub censored: u64,
+    /// Complete responses by status code.
+    pub status: BTreeMap<u16, u64>,
+    /// Failures by name (`connect.refused`); only kinds that occurred.
+    pub failures: BTreeMap<String, u64>,
+}
+
+impl Flow {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.good += other.good;
+        self.failed += other.failed;
+        self.bytes_received += other.bytes_received;
+        self.bytes_sent += other.bytes_sent;
+        self.opened += other.opened;
+        self.outstanding_ns += other.outstanding_ns;
+    }
+}
+
+impl Cohort {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.planned += other.planned;
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.good += other.good;
+        self.censored += other.censored;
+        for (status, n) in &other.status {
+            *self.status.entry(*status).or_default() += n;
+        }
+        for (failure, n) in &other.failures {
+            *self.failures.entry(failure.clone()).or_default() += n;
+        }
+    }
+
+    /// Requests that failed; contract breaches included.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.values().sum()
+    }
+}

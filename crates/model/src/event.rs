@@ -1,0 +1,93 @@
+//! The only way out of a run: a stream of events that is printed live, written down and judged.
+
+use crate::{Cohort, Flow, Plan, Probe, ThreadUse};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened. Instants are ns since the clock of the run started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The target was fetched a few times.
+    Probed(Probe),
+    /// The run begins.
+    Started {
+        /// Wall-clock time, RFC 3339, UTC.
+        started: String,
+        /// What is going to be done.
+        plan: Box<Plan>,
+    },
+    /// All connections are open, or have failed to open; the clock starts.
+    Connected {
+        /// Connections asked for.
+        requested: u32,
+        /// Connections open now.
+        established: u32,
+        /// How long opening took; ns.
+        took_ns: u64,
+    },
+    /// The measured window begins.
+    Warmed {
+        /// When; ns.
+        at_ns: u64,
+        /// Whether an automatic warm-up found the series settled; always true for a fixed one.
+        settled: bool,
+    },
+    /// A second has passed.
+    Tick(Box<Tick>),
+    /// The load has ended.
+    Ended {
+        /// When; ns.
+        at_ns: u64,
+        /// Whether it was stopped from outside.
+        interrupted: bool,
+    },
+}
+
+/// What a tick belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Before the measured window.
+    Warmup,
+    /// Inside it.
+    Measure,
+    /// After it, while requests of the window are still out.
+    Drain,
+}
+
+/// One second of a run, or the piece of a second up to a phase's end, over all threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tick {
+    /// Phase; a tick never spans two.
+    pub phase: Phase,
+    /// Begin; ns.
+    pub from_ns: u64,
+    /// End; ns.
+    pub to_ns: u64,
+    /// What passed by.
+    pub flow: Flow,
+    /// What became of requests of the measured window and ended in this tick.
+    pub cohort: Cohort,
+    /// CPU use per load thread.
+    pub threads: Vec<ThreadUse>,
+    /// Median response time of the tick, as a quick look; ns.
+    pub response_p50_ns: u64,
+    /// 99th percentile of the response time of the tick, as a quick look; ns.
+    pub response_p99_ns: u64,
+    /// The histograms; stored beside the event log, not in it.
+    #[serde(skip)]
+    pub histograms: Histograms,
+}
+
+/// Latency histograms in HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histograms {
+    /// Completion minus intended send.
+    pub response: String,
+    /// Completion minus actual send.
+    pub service: String,
+    /// Actual minus intended send, as far as our own loop was late.
+    pub slip_client: String,
+    /// Actual minus intended send, as far as no connection was free.
+    pub slip_blocked: String,
+}

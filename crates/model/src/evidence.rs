@@ -1,0 +1,148 @@
+//! What the judge looks at.
+
+use crate::{Cohort, Flow, Plan, Probe};
+use serde::{Deserialize, Serialize};
+
+/// Everything known about one measured load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// What was to be done.
+    pub plan: Plan,
+    /// What the target answered beforehand.
+    pub probe: Option<Probe>,
+    /// Length of the measured windows, all iterations together; ns.
+    pub measured_ns: u64,
+    /// Iterations merged into this evidence; 1 for a run.
+    pub iterations: u32,
+    /// What passed by during the measured windows.
+    pub flow: Flow,
+    /// What became of the requests of the measured windows.
+    pub cohort: Cohort,
+    /// Connections asked for, open and reopened.
+    pub connections: Connections,
+    /// Latency summaries.
+    pub latency: Latencies,
+    /// One entry for each tick of the measured windows.
+    pub seconds: Vec<Second>,
+    /// One entry for each load thread, over the measured windows.
+    pub threads: Vec<ThreadUse>,
+    /// Requests in flight, for Little's law.
+    pub outstanding: Outstanding,
+    /// Whether an automatic warm-up found the series settled; true for a fixed one.
+    pub settled: bool,
+    /// Whether the run was stopped from outside before its plan was done.
+    pub interrupted: bool,
+}
+
+/// Connections of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Asked for.
+    pub requested: u32,
+    /// Open when the clock started.
+    pub established: u32,
+    /// Opened in all, over the whole run.
+    pub opened: u64,
+    /// Opened again after the clock started, because one had been closed.
+    pub reconnects: u64,
+}
+
+/// The four latencies of a run. See [`crate::Histograms`] for their definitions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latencies {
+    /// Completion minus intended send.
+    pub response: LatencySummary,
+    /// Completion minus actual send.
+    pub service: LatencySummary,
+    /// Own lateness.
+    pub slip_client: LatencySummary,
+    /// Waiting for a free connection.
+    pub slip_blocked: LatencySummary,
+}
+
+/// A distribution in a few figures; ns. All zero when `n` is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencySummary {
+    /// Values recorded, censored ones included.
+    pub n: u64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p99_9_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// One tick of the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Begin, since the clock of the run started; ns.
+    pub from_ns: u64,
+    /// Length; ns.
+    pub length_ns: u64,
+    /// Good responses in it.
+    pub good: u64,
+    /// Complete responses in it.
+    pub completed: u64,
+    /// Requests sent in it.
+    pub sent: u64,
+    /// Failed requests in it.
+    pub failed: u64,
+    /// Busy share of the busiest load thread, 0 to 1.
+    pub busy_max: f64,
+    /// Median response time; ns.
+    pub response_p50_ns: u64,
+    /// 99th percentile of the response time; ns.
+    pub response_p99_ns: u64,
+}
+
+/// CPU use of one load thread over a span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadUse {
+    /// User and system time; ns.
+    pub cpu_ns: u64,
+    /// Length of the span; ns.
+    pub wall_ns: u64,
+    /// Largest busy share (CPU / wall) of any tick of at least half a second in the span, 0 to 1.
+    pub busy_max: f64,
+}
+
+/// Requests in flight over the measured windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outstanding {
+    /// Time average.
+    pub mean: f64,
+    /// Throughput of everything that ended (responses and failures) times mean service time: what Little's
+    /// law says the time average must be.
+    pub little: f64,
+}
+
+/// Everything known about a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepEvidence {
+    /// The points in rising order of load, iterations merged.
+    pub points: Vec<SweepPoint>,
+    /// The largest load the sweep was allowed to try.
+    pub limit: f64,
+    /// Whether the load is a rate (per second) rather than a number of connections.
+    pub over_rate: bool,
+}
+
+/// One load of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepPoint {
+    /// Connections, or requests per second.
+    pub load: f64,
+    /// Good responses per second, mean of the iterations.
+    pub goodput_per_s: f64,
+    /// What is known about it, iterations merged.
+    pub evidence: Evidence,
+}

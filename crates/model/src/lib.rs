@@ -1,0 +1,36 @@
+//! The vocabulary of plimsoll: everything that is said between its parts or written down.
+//!
+//! Plain data with units in the names. No logic beyond parsing and printing units, no I/O, no clock.
+//! A shape that is written to disk carries a format version (see [`FORMAT_RUN`], [`FORMAT_SWEEP`]).
+
+mod counts;
+mod event;
+mod evidence;
+mod failure;
+mod finding;
+mod plan;
+mod probe;
+mod record;
+mod units;
+
+pub use counts::{Cohort, Flow};
+pub use event::{Event, Histograms, Phase, Tick};
+pub use evidence::{
+    Connections, Evidence, Latencies, LatencySummary, Outstanding, Second, SweepEvidence, SweepPoint, ThreadUse,
+};
+pub use failure::{Failure, FailureKind, FailurePhase};
+pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use plan::{Arrivals, Contract, Load, Plan, Request, SizeBand, Stop, Target, Warmup};
+pub use probe::{Body, Fetch, Probe};
+pub use record::{
+    Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, Quantiles,
+    Requests, RunRecord, SweepRecord,
+};
+pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
+
+/// Format name and version of a run's `run.json`.
+pub const FORMAT_RUN: &str = "plimsoll.run/1";
+/// Format name and version of a sweep's `run.json`.
+pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
+/// Nanoseconds in one second.
+pub const NS_PER_S: u64 = 1_000_000_000;

@@ -1,0 +1,153 @@
+//! What a run is going to do: validated, serialisable, complete.
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// Everything the engine needs to know to put one load on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Where the load goes.
+    pub target: Target,
+    /// What is asked for.
+    pub request: Request,
+    /// When requests are sent.
+    pub load: Load,
+    /// How long the measured window lasts.
+    pub stop: Stop,
+    /// What comes before the measured window and is excluded from it.
+    pub warmup: Warmup,
+    /// A request without a complete response after this time counts as failed; ns.
+    pub timeout_ns: u64,
+    /// Whether a connection serves more than one request.
+    pub keepalive: bool,
+    /// Load threads; never more than connections.
+    pub threads: u32,
+    /// CPUs the load threads are pinned to, round robin; empty means not pinned.
+    pub cpus: Vec<u32>,
+    /// What a response must be to count as good.
+    pub contract: Contract,
+    /// Seed of everything random in the run.
+    pub seed: u64,
+}
+
+/// Where the load goes. The address is resolved once, before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The URL as given, without userinfo.
+    pub url: String,
+    /// Value of the `Host` header: host, and port if it is not the default one.
+    pub authority: String,
+    /// The resolved address.
+    pub address: SocketAddr,
+}
+
+/// The one request that is repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Method, upper case.
+    pub method: String,
+    /// Origin-form target: path and query.
+    pub path: String,
+    /// Additional headers in the order given; secrets are replaced before a plan is stored.
+    pub headers: Vec<(String, String)>,
+    /// Length of the body; bytes.
+    pub body_bytes: u64,
+    /// The body itself; not stored.
+    #[serde(skip)]
+    pub body: Vec<u8>,
+}
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum Load {
+    /// N connections, each sending its next request as soon as it has the response.
+    Closed {
+        /// Connections, all opened before the clock starts.
+        connections: u32,
+    },
+    /// Requests at instants of a schedule that does not wait for responses.
+    Open {
+        /// Requests per second over all threads.
+        rate_per_s: f64,
+        /// How the instants are spread.
+        arrivals: Arrivals,
+        /// Connections opened beforehand, and so the cap on requests in flight.
+        connections: u32,
+    },
+}
+
+/// How open-loop instants are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Independent exponential gaps: what many independent users do.
+    Poisson,
+    /// Equal gaps.
+    Constant,
+}
+
+/// How long the measured window lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "until", rename_all = "snake_case")]
+pub enum Stop {
+    /// A fixed time.
+    Duration {
+        /// Length of the measured window; ns.
+        duration_ns: u64,
+    },
+    /// A fixed number of requests.
+    Count {
+        /// Requests in the measured window, over all connections.
+        requests: u64,
+    },
+}
+
+/// What comes before the measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "warmup", rename_all = "snake_case")]
+pub enum Warmup {
+    /// A fixed time.
+    Fixed {
+        /// Length; ns.
+        duration_ns: u64,
+    },
+    /// Until MSER-5 finds the goodput series settled.
+    Auto,
+}
+
+/// What a response must be to count as good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contract {
+    /// The status, or none: any 2xx.
+    pub status: Option<u16>,
+    /// The body size, if it is part of the contract.
+    pub size_bytes: Option<SizeBand>,
+    /// Whether the user wrote the status down, as opposed to the probe having found it.
+    pub declared: bool,
+}
+
+/// Inclusive bounds of a body size; bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeBand {
+    /// Smallest allowed.
+    pub min: u64,
+    /// Largest allowed.
+    pub max: u64,
+}
+
+impl Load {
+    /// Connections opened before the clock starts.
+    #[must_use]
+    pub const fn connections(&self) -> u32 {
+        match self {
+            Self::Closed { connections } | Self::Open { connections, .. } => *connections,
+        }
+    }
+
+    /// Whether the schedule waits for responses.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed { .. })
+    }
+}

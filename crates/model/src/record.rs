@@ -1,0 +1,262 @@
+//! Results as others read them: the JSON contract. Add freely, rename never.
+
+use crate::{Connections, LatencySummary, Plan, Probe, Second, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Result of one load: `run --json`, `run.json`, and each point of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`crate::FORMAT_RUN`].
+    pub format: String,
+    /// Whether to believe it.
+    pub verdict: Verdict,
+    /// Responses per second that met the contract: the headline.
+    pub goodput_per_s: Estimate,
+    /// Complete responses per second, good or not.
+    pub throughput_per_s: f64,
+    /// What became of the requests.
+    pub requests: Requests,
+    /// Connections asked for, open and reopened.
+    pub connections: Connections,
+    /// Latency distributions.
+    pub latency_ns: LatencyRecord,
+    /// Traffic in the measured window.
+    pub bytes: Bytes,
+    /// The load generator itself.
+    pub generator: Generator,
+    /// One entry a second of the measured window.
+    pub seconds: Vec<Second>,
+    /// What the target answered beforehand.
+    pub probe: Option<Probe>,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Where it ran.
+    pub environment: Environment,
+    /// Wall-clock start, RFC 3339, UTC.
+    pub started: String,
+    /// Length of the measured windows, all iterations together; ns.
+    pub measured_ns: u64,
+    /// Iterations merged; 1 for a run.
+    pub iterations: u32,
+    /// Whether it was stopped from outside before its plan was done.
+    pub interrupted: bool,
+}
+
+/// A figure with its uncertainty. `low` and `high` are null when no interval is honest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Best single value.
+    pub value: f64,
+    /// Lower end of the 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval.
+    pub high: Option<f64>,
+    /// Independent units behind it (runs, or batches of seconds).
+    pub n: u64,
+}
+
+/// What became of the requests intended in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Intended.
+    pub planned: u64,
+    /// Sent.
+    pub sent: u64,
+    /// Answered completely.
+    pub completed: u64,
+    /// Meeting the contract.
+    pub good: u64,
+    /// Without an answer at their deadline.
+    pub censored: u64,
+    /// Complete responses by status code.
+    pub status: BTreeMap<u16, u64>,
+    /// Failures by name; only kinds that occurred.
+    pub failures: BTreeMap<String, u64>,
+}
+
+/// The four latencies; ns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyRecord {
+    /// Completion minus intended send.
+    pub response: Quantiles,
+    /// Completion minus actual send.
+    pub service: Quantiles,
+    /// Own lateness.
+    pub slip_client: Quantiles,
+    /// Waiting for a free connection.
+    pub slip_blocked: Quantiles,
+}
+
+/// A distribution in a few figures; ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// Values recorded.
+    pub n: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p99_9: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+impl From<LatencySummary> for Quantiles {
+    fn from(s: LatencySummary) -> Self {
+        Self {
+            n: s.n,
+            mean: s.mean_ns,
+            min: s.min_ns,
+            p50: s.p50_ns,
+            p90: s.p90_ns,
+            p99: s.p99_ns,
+            p99_9: s.p99_9_ns,
+            max: s.max_ns,
+        }
+    }
+}
+
+/// Traffic; bytes, heads included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// From the server.
+    pub received: u64,
+    /// To the server.
+    pub sent: u64,
+}
+
+/// The load generator itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    /// Load threads.
+    pub threads: u32,
+    /// User and system CPU of the load threads per complete response; ns.
+    pub cpu_ns_per_request: f64,
+    /// Largest busy share of any thread in any second, 0 to 1.
+    pub busy_max: f64,
+}
+
+/// Where it ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of this program.
+    pub plimsoll: String,
+    /// Kernel name, release and machine.
+    pub kernel: String,
+    /// Host name.
+    pub host: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// CPUs this process may use.
+    pub cpus: u32,
+    /// Soft limit of open files.
+    pub nofile: u64,
+    /// The command, secrets replaced.
+    pub command: Vec<String>,
+}
+
+/// Result of a sweep: `sweep --json`, and its `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// [`crate::FORMAT_SWEEP`].
+    pub format: String,
+    /// Whether to believe it.
+    pub verdict: Verdict,
+    /// What was varied: `connections` or `rate`.
+    pub over: String,
+    /// One run for each load, iterations merged, in rising order.
+    pub points: Vec<RunRecord>,
+    /// The curve in short.
+    pub curve: Vec<PointSummary>,
+    /// Where more load stops buying throughput; null when the sweep did not get there.
+    pub knee: Option<Knee>,
+    /// Highest goodput seen.
+    pub peak: Option<Peak>,
+    /// Highest load known to be held.
+    pub capacity: Option<Capacity>,
+    /// The fitted pool model.
+    pub fit: Option<PoolFit>,
+    /// Whether the curve was followed past saturation.
+    pub saturated: bool,
+    /// What stops it; null when not known.
+    pub limiter: Option<String>,
+    /// Where it ran.
+    pub environment: Environment,
+    /// Wall-clock start, RFC 3339, UTC.
+    pub started: String,
+    /// Whether it was stopped from outside before its plan was done.
+    pub interrupted: bool,
+}
+
+/// One point of a sweep's curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointSummary {
+    /// Connections, or requests per second.
+    pub load: f64,
+    /// Goodput, mean of the iterations; per second.
+    pub goodput_per_s: f64,
+    /// Goodput of each iteration; per second.
+    pub iterations_per_s: Vec<f64>,
+    /// Median response time; ns.
+    pub response_p50_ns: u64,
+    /// 99th percentile of the response time; ns.
+    pub response_p99_ns: u64,
+    /// Failed share of the requests, 0 to 1.
+    pub failed_share: f64,
+    /// Largest busy share of any load thread, 0 to 1.
+    pub generator_busy_max: f64,
+}
+
+/// Where more load stops buying throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// Connections (D x C, by Little's law), or requests per second.
+    pub load: f64,
+    /// Goodput on the plateau; per second.
+    pub goodput_per_s: f64,
+}
+
+/// Highest goodput seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peak {
+    /// Connections, or requests per second.
+    pub load: f64,
+    /// Goodput there; per second.
+    pub goodput_per_s: f64,
+}
+
+/// Highest load known to be held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// Goodput; per second.
+    pub value: f64,
+    /// Lower bound.
+    pub low: Option<f64>,
+    /// Upper bound; null when no load above it failed.
+    pub high: Option<f64>,
+    /// Points behind it.
+    pub n: u64,
+    /// How it was found, or why a bound is missing.
+    pub reason: String,
+}
+
+/// Soft pool model `X = ((D/N)^p + (1/C)^p)^(-1/p)`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PoolFit {
+    /// Residence time at zero load, D; ns.
+    pub residence_ns: f64,
+    /// Plateau, C; per second.
+    pub plateau_per_s: f64,
+    /// Sharpness of the bend, p.
+    pub sharpness: f64,
+    /// Largest relative error of the fit at any point.
+    pub error_max: f64,
+}

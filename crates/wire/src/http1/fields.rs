@@ -1,0 +1,171 @@
+//! Header lines, and the few fields that decide framing and persistence.
+
+use super::Version;
+use super::error::{Fault, Part};
+
+/// What the headers of one message said about its length and its connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Fields {
+    /// Header lines seen.
+    pub(crate) count: usize,
+    pub(crate) content_length: Option<u64>,
+    pub(crate) transfer: Transfer,
+    close: bool,
+    keep_alive: bool,
+}
+
+/// The transfer codings, as far as they matter here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// No `Transfer-Encoding`.
+    #[default]
+    Absent,
+    /// `chunked` and nothing else.
+    Chunked,
+    /// `chunked` after other codings: the framing is known, the content stays encoded.
+    EncodedThenChunked,
+    /// Other codings without a final `chunked`.
+    Other,
+}
+
+impl Transfer {
+    pub(crate) fn is_chunked(self) -> bool {
+        matches!(self, Self::Chunked | Self::EncodedThenChunked)
+    }
+}
+
+impl Fields {
+    /// Takes a header into account if it is one of the three that matter to both sides.
+    #[inline]
+    pub(crate) fn absorb(&mut self, name: &[u8], value: &[u8]) -> Result<(), Fault> {
+        // The length alone rules nearly every other header out.
+        match name.len() {
+            10 if is(name, b"connection") => self.connection(value),
+            14 if is(name, b"content-length") => self.length(value)?,
+            17 if is(name, b"transfer-encoding") => self.transfer_encoding(value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn connection(&mut self, value: &[u8]) {
+        for option in list(value) {
+            match option.len() {
+                5 => self.close |= is(option, b"close"),
+                10 => self.keep_alive |= is(option, b"keep-alive"),
+                _ => {}
+            }
+        }
+    }
+
+    /// RFC 9110 section 8.6: digits only; a list or a repetition of the same value counts as that value.
+    fn length(&mut self, value: &[u8]) -> Result<(), Fault> {
+        for item in value.split(|&byte| byte == b',') {
+            let length = decimal(trim(item)).ok_or(Fault::Malformed(Part::ContentLength))?;
+            if self.content_length.is_some_and(|known| known != length) {
+                return Err(Fault::Malformed(Part::ContentLength));
+            }
+            self.content_length = Some(length);
+        }
+        Ok(())
+    }
+
+    /// RFC 9112 section 6.1; several header lines are one list.
+    fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Fault> {
+        if trim(value).is_empty() && self.transfer == Transfer::Absent {
+            self.transfer = Transfer::Other;
+        }
+        for coding in list(value).filter(|coding| !coding.is_empty()) {
+            let chunked = is(coding, b"chunked");
+            self.transfer = match (self.transfer, chunked) {
+                (Transfer::Absent, true) => Transfer::Chunked,
+                (Transfer::Other, true) => Transfer::EncodedThenChunked,
+                (Transfer::Absent | Transfer::Other, false) => Transfer::Other,
+                // Chunked must come last and once.
+                (Transfer::Chunked | Transfer::EncodedThenChunked, _) => {
+                    return Err(Fault::Malformed(Part::TransferEncoding));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether the connection stays open after this message (RFC 9112 section 9.3). Framing that is faulty or ambiguous
+    /// ends it: `Transfer-Encoding` beside `Content-Length` or in HTTP/1.0 (section 6.1).
+    #[inline]
+    pub(crate) fn keepalive(&self, version: Version) -> bool {
+        let wished = match version {
+            Version::Http11 => !self.close,
+            Version::Http10 => self.keep_alive && !self.close,
+        };
+        let sound = self.transfer == Transfer::Absent || (self.content_length.is_none() && version == Version::Http11);
+        wished && sound
+    }
+}
+
+/// Splits a header line at its colon; the value keeps its surrounding white space. White space before the colon and
+/// folded lines are errors.
+#[inline]
+pub(crate) fn split_header(line: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
+    let end = line.iter().position(|&byte| !is_tchar(byte));
+    match end {
+        Some(colon) if colon > 0 && line[colon] == b':' => Ok((&line[..colon], &line[colon + 1..])),
+        _ => Err(Fault::Malformed(Part::Header)),
+    }
+}
+
+/// Case-insensitive comparison with a lower-case name.
+#[inline]
+pub(crate) fn is(name: &[u8], lower: &[u8]) -> bool {
+    // First byte first: most headers of the same length already differ there.
+    name.first().map(|byte| byte | 0x20) == lower.first().copied() && name.eq_ignore_ascii_case(lower)
+}
+
+/// The elements of a comma-separated list, without white space around them; some may be empty.
+pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(trim)
+}
+
+/// Without spaces and tabs at both ends.
+#[inline]
+pub(crate) fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] = value {
+        value = rest;
+    }
+    while let [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}
+
+/// A decimal number of digits only that fits 64 bits.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// Whether a byte may stand in a method or header name (RFC 9110 section 5.6.2).
+#[inline]
+pub(crate) fn is_tchar(byte: u8) -> bool {
+    TCHAR[usize::from(byte)]
+}
+
+static TCHAR: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let char = byte as u8;
+        table[byte] = char.is_ascii_alphanumeric()
+            || matches!(
+                char,
+                b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+            );
+        byte += 1;
+    }
+    table
+};

@@ -1,1 +1,64 @@
-fn main() {}
+//! Tasks of the developer: `cargo xtask TASK`.
+//!
+//! No product code lives here and nothing depends on it.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to its terminal")]
+#![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
+
+mod fuzz;
+mod null_server;
+mod options;
+mod packages;
+mod peers;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use options::Options;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK [OPTIONS]
+
+  test                  packages, format, lints, tidy and all tests; what CI runs
+  tidy                  rules of this repository that no lint checks
+  peers                 the load generator beside wrk, same server, interleaved rounds
+      --rounds N          rounds per case (5)
+      --seconds S         length of a measured window (4)
+      --connections C     connections of the ordinary cases (64)
+      --quick             one short round: does everything still run?
+      --raw DIR           keep every tool's raw output there
+      --write-docs        write docs/peers.md as well
+  null-server           the fixed-response server that peers uses
+      --listen ADDRESS    (127.0.0.1:0)
+  fuzz                  every fuzz target, with cargo-fuzz on nightly
+      --seconds S         time per target (60)
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let task = arguments.next().unwrap_or_default();
+    let options = Options::new(arguments);
+    let outcome = match task.as_str() {
+        "test" => options.finish().and_then(|()| test::run()),
+        "tidy" => options.finish().and_then(|()| tidy::run()),
+        "peers" => peers::run(options),
+        "null-server" => null_server::run(options),
+        "fuzz" => fuzz::run(options),
+        "" | "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("unknown task `{task}`\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {task}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Programs that come from Debian packages: found, installed, or named in one clear line.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+
+/// A program and the Debian packages that bring it, best first.
+pub(crate) struct Tool {
+    program: &'static str,
+    packages: &'static [&'static str],
+}
+
+/// What the tests run beside the product: other servers, other clients, and the means to isolate them.
+pub(crate) const FOR_TESTS: &[Tool] = &[
+    Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
+    Tool { program: "wrk", packages: &["wrk"] },
+    Tool { program: "curl", packages: &["curl"] },
+    Tool { program: "ip", packages: &["iproute2"] },
+];
+
+/// What the side-by-side measurement needs.
+pub(crate) const FOR_PEERS: &[Tool] = &[
+    Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
+    Tool { program: "wrk", packages: &["wrk"] },
+    Tool { program: "ip", packages: &["iproute2"] },
+    Tool { program: "taskset", packages: &["util-linux"] },
+    Tool { program: "time", packages: &["time"] },
+];
+
+/// Makes sure every tool is there: installs what is missing when we are root, fails otherwise.
+pub(crate) fn ensure(tools: &[Tool]) -> Result<()> {
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| find(tool.program).is_none()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !rustix::process::geteuid().is_root() {
+        let names: Vec<&str> = missing.iter().map(|tool| tool.packages[0]).collect();
+        bail!("missing Debian package(s) {0}: run `apt-get install {0}` as root", names.join(" "));
+    }
+    println!("     apt-get update");
+    // A stale or half-reachable index may still hold the package: the install below decides.
+    apt(&["update"]);
+    for tool in missing {
+        let installed = tool.packages.iter().any(|package| {
+            println!("     apt-get install {package}");
+            apt(&["install", "-y", "--no-install-recommends", package]) && find(tool.program).is_some()
+        });
+        if !installed {
+            bail!("`{}` is missing and Debian package {} cannot be installed", tool.program, tool.packages[0]);
+        }
+    }
+    Ok(())
+}
+
+/// Full path of a program; the sbin folders count even when PATH leaves them out.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(sbin).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn apt(arguments: &[&str]) -> bool {
+    let status = Command::new("apt-get")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tool, ensure, find};
+
+    #[test]
+    fn a_program_is_found_by_its_full_path() {
+        assert!(find("sh").is_some_and(|path| path.is_absolute()));
+        assert_eq!(find("no-such-program-anywhere"), None);
+    }
+
+    #[test]
+    fn nothing_is_installed_when_nothing_is_missing() {
+        assert!(ensure(&[Tool { program: "sh", packages: &["no-such-package"] }]).is_ok());
+    }
+}

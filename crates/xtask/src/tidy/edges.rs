@@ -1,0 +1,103 @@
+//! Which crate may depend on which: the table in ARCHITECTURE.md, enforced.
+
+use toml::{Table, Value};
+
+use super::Violation;
+
+/// (crate, own crates it may depend on). `plimsoll` joins everything; `xtask` touches no product code.
+const ALLOWED: [(&str, &[&str]); 8] = [
+    ("model", &[]),
+    ("stats", &["model"]),
+    ("wire", &[]),
+    ("engine", &["model", "stats", "wire"]),
+    ("judge", &["model", "stats"]),
+    ("report", &["model", "stats"]),
+    ("plimsoll", &["model", "stats", "wire", "engine", "judge", "report"]),
+    ("xtask", &[]),
+];
+
+const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+
+/// Fails on an edge outside the table, in any kind of dependency and under any `target`.
+///
+/// One exception is deliberate and narrower than its row: `plimsoll` speaks `wire` only in tests, as a
+/// dev-dependency; the product reaches protocols through `engine`.
+pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
+    let manifest: Table = match text.parse() {
+        Ok(manifest) => manifest,
+        Err(error) => return vec![Violation::new(path, 0, format!("not a manifest: {error}"))],
+    };
+    let name = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str).unwrap_or("");
+    let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+        return vec![Violation::new(path, 0, format!("crate `{name}` has no row in the table of crate edges"))];
+    };
+    let mut violations = Vec::new();
+    for (kind, dependency) in own_dependencies(&manifest) {
+        let wire_in_product = name == "plimsoll" && dependency == "wire" && kind != "dev-dependencies";
+        if !allowed.contains(&dependency.as_str()) || wire_in_product {
+            violations.push(Violation::new(path, 0, format!("`{name}` may not have `{dependency}` in {kind}")));
+        }
+    }
+    violations
+}
+
+/// (kind, crate) of every dependency on a crate of this workspace.
+fn own_dependencies(manifest: &Table) -> Vec<(&'static str, String)> {
+    let mut tables = vec![manifest];
+    if let Some(targets) = manifest.get("target").and_then(Value::as_table) {
+        tables.extend(targets.values().filter_map(Value::as_table));
+    }
+    let mut found = Vec::new();
+    for table in tables {
+        for kind in KINDS {
+            let Some(dependencies) = table.get(kind).and_then(Value::as_table) else { continue };
+            for (key, value) in dependencies {
+                // A renamed dependency carries the crate's real name in `package`.
+                let name = value.get("package").and_then(Value::as_str).unwrap_or(key);
+                if ALLOWED.iter().any(|(own, _)| *own == name) {
+                    found.push((kind, name.to_owned()));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[track_caller]
+    fn violations(name: &str, rest: &str) -> usize {
+        check("crates/x/Cargo.toml", &format!("[package]\nname = \"{name}\"\n{rest}")).len()
+    }
+
+    #[test]
+    fn edges_of_the_table_pass() {
+        assert_eq!(violations("model", "[dependencies]\nserde.workspace = true\n"), 0);
+        assert_eq!(violations("engine", "[dependencies]\nmodel.workspace = true\nwire = { path = \"../wire\" }\n"), 0);
+        assert_eq!(violations("plimsoll", "[dependencies]\nengine.workspace = true\n"), 0);
+    }
+
+    #[test]
+    fn other_edges_fail_in_every_kind() {
+        assert_eq!(violations("model", "[dependencies]\nstats.workspace = true\n"), 1);
+        assert_eq!(violations("wire", "[dev-dependencies]\nmodel.workspace = true\n"), 1);
+        assert_eq!(violations("judge", "[build-dependencies]\nreport.workspace = true\n"), 1);
+        assert_eq!(violations("xtask", "[target.'cfg(unix)'.dependencies]\nengine.workspace = true\n"), 1);
+        assert_eq!(violations("report", "[dependencies]\ne = { package = \"engine\", path = \"../engine\" }\n"), 1);
+        assert_eq!(violations("plimsoll", "[dependencies]\nxtask.workspace = true\n"), 1);
+    }
+
+    #[test]
+    fn plimsoll_uses_wire_in_tests_only() {
+        assert_eq!(violations("plimsoll", "[dev-dependencies]\nwire.workspace = true\n"), 0);
+        assert_eq!(violations("plimsoll", "[dependencies]\nwire.workspace = true\n"), 1);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_fails() {
+        assert_eq!(violations("gadget", ""), 1);
+        assert_eq!(check("crates/x/Cargo.toml", "name = ").len(), 1);
+    }
+}

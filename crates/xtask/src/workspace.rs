@@ -1,0 +1,38 @@
+//! Where things are, and how cargo is called.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the workspace: two levels above this crate's manifest.
+pub(crate) fn root() -> PathBuf {
+    // `cargo run` sets the variable; the compiled-in path serves a binary that is started by hand.
+    let manifest_dir =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    manifest_dir.ancestors().nth(2).map_or_else(|| manifest_dir.clone(), Path::to_path_buf)
+}
+
+/// Path of a binary built with `--release`.
+pub(crate) fn release_binary(name: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    target.join("release").join(name)
+}
+
+/// A cargo command in the workspace root, with the toolchain this task was started with.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Runs a command to its end with inherited output.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("cannot start {program}"))?;
+    if !status.success() {
+        let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        bail!("`{program} {}` ended with {status}", arguments.join(" "));
+    }
+    Ok(())
+}

@@ -1,1 +1,110 @@
-//! placeholder
+//! Whether a number may be believed: validity rules as pure functions of the evidence.
+//!
+//! Responsibilities: one rule per id of the catalogue ([`rules`]), and their merger into a [`Verdict`] for a run
+//! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
+//! id is listed in the verdict; it never counts as passed.
+//!
+//! Findings carry their figures in `evidence`. Two families of keys are read by renderers: `LD-04` names a quantile
+//! that must not be printed as `p99_tail_n` (requests beyond it), and `ER-05` one that is only a lower bound as
+//! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`).
+
+mod rule;
+mod rules;
+mod sweep;
+#[cfg(test)]
+mod testing;
+mod text;
+
+pub use rule::{Check, Outcome, Rule};
+pub use rules::saturation::saturated;
+pub use sweep::judge_sweep;
+
+use model::{Evidence, Finding, FindingState, Verdict, VerdictState};
+use std::cmp::Reverse;
+
+/// Judges one measured load by all rules that look at a run.
+#[must_use]
+pub fn judge_run(evidence: &Evidence) -> Verdict {
+    let outcomes = rules().iter().filter_map(|rule| match rule.check {
+        Check::Run(check) => Some((rule.id, check(evidence))),
+        Check::Sweep(_) => None,
+    });
+    verdict(outcomes)
+}
+
+/// Every rule, in the order of the catalogue; ids are unique.
+#[must_use]
+pub fn rules() -> &'static [Rule] {
+    &rules::ALL
+}
+
+/// Collects outcomes into a verdict: findings worst first, equals in the order given.
+fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdict {
+    let mut findings = Vec::new();
+    let mut unchecked = Vec::new();
+    for (id, outcome) in outcomes {
+        match outcome {
+            Outcome::Pass => {}
+            Outcome::Fired(finding) => findings.push(finding),
+            Outcome::Unchecked(_) => unchecked.push(id.to_owned()),
+        }
+    }
+    findings.sort_by_key(|finding| Reverse(finding.state));
+    Verdict { state: state_of(&findings), findings, unchecked }
+}
+
+fn state_of(findings: &[Finding]) -> VerdictState {
+    match findings.iter().map(|finding| finding.state).max() {
+        Some(FindingState::Invalid) => VerdictState::Invalid,
+        Some(FindingState::Bound) => VerdictState::Bound,
+        Some(FindingState::Warning | FindingState::Note) | None => VerdictState::Valid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_clean_run_is_valid_with_notes_only() {
+        for evidence in [clean_run(), clean_open_run()] {
+            let verdict = judge_run(&evidence);
+            assert_eq!(verdict.state, VerdictState::Valid, "{verdict:#?}");
+            assert!(verdict.findings.iter().all(|finding| finding.state == FindingState::Note), "{verdict:#?}");
+            assert_eq!(verdict.unchecked, Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn ids_are_unique_and_everything_is_explained() {
+        let ids: BTreeSet<_> = rules().iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), rules().len());
+        for rule in rules() {
+            for text in [rule.title, rule.detects, rule.threshold, rule.data] {
+                assert!(!text.is_empty(), "{}", rule.id);
+            }
+        }
+    }
+
+    #[test]
+    fn findings_come_worst_first_and_the_worst_decides() {
+        let mut evidence = clean_run();
+        evidence.settled = false;
+        evidence.connections.established = 60;
+        let verdict = judge_run(&evidence);
+        assert_eq!(verdict.state, VerdictState::Invalid);
+        let states: Vec<_> = verdict.findings.iter().map(|finding| finding.state).collect();
+        assert_eq!(states[..2], [FindingState::Invalid, FindingState::Warning]);
+        assert!(states.is_sorted_by_key(|state| Reverse(*state)));
+    }
+
+    #[test]
+    fn a_rule_without_data_is_unchecked_not_passed() {
+        let mut evidence = clean_run();
+        evidence.threads.clear();
+        evidence.plan.contract.size_bytes = None;
+        assert_eq!(judge_run(&evidence).unchecked, ["CL-01", "ER-03"]);
+    }
+}

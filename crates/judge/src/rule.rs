@@ -1,0 +1,55 @@
+//! What a rule is and what it can say.
+
+use model::{Evidence, Finding, FindingState, SweepEvidence};
+use std::collections::BTreeMap;
+
+/// One validity rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Id in the catalogue, such as `ER-02`.
+    pub id: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// What it detects, in a sentence.
+    pub detects: &'static str,
+    /// When it fires, and where the threshold comes from.
+    pub threshold: &'static str,
+    /// The data it needs; without them it is not checked.
+    pub data: &'static str,
+    /// The rule itself.
+    pub check: Check,
+}
+
+/// The rule itself, by what it looks at.
+#[derive(Clone, Copy, Debug)]
+pub enum Check {
+    /// Looks at one measured load.
+    Run(fn(&Evidence) -> Outcome),
+    /// Looks at a whole sweep.
+    Sweep(fn(&SweepEvidence) -> Outcome),
+}
+
+/// What a rule says about the evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Looked and found nothing.
+    Pass,
+    /// Fired.
+    Fired(Finding),
+    /// The data are missing; why.
+    Unchecked(&'static str),
+}
+
+impl Outcome {
+    /// A finding of `rule` with its figures.
+    pub(crate) fn fired<const N: usize>(
+        rule: &str,
+        state: FindingState,
+        message: String,
+        remedy: String,
+        figures: [(&str, f64); N],
+    ) -> Self {
+        let evidence: BTreeMap<_, _> = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self::Fired(Finding { rule: rule.to_owned(), state, message, remedy, evidence })
+    }
+}

@@ -1,0 +1,95 @@
+//! CL-01: was it the load generator that could do no more?
+
+use crate::text::{percent, rate};
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState, NS_PER_S};
+
+/// Busy share of one tick above which a load thread counts as saturated; Locust warns at the same figure.
+const BUSY_TICK_MAX: f64 = 0.90;
+/// Busy share over the whole window above which it does; queueing in the client grows steeply from there.
+const BUSY_MEAN_MAX: f64 = 0.80;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "CL-01",
+    title: "client saturated",
+    detects: "a load thread that is so busy that the client, not the server, may be what limits",
+    threshold: "any load thread > 90 % busy in a one-second window (as Locust warns), or > 80 % over the whole window",
+    data: "CPU time of each load thread",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let threads = &evidence.threads;
+    if threads.iter().all(|thread| thread.wall_ns == 0) {
+        return Outcome::Unchecked("the CPU time of the load threads is not known");
+    }
+    let busy_max = threads.iter().map(|thread| thread.busy_max).fold(0.0, f64::max);
+    let busy_mean = threads.iter().filter(|t| t.wall_ns > 0).map(|t| t.cpu_ns as f64 / t.wall_ns as f64);
+    let busy_mean = busy_mean.fold(0.0, f64::max);
+    if busy_max <= BUSY_TICK_MAX && busy_mean <= BUSY_MEAN_MAX {
+        return Outcome::Pass;
+    }
+    let goodput_per_s = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    let busy = format!(
+        "the busiest load thread used {} of a CPU in its busiest second and {} on average, so the client may be the limit",
+        percent(busy_max),
+        percent(busy_mean)
+    );
+    let (state, meaning) = if evidence.plan.load.is_closed() {
+        let goodput = rate(goodput_per_s);
+        (FindingState::Bound, format!("the server can do {goodput} or more, and its latencies are these or lower"))
+    } else {
+        (
+            FindingState::Invalid,
+            "the latencies contain waiting inside the client and say little about the server".into(),
+        )
+    };
+    let figures = [("busy_max", busy_max), ("busy_mean", busy_mean), ("goodput_per_s", goodput_per_s)];
+    Outcome::fired(RULE.id, state, format!("{busy}: {meaning}"), remedy(evidence), figures)
+}
+
+fn remedy(evidence: &Evidence) -> String {
+    let threads = evidence.plan.threads;
+    let more = if threads < evidence.plan.load.connections() {
+        format!("if CPUs are idle, use more load threads (-t {})", threads.saturating_mul(2))
+    } else {
+        "every connection has its own load thread already".to_owned()
+    };
+    let calmer = if evidence.plan.load.is_closed() { "" } else { ", offer a lower rate" };
+    format!("{more}{calmer}, or put the client on a machine of its own")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding, state};
+
+    #[test]
+    fn a_busy_second_or_a_busy_window_bounds_a_closed_loop() {
+        let mut evidence = clean_run();
+        evidence.threads[1].busy_max = 0.95;
+        let busy = finding(check(&evidence));
+        assert_eq!(busy.state, FindingState::Bound);
+        assert!(busy.message.contains("95 %") && busy.message.contains("33,333/s or more"), "{}", busy.message);
+        assert!(busy.remedy.contains("-t 4"), "{}", busy.remedy);
+
+        let mut evidence = clean_run();
+        evidence.threads[0].cpu_ns = 25 * NS_PER_S;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound));
+    }
+
+    #[test]
+    fn an_open_loop_is_invalid() {
+        let mut evidence = clean_open_run();
+        evidence.threads[1].busy_max = 0.95;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+    }
+
+    #[test]
+    fn an_idle_client_passes_and_an_unknown_one_is_unchecked() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = clean_run();
+        evidence.threads.clear();
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

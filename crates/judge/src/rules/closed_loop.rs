@@ -1,0 +1,62 @@
+//! LD-03: whose latency is it?
+
+use crate::text::count;
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState, NS_PER_S};
+
+/// Share of the measured goodput that is advised as a first open-loop rate: busy but not saturated.
+const ADVISED_SHARE: f64 = 0.7;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-03",
+    title: "closed-loop latency",
+    detects: "latencies of clients that wait for each other's answers, easily taken for what users see",
+    threshold: "always in a closed loop; it is a label",
+    data: "the load model",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !evidence.plan.load.is_closed() {
+        return Outcome::Pass;
+    }
+    let connections = evidence.plan.load.connections();
+    let message = format!(
+        "closed loop: the latencies are service times seen by {} that each wait for their answer before they ask again; \
+         independent users do not wait and would see longer times",
+        if connections == 1 { "one client".to_owned() } else { format!("{} clients", count(connections.into())) }
+    );
+    let goodput_per_s = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    let rate = two_digits(goodput_per_s * ADVISED_SHARE);
+    let remedy = if rate == 0 {
+        "for response times, offer a fixed rate (--rate)".to_owned()
+    } else {
+        format!("for response times, offer a fixed rate below the goodput, such as --rate {rate}")
+    };
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("connections", connections.into())])
+}
+
+/// `value` rounded down to two leading digits.
+fn two_digits(value: f64) -> u64 {
+    let step = 10f64.powf((value.max(1.0).log10().floor() - 1.0).max(0.0));
+    ((value / step).floor() * step) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding};
+
+    #[test]
+    fn always_a_note_in_a_closed_loop() {
+        let found = finding(check(&clean_run()));
+        assert_eq!(found.state, FindingState::Note);
+        assert!(found.message.contains("64 clients"), "{}", found.message);
+        assert!(found.remedy.ends_with("--rate 23000"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn never_in_an_open_loop() {
+        assert_eq!(check(&clean_open_run()), Outcome::Pass);
+    }
+}

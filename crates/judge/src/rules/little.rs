@@ -1,0 +1,110 @@
+//! PH-01: do rate, latency and requests in flight agree?
+
+use crate::text::percent;
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState, Stop};
+
+const WARNING_OFF: f64 = 0.05;
+const INVALID_OFF: f64 = 0.15;
+/// With fewer requests the edges of the window weigh too much.
+const REQUESTS_MIN: u64 = 100;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-01",
+    title: "Little's law",
+    detects: "numbers that contradict each other: requests in flight must be rate times time",
+    threshold: "off by > 5 %: warning; > 15 %: invalid (own thresholds); a closed loop for a fixed time, on connections that \
+                stayed open and without failures, must also keep every connection busy",
+    data: "time-averaged requests in flight, rate and mean service time; 100 responses",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let outstanding = evidence.outstanding;
+    if evidence.flow.completed < REQUESTS_MIN {
+        return Outcome::Unchecked("fewer than 100 responses");
+    }
+    if outstanding.mean <= 0.0 || outstanding.little <= 0.0 {
+        return Outcome::Unchecked("the requests in flight were not counted");
+    }
+    let by_law = off(outstanding.little, outstanding.mean);
+    let users = connected_users(evidence);
+    let by_users = users.map_or(0.0, |users| off(outstanding.mean, users));
+    let worst = by_law.max(by_users);
+    let state = match worst {
+        w if w <= WARNING_OFF => return Outcome::Pass,
+        w if w <= INVALID_OFF => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let comparison = match users {
+        Some(users) if by_users > by_law => {
+            format!("{:.1} requests were in flight on {users:.0} connections that should never rest", outstanding.mean)
+        }
+        _ => format!(
+            "{:.1} requests were in flight, but rate times service time makes {:.1}",
+            outstanding.mean, outstanding.little
+        ),
+    };
+    let meaning = match state {
+        FindingState::Invalid => "rate and latency of this run cannot both be right",
+        FindingState::Note | FindingState::Warning | FindingState::Bound => "rate or latency is off by about as much",
+    };
+    let message = format!("{comparison} ({} off): {meaning}", percent(worst));
+    let remedy = "look for a stalled or overloaded client and for pauses in the seconds of the run, then measure again for longer";
+    let figures = [("outstanding_mean", outstanding.mean), ("outstanding_little", outstanding.little), ("off", worst)];
+    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
+}
+
+/// Users that are never idle, so that the requests in flight must be as many; none where that does not hold.
+fn connected_users(evidence: &Evidence) -> Option<f64> {
+    let never_idle = evidence.plan.load.is_closed()
+        && evidence.plan.keepalive
+        && evidence.connections.reconnects == 0
+        && evidence.flow.failed == 0
+        && !evidence.interrupted
+        && matches!(evidence.plan.stop, Stop::Duration { .. });
+    (never_idle && evidence.connections.established > 0).then_some(f64::from(evidence.connections.established))
+}
+
+fn off(value: f64, reference: f64) -> f64 {
+    (value - reference).abs() / reference
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding, state};
+
+    #[test]
+    fn fires_by_how_far_the_law_is_off() {
+        for (little, expected) in [
+            (31.4, None),
+            (32.0, Some(FindingState::Warning)),
+            (28.0, Some(FindingState::Warning)),
+            (35.0, Some(FindingState::Invalid)),
+        ] {
+            let mut evidence = clean_open_run();
+            evidence.outstanding.little = little;
+            assert_eq!(state(&check(&evidence)), expected, "{little}");
+        }
+    }
+
+    #[test]
+    fn connections_of_a_closed_loop_never_rest() {
+        let mut evidence = clean_run();
+        evidence.outstanding.mean = 40.0;
+        evidence.outstanding.little = 40.0;
+        let idle = finding(check(&evidence));
+        assert_eq!(idle.state, FindingState::Invalid);
+        assert!(idle.message.contains("40.0 requests were in flight on 64 connections"), "{}", idle.message);
+        evidence.connections.reconnects = 1;
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    #[test]
+    fn a_handful_of_requests_is_unchecked() {
+        let mut evidence = clean_run();
+        evidence.flow.completed = 99;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,40 @@
+//! The rules, one file each, in the order of the catalogue.
+
+mod censored;
+mod client_busy;
+mod closed_loop;
+mod connections;
+mod errors;
+mod little;
+mod ports;
+mod redirect;
+pub(crate) mod saturation;
+mod send_rate;
+mod settled;
+mod slip;
+mod too_short;
+mod wrong_body;
+
+use crate::Rule;
+
+pub(crate) static ALL: [Rule; 15] = [
+    client_busy::RULE,
+    slip::RULE,
+    send_rate::RULE,
+    connections::RULE,
+    ports::RULE,
+    errors::RULE,
+    redirect::RULE,
+    wrong_body::RULE,
+    censored::RULE,
+    closed_loop::RULE,
+    too_short::RULE,
+    settled::RULE,
+    saturation::NO_FAILING_LOAD,
+    saturation::PEAK_AT_EDGE,
+    little::RULE,
+];
+
+/// Quantiles that are printed: name, key in a finding's evidence, q.
+pub(crate) const PRINTED: [(&str, &str, f64); 4] =
+    [("p50", "p50", 0.5), ("p90", "p90", 0.9), ("p99", "p99", 0.99), ("p99.9", "p99_9", 0.999)];

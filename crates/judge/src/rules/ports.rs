@@ -1,0 +1,56 @@
+//! CL-07: did the client run out of local ports?
+
+use crate::rules::errors::failures_named;
+use crate::text::count;
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "CL-07",
+    title: "local ports exhausted",
+    detects: "connections that failed because this machine had no free local port",
+    threshold: "any ports_exhausted failure (httperf: such results are to be discarded)",
+    data: "failures by kind",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let exhausted: u64 = failures_named(evidence, ".ports_exhausted").map(|(_, n)| n).sum();
+    if exhausted == 0 {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "this machine had no free local port {} times: what was measured is how fast the client's ports come free again \
+         (60 s each), not the server",
+        count(exhausted)
+    );
+    let range = "widen net.ipv4.ip_local_port_range or use several client addresses";
+    let remedy = if evidence.plan.keepalive {
+        format!("let the server keep connections open, which it does not; otherwise {range}")
+    } else {
+        format!("leave out --no-keepalive if the users keep their connections; otherwise {range}")
+    };
+    Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("ports_exhausted", exhausted as f64)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_run, finding};
+
+    #[test]
+    fn one_exhausted_port_invalidates_and_the_remedy_knows_the_flags() {
+        let mut evidence = clean_run();
+        evidence.fail("connect.ports_exhausted", 1);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(!found.remedy.contains("--no-keepalive"));
+        evidence.plan.keepalive = false;
+        assert!(finding(check(&evidence)).remedy.contains("--no-keepalive"));
+    }
+
+    #[test]
+    fn silent_on_a_clean_run() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+    }
+}

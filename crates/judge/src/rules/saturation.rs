@@ -1,0 +1,175 @@
+//! SA-01 and SA-03: did the sweep go past what the server can do?
+
+use crate::text::{percent, rate, round_up};
+use crate::{Check, Outcome, Rule};
+use model::{FindingState, NS_PER_S, SweepEvidence, SweepPoint};
+
+/// Gain of the last doubling of the connections below which more of them buy nothing.
+const FLAT_GAIN: f64 = 0.03;
+/// Share of an offered rate that must come back good for the rate to count as held; Nighthawk's send-rate threshold.
+const HELD_SHARE: f64 = 0.99;
+
+pub(crate) const NO_FAILING_LOAD: Rule = Rule {
+    id: "SA-01",
+    title: "not saturated",
+    detects: "a sweep that ended while more load still bought more goodput",
+    threshold: "goodput gained >= 3 % in the last doubling of connections, or every rate was held to 99 % (own; Nighthawk)",
+    data: "a sweep of two loads or more",
+    check: Check::Sweep(check_saturated),
+};
+
+pub(crate) const PEAK_AT_EDGE: Rule = Rule {
+    id: "SA-03",
+    title: "peak at the edge",
+    detects: "a peak at the highest load that was tried, which may not be the top",
+    threshold: "highest goodput at the last load: bound; a note when the curve is flat there",
+    data: "a sweep of two loads or more",
+    check: Check::Sweep(check_edge),
+};
+
+const ONE_LOAD: &str = "one load is no curve";
+
+/// Whether more load bought no more goodput at the end of the sweep: less than 3 % in the last doubling of
+/// connections, or a rate that was not held. False with fewer than two points.
+#[must_use]
+pub fn saturated(sweep: &SweepEvidence) -> bool {
+    match sweep.points.as_slice() {
+        [] | [_] => false,
+        points if sweep.over_rate => points.iter().any(|point| !held(point)),
+        points => last_doubling_gain(points) < FLAT_GAIN,
+    }
+}
+
+/// Position of the highest goodput; the first of equals.
+pub(crate) fn peak_index(points: &[SweepPoint]) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for (i, point) in points.iter().enumerate() {
+        if best.is_none_or(|b| point.goodput_per_s > points[b].goodput_per_s) {
+            best = Some(i);
+        }
+    }
+    best
+}
+
+fn check_saturated(sweep: &SweepEvidence) -> Outcome {
+    let points = &sweep.points;
+    let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
+        return Outcome::Unchecked(ONE_LOAD);
+    };
+    if saturated(sweep) {
+        return Outcome::Pass;
+    }
+    let peak_per_s = points[peak].goodput_per_s;
+    let last = points[points.len() - 1].load;
+    let (why, gain) = if sweep.over_rate {
+        (format!("every rate up to {} was held", rate(last)), 0.0)
+    } else {
+        let gain = last_doubling_gain(points);
+        (format!("goodput still rose by {} in the last doubling, up to {last:.0} connections", percent(gain)), gain)
+    };
+    let message = format!("not saturated: {why}, so the server can do {} or more", rate(peak_per_s));
+    let figures = [("last_load", last), ("last_doubling_gain", gain), ("peak_per_s", peak_per_s)];
+    Outcome::fired(NO_FAILING_LOAD.id, FindingState::Bound, message, extend(sweep), figures)
+}
+
+fn check_edge(sweep: &SweepEvidence) -> Outcome {
+    let points = &sweep.points;
+    let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
+        return Outcome::Unchecked(ONE_LOAD);
+    };
+    if peak + 1 < points.len() {
+        return Outcome::Pass;
+    }
+    let point = &points[peak];
+    let place = if sweep.over_rate { rate(point.load) } else { format!("{:.0} connections", point.load) };
+    let facts =
+        format!("the highest goodput, {}, was at the highest load measured ({place})", rate(point.goodput_per_s));
+    let figures = [("peak_load", point.load), ("peak_per_s", point.goodput_per_s)];
+    if saturated(sweep) {
+        let message =
+            format!("{facts}, but the curve is flat there: the height holds, the place of the peak is chance");
+        let remedy = "read the knee, not the place of the peak".to_owned();
+        return Outcome::fired(PEAK_AT_EDGE.id, FindingState::Note, message, remedy, figures);
+    }
+    let message = format!("{facts}: the real peak may be higher");
+    Outcome::fired(PEAK_AT_EDGE.id, FindingState::Bound, message, extend(sweep), figures)
+}
+
+fn extend(sweep: &SweepEvidence) -> String {
+    let last = sweep.points.last().map_or(0.0, |point| point.load);
+    if last < sweep.limit {
+        return format!("the sweep ended before its limit of {:.0}: let it finish", sweep.limit);
+    }
+    format!("go further: --to {}", round_up(sweep.limit.max(last) * 4.0))
+}
+
+/// Relative gain from the highest load at or below half of the last one (the first load if there is none).
+fn last_doubling_gain(points: &[SweepPoint]) -> f64 {
+    let last = &points[points.len() - 1];
+    let half = points.iter().rev().find(|point| point.load <= last.load / 2.0).unwrap_or(&points[0]);
+    if half.goodput_per_s > 0.0 { last.goodput_per_s / half.goodput_per_s - 1.0 } else { f64::INFINITY }
+}
+
+/// Whether the rate that was planned came back as goodput.
+fn held(point: &SweepPoint) -> bool {
+    let evidence = &point.evidence;
+    let planned_per_s = evidence.cohort.planned as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    point.goodput_per_s >= HELD_SHARE * planned_per_s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_sweep, finding};
+
+    #[test]
+    fn a_flat_end_is_saturated() {
+        let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 175.0), (8.0, 174.0)]);
+        assert!(saturated(&sweep));
+        assert_eq!((check_saturated(&sweep), check_edge(&sweep)), (Outcome::Pass, Outcome::Pass));
+    }
+
+    #[test]
+    fn a_rising_end_bounds() {
+        let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 190.0), (4.0, 350.0)]);
+        let rising = finding(check_saturated(&sweep));
+        assert_eq!(rising.state, FindingState::Bound);
+        assert!(rising.message.contains("84 %") && rising.message.contains("350/s or more"), "{}", rising.message);
+        let edge = finding(check_edge(&sweep));
+        assert_eq!((edge.state, edge.remedy.as_str()), (FindingState::Bound, "go further: --to 16"));
+    }
+
+    #[test]
+    fn a_peak_at_a_flat_edge_is_a_note() {
+        let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 174.0), (4.0, 175.0)]);
+        assert_eq!(check_saturated(&sweep), Outcome::Pass);
+        assert_eq!(finding(check_edge(&sweep)).state, FindingState::Note);
+    }
+
+    #[test]
+    fn a_sweep_that_ended_early_is_told_to_finish() {
+        let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 190.0)]);
+        sweep.limit = 64.0;
+        assert!(finding(check_edge(&sweep)).remedy.contains("limit of 64"));
+    }
+
+    #[test]
+    fn a_rate_that_is_not_held_saturates() {
+        let mut sweep = clean_sweep(&[(1_000.0, 1_000.0), (2_000.0, 2_000.0)]);
+        sweep.over_rate = true;
+        for point in &mut sweep.points {
+            point.evidence.cohort.planned = point.load as u64 * 30;
+        }
+        assert_eq!(finding(check_saturated(&sweep)).state, FindingState::Bound);
+        sweep.points[1].goodput_per_s = 1_900.0;
+        assert_eq!(check_saturated(&sweep), Outcome::Pass);
+    }
+
+    #[test]
+    fn one_point_is_unchecked() {
+        let sweep = clean_sweep(&[(1.0, 100.0)]);
+        assert!(matches!(check_saturated(&sweep), Outcome::Unchecked(_)));
+        assert!(matches!(check_edge(&sweep), Outcome::Unchecked(_)));
+        assert!(!saturated(&sweep));
+    }
+}

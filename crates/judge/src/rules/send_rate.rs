@@ -1,0 +1,94 @@
+//! CL-05: was the offered rate offered at all?
+
+use crate::text::{percent, rate};
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState, Load, NS_PER_S};
+
+/// Nighthawk's send-rate threshold.
+const SENT_SHARE_MIN: f64 = 0.99;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "CL-05",
+    title: "offered rate not achieved",
+    detects: "an open loop that sent fewer requests than its schedule says",
+    threshold: "sent / planned < 0.99 (Nighthawk): invalid when the client was late, a bound when every connection was busy",
+    data: "an open loop; planned and sent requests, slip",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Load::Open { rate_per_s, connections, .. } = evidence.plan.load else {
+        return Outcome::Pass; // a closed loop offers whatever it sends
+    };
+    let cohort = &evidence.cohort;
+    if cohort.planned == 0 {
+        return Outcome::Unchecked("no request was planned in the measured window");
+    }
+    let share = cohort.sent as f64 / cohort.planned as f64;
+    if share >= SENT_SHARE_MIN {
+        return Outcome::Pass;
+    }
+    let sent_per_s = cohort.sent as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    let facts = format!("only {} of the requests due at {} were sent", percent(share), rate(rate_per_s));
+    // Whichever kind of slip is larger kept them back.
+    let (blocked, own) = (evidence.latency.slip_blocked.p99_ns, evidence.latency.slip_client.p99_ns);
+    let (state, message, remedy) = if blocked >= own {
+        let all = if connections == 1 {
+            "the one connection was".to_owned()
+        } else {
+            format!("all {connections} connections were")
+        };
+        (
+            FindingState::Bound,
+            format!(
+                "{facts}: {all} waiting for the server, which does not hold this rate; what it holds is less than {}",
+                rate(rate_per_s)
+            ),
+            format!(
+                "offer a lower rate, or open more connections than -c {connections} if the server only answers slowly"
+            ),
+        )
+    } else {
+        (
+            FindingState::Invalid,
+            format!("{facts}: the client could not keep up, so this is a test of the client at {}", rate(sent_per_s)),
+            "use more load threads (-t), a lower rate or a faster client machine".to_owned(),
+        )
+    };
+    let figures = [
+        ("planned", cohort.planned as f64),
+        ("sent", cohort.sent as f64),
+        ("slip_client_p99_ns", own as f64),
+        ("slip_blocked_p99_ns", blocked as f64),
+    ];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding};
+
+    #[test]
+    fn a_late_client_invalidates_and_busy_connections_bound() {
+        let mut evidence = clean_open_run();
+        evidence.cohort.sent = 980_000;
+        evidence.latency.slip_client.p99_ns = 50_000_000;
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+
+        evidence.latency.slip_blocked.p99_ns = 90_000_000;
+        let blocked = finding(check(&evidence));
+        assert_eq!(blocked.state, FindingState::Bound);
+        assert!(blocked.message.contains("all 64 connections"), "{}", blocked.message);
+    }
+
+    #[test]
+    fn silent_when_sent_or_closed_and_unchecked_without_requests() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = clean_open_run();
+        evidence.cohort.sent = 990_000;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.cohort.planned = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

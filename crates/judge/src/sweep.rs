@@ -1,0 +1,176 @@
+//! Judging a sweep: the rules of a run merged over its points, and the rules of the curve.
+//!
+//! A sweep makes claims about its peak. Where a rule fired decides how much it can hurt them: up to the peak it counts
+//! in full (a saturated client only bounds, as throughput is the claim); at the first load past the peak a fault of the
+//! client bounds the peak, as that point is the proof that it is one; anything further up is a warning at most, as
+//! servers are expected to fail somewhere past their peak.
+
+use crate::rules::saturation::peak_index;
+use crate::text::{count, rate};
+use crate::{Check, Outcome, rules, verdict};
+use model::{Evidence, Finding, FindingState, SweepEvidence, Verdict};
+
+/// Judges a sweep: one finding for each rule, its worst state, and the loads it fired at.
+#[must_use]
+pub fn judge_sweep(sweep: &SweepEvidence) -> Verdict {
+    verdict(rules().iter().map(|rule| match rule.check {
+        Check::Run(check) => (rule.id, over_points(sweep, check)),
+        Check::Sweep(check) => (rule.id, check(sweep)),
+    }))
+}
+
+/// One rule over all points: unchecked when it fired nowhere and lacked data anywhere.
+fn over_points(sweep: &SweepEvidence, check: fn(&Evidence) -> Outcome) -> Outcome {
+    let Some(peak) = peak_index(&sweep.points) else {
+        return Outcome::Unchecked("the sweep has no points");
+    };
+    let mut fired = Vec::new();
+    let mut unchecked = None;
+    for (i, point) in sweep.points.iter().enumerate() {
+        match check(&point.evidence) {
+            Outcome::Pass => {}
+            Outcome::Unchecked(reason) => unchecked = Some(reason),
+            Outcome::Fired(finding) => {
+                let state = weigh(&finding, i, peak);
+                fired.push((i, Finding { state, ..finding }));
+            }
+        }
+    }
+    match (fired.is_empty(), unchecked) {
+        (false, _) => Outcome::Fired(merge(sweep, fired, peak)),
+        (true, Some(reason)) => Outcome::Unchecked(reason),
+        (true, None) => Outcome::Pass,
+    }
+}
+
+/// What a finding at point `i` does to a sweep whose peak is at point `peak`.
+fn weigh(finding: &Finding, i: usize, peak: usize) -> FindingState {
+    let of_client = finding.rule.starts_with("CL-");
+    let limit = match i {
+        i if i <= peak && finding.rule == "CL-01" => FindingState::Bound,
+        i if i <= peak => FindingState::Invalid,
+        i if i == peak + 1 && of_client => FindingState::Bound,
+        _ => FindingState::Warning,
+    };
+    finding.state.min(limit)
+}
+
+/// The worst finding, of equals the one closest to the peak, with the loads of all.
+fn merge(sweep: &SweepEvidence, fired: Vec<(usize, Finding)>, peak: usize) -> Finding {
+    let positions: Vec<_> = fired.iter().map(|(i, _)| *i).collect();
+    let worst = fired.into_iter().max_by_key(|(i, finding)| (finding.state, std::cmp::Reverse(i.abs_diff(peak))));
+    let (at, mut finding) = worst.expect("merge is called with at least one finding");
+    let mut message = format!("{}: {}", places(sweep, &positions), finding.message);
+    if positions[0] > peak && finding.state == FindingState::Warning {
+        message = format!("{message} (past the peak at {}, which stands)", place(sweep, peak));
+    }
+    if positions.len() > 1 && positions.len() < sweep.points.len() {
+        message = format!("{message}; the figures are those of {}", place(sweep, at));
+    }
+    finding.message = message;
+    finding.evidence.insert("load".to_owned(), sweep.points[at].load);
+    finding.evidence.insert("points_fired".to_owned(), positions.len() as f64);
+    finding.evidence.insert("points".to_owned(), sweep.points.len() as f64);
+    finding
+}
+
+/// Where a rule fired, in words; `positions` rise and are not empty.
+fn places(sweep: &SweepEvidence, positions: &[usize]) -> String {
+    let (first, last) = (positions[0], positions[positions.len() - 1]);
+    match positions.len() {
+        1 => format!("at {}", place(sweep, first)),
+        n if n == sweep.points.len() => "at every load".to_owned(),
+        n if n == last - first + 1 => format!("from {} to {}", number(sweep, first), place(sweep, last)),
+        n => format!("at {n} of {} loads from {} to {}", sweep.points.len(), number(sweep, first), place(sweep, last)),
+    }
+}
+
+fn number(sweep: &SweepEvidence, i: usize) -> String {
+    let load = sweep.points[i].load;
+    if sweep.over_rate { rate(load) } else { count(load.round() as u64) }
+}
+
+fn place(sweep: &SweepEvidence, i: usize) -> String {
+    let unit = match (sweep.over_rate, sweep.points[i].load) {
+        (true, _) => "",
+        (false, 1.0) => " connection",
+        (false, _) => " connections",
+    };
+    format!("{}{unit}", number(sweep, i))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_sweep};
+    use model::VerdictState;
+
+    /// Peak at 4 connections, the third of five points.
+    fn curve() -> SweepEvidence {
+        clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 176.0), (8.0, 175.0), (16.0, 174.0)])
+    }
+
+    fn finding<'a>(verdict: &'a Verdict, rule: &str) -> &'a Finding {
+        verdict.findings.iter().find(|finding| finding.rule == rule).expect("the rule fired")
+    }
+
+    #[test]
+    fn a_clean_sweep_is_valid_with_the_closed_loop_note_once() {
+        let verdict = judge_sweep(&curve());
+        assert_eq!(verdict.state, VerdictState::Valid, "{verdict:#?}");
+        assert_eq!(verdict.findings.len(), 1);
+        assert!(finding(&verdict, "LD-03").message.starts_with("at every load: closed loop"));
+    }
+
+    #[test]
+    fn a_busy_client_at_or_next_to_the_peak_bounds_and_further_up_warns() {
+        for (i, expected) in [(2, FindingState::Bound), (3, FindingState::Bound), (4, FindingState::Warning)] {
+            let mut sweep = curve();
+            sweep.points[i].evidence.threads[0].busy_max = 0.97;
+            assert_eq!(finding(&judge_sweep(&sweep), "CL-01").state, expected, "point {i}");
+        }
+    }
+
+    #[test]
+    fn errors_past_the_peak_warn_and_at_the_peak_invalidate() {
+        let mut sweep = curve();
+        for point in &mut sweep.points[3..] {
+            point.evidence.fail("first_byte.timeout", 50_000);
+        }
+        let verdict = judge_sweep(&sweep);
+        assert_eq!(verdict.state, VerdictState::Valid);
+        let errors = finding(&verdict, "ER-01");
+        assert_eq!(errors.state, FindingState::Warning);
+        assert!(errors.message.starts_with("from 8 to 16 connections: 50,000 of"), "{}", errors.message);
+        assert!(errors.message.contains("past the peak at 4 connections, which stands"), "{}", errors.message);
+        assert_eq!((errors.evidence["points_fired"], errors.evidence["load"]), (2.0, 8.0));
+
+        sweep.points[2].evidence.fail("first_byte.timeout", 50_000);
+        assert_eq!(finding(&judge_sweep(&sweep), "ER-01").state, FindingState::Invalid);
+    }
+
+    #[test]
+    fn loads_that_are_not_neighbours_are_counted() {
+        let mut sweep = curve();
+        for i in [0, 2] {
+            sweep.points[i].evidence.settled = false;
+        }
+        let settled = judge_sweep(&sweep);
+        let message = &finding(&settled, "ST-01").message;
+        assert!(message.starts_with("at 2 of 5 loads from 1 to 4 connections: "), "{message}");
+    }
+
+    #[test]
+    fn a_rule_without_data_at_one_point_is_not_passed() {
+        let mut sweep = curve();
+        sweep.points[1].evidence.threads.clear();
+        assert_eq!(judge_sweep(&sweep).unchecked, ["CL-01"]);
+    }
+
+    #[test]
+    fn an_empty_sweep_passes_nothing() {
+        let mut sweep = curve();
+        sweep.points.clear();
+        assert_eq!(judge_sweep(&sweep).unchecked.len(), rules().len());
+    }
+}

@@ -1,0 +1,183 @@
+//! Evidence for tests: a run nothing is wrong with, to be spoilt one field at a time.
+
+use crate::Outcome;
+use model::{
+    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Finding, FindingState, Flow, Latencies,
+    LatencySummary, Load, NS_PER_S, Outstanding, Plan, Probe, Request, Second, SizeBand, Stop, SweepEvidence,
+    SweepPoint, Target, ThreadUse, Warmup,
+};
+
+const GOOD: u64 = 1_000_000;
+const SECONDS: u64 = 30;
+const CONNECTIONS: u32 = 64;
+/// By Little's law: 64 connections x 30 s / 1e6 requests.
+const MEAN_NS: f64 = 1_920_000.0;
+
+/// 30 s closed loop, 64 connections, one million good responses, automatic warm-up that settled.
+pub(crate) fn clean_run() -> Evidence {
+    let response = LatencySummary {
+        n: GOOD,
+        mean_ns: MEAN_NS,
+        min_ns: 100_000,
+        p50_ns: 1_800_000,
+        p90_ns: 2_400_000,
+        p99_ns: 4_000_000,
+        p99_9_ns: 8_000_000,
+        max_ns: 20_000_000,
+    };
+    Evidence {
+        plan: plan(),
+        probe: Some(probe(200)),
+        measured_ns: SECONDS * NS_PER_S,
+        iterations: 1,
+        flow: Flow {
+            sent: GOOD,
+            completed: GOOD,
+            good: GOOD,
+            failed: 0,
+            bytes_received: GOOD * 1_200,
+            bytes_sent: GOOD * 80,
+            opened: 0,
+            outstanding_ns: u64::from(CONNECTIONS) * SECONDS * NS_PER_S,
+        },
+        cohort: Cohort {
+            planned: GOOD,
+            sent: GOOD,
+            completed: GOOD,
+            good: GOOD,
+            status: [(200, GOOD)].into(),
+            ..Cohort::default()
+        },
+        connections: Connections { requested: CONNECTIONS, established: CONNECTIONS, opened: 64, reconnects: 0 },
+        latency: Latencies { response, service: response, ..Latencies::default() },
+        seconds: (0..SECONDS).map(second).collect(),
+        threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
+        outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS) },
+        settled: true,
+        interrupted: false,
+    }
+}
+
+/// The same as an open loop at the same rate, with a little slip.
+pub(crate) fn clean_open_run() -> Evidence {
+    let mut evidence = clean_run();
+    evidence.plan.load =
+        Load::Open { rate_per_s: GOOD as f64 / SECONDS as f64, arrivals: Arrivals::Poisson, connections: CONNECTIONS };
+    let slip = LatencySummary { n: GOOD, mean_ns: 20e3, p50_ns: 15_000, p99_ns: 60_000, ..LatencySummary::default() };
+    evidence.latency.slip_client = slip;
+    evidence.latency.slip_blocked = LatencySummary { n: GOOD, ..LatencySummary::default() };
+    evidence.outstanding = Outstanding { mean: 30.0, little: 30.0 };
+    evidence
+}
+
+/// A clean closed-loop sweep with the given `(connections, goodput per second)`.
+pub(crate) fn clean_sweep(curve: &[(f64, f64)]) -> SweepEvidence {
+    let points: Vec<_> =
+        curve.iter().map(|&(load, goodput_per_s)| SweepPoint { load, goodput_per_s, evidence: clean_run() }).collect();
+    let limit = points.last().map_or(0.0, |point| point.load);
+    SweepEvidence { points, limit, over_rate: false }
+}
+
+/// A probe that saw `status`, without redirect.
+pub(crate) fn probe(status: u16) -> Probe {
+    let fetch = Fetch {
+        status,
+        size_bytes: 1_024,
+        content_type: Some("text/html".into()),
+        server: Some("nginx".into()),
+        location: None,
+        body_hash: 1,
+        keepalive: true,
+        connect_ns: 50_000,
+        response_ns: 200_000,
+    };
+    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new() }
+}
+
+/// The finding inside `outcome`.
+pub(crate) fn finding(outcome: Outcome) -> Finding {
+    match outcome {
+        Outcome::Fired(finding) => finding,
+        other => panic!("expected a finding, got {other:?}"),
+    }
+}
+
+/// The state `outcome` fired with; none if it passed or was not checked.
+pub(crate) fn state(outcome: &Outcome) -> Option<FindingState> {
+    match outcome {
+        Outcome::Fired(finding) => Some(finding.state),
+        Outcome::Pass | Outcome::Unchecked(_) => None,
+    }
+}
+
+/// Shorthands to spoil a clean run.
+pub(crate) trait Spoil {
+    /// Lets `n` of the requests fail as `failure`; those in phase `contract` still complete.
+    fn fail(&mut self, failure: &str, n: u64);
+    /// Lets `n` of the responses have `status` instead of 200.
+    fn answer(&mut self, status: u16, n: u64);
+}
+
+impl Spoil for Evidence {
+    fn fail(&mut self, failure: &str, n: u64) {
+        *self.cohort.failures.entry(failure.to_owned()).or_default() += n;
+        self.cohort.good -= n;
+        self.flow.good -= n;
+        self.flow.failed += n;
+        if !failure.starts_with("contract.") {
+            self.cohort.completed -= n;
+            self.flow.completed -= n;
+            *self.cohort.status.get_mut(&200).expect("a clean run") -= n;
+        }
+    }
+
+    fn answer(&mut self, status: u16, n: u64) {
+        *self.cohort.status.get_mut(&200).expect("a clean run") -= n;
+        *self.cohort.status.entry(status).or_default() += n;
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        target: Target {
+            url: "http://127.0.0.1:8080/".into(),
+            authority: "127.0.0.1:8080".into(),
+            address: "127.0.0.1:8080".parse().expect("an address"),
+        },
+        request: Request {
+            method: "GET".into(),
+            path: "/".into(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            body: Vec::new(),
+        },
+        load: Load::Closed { connections: CONNECTIONS },
+        stop: Stop::Duration { duration_ns: SECONDS * NS_PER_S },
+        warmup: Warmup::Auto,
+        timeout_ns: 2 * NS_PER_S,
+        keepalive: true,
+        threads: 2,
+        cpus: Vec::new(),
+        contract: Contract {
+            status: Some(200),
+            size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
+            declared: false,
+        },
+        seed: 1,
+    }
+}
+
+fn second(i: u64) -> Second {
+    let n = GOOD / SECONDS;
+    Second {
+        from_ns: i * NS_PER_S,
+        length_ns: NS_PER_S,
+        good: n,
+        completed: n,
+        sent: n,
+        failed: 0,
+        busy_max: 0.5,
+        response_p50_ns: 1_800_000,
+        response_p99_ns: 4_000_000,
+    }
+}

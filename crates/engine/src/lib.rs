@@ -1,1 +1,24 @@
-//! placeholder
+//! The load generator and the built-in target.
+//!
+//! *When* ([`schedule`]) x *what* (one pre-rendered request) x *until* ([`window`]) meet in one worker core
+//! ([`core`]) that knows neither sockets nor a clock: a [`transport::Transport`] carries its bytes and every
+//! call brings `now`. [`run`] puts one core on each load thread, each with its own epoll loop, and turns what
+//! they tick into one stream of [`model::Event`]s.
+
+pub mod clock;
+pub mod limits;
+pub mod probe;
+pub mod run;
+pub mod schedule;
+// pub mod target;
+
+mod core;
+mod merge;
+mod recorder;
+#[cfg(test)]
+mod sim;
+mod sockets;
+mod transport;
+mod warmup;
+mod window;
+mod worker;

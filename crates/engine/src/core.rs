@@ -1,0 +1,532 @@
+//! The worker core: decides which connection sends when, follows every request to its end and records it.
+//!
+//! It knows neither sockets nor a clock: bytes and `now` come in, a [`Transport`] carries bytes out, and
+//! [`Core::deadline_ns`] says when it wants to be called again. The epoll loop and the virtual-time rig drive
+//! the same code.
+
+mod conn;
+mod pace;
+mod ticks;
+
+use crate::recorder::{STATUS_CODES, WorkerTick};
+use crate::transport::{Opening, Transport};
+use crate::window::Window;
+use conn::{Conn, State};
+use model::{Contract, Failure, FailureKind, FailurePhase};
+pub(crate) use pace::Pace;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use ticks::Ticks;
+use wire::http1::{Expect, Ignore, Response};
+
+/// First pause after a connection could not be opened; doubles up to [`BACKOFF_MAX_NS`].
+const BACKOFF_MIN_NS: u64 = 1_000_000;
+/// Longest pause between attempts to open a connection.
+const BACKOFF_MAX_NS: u64 = 128_000_000;
+/// Timeouts are noticed this share of the timeout late, within the bounds below.
+const SWEEPS_PER_TIMEOUT: u64 = 50;
+const SWEEP_MIN_NS: u64 = 5_000_000;
+const SWEEP_MAX_NS: u64 = 100_000_000;
+
+/// What a core has to do; fixed for its life.
+pub(crate) struct Job {
+    /// Number of the load thread.
+    pub(crate) worker: usize,
+    /// Connections of this thread.
+    pub(crate) connections: usize,
+    /// The request, head and body, as it goes over the wire.
+    pub(crate) request: Arc<[u8]>,
+    /// Whether the response to it has a body.
+    pub(crate) expect: Expect,
+    pub(crate) pace: Pace,
+    /// Requests this thread may start inside the window; none: as many as fit.
+    pub(crate) quota: Option<u64>,
+    pub(crate) keepalive: bool,
+    pub(crate) timeout_ns: u64,
+    pub(crate) contract: Contract,
+}
+
+/// One load thread's state.
+pub(crate) struct Core {
+    job: Job,
+    window: Arc<Window>,
+    conns: Box<[Conn]>,
+    /// Open-loop slots that may take a request, longest idle first.
+    free: VecDeque<usize>,
+    /// Slots that want to open again or to start anew, each at its `retry_ns`.
+    down: Vec<usize>,
+    /// When the last free slot was taken; none while one is free.
+    blocked_since_ns: Option<u64>,
+    busy: usize,
+    quota_used: u64,
+    next_sweep_ns: u64,
+    ticks: Ticks,
+    /// The window as of this turn.
+    start_ns: u64,
+    end_ns: u64,
+    ended: bool,
+}
+
+impl Core {
+    /// A core whose connections are all closed.
+    pub(crate) fn new(job: Job, window: Arc<Window>) -> Self {
+        let conns = (0..job.connections).map(|_| Conn::new()).collect();
+        let ticks = Ticks::new(job.worker, &window);
+        Self {
+            free: VecDeque::with_capacity(job.connections),
+            down: Vec::with_capacity(job.connections),
+            start_ns: window.start_ns(),
+            end_ns: window.end_ns(),
+            blocked_since_ns: None,
+            busy: 0,
+            quota_used: 0,
+            next_sweep_ns: 0,
+            ended: false,
+            conns,
+            ticks,
+            window,
+            job,
+        }
+    }
+
+    /// Begins to open connection `conn` without a request for it.
+    pub(crate) fn open(&mut self, conn: usize, now: u64, net: &mut impl Transport) -> Result<Opening, FailureKind> {
+        let opening = net.connect(conn)?;
+        let c = &mut self.conns[conn];
+        c.state = if opening == Opening::Done { State::Open } else { State::Opening };
+        c.started_ns = now;
+        Ok(opening)
+    }
+
+    /// Whether connection `conn` is being opened.
+    #[inline]
+    pub(crate) fn is_opening(&self, conn: usize) -> bool {
+        self.conns[conn].state == State::Opening
+    }
+
+    /// Connection `conn` has opened before the clock starts.
+    pub(crate) fn opened_early(&mut self, conn: usize) {
+        self.conns[conn].state = State::Open;
+    }
+
+    /// Connection `conn` has failed to open, or was lost, before the clock starts.
+    pub(crate) fn lost_early(&mut self, conn: usize, net: &mut impl Transport) {
+        self.abandon(conn, net);
+    }
+
+    /// Starts the load: closed loops send at once, open loops offer their connections.
+    pub(crate) fn start(&mut self, now: u64, net: &mut impl Transport) {
+        for conn in 0..self.conns.len() {
+            if self.conns[conn].state == State::Open {
+                self.slot_is_free(conn, now, net);
+            } else {
+                self.abandon(conn, net);
+                self.retry(conn, now);
+            }
+        }
+        self.turn(now, net);
+    }
+
+    /// Does everything that is due at `now`. To be called at [`Core::deadline_ns`] and after each batch of events.
+    pub(crate) fn turn(&mut self, now: u64, net: &mut impl Transport) {
+        self.look_at_window(now);
+        self.ticks.advance(now);
+        if self.ended {
+            return;
+        }
+        self.wake_down(now, net);
+        self.send_due(now, net);
+        if now >= self.next_sweep_ns {
+            self.sweep_timeouts(now, net);
+        }
+        self.end_if_done(now);
+    }
+
+    /// When the core wants its next [`Core::turn`] if nothing else happens; ns.
+    pub(crate) fn deadline_ns(&self) -> u64 {
+        let mut deadline = self.ticks.boundary_ns();
+        if self.busy > 0 || !self.down.is_empty() {
+            deadline = deadline.min(self.next_sweep_ns);
+        }
+        for &conn in &self.down {
+            deadline = deadline.min(self.conns[conn].retry_ns);
+        }
+        if let (Some(due), false) = (self.job.pace.due_ns(), self.free.is_empty()) {
+            deadline = deadline.min(due);
+        }
+        deadline
+    }
+
+    /// Whether the load has ended and everything is recorded.
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Ticks that are complete, oldest first.
+    pub(crate) fn take_tick(&mut self) -> Option<Box<WorkerTick>> {
+        self.ticks.take()
+    }
+
+    /// Gives a used tick back.
+    pub(crate) fn recycle(&mut self, tick: Box<WorkerTick>) {
+        self.ticks.recycle(tick);
+    }
+
+    /// Good responses so far in this tick, for live progress.
+    pub(crate) fn good_so_far(&self) -> u64 {
+        self.ticks.good_total()
+    }
+
+    /// Connection `conn` is open now.
+    pub(crate) fn on_opened(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        let c = &mut self.conns[conn];
+        c.state = State::Open;
+        c.refusals = 0;
+        self.ticks.current().flow.opened += 1;
+        if c.busy {
+            self.write(conn, now, net);
+        } else {
+            self.slot_is_free(conn, now, net);
+        }
+    }
+
+    /// Connection `conn` could not be opened.
+    pub(crate) fn on_open_failed(&mut self, conn: usize, kind: FailureKind, now: u64, net: &mut impl Transport) {
+        if self.conns[conn].busy {
+            self.fail(conn, Failure::new(FailurePhase::Connect, kind), now, net);
+        } else {
+            self.abandon(conn, net);
+            self.back_off(conn, now);
+        }
+    }
+
+    /// Connection `conn` can take more bytes.
+    pub(crate) fn on_writable(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        if self.conns[conn].is_writing(self.job.request.len()) {
+            self.write(conn, now, net);
+        }
+    }
+
+    /// Bytes have come on connection `conn`.
+    #[inline]
+    pub(crate) fn on_bytes(&mut self, conn: usize, bytes: &[u8], now: u64, net: &mut impl Transport) {
+        self.ticks.advance(now);
+        self.ticks.current().flow.bytes_received += bytes.len() as u64;
+        match self.conns[conn].http.receive(bytes, &mut Ignore) {
+            Ok(received) => match received.response {
+                // A server that sends more than it announced lies about the length of its body.
+                Some(_) if received.consumed < bytes.len() => {
+                    self.fail(conn, Failure::new(FailurePhase::Body, FailureKind::Malformed), now, net);
+                }
+                Some(response) => self.complete(conn, response, now, net),
+                None => {}
+            },
+            Err(_) if !self.conns[conn].busy => self.idle_lost(conn, now, net),
+            Err(error) => self.fail(conn, conn::failure_of(error), now, net),
+        }
+    }
+
+    /// The peer has closed its side of connection `conn`.
+    pub(crate) fn on_eof(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        self.ticks.advance(now);
+        let c = &mut self.conns[conn];
+        if !c.busy {
+            return self.idle_lost(conn, now, net);
+        }
+        match c.http.receive_eof() {
+            Ok(Some(response)) => self.complete(conn, response, now, net),
+            Ok(None) => self.fail(conn, Failure::new(FailurePhase::FirstByte, FailureKind::Closed), now, net),
+            Err(error) => self.fail(conn, conn::failure_of(error), now, net),
+        }
+    }
+
+    /// Connection `conn` is broken.
+    pub(crate) fn on_error(&mut self, conn: usize, kind: FailureKind, now: u64, net: &mut impl Transport) {
+        let c = &self.conns[conn];
+        if c.busy {
+            let phase = c.phase(self.job.request.len());
+            self.fail(conn, Failure::new(phase, kind), now, net);
+        } else {
+            self.idle_lost(conn, now, net);
+        }
+    }
+
+    /// A slot has no request: in closed loop it takes the next one at once.
+    #[inline]
+    fn slot_is_free(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        if self.job.pace.is_open_loop() {
+            self.free.push_back(conn);
+            self.send_due(now, net);
+        } else if self.may_start(now) {
+            self.begin(conn, now, now, net);
+        }
+    }
+
+    /// Sends what the schedule has due, as far as slots are free.
+    #[inline]
+    fn send_due(&mut self, now: u64, net: &mut impl Transport) {
+        while let Some(intended) = self.job.pace.due_ns() {
+            if intended > now || !self.may_start(intended) {
+                break;
+            }
+            if now - intended > self.job.timeout_ns {
+                self.job.pace.advance();
+                self.give_up(intended, now);
+                continue;
+            }
+            let Some(conn) = self.free.pop_front() else { break };
+            self.job.pace.advance();
+            self.begin(conn, intended, now, net);
+        }
+        self.blocked_since_ns =
+            if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
+    }
+
+    /// Whether a request intended at `intended_ns` belongs to the load at all.
+    #[inline]
+    fn may_start(&self, intended_ns: u64) -> bool {
+        let quota_left = self.job.quota.is_none_or(|quota| self.quota_used < quota);
+        !self.ended && intended_ns < self.end_ns && (quota_left || intended_ns < self.start_ns)
+    }
+
+    #[inline]
+    fn in_window(&self, intended_ns: u64) -> bool {
+        (self.start_ns..self.end_ns).contains(&intended_ns)
+    }
+
+    /// Assigns a request to a free slot.
+    #[inline]
+    fn begin(&mut self, conn: usize, intended: u64, now: u64, net: &mut impl Transport) {
+        let blocked = self.blocked_since_ns.map_or(0, |since| now - since.max(intended).min(now));
+        let c = &mut self.conns[conn];
+        (c.busy, c.intended_ns, c.started_ns, c.written) = (true, intended, now, 0);
+        self.ticks.outstanding(now, 1);
+        self.busy += 1;
+        if self.in_window(intended) {
+            self.quota_used += 1;
+            let tick = self.ticks.current();
+            tick.tally.planned += 1;
+            tick.latency.slip_client.record(now - intended - blocked);
+            tick.latency.slip_blocked.record(blocked);
+        }
+        match self.conns[conn].state {
+            State::Open => self.write(conn, now, net),
+            State::Opening => {}
+            State::Closed => self.open_for_request(conn, now, net),
+        }
+    }
+
+    fn open_for_request(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        self.conns[conn].state = State::Opening;
+        match net.connect(conn) {
+            Ok(Opening::Done) => self.on_opened(conn, now, net),
+            Ok(Opening::Pending) => {}
+            Err(kind) => self.fail(conn, Failure::new(FailurePhase::Connect, kind), now, net),
+        }
+    }
+
+    /// Hands the rest of the request to the transport.
+    #[inline]
+    fn write(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        let written = self.conns[conn].written;
+        match net.send(conn, &self.job.request[written..]) {
+            Ok(n) => {
+                let in_window = self.in_window(self.conns[conn].intended_ns);
+                let tick = self.ticks.current();
+                tick.flow.bytes_sent += n as u64;
+                if written == 0 && n > 0 {
+                    tick.flow.sent += 1;
+                    tick.tally.sent += u64::from(in_window);
+                    self.conns[conn].http.request_sent(self.job.expect);
+                }
+                self.conns[conn].written += n;
+            }
+            Err(kind) => self.fail(conn, Failure::new(FailurePhase::Send, kind), now, net),
+        }
+    }
+
+    /// A response is complete.
+    #[inline]
+    fn complete(&mut self, conn: usize, response: Response, now: u64, net: &mut impl Transport) {
+        let broken = conn::breach(&self.job.contract, response);
+        let c = &self.conns[conn];
+        let (intended, started) = (c.intended_ns, c.started_ns);
+        let in_window = self.in_window(intended);
+        self.request_over(conn, now);
+        let tick = self.ticks.current();
+        tick.flow.completed += 1;
+        match broken {
+            None => tick.flow.good += 1,
+            Some(_) => tick.flow.failed += 1,
+        }
+        if in_window {
+            tick.tally.completed += 1;
+            tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
+            match broken {
+                None => tick.tally.good += 1,
+                Some(failure) => tick.tally.failures[failure.index()] += 1,
+            }
+            tick.latency.response.record(now - intended);
+            tick.latency.service.record(now - started);
+        }
+        // A request that was answered before it was sent leaves the connection in an unknown state.
+        let whole = self.conns[conn].written == self.job.request.len();
+        if self.job.keepalive && response.keepalive && whole {
+            self.slot_is_free(conn, now, net);
+        } else {
+            self.abandon(conn, net);
+            self.slot_closed(conn, now, net);
+        }
+    }
+
+    /// A slot's connection was closed in good order.
+    fn slot_closed(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        // With keep-alive an open loop opens again in the background, so that no request pays for it.
+        if self.job.pace.is_open_loop() && self.job.keepalive {
+            self.retry(conn, now);
+        } else {
+            self.slot_is_free(conn, now, net);
+        }
+    }
+
+    /// A request has ended without a complete response.
+    #[cold]
+    fn fail(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
+        let c = &self.conns[conn];
+        let (intended, started) = (c.intended_ns, c.started_ns);
+        let in_window = self.in_window(intended);
+        self.request_over(conn, now);
+        let tick = self.ticks.current();
+        tick.flow.failed += 1;
+        if in_window {
+            tick.tally.failures[failure.index()] += 1;
+            if failure.kind == FailureKind::Timeout {
+                tick.tally.censored += 1;
+                tick.latency.response.record(now - intended);
+                tick.latency.service.record(now - started);
+            }
+        }
+        self.abandon(conn, net);
+        if failure.phase == FailurePhase::Connect {
+            self.back_off(conn, now);
+        } else {
+            // Not in this turn: a server that refuses everything must not keep the loop from its events.
+            self.retry(conn, now + 1);
+        }
+    }
+
+    /// A scheduled request found no connection until its deadline.
+    #[cold]
+    fn give_up(&mut self, intended: u64, now: u64) {
+        let in_window = self.in_window(intended);
+        let tick = self.ticks.current();
+        tick.flow.failed += 1;
+        if in_window {
+            self.quota_used += 1;
+            tick.tally.planned += 1;
+            tick.tally.censored += 1;
+            tick.tally.failures[Failure::new(FailurePhase::Send, FailureKind::Timeout).index()] += 1;
+            tick.latency.response.record(now - intended);
+            tick.latency.slip_blocked.record(now - intended);
+        }
+    }
+
+    #[inline]
+    fn request_over(&mut self, conn: usize, now: u64) {
+        self.conns[conn].busy = false;
+        self.busy -= 1;
+        self.ticks.outstanding(now, -1);
+    }
+
+    /// An idle connection is of no use any more; that is nobody's failure.
+    fn idle_lost(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        self.abandon(conn, net);
+        self.free.retain(|&other| other != conn);
+        self.retry(conn, now);
+    }
+
+    fn abandon(&mut self, conn: usize, net: &mut impl Transport) {
+        net.close(conn);
+        self.conns[conn].closed();
+    }
+
+    fn back_off(&mut self, conn: usize, now: u64) {
+        let c = &mut self.conns[conn];
+        let pause = (BACKOFF_MIN_NS << c.refusals.min(16)).min(BACKOFF_MAX_NS);
+        c.refusals = c.refusals.saturating_add(1);
+        self.retry(conn, now + pause);
+    }
+
+    fn retry(&mut self, conn: usize, at_ns: u64) {
+        self.conns[conn].retry_ns = at_ns;
+        self.down.push(conn);
+    }
+
+    /// Lets slots that were closed take part again.
+    fn wake_down(&mut self, now: u64, net: &mut impl Transport) {
+        let mut i = 0;
+        while i < self.down.len() {
+            let conn = self.down[i];
+            if self.conns[conn].retry_ns > now {
+                i += 1;
+                continue;
+            }
+            self.down.swap_remove(i);
+            if !(self.job.pace.is_open_loop() && self.job.keepalive) {
+                self.slot_is_free(conn, now, net);
+            } else if self.more_is_due() {
+                match self.open(conn, now, net) {
+                    Ok(Opening::Done) => self.on_opened(conn, now, net),
+                    Ok(Opening::Pending) => {}
+                    Err(kind) => self.on_open_failed(conn, kind, now, net),
+                }
+                // What failed at once is due later than now and stands behind `i`.
+            }
+        }
+    }
+
+    /// Ends requests that have been out for longer than the timeout.
+    fn sweep_timeouts(&mut self, now: u64, net: &mut impl Transport) {
+        let every = (self.job.timeout_ns / SWEEPS_PER_TIMEOUT).clamp(SWEEP_MIN_NS, SWEEP_MAX_NS);
+        self.next_sweep_ns = now + every;
+        for conn in 0..self.conns.len() {
+            let c = &self.conns[conn];
+            if c.state == State::Closed && !c.busy || now - c.started_ns < self.job.timeout_ns {
+                continue;
+            }
+            if c.busy {
+                let phase = c.phase(self.job.request.len());
+                self.fail(conn, Failure::new(phase, FailureKind::Timeout), now, net);
+            } else if c.state == State::Opening {
+                self.on_open_failed(conn, FailureKind::Timeout, now, net);
+            }
+        }
+    }
+
+    /// Whether the schedule has another request for this load, now or later.
+    fn more_is_due(&self) -> bool {
+        self.job.pace.due_ns().is_some_and(|due| self.may_start(due))
+    }
+
+    fn look_at_window(&mut self, now: u64) {
+        let start_ns = self.window.start_ns();
+        if start_ns != self.start_ns {
+            self.start_ns = start_ns;
+            self.end_ns = self.window.end_ns();
+            self.ticks.window_decided(start_ns, self.end_ns);
+        }
+        if self.window.is_stopped() && !self.ended {
+            self.ended = true;
+            self.ticks.finish(now);
+        }
+    }
+
+    fn end_if_done(&mut self, now: u64) {
+        let quota_done = self.job.quota.is_some_and(|quota| self.quota_used >= quota);
+        let no_more = now >= self.end_ns || quota_done;
+        if no_more && !self.more_is_due() && self.busy == 0 {
+            self.ended = true;
+            self.ticks.finish(now);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Cuts the record of a worker into ticks of a second that never span two phases.
+
+use crate::recorder::WorkerTick;
+use crate::window::{UNDECIDED_NS, Window};
+use model::{NS_PER_S, Phase};
+use std::collections::VecDeque;
+
+/// The tick being written, those waiting to be taken, and those that came back.
+pub(super) struct Ticks {
+    current: Box<WorkerTick>,
+    ready: VecDeque<Box<WorkerTick>>,
+    spare: Vec<Box<WorkerTick>>,
+    worker: usize,
+    boundary_ns: u64,
+    start_ns: u64,
+    end_ns: u64,
+    outstanding: u64,
+    outstanding_since_ns: u64,
+    good_before: u64,
+}
+
+/// Ticks a worker keeps at hand. When the coordinator is slower than that, one more is allocated.
+const SPARE_TICKS: usize = 1;
+
+impl Ticks {
+    pub(super) fn new(worker: usize, window: &Window) -> Self {
+        let mut ticks = Self {
+            current: Box::new(WorkerTick::new(worker)),
+            ready: VecDeque::with_capacity(4),
+            spare: (0..SPARE_TICKS).map(|_| Box::new(WorkerTick::new(worker))).collect(),
+            worker,
+            boundary_ns: 0,
+            start_ns: window.start_ns(),
+            end_ns: window.end_ns(),
+            outstanding: 0,
+            outstanding_since_ns: 0,
+            good_before: 0,
+        };
+        ticks.begin(0);
+        ticks
+    }
+
+    #[inline]
+    pub(super) fn current(&mut self) -> &mut WorkerTick {
+        &mut self.current
+    }
+
+    /// The end of the current tick; ns.
+    pub(super) const fn boundary_ns(&self) -> u64 {
+        self.boundary_ns
+    }
+
+    /// Good responses since the clock started.
+    pub(super) fn good_total(&self) -> u64 {
+        self.good_before + self.current.flow.good
+    }
+
+    /// Cuts all ticks that have ended by `now`.
+    #[inline]
+    pub(super) fn advance(&mut self, now: u64) {
+        while now >= self.boundary_ns {
+            let at = self.boundary_ns;
+            self.cut(at);
+            self.begin(at);
+        }
+    }
+
+    /// Requests in flight change by `change` at `now`.
+    #[inline]
+    pub(super) fn outstanding(&mut self, now: u64, change: i64) {
+        self.current.flow.outstanding_ns += self.outstanding * now.saturating_sub(self.outstanding_since_ns);
+        self.outstanding_since_ns = now.max(self.outstanding_since_ns);
+        self.outstanding = self.outstanding.wrapping_add_signed(change);
+    }
+
+    /// The bounds of the window have become known.
+    pub(super) fn window_decided(&mut self, start_ns: u64, end_ns: u64) {
+        (self.start_ns, self.end_ns) = (start_ns, end_ns);
+        if self.current.phase == Phase::Warmup && start_ns > self.current.from_ns {
+            self.boundary_ns = self.boundary_ns.min(start_ns);
+        }
+    }
+
+    /// Ends the last tick at `now`.
+    pub(super) fn finish(&mut self, now: u64) {
+        self.advance(now);
+        self.current.last = true;
+        self.cut(now);
+        self.boundary_ns = u64::MAX;
+    }
+
+    pub(super) fn take(&mut self) -> Option<Box<WorkerTick>> {
+        self.ready.pop_front()
+    }
+
+    pub(super) fn recycle(&mut self, mut tick: Box<WorkerTick>) {
+        tick.clear();
+        self.spare.push(tick);
+    }
+
+    fn begin(&mut self, from_ns: u64) {
+        let (phase, limit) = if from_ns < self.start_ns {
+            (Phase::Warmup, self.start_ns)
+        } else if from_ns < self.end_ns {
+            (Phase::Measure, self.end_ns)
+        } else {
+            (Phase::Drain, UNDECIDED_NS)
+        };
+        self.current.phase = phase;
+        self.current.from_ns = from_ns;
+        self.boundary_ns = (from_ns + NS_PER_S).min(limit);
+    }
+
+    fn cut(&mut self, at_ns: u64) {
+        self.outstanding(at_ns, 0);
+        let worker = self.worker;
+        let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker)));
+        let mut done = std::mem::replace(&mut self.current, next);
+        done.to_ns = at_ns;
+        self.good_before += done.flow.good;
+        self.ready.push_back(done);
+    }
+}

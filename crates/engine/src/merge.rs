@@ -1,0 +1,143 @@
+//! Puts the ticks of all load threads together, second by second.
+
+use crate::recorder::{Latency, Tally, WorkerTick};
+use model::{Cohort, Failure, Histograms, Phase, ThreadUse, Tick};
+use stats::LatencyHistogram;
+use std::collections::BTreeMap;
+
+/// A busy share is told only for ticks of at least this length: CPU clocks are too coarse below.
+const BUSY_MIN_NS: u64 = 500_000_000;
+
+/// Collects ticks until every thread that still runs has delivered its piece.
+pub(crate) struct Merge {
+    /// How far each thread has delivered; [`OVER`] once it has ended.
+    delivered_ns: Vec<u64>,
+    /// Unfinished ticks by the instant they begin.
+    open: BTreeMap<u64, Partial>,
+}
+
+const OVER: u64 = u64::MAX;
+
+struct Partial {
+    phase: Phase,
+    to_ns: u64,
+    flow: model::Flow,
+    cohort: Cohort,
+    threads: Vec<ThreadUse>,
+    latency: Latency,
+}
+
+impl Merge {
+    /// For `threads` load threads.
+    pub(crate) fn new(threads: usize) -> Self {
+        Self { delivered_ns: vec![0; threads], open: BTreeMap::new() }
+    }
+
+    /// Adds one thread's tick.
+    pub(crate) fn add(&mut self, tick: &WorkerTick) {
+        let threads = self.delivered_ns.len();
+        let partial = self.open.entry(tick.from_ns).or_insert_with(|| Partial::new(tick.phase, threads));
+        partial.to_ns = partial.to_ns.max(tick.to_ns);
+        partial.flow.add(&tick.flow);
+        add_tally(&mut partial.cohort, &tick.tally);
+        let wall_ns = tick.to_ns - tick.from_ns;
+        let busy = if wall_ns >= BUSY_MIN_NS { tick.cpu_ns as f64 / wall_ns as f64 } else { 0.0 };
+        partial.threads[tick.worker] = ThreadUse { cpu_ns: tick.cpu_ns, wall_ns, busy_max: busy.min(1.0) };
+        partial.latency.response.add(&tick.latency.response);
+        partial.latency.service.add(&tick.latency.service);
+        partial.latency.slip_client.add(&tick.latency.slip_client);
+        partial.latency.slip_blocked.add(&tick.latency.slip_blocked);
+        self.delivered_ns[tick.worker] = if tick.last { OVER } else { tick.to_ns };
+    }
+
+    /// The oldest tick, once every thread has delivered beyond its begin or has ended.
+    pub(crate) fn take(&mut self) -> Option<Tick> {
+        let (&from_ns, _) = self.open.first_key_value()?;
+        let complete = self.delivered_ns.iter().all(|&to_ns| to_ns > from_ns);
+        complete.then(|| self.open.pop_first()).flatten().map(|(from_ns, partial)| partial.finish(from_ns))
+    }
+
+    /// Whether every thread has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.delivered_ns.iter().all(|&to_ns| to_ns == OVER)
+    }
+}
+
+impl Partial {
+    fn new(phase: Phase, threads: usize) -> Self {
+        Self {
+            phase,
+            to_ns: 0,
+            flow: model::Flow::default(),
+            cohort: Cohort::default(),
+            threads: vec![ThreadUse::default(); threads],
+            latency: Latency::default(),
+        }
+    }
+
+    fn finish(self, from_ns: u64) -> Tick {
+        let encode = |histogram: &LatencyHistogram| histogram.encode();
+        Tick {
+            phase: self.phase,
+            from_ns,
+            to_ns: self.to_ns,
+            flow: self.flow,
+            cohort: self.cohort,
+            threads: self.threads,
+            response_p50_ns: self.latency.response.quantile(0.5),
+            response_p99_ns: self.latency.response.quantile(0.99),
+            histograms: Histograms {
+                response: encode(&self.latency.response),
+                service: encode(&self.latency.service),
+                slip_client: encode(&self.latency.slip_client),
+                slip_blocked: encode(&self.latency.slip_blocked),
+            },
+        }
+    }
+}
+
+fn add_tally(cohort: &mut Cohort, tally: &Tally) {
+    cohort.planned += tally.planned;
+    cohort.sent += tally.sent;
+    cohort.completed += tally.completed;
+    cohort.good += tally.good;
+    cohort.censored += tally.censored;
+    for (status, &n) in (0_u16..).zip(tally.status.iter()) {
+        if n > 0 {
+            *cohort.status.entry(status).or_default() += n;
+        }
+    }
+    for (index, &n) in tally.failures.iter().enumerate() {
+        if n > 0 {
+            *cohort.failures.entry(Failure::from_index(index).to_string()).or_default() += n;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tick(worker: usize, from_ns: u64, to_ns: u64, good: u64, last: bool) -> WorkerTick {
+        let mut tick = WorkerTick::new(worker);
+        (tick.from_ns, tick.to_ns, tick.last, tick.flow.good) = (from_ns, to_ns, last, good);
+        tick
+    }
+
+    #[test]
+    fn a_tick_waits_for_every_thread_that_still_runs() {
+        let mut merge = Merge::new(2);
+        merge.add(&tick(0, 0, 10, 3, false));
+        assert!(merge.take().is_none());
+        merge.add(&tick(1, 0, 10, 4, false));
+        assert_eq!(merge.take().map(|t| t.flow.good), Some(7));
+        // Thread 0 ends early; the tick still waits for thread 1.
+        merge.add(&tick(0, 10, 12, 1, true));
+        assert!(merge.take().is_none() && !merge.is_over());
+        merge.add(&tick(1, 10, 20, 2, false));
+        assert_eq!(merge.take().map(|t| (t.to_ns, t.flow.good)), Some((20, 3)));
+        merge.add(&tick(1, 20, 25, 5, true));
+        assert_eq!(merge.take().map(|t| t.flow.good), Some(5));
+        assert!(merge.is_over());
+    }
+}

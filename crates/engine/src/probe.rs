@@ -1,0 +1,304 @@
+//! Looks at the target before anything is measured: a few fetches, one after the other, over plain sockets.
+
+use crate::clock::Clock;
+use model::{Body, Fetch, Probe, Request};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+use thiserror::Error;
+use wire::http1::{Client, ClientError, Expect, Limits, ResponseSink, write_request};
+
+/// Redirects followed to tell where they lead.
+const REDIRECTS_MAX: usize = 5;
+/// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
+const BODY_MAX_BYTES: u64 = 1 << 30;
+/// First bytes of an answer that are shown when it is not HTTP.
+const SHOWN_BYTES: usize = 24;
+
+/// What to fetch, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// Addresses to try, in order.
+    pub addresses: &'a [SocketAddr],
+    /// Value of the `Host` header.
+    pub authority: &'a str,
+    /// The request.
+    pub request: &'a Request,
+    /// Number of fetches, above 0.
+    pub fetches: usize,
+    /// Deadline of each step (connect, each read); ns.
+    pub timeout_ns: u64,
+}
+
+/// Why the target cannot be measured.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// No address accepts a connection.
+    #[error("cannot connect to {address}: {reason}")]
+    Connect {
+        /// The last address tried.
+        address: SocketAddr,
+        /// Why not.
+        reason: String,
+    },
+    /// The connection broke or stayed silent.
+    #[error("{address} accepted the connection but {reason}")]
+    Silent {
+        /// The address.
+        address: SocketAddr,
+        /// What happened instead of an answer.
+        reason: String,
+    },
+    /// Something else than HTTP/1 answers.
+    #[error("{address} does not answer in HTTP/1 ({guess}); its first bytes are {shown}")]
+    NotHttp {
+        /// The address.
+        address: SocketAddr,
+        /// What it may be.
+        guess: &'static str,
+        /// The first bytes, printable.
+        shown: String,
+    },
+    /// The answer breaks HTTP.
+    #[error("{address} sent a broken response: {error}{detail}")]
+    Broken {
+        /// The address.
+        address: SocketAddr,
+        /// How.
+        error: ClientError,
+        /// What was announced and missing, if that is the trouble.
+        detail: String,
+    },
+}
+
+/// Fetches the target; returns the address that answered and what it said.
+///
+/// # Errors
+/// If any fetch fails: what cannot be fetched once alone cannot be measured under load.
+pub fn probe(settings: &Settings<'_>) -> Result<(SocketAddr, Probe), ProbeError> {
+    let address = reachable(settings)?;
+    let mut fetches = Vec::with_capacity(settings.fetches);
+    for _ in 0..settings.fetches.max(1) {
+        fetches.push(fetch(settings, address, &settings.request.path)?);
+    }
+    let first = &fetches[0];
+    let body = if fetches.iter().any(|f| f.size_bytes != first.size_bytes) {
+        Body::ChangingSize
+    } else if fetches.iter().any(|f| f.body_hash != first.body_hash) {
+        Body::ChangingBytes
+    } else {
+        Body::Stable
+    };
+    let redirects = follow(settings, address, first.location.clone());
+    Ok((address, Probe { fetches, body, redirects }))
+}
+
+/// The first address that accepts a connection.
+fn reachable(settings: &Settings<'_>) -> Result<SocketAddr, ProbeError> {
+    let mut last = None;
+    for &address in settings.addresses {
+        match connect(address, settings.timeout_ns) {
+            Ok(_) => return Ok(address),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| ProbeError::Connect {
+        address: SocketAddr::from(([0, 0, 0, 0], 0)),
+        reason: "the name has no address".into(),
+    }))
+}
+
+/// Follows redirects as long as they stay on the same server; others are only named.
+fn follow(settings: &Settings<'_>, address: SocketAddr, mut next: Option<String>) -> Vec<String> {
+    let mut hops = Vec::new();
+    while let Some(location) = next.take() {
+        let path = same_server_path(&location, settings.authority);
+        hops.push(location);
+        if hops.len() < REDIRECTS_MAX {
+            next = path.and_then(|path| fetch(settings, address, &path).ok()).and_then(|f| f.location);
+        }
+    }
+    hops
+}
+
+fn same_server_path(location: &str, authority: &str) -> Option<String> {
+    if location.starts_with('/') && !location.starts_with("//") {
+        return Some(location.into());
+    }
+    let rest = location.strip_prefix("http://")?.strip_prefix(authority)?;
+    match rest.chars().next() {
+        None => Some("/".into()),
+        Some('/') => Some(rest.into()),
+        Some(_) => None,
+    }
+}
+
+fn connect(address: SocketAddr, timeout_ns: u64) -> Result<TcpStream, ProbeError> {
+    let error = |e: std::io::Error| ProbeError::Connect { address, reason: plain(&e) };
+    let timeout = Duration::from_nanos(timeout_ns);
+    let stream = TcpStream::connect_timeout(&address, timeout).map_err(error)?;
+    stream.set_read_timeout(Some(timeout)).map_err(error)?;
+    stream.set_write_timeout(Some(timeout)).map_err(error)?;
+    Ok(stream)
+}
+
+fn fetch(settings: &Settings<'_>, address: SocketAddr, path: &str) -> Result<Fetch, ProbeError> {
+    let clock = Clock::start();
+    let mut stream = connect(address, settings.timeout_ns)?;
+    let connect_ns = clock.now_ns();
+    let request = settings.request;
+    let mut bytes = Vec::new();
+    write_request(&mut bytes, &request.method, path, settings.authority, &request.headers, true, &request.body);
+    let silent = |e: &std::io::Error| ProbeError::Silent { address, reason: silence(e, settings.timeout_ns) };
+    stream.write_all(&bytes).map_err(|e| silent(&e))?;
+
+    let mut client = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
+    client.request_sent(if request.method == "HEAD" { Expect::NoBody } else { Expect::Body });
+    let mut seen = Seen::default();
+    let mut buffer = vec![0; 64 * 1024];
+    let response = loop {
+        let n = match stream.read(&mut buffer) {
+            Ok(n) => n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(silent(&error)),
+        };
+        if seen.first.is_empty() {
+            seen.first = buffer[..n.min(SHOWN_BYTES)].to_vec();
+        }
+        let outcome = match n {
+            0 => client.receive_eof(),
+            _ => client.receive(&buffer[..n], &mut seen).map(|received| received.response),
+        };
+        match outcome {
+            Ok(Some(response)) => break response,
+            Ok(None) => {}
+            Err(error) => return Err(broken(address, error, &seen.first)),
+        }
+    };
+    Ok(Fetch {
+        status: response.status,
+        size_bytes: response.body_bytes,
+        content_type: seen.content_type,
+        server: seen.server,
+        location: seen.location,
+        body_hash: seen.hash.0,
+        keepalive: response.keepalive,
+        connect_ns,
+        response_ns: clock.now_ns() - connect_ns,
+    })
+}
+
+/// What the probe wants to know of a response beyond its frame.
+#[derive(Default)]
+struct Seen {
+    first: Vec<u8>,
+    content_type: Option<String>,
+    server: Option<String>,
+    location: Option<String>,
+    hash: Fnv1a,
+}
+
+impl ResponseSink for Seen {
+    const HEADERS: bool = true;
+
+    fn header(&mut self, name: &[u8], value: &[u8]) {
+        let field = match name {
+            n if n.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
+            n if n.eq_ignore_ascii_case(b"server") => &mut self.server,
+            n if n.eq_ignore_ascii_case(b"location") => &mut self.location,
+            _ => return,
+        };
+        *field = Some(String::from_utf8_lossy(value).into_owned());
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        self.hash.add(bytes);
+    }
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo): tells changed bodies apart, no more.
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+fn broken(address: SocketAddr, error: ClientError, first: &[u8]) -> ProbeError {
+    match error {
+        ClientError::NotHttp => ProbeError::NotHttp { address, guess: guess(first), shown: printable(first) },
+        ClientError::ClosedBeforeResponse => {
+            ProbeError::Silent { address, reason: "closed it without an answer".into() }
+        }
+        ClientError::ClosedInBody { missing: Some(missing) } => {
+            ProbeError::Broken { address, error, detail: format!(" ({missing} announced bytes never came)") }
+        }
+        _ => ProbeError::Broken { address, error, detail: String::new() },
+    }
+}
+
+fn guess(first: &[u8]) -> &'static str {
+    match first {
+        [0x14..=0x17, 3, ..] => "it speaks TLS: this port wants https",
+        [b'S', b'S', b'H', b'-', ..] => "it is an SSH server",
+        [0, 0, _, 4, ..] => "it speaks HTTP/2",
+        _ => "it is some other protocol",
+    }
+}
+
+fn printable(bytes: &[u8]) -> String {
+    format!("\"{}\"", bytes.escape_ascii())
+}
+
+fn silence(error: &std::io::Error, timeout_ns: u64) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            format!("sent no complete answer within {}", model::Duration { ns: timeout_ns })
+        }
+        ErrorKind::ConnectionReset => "reset it".into(),
+        _ => plain(error),
+    }
+}
+
+/// The error in words, without the number the operating system gives it.
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => "connection refused; nothing listens there".into(),
+        ErrorKind::TimedOut => "no answer within the timeout".into(),
+        ErrorKind::NetworkUnreachable => "network unreachable".into(),
+        ErrorKind::HostUnreachable => "host unreachable".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_are_followed_on_the_same_server_only() {
+        let path = |location| same_server_path(location, "host:80");
+        assert_eq!(path("/home").as_deref(), Some("/home"));
+        assert_eq!(path("http://host:80/x?y").as_deref(), Some("/x?y"));
+        assert_eq!(path("http://host:80").as_deref(), Some("/"));
+        assert_eq!(path("//other/x"), None);
+        assert_eq!(path("http://host:8080/x"), None);
+        assert_eq!(path("https://host:80/x"), None);
+    }
+
+    #[test]
+    fn other_protocols_are_guessed_from_their_first_bytes() {
+        assert!(guess(&[0x15, 3, 1, 0, 2]).contains("TLS"));
+        assert!(guess(b"SSH-2.0-x").contains("SSH"));
+        assert!(guess(b"220 mail").contains("other"));
+    }
+}

@@ -1,0 +1,98 @@
+//! What one load thread writes down: counters and histograms of one tick, all memory taken beforehand.
+
+use model::{Failure, Flow, Phase};
+use stats::LatencyHistogram;
+
+/// Highest status code that can be counted, plus one.
+pub(crate) const STATUS_CODES: usize = 1000;
+
+/// One tick of one load thread.
+pub(crate) struct WorkerTick {
+    /// Which thread.
+    pub(crate) worker: usize,
+    /// Whether the thread ends with this tick.
+    pub(crate) last: bool,
+    pub(crate) phase: Phase,
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    pub(crate) flow: Flow,
+    pub(crate) tally: Tally,
+    pub(crate) latency: Latency,
+    /// CPU time of the thread in this tick; ns.
+    pub(crate) cpu_ns: u64,
+}
+
+/// Requests of the measured window, countable without allocation. See [`model::Cohort`].
+pub(crate) struct Tally {
+    pub(crate) planned: u64,
+    pub(crate) sent: u64,
+    pub(crate) completed: u64,
+    pub(crate) good: u64,
+    pub(crate) censored: u64,
+    pub(crate) status: Box<[u64; STATUS_CODES]>,
+    pub(crate) failures: [u64; Failure::COUNT],
+}
+
+/// The histograms of a tick. See [`model::Histograms`].
+#[derive(Default)]
+pub(crate) struct Latency {
+    pub(crate) response: LatencyHistogram,
+    pub(crate) service: LatencyHistogram,
+    pub(crate) slip_client: LatencyHistogram,
+    pub(crate) slip_blocked: LatencyHistogram,
+}
+
+impl WorkerTick {
+    /// An empty tick for thread `worker`.
+    pub(crate) fn new(worker: usize) -> Self {
+        Self {
+            worker,
+            last: false,
+            phase: Phase::Warmup,
+            from_ns: 0,
+            to_ns: 0,
+            flow: Flow::default(),
+            tally: Tally::new(),
+            latency: Latency::default(),
+            cpu_ns: 0,
+        }
+    }
+
+    /// Empties the tick for its next use.
+    pub(crate) fn clear(&mut self) {
+        self.last = false;
+        self.flow = Flow::default();
+        self.cpu_ns = 0;
+        self.tally.clear();
+        self.latency.clear();
+    }
+}
+
+impl Tally {
+    fn new() -> Self {
+        Self {
+            planned: 0,
+            sent: 0,
+            completed: 0,
+            good: 0,
+            censored: 0,
+            status: Box::new([0; STATUS_CODES]),
+            failures: [0; Failure::COUNT],
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.planned, self.sent, self.completed, self.good, self.censored) = (0, 0, 0, 0, 0);
+        self.status.fill(0);
+        self.failures.fill(0);
+    }
+}
+
+impl Latency {
+    fn clear(&mut self) {
+        self.response.clear();
+        self.service.clear();
+        self.slip_client.clear();
+        self.slip_blocked.clear();
+    }
+}

@@ -1,0 +1,298 @@
+//! Carries out a plan: opens the connections, starts the load threads together, tells what happens.
+
+use crate::clock::{Clock, wall_clock};
+use crate::core::{Job, Pace};
+use crate::merge::Merge;
+use crate::recorder::WorkerTick;
+use crate::schedule::{Schedule, Share};
+use crate::warmup::{self, Settled, Settling};
+use crate::window::{UNDECIDED_NS, Window};
+use crate::worker::{FromWorker, Setup, work};
+use model::{Event, Failure, Load, Plan, Stop, Warmup};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use thiserror::Error;
+use wire::http1::{Expect, write_request};
+
+/// How often the coordinator looks up when no thread has anything to say.
+const LOOK_UP: Duration = Duration::from_millis(20);
+/// Between deciding on the window and its begin, so that every thread knows before it begins.
+const DECISION_LEAD_NS: u64 = 60_000_000;
+
+/// Why a plan could not be carried out.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The system gave no thread.
+    #[error("cannot start load thread {thread}: {source}")]
+    Spawn {
+        /// Its number.
+        thread: u32,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not one connection could be opened.
+    #[error("none of {requested} connections could be opened ({})", .failure.map_or_else(|| "stopped".into(), |f| f.to_string()))]
+    NoConnection {
+        /// Connections asked for.
+        requested: u32,
+        /// Why the last one failed.
+        failure: Option<Failure>,
+    },
+    /// A load thread ended with an error of the system.
+    #[error("a load thread failed: {0}")]
+    Worker(std::io::Error),
+}
+
+/// Carries out `plan` and hands every event to `sink`, in order. Returns when the load has ended; a set `stop`
+/// ends it early, and what was measured until then has been told.
+///
+/// # Errors
+/// If the load cannot be put on, or a thread breaks. Events told before stand.
+pub fn run(plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+    sink(Event::Started { started: wall_clock(), plan: Box::new(plan.clone()) });
+    let mut crew = Crew::spawn(plan)?;
+    let outcome = crew.open(plan, stop, sink).and_then(|()| crew.lead(plan, stop, sink));
+    crew.dismiss();
+    outcome
+}
+
+/// The load threads and the lines to them.
+struct Crew {
+    hands: Vec<Hand>,
+    inbox: Receiver<FromWorker>,
+    window: Arc<Window>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The lines to one load thread.
+struct Hand {
+    start: Sender<Clock>,
+    used_ticks: Sender<Box<WorkerTick>>,
+    good: Arc<AtomicU64>,
+}
+
+impl Crew {
+    fn spawn(plan: &Plan) -> Result<Self, RunError> {
+        let window = Arc::new(first_window(plan));
+        let request = render_request(plan);
+        let (out, inbox) = channel();
+        let mut crew = Self { hands: Vec::new(), inbox, window, threads: Vec::new() };
+        for thread in 0..plan.threads {
+            let (start, start_inbox) = channel();
+            let (used_ticks, used_inbox) = channel();
+            let good = Arc::new(AtomicU64::new(0));
+            let setup = Setup {
+                job: job(plan, thread, Arc::clone(&request)),
+                address: plan.target.address,
+                cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
+                open_timeout_ns: plan.timeout_ns,
+                window: Arc::clone(&crew.window),
+                progress: Arc::clone(&good),
+                out: out.clone(),
+                start: start_inbox,
+                used_ticks: used_inbox,
+            };
+            let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || work(setup));
+            match spawned {
+                Ok(handle) => crew.threads.push(handle),
+                Err(source) => {
+                    crew.dismiss();
+                    return Err(RunError::Spawn { thread, source });
+                }
+            }
+            crew.hands.push(Hand { start, used_ticks, good });
+        }
+        Ok(crew)
+    }
+
+    /// Waits until every thread has opened its connections.
+    fn open(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+        let clock = Clock::start();
+        let requested = plan.load.connections();
+        let (mut told, mut established, mut failure) = (0, 0, None);
+        while told < self.hands.len() {
+            if stop.load(Ordering::Relaxed) {
+                self.window.stop();
+            }
+            match self.inbox.recv_timeout(LOOK_UP) {
+                Ok(FromWorker::Opened { established: n, failure: why }) => {
+                    told += 1;
+                    established += n;
+                    failure = failure.or(why);
+                }
+                Ok(FromWorker::Broken(error)) => return Err(RunError::Worker(error)),
+                Ok(FromWorker::Tick(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if established == 0 {
+            return Err(RunError::NoConnection { requested, failure });
+        }
+        sink(Event::Connected { requested, established, took_ns: clock.now_ns() });
+        Ok(())
+    }
+
+    /// Starts the clock and tells what happens until the last thread has ended.
+    fn lead(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+        let clock = Clock::start();
+        for hand in &self.hands {
+            // A thread that is gone has said why.
+            let _ = hand.start.send(clock);
+        }
+        let mut merge = Merge::new(self.hands.len());
+        let mut phase = Lead::new(plan);
+        while !merge.is_over() {
+            if stop.load(Ordering::Relaxed) {
+                self.window.stop();
+            }
+            phase.look(plan, clock.now_ns(), self, sink);
+            match self.inbox.recv_timeout(LOOK_UP) {
+                Ok(FromWorker::Tick(tick)) => {
+                    merge.add(&tick);
+                    let worker = tick.worker;
+                    // A thread that has ended wants no ticks back.
+                    let _ = self.hands[worker].used_ticks.send(tick);
+                    while let Some(tick) = merge.take() {
+                        sink(Event::Tick(Box::new(tick)));
+                    }
+                }
+                Ok(FromWorker::Broken(error)) => return Err(RunError::Worker(error)),
+                Ok(FromWorker::Opened { .. }) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        sink(Event::Ended { at_ns: clock.now_ns(), interrupted: stop.load(Ordering::Relaxed) });
+        Ok(())
+    }
+
+    fn good_so_far(&self) -> u64 {
+        self.hands.iter().map(|hand| hand.good.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Ends all threads and waits for them.
+    fn dismiss(&mut self) {
+        self.window.stop();
+        self.hands.clear();
+        for thread in self.threads.drain(..) {
+            // A panic of a load thread is a bug; its message has been printed, and it must not pass for a result.
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// Decides on the measured window and tells when it begins.
+struct Lead {
+    /// The window's begin once decided, and whether the series had settled.
+    begin: Option<(u64, bool)>,
+    told: bool,
+    settling: Settling,
+    next_sample_ns: u64,
+}
+
+impl Lead {
+    fn new(plan: &Plan) -> Self {
+        let begin = match plan.warmup {
+            Warmup::Fixed { duration_ns } => Some((duration_ns, true)),
+            Warmup::Auto => None,
+        };
+        Self { begin, told: false, settling: Settling::default(), next_sample_ns: warmup::SAMPLE_NS }
+    }
+
+    fn look(&mut self, plan: &Plan, now: u64, crew: &Crew, sink: &mut dyn FnMut(Event)) {
+        if self.begin.is_none() && now >= self.next_sample_ns {
+            self.next_sample_ns += warmup::SAMPLE_NS;
+            let settled = self.settling.sample(crew.good_so_far());
+            if settled != Settled::NotYet {
+                let begin_ns = now + DECISION_LEAD_NS;
+                crew.window.decide(begin_ns, end_of(plan.stop, begin_ns));
+                self.begin = Some((begin_ns, settled == Settled::Yes));
+            }
+        }
+        if let Some((at_ns, settled)) = self.begin.filter(|(at_ns, _)| !self.told && now >= *at_ns) {
+            self.told = true;
+            sink(Event::Warmed { at_ns, settled });
+        }
+    }
+}
+
+fn first_window(plan: &Plan) -> Window {
+    match plan.warmup {
+        Warmup::Fixed { duration_ns } => Window::new(duration_ns, end_of(plan.stop, duration_ns)),
+        Warmup::Auto => Window::new(UNDECIDED_NS, UNDECIDED_NS),
+    }
+}
+
+const fn end_of(stop: Stop, begin_ns: u64) -> u64 {
+    match stop {
+        Stop::Duration { duration_ns } => begin_ns.saturating_add(duration_ns),
+        Stop::Count { .. } => UNDECIDED_NS,
+    }
+}
+
+/// What load thread `thread` has to do.
+fn job(plan: &Plan, thread: u32, request: Arc<[u8]>) -> Job {
+    let share = Share { index: thread, of: plan.threads };
+    let connections = part_of(u64::from(plan.load.connections()), share);
+    let pace = match plan.load {
+        Load::Closed { .. } => Pace::Closed,
+        Load::Open { rate_per_s, arrivals, .. } => {
+            Pace::Open(Schedule::new(arrivals, rate_per_s, plan.seed).cursor(share))
+        }
+    };
+    let quota = match plan.stop {
+        Stop::Duration { .. } => None,
+        Stop::Count { requests } => Some(part_of(requests, share)),
+    };
+    Job {
+        worker: thread as usize,
+        connections: connections as usize,
+        request,
+        expect: if plan.request.method == "HEAD" { Expect::NoBody } else { Expect::Body },
+        pace,
+        quota,
+        keepalive: plan.keepalive,
+        timeout_ns: plan.timeout_ns,
+        contract: plan.contract,
+    }
+}
+
+/// This share's part of `whole`; the parts of all shares add up to it.
+const fn part_of(whole: u64, share: Share) -> u64 {
+    let of = share.of as u64;
+    whole / of + if (share.index as u64) < whole % of { 1 } else { 0 }
+}
+
+fn render_request(plan: &Plan) -> Arc<[u8]> {
+    let request = &plan.request;
+    let mut bytes = Vec::new();
+    write_request(
+        &mut bytes,
+        &request.method,
+        &request.path,
+        &plan.target.authority,
+        &request.headers,
+        plan.keepalive,
+        &request.body,
+    );
+    bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_whatever_the_thread_count() {
+        for whole in [0, 1, 7, 64, 10_000] {
+            for of in 1..9 {
+                let sum: u64 = (0..of).map(|index| part_of(whole, Share { index, of })).sum();
+                assert_eq!(sum, whole);
+            }
+        }
+    }
+}

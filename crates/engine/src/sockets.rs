@@ -1,0 +1,154 @@
+//! TCP connections on one epoll instance: each socket is registered once, edge-triggered, for both directions.
+
+use crate::transport::{Opening, Transport};
+use model::FailureKind;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::time::Timespec;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+/// Events taken from the kernel at once.
+const EVENTS_AT_ONCE: usize = 256;
+
+/// The connections of one load thread.
+pub(crate) struct Sockets {
+    epoll: OwnedFd,
+    slots: Box<[Slot]>,
+    address: SocketAddr,
+    events: Vec<epoll::Event>,
+    /// The target is on this machine, where a connection is open as soon as `connect` returns.
+    local: bool,
+}
+
+/// One connection's socket. The generation tells events of an earlier socket in the same slot apart.
+#[derive(Default)]
+struct Slot {
+    fd: Option<OwnedFd>,
+    generation: u32,
+}
+
+/// A socket that has something to say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    pub(crate) conn: usize,
+    pub(crate) generation: u32,
+    pub(crate) flags: EventFlags,
+}
+
+impl Sockets {
+    /// No connection yet.
+    ///
+    /// # Errors
+    /// If the kernel has no epoll instance left for us.
+    pub(crate) fn new(address: SocketAddr, connections: usize) -> std::io::Result<Self> {
+        Ok(Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            slots: (0..connections).map(|_| Slot::default()).collect(),
+            address,
+            events: Vec::with_capacity(EVENTS_AT_ONCE),
+            local: address.ip().is_loopback(),
+        })
+    }
+
+    /// Waits up to `timeout_ns` for events; returns how many there are.
+    pub(crate) fn wait(&mut self, timeout_ns: u64) -> std::io::Result<usize> {
+        let timeout = Timespec {
+            tv_sec: (timeout_ns / model::NS_PER_S).cast_signed(),
+            tv_nsec: (timeout_ns % model::NS_PER_S).cast_signed(),
+        };
+        self.events.clear();
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(n) => Ok(n),
+            Err(Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Event `i` of the last [`Sockets::wait`]; none when its socket has been closed since.
+    #[inline]
+    pub(crate) fn event(&self, i: usize) -> Option<Ready> {
+        let event = self.events[i];
+        let data = event.data.u64();
+        let ready = Ready { conn: (data & 0xffff_ffff) as usize, generation: (data >> 32) as u32, flags: event.flags };
+        self.is_current(ready.conn, ready.generation).then_some(ready)
+    }
+
+    #[inline]
+    pub(crate) fn is_current(&self, conn: usize, generation: u32) -> bool {
+        self.slots[conn].generation == generation && self.slots[conn].fd.is_some()
+    }
+
+    /// Reads what is there; 0 is the end of the stream, none means nothing is there.
+    #[inline]
+    pub(crate) fn read(&self, conn: usize, buffer: &mut [u8]) -> Result<Option<usize>, FailureKind> {
+        let Some(fd) = &self.slots[conn].fd else { return Ok(None) };
+        match rustix::net::recv(fd, buffer, RecvFlags::empty()) {
+            Ok((n, _)) => Ok(Some(n)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(kind_of(error)),
+        }
+    }
+
+    /// How opening `conn` has ended.
+    pub(crate) fn opened(&self, conn: usize) -> Result<(), FailureKind> {
+        let Some(fd) = &self.slots[conn].fd else { return Err(FailureKind::Other) };
+        match sockopt::socket_error(fd) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) | Err(error) => Err(kind_of(error)),
+        }
+    }
+}
+
+impl Transport for Sockets {
+    fn connect(&mut self, conn: usize) -> Result<Opening, FailureKind> {
+        let family = if self.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP)).map_err(kind_of)?;
+        sockopt::set_tcp_nodelay(&fd, true).map_err(kind_of)?;
+        let opening = match rustix::net::connect(&fd, &self.address) {
+            Ok(()) => Opening::Done,
+            // Asking is cheaper than a round through epoll when the peer is on this machine.
+            Err(Errno::INPROGRESS) if self.local && rustix::net::getpeername(&fd).is_ok() => Opening::Done,
+            Err(Errno::INPROGRESS) => Opening::Pending,
+            Err(error) => return Err(kind_of(error)),
+        };
+        let slot = &mut self.slots[conn];
+        let data = EventData::new_u64(u64::from(slot.generation) << 32 | conn as u64);
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, &fd, data, interest).map_err(kind_of)?;
+        slot.fd = Some(fd);
+        Ok(opening)
+    }
+
+    #[inline]
+    fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
+        let Some(fd) = &self.slots[conn].fd else { return Err(FailureKind::Closed) };
+        match rustix::net::send(fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(n) => Ok(n),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(kind_of(error)),
+        }
+    }
+
+    fn close(&mut self, conn: usize) {
+        let slot = &mut self.slots[conn];
+        slot.fd = None;
+        slot.generation = slot.generation.wrapping_add(1);
+    }
+}
+
+/// What an error of the operating system means for a connection.
+pub(crate) fn kind_of(error: Errno) -> FailureKind {
+    match error {
+        Errno::CONNREFUSED => FailureKind::Refused,
+        Errno::TIMEDOUT => FailureKind::Timeout,
+        Errno::CONNRESET | Errno::CONNABORTED => FailureKind::Reset,
+        Errno::PIPE | Errno::NOTCONN => FailureKind::Closed,
+        Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::HOSTDOWN => FailureKind::Unreachable,
+        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => FailureKind::PortsExhausted,
+        Errno::MFILE | Errno::NFILE => FailureKind::FdsExhausted,
+        _ => FailureKind::Other,
+    }
+}

@@ -1,0 +1,281 @@
+//! One load thread: opens its connections, waits for the start, then drives its core from epoll.
+
+use crate::clock::{Clock, thread_cpu_ns};
+use crate::core::{Core, Job};
+use crate::recorder::WorkerTick;
+use crate::sockets::{Ready, Sockets};
+use crate::transport::Opening;
+use crate::window::Window;
+use model::{Failure, FailureKind, FailurePhase};
+use rustix::event::epoll::EventFlags;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+/// Connections a thread opens at the same time, so that a server's accept queue is not flooded at the start.
+const OPENING_AT_ONCE: usize = 64;
+/// Attempts to open a connection before the clock starts.
+const OPEN_TRIES: u32 = 3;
+/// Pause before the next of these attempts.
+const OPEN_PAUSE_NS: u64 = 50_000_000;
+/// Longest wait in the opening phase before looking at deadlines again.
+const OPEN_WAIT_NS: u64 = 10_000_000;
+/// One read takes at most this; one buffer per thread.
+const READ_BYTES: usize = 64 * 1024;
+
+/// What a load thread is given.
+pub(crate) struct Setup {
+    pub(crate) job: Job,
+    pub(crate) address: SocketAddr,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) open_timeout_ns: u64,
+    pub(crate) window: Arc<Window>,
+    /// Good responses so far, for the automatic warm-up.
+    pub(crate) progress: Arc<AtomicU64>,
+    pub(crate) out: Sender<FromWorker>,
+    pub(crate) start: Receiver<Clock>,
+    pub(crate) used_ticks: Receiver<Box<WorkerTick>>,
+}
+
+/// What a load thread says.
+pub(crate) enum FromWorker {
+    /// Its connections are open, or have failed to open.
+    Opened { established: u32, failure: Option<Failure> },
+    /// A tick is complete.
+    Tick(Box<WorkerTick>),
+    /// The operating system does not let it work; it has ended.
+    Broken(std::io::Error),
+}
+
+/// Runs one load thread from its connections to its last tick.
+pub(crate) fn work(setup: Setup) {
+    let out = setup.out.clone();
+    if let Err(error) = Worker::new(setup).and_then(Worker::run) {
+        // The coordinator may be gone already; then nobody is left to tell.
+        let _ = out.send(FromWorker::Broken(error));
+    }
+}
+
+struct Worker {
+    core: Core,
+    sockets: Sockets,
+    buffer: Box<[u8]>,
+    connections: usize,
+    open_timeout_ns: u64,
+    window: Arc<Window>,
+    progress: Arc<AtomicU64>,
+    out: Sender<FromWorker>,
+    start: Receiver<Clock>,
+    used_ticks: Receiver<Box<WorkerTick>>,
+    cpu_seen_ns: u64,
+}
+
+impl Worker {
+    fn new(setup: Setup) -> std::io::Result<Self> {
+        prepare_thread(setup.cpu);
+        let connections = setup.job.connections;
+        Ok(Self {
+            core: Core::new(setup.job, Arc::clone(&setup.window)),
+            sockets: Sockets::new(setup.address, connections)?,
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            connections,
+            open_timeout_ns: setup.open_timeout_ns,
+            window: setup.window,
+            progress: setup.progress,
+            out: setup.out,
+            start: setup.start,
+            used_ticks: setup.used_ticks,
+            cpu_seen_ns: 0,
+        })
+    }
+
+    fn run(mut self) -> std::io::Result<()> {
+        let (established, failure) = self.open_all(Clock::start())?;
+        let told = self.out.send(FromWorker::Opened { established, failure });
+        // No clock means the coordinator has given the run up.
+        let (Ok(()), Ok(clock)) = (told, self.start.recv()) else { return Ok(()) };
+        self.cpu_seen_ns = thread_cpu_ns();
+        self.core.start(clock.now_ns(), &mut self.sockets);
+        self.drive(clock)
+    }
+
+    /// The loop: one wait, then each ready connection, each with its own reading of the clock.
+    fn drive(&mut self, clock: Clock) -> std::io::Result<()> {
+        loop {
+            let now = clock.now_ns();
+            self.core.turn(now, &mut self.sockets);
+            self.progress.store(self.core.good_so_far(), Ordering::Relaxed);
+            self.deliver_ticks();
+            if self.core.has_ended() {
+                return Ok(());
+            }
+            let ready = self.sockets.wait(self.core.deadline_ns().saturating_sub(now))?;
+            for i in 0..ready {
+                if let Some(event) = self.sockets.event(i) {
+                    self.handle(event, clock);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, ready: Ready, clock: Clock) {
+        let Ready { conn, flags, .. } = ready;
+        if self.core.is_opening(conn) {
+            let now = clock.now_ns();
+            match self.sockets.opened(conn) {
+                Ok(()) => self.core.on_opened(conn, now, &mut self.sockets),
+                Err(kind) => return self.core.on_open_failed(conn, kind, now, &mut self.sockets),
+            }
+        } else if flags.contains(EventFlags::OUT) {
+            self.core.on_writable(conn, clock.now_ns(), &mut self.sockets);
+        }
+        if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
+            self.read(ready, clock);
+        }
+    }
+
+    /// Reads once; again only when the buffer was full or the peer has closed its side.
+    #[inline]
+    fn read(&mut self, ready: Ready, clock: Clock) {
+        let conn = ready.conn;
+        let closing = ready.flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+        while self.sockets.is_current(conn, ready.generation) {
+            let outcome = self.sockets.read(conn, &mut self.buffer);
+            let now = clock.now_ns();
+            match outcome {
+                Ok(None) => return,
+                Ok(Some(0)) => return self.core.on_eof(conn, now, &mut self.sockets),
+                Ok(Some(n)) => {
+                    self.core.on_bytes(conn, &self.buffer[..n], now, &mut self.sockets);
+                    if n < self.buffer.len() && !closing {
+                        return;
+                    }
+                }
+                Err(kind) => return self.core.on_error(conn, kind, now, &mut self.sockets),
+            }
+        }
+    }
+
+    fn deliver_ticks(&mut self) {
+        while let Some(mut tick) = self.core.take_tick() {
+            let cpu_ns = thread_cpu_ns();
+            tick.cpu_ns = cpu_ns - self.cpu_seen_ns;
+            self.cpu_seen_ns = cpu_ns;
+            // Without a coordinator the run is over; the window's stop sign ends the loop.
+            let _ = self.out.send(FromWorker::Tick(tick));
+            while let Ok(used) = self.used_ticks.try_recv() {
+                self.core.recycle(used);
+            }
+        }
+    }
+
+    /// Opens all connections; returns how many are open and why the last one failed that did.
+    fn open_all(&mut self, clock: Clock) -> std::io::Result<(u32, Option<Failure>)> {
+        let mut opening = OpenPhase::new(self.connections);
+        while !opening.is_over() && !self.window.is_stopped() {
+            let now = clock.now_ns();
+            while let Some(conn) = opening.next(now) {
+                match self.core.open(conn, now, &mut self.sockets) {
+                    Ok(Opening::Done) => opening.succeeded(),
+                    Ok(Opening::Pending) => opening.pending[conn] = Some(now + self.open_timeout_ns),
+                    Err(kind) => opening.failed(conn, kind, now),
+                }
+            }
+            for i in 0..self.sockets.wait(if opening.is_over() { 0 } else { OPEN_WAIT_NS })? {
+                let Some(event) = self.sockets.event(i) else { continue };
+                if opening.pending[event.conn].take().is_some() {
+                    match self.sockets.opened(event.conn) {
+                        Ok(()) => {
+                            self.core.opened_early(event.conn);
+                            opening.succeeded();
+                        }
+                        Err(kind) => {
+                            self.core.lost_early(event.conn, &mut self.sockets);
+                            opening.failed(event.conn, kind, now);
+                        }
+                    }
+                }
+            }
+            for conn in opening.overdue(clock.now_ns()) {
+                self.core.lost_early(conn, &mut self.sockets);
+                opening.failed(conn, FailureKind::Timeout, now);
+            }
+        }
+        Ok((opening.established, opening.failure.map(|kind| Failure::new(FailurePhase::Connect, kind))))
+    }
+}
+
+/// Bookkeeping of the connections that are opened before the clock starts.
+struct OpenPhase {
+    /// Connections to open, with the earliest instant for it.
+    waiting: Vec<(usize, u64)>,
+    tries: Vec<u32>,
+    /// Deadline of each connection that is being opened.
+    pending: Vec<Option<u64>>,
+    in_flight: usize,
+    established: u32,
+    failure: Option<FailureKind>,
+}
+
+impl OpenPhase {
+    fn new(connections: usize) -> Self {
+        Self {
+            waiting: (0..connections).rev().map(|conn| (conn, 0)).collect(),
+            tries: vec![0; connections],
+            pending: vec![None; connections],
+            in_flight: 0,
+            established: 0,
+            failure: None,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.waiting.is_empty() && self.in_flight == 0
+    }
+
+    /// The next connection to open now.
+    fn next(&mut self, now: u64) -> Option<usize> {
+        if self.in_flight >= OPENING_AT_ONCE {
+            return None;
+        }
+        let at = self.waiting.iter().rposition(|&(_, from_ns)| from_ns <= now)?;
+        let (conn, _) = self.waiting.swap_remove(at);
+        self.in_flight += 1;
+        Some(conn)
+    }
+
+    fn succeeded(&mut self) {
+        self.in_flight -= 1;
+        self.established += 1;
+    }
+
+    fn failed(&mut self, conn: usize, kind: FailureKind, now: u64) {
+        self.in_flight -= 1;
+        self.failure = Some(kind);
+        self.tries[conn] += 1;
+        if self.tries[conn] < OPEN_TRIES {
+            self.waiting.push((conn, now + OPEN_PAUSE_NS));
+        }
+    }
+
+    fn overdue(&mut self, now: u64) -> Vec<usize> {
+        let late: Vec<usize> =
+            (0..self.pending.len()).filter(|&conn| self.pending[conn].is_some_and(|at| at <= now)).collect();
+        for &conn in &late {
+            self.pending[conn] = None;
+        }
+        late
+    }
+}
+
+/// Pins the thread and asks for exact timers. Both make a run better and neither is needed for a right one.
+fn prepare_thread(cpu: Option<u32>) {
+    if let Some(cpu) = cpu {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(cpu as usize);
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}

@@ -177,6 +177,7 @@ impl Client {
         Err(error)
     }
 
+    #[inline]
     fn advance<S: ResponseSink>(&mut self, input: &[u8], sink: &mut S) -> Result<Received, ClientError> {
         if let Some(error) = self.failed {
             return Err(error);

@@ -1,7 +1,7 @@
 //! Lines out of reads: the one place that buffers.
 
 use super::error::Fault;
-use memchr::memchr;
+use super::scan::line_feed;
 
 /// Cuts input into lines and keeps the beginning of a line that a read cut off.
 ///
@@ -20,10 +20,10 @@ pub(crate) type Line<'a> = (&'a [u8], usize);
 
 impl Lines {
     /// The next line, or `None` when the input ends before the line does: the whole input is then consumed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next<'a>(&'a mut self, input: &'a [u8], limit: usize) -> Result<Option<Line<'a>>, Fault> {
         if !self.cut
-            && let Some(end) = memchr(b'\n', input)
+            && let Some(end) = line_feed(input)
         {
             self.used += end + 1;
             if self.used > limit {
@@ -41,7 +41,7 @@ impl Lines {
         if !self.cut {
             self.stash.clear();
         }
-        let end = memchr(b'\n', input);
+        let end = line_feed(input);
         let taken = end.map_or(input.len(), |end| end + 1);
         if taken > limit - self.used - self.stash.len() {
             return Err(Fault::HeadTooLarge);

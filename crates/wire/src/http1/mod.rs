@@ -9,6 +9,7 @@ mod client;
 mod error;
 mod fields;
 mod lines;
+mod scan;
 mod server;
 mod write;
 

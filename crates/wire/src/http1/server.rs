@@ -208,8 +208,8 @@ impl Server {
             }
             self.fields.absorb(name, value)?;
             match name.len() {
-                4 if is(name, b"host") => self.hosts += 1,
-                6 if is(name, b"expect") && self.version == Version::Http11 => {
+                4 if is(name, b"Host") => self.hosts += 1,
+                6 if is(name, b"Expect") && self.version == Version::Http11 => {
                     if !is(trim(value), b"100-continue") {
                         return Err(ServerError::Expectation);
                     }

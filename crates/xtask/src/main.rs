@@ -31,6 +31,8 @@ usage: cargo xtask TASK [OPTIONS]
       --write-docs        write docs/peers.md as well
   null-server           the fixed-response server that peers uses
       --listen ADDRESS    (127.0.0.1:0)
+  floor                 the least a client can do per request, which peers uses as well
+      --address ADDRESS --connections C --seconds S
   fuzz                  every fuzz target, with cargo-fuzz on nightly
       --seconds S         time per target (60)
 ";
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         "tidy" => options.finish().and_then(|()| tidy::run()),
         "peers" => peers::run(options),
         "null-server" => null_server::run(options),
+        "floor" => peers::floor::run(options),
         "fuzz" => fuzz::run(options),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

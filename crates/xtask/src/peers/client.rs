@@ -75,6 +75,18 @@ pub(super) fn plimsoll(lab: &Lab, load: &Closed<'_>) -> Result<Load> {
     Ok(Load { requests, per_s, cost })
 }
 
+/// The bare epoll loop of this crate, which keeps its connections.
+pub(super) fn floor(lab: &Lab, load: &Closed<'_>) -> Result<Load> {
+    let address = load.url.trim_start_matches("http://").trim_end_matches('/');
+    let (connections, seconds) = (load.connections, load.seconds);
+    let arguments = words(&format!("floor --address {address} --connections {connections} --seconds {seconds}"));
+    let (output, cost) = run(lab, &format!("{}-floor", load.label), &lab.xtask, &arguments, load.seconds, &[0])?;
+    let counted: Value = serde_json::from_str(&output).context("the floor printed no JSON")?;
+    let requests = counted["requests"].as_u64().context("no requests in what the floor printed")?;
+    let per_s = counted["per_s"].as_f64().context("no per_s in what the floor printed")?;
+    Ok(Load { requests, per_s, cost })
+}
+
 /// `plimsoll run URL ... --json`: the record it printed.
 pub(super) fn plimsoll_record(lab: &Lab, label: &str, url: &str, seconds: u32, options: &str) -> Result<(Value, Cost)> {
     let mut arguments = words(&format!("run {url} {options} -d {seconds}s --warmup 0s --json -o"));

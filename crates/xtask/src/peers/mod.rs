@@ -5,6 +5,7 @@
 
 mod client;
 mod figures;
+pub(crate) mod floor;
 mod lab;
 mod latency;
 mod pacing;

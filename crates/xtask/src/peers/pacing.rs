@@ -12,7 +12,7 @@ use super::server::Server;
 
 /// Requests per second asked for.
 pub(super) const RATE_PER_S: u32 = 10_000;
-const MS_PER_S: u64 = 1000;
+const MS_PER_S: usize = 1000;
 
 /// What the open loop did.
 pub(super) struct Pacing {
@@ -59,6 +59,9 @@ fn read_log(text: &str) -> Result<BTreeMap<u64, u64>> {
     let mut arrivals = BTreeMap::new();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).with_context(|| format!("not JSON: `{line}`"))?;
+        if !line["arrivals_lost_from_ns"].is_null() {
+            bail!("the target's log lost arrivals: {line}");
+        }
         let (Some(from_ns), Some(counts)) = (line["arrivals_from_ns"].as_u64(), line["per_ms"].as_array()) else {
             continue;
         };
@@ -69,18 +72,28 @@ fn read_log(text: &str) -> Result<BTreeMap<u64, u64>> {
     Ok(arrivals)
 }
 
-/// Counts of the full seconds between the first and the last second with arrivals; a ms that was not logged had none.
+/// Counts of the full seconds inside the run; a ms that was not logged had none.
+///
+/// The run begins and ends where the second after or before holds half the planned arrivals, so that a probe sent
+/// ahead of it does not count as its first second. One second at each end is left out.
 fn interior(arrivals: &BTreeMap<u64, u64>) -> Vec<u64> {
-    let busy: Vec<u64> = arrivals.iter().filter(|&(_, &count)| count > 0).map(|(&ms, _)| ms).collect();
-    let (Some(first), Some(last)) = (busy.first(), busy.last()) else { return Vec::new() };
-    let from = first + MS_PER_S;
-    let full_seconds = (last + 1).saturating_sub(from) / MS_PER_S;
-    let to = from + full_seconds.saturating_sub(1) * MS_PER_S;
-    (from..to).map(|ms| arrivals.get(&ms).copied().unwrap_or(0)).collect()
+    let (Some((&first, _)), Some((&last, _))) = (arrivals.first_key_value(), arrivals.last_key_value()) else {
+        return Vec::new();
+    };
+    let counts: Vec<u64> = (first..=last).map(|ms| arrivals.get(&ms).copied().unwrap_or(0)).collect();
+    let is_busy = |second: &[u64]| second.iter().sum::<u64>() >= u64::from(RATE_PER_S) / 2;
+    let mut seconds = counts.windows(MS_PER_S);
+    let Some(from) = seconds.position(is_busy) else { return Vec::new() };
+    let to = from + 1 + seconds.rposition(is_busy).unwrap_or(0);
+    // The first second is from..from + 1000, the last is to..to + 1000: what lies between is judged.
+    let judged = counts.get(from + MS_PER_S..to).unwrap_or_default();
+    judged[..judged.len() / MS_PER_S * MS_PER_S].to_vec()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::{interior, read_log};
 
     #[test]
@@ -94,12 +107,23 @@ mod tests {
 
     #[test]
     fn only_full_interior_seconds_count() {
-        // Arrivals from 500 ms to 4,300 ms: the judged seconds start at 1,500 ms and the last one is left out.
-        let arrivals = (500..4300).filter(|ms| ms % 2 == 0).map(|ms| (ms, 7)).collect();
-        let counts = interior(&arrivals);
-        assert_eq!(counts.len(), 1000);
-        assert_eq!(counts[..4], [7, 0, 7, 0]);
-        assert_eq!(interior(&(0..1500).map(|ms| (ms, 1)).collect()), [0_u64; 0]);
-        assert_eq!(interior(&std::collections::BTreeMap::new()), [0_u64; 0]);
+        // A probe at 0 ms; the run from 3,000 to 6,500 ms, 20 requests every other ms. Half a second's arrivals are
+        // in sight from 2,501 ms on and until 6,998 ms at most, so 3,501 ms is judged and whole seconds follow.
+        let run = (3000..6500).filter(|ms| ms % 2 == 0).map(|ms| (ms, 20));
+        let counts = interior(&run.chain([(0, 1), (9000, 0)]).collect());
+        assert_eq!(counts.len(), 2000);
+        assert_eq!(counts[..4], [0, 20, 0, 20]);
+    }
+
+    #[test]
+    fn a_run_without_an_interior_second_gives_nothing() {
+        assert_eq!(interior(&(0..1500).map(|ms| (ms, 10)).collect()), [0_u64; 0]);
+        assert_eq!(interior(&(0..5000).map(|ms| (ms, 1)).collect()), [0_u64; 0]);
+        assert_eq!(interior(&BTreeMap::new()), [0_u64; 0]);
+    }
+
+    #[test]
+    fn lost_arrivals_make_the_log_useless() {
+        assert!(read_log("{\"arrivals_lost_from_ns\":1,\"until_ns\":2}\n").is_err());
     }
 }

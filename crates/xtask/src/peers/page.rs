@@ -58,14 +58,15 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
         "Made by `cargo xtask peers --rounds {} --seconds {} --connections {}`.\n\n\
          - Machine: {model}, {cores} cores seen, Linux {}; network: {}.\n\
          - Versions: plimsoll {}, wrk {}, nginx {}.\n\
-         - Server on core {SERVER_CORE}, client on core {CLIENT_CORE} with one thread; both tools take turns against \
-         the same running server, and the order changes from round to round.\n\
+         - Server on core {SERVER_CORE}, client on core {CLIENT_CORE} with one thread; the clients take turns \
+         against the same running server, and wrk and plimsoll change places from round to round.\n\
          - CPU is user + system time of the client's whole process, start-up, probing and rendering included, divided \
          by the requests the tool itself counted. Peak memory is the largest resident set.\n\
          - Only the ratios are claims: each is the median of the ratios of the rounds, with the smallest and the \
          largest. Requests per second are capped by the server.\n\
          - The null server answers a fixed response with one read and one write; nginx answers with `return 200`. \
-         Both send 64 bytes of body.\n",
+         Both send 64 bytes of body. The bare loop is an epoll loop that writes a request, reads once and counts: \
+         nothing is parsed, checked or recorded.\n",
         settings.rounds,
         settings.seconds,
         settings.connections,
@@ -79,34 +80,47 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
 
 fn throughput_table(cases: &[Case]) -> String {
     let mut table = String::from(
-        "| case | figure | wrk | plimsoll | plimsoll ÷ wrk (smallest..largest) |\n| --- | --- | --- | --- | --- |\n",
+        "| case | figure | bare loop | wrk | plimsoll | plimsoll ÷ wrk | plimsoll ÷ bare loop |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for case in cases {
-        for Figure { name, of, decimals } in FIGURES {
-            let wrk: Vec<f64> = case.rounds.iter().map(|round| of(&round.wrk)).collect();
-            let plimsoll: Vec<f64> = case.rounds.iter().map(|round| of(&round.plimsoll)).collect();
-            let ratio = ratio(&plimsoll, &wrk);
-            let _ = writeln!(
-                table,
-                "| {} | {name} | {:.decimals$} | {:.decimals$} | **{:.2}** ({:.2}..{:.2}) |",
-                case.name,
-                median(&wrk),
-                median(&plimsoll),
-                ratio.median,
-                ratio.min,
-                ratio.max,
-            );
+        for figure in &FIGURES {
+            table.push_str(&throughput_row(case, figure));
         }
     }
     let others: Vec<f64> = cases.iter().flat_map(|case| case.rounds.iter().map(|round| round.others_cores)).collect();
     let most = others.iter().copied().fold(0.0, f64::max);
     let _ = writeln!(
         table,
-        "\nMeanwhile everything else on the machine used {:.2} cores in the median round and {most:.2} at most \
-         (interrupt handling of the runs themselves may be among it).",
+        "\nMeanwhile everything else on the machine used {:.2} cores in the median round and {most:.2} at most.",
         median(&others),
     );
     table
+}
+
+fn throughput_row(case: &Case, figure: &Figure) -> String {
+    let Figure { name, of, decimals } = figure;
+    let wrk: Vec<f64> = case.rounds.iter().map(|round| of(&round.wrk)).collect();
+    let plimsoll: Vec<f64> = case.rounds.iter().map(|round| of(&round.plimsoll)).collect();
+    let floor: Vec<f64> = case.rounds.iter().filter_map(|round| round.floor.as_ref().map(of)).collect();
+    let shown_floor = if floor.is_empty() { "–".to_owned() } else { format!("{:.decimals$}", median(&floor)) };
+    format!(
+        "| {} | {name} | {shown_floor} | {:.decimals$} | {:.decimals$} | {} | {} |\n",
+        case.name,
+        median(&wrk),
+        median(&plimsoll),
+        show_ratio(&plimsoll, &wrk),
+        show_ratio(&plimsoll, &floor),
+    )
+}
+
+/// Median and range of the rounds' ratios.
+fn show_ratio(ours: &[f64], theirs: &[f64]) -> String {
+    if theirs.is_empty() {
+        return "–".to_owned();
+    }
+    let ratio = ratio(ours, theirs);
+    format!("**{:.2}** ({:.2}..{:.2})", ratio.median, ratio.min, ratio.max)
 }
 
 fn stall_table(stall: &Stall) -> String {
@@ -156,7 +170,10 @@ fn rounds_table(cases: &[Case]) -> String {
     );
     for case in cases {
         for (index, round) in case.rounds.iter().enumerate() {
-            for (tool, load) in [("wrk", &round.wrk), ("plimsoll", &round.plimsoll)] {
+            let tools =
+                [("wrk", Some(&round.wrk)), ("plimsoll", Some(&round.plimsoll)), ("bare loop", round.floor.as_ref())];
+            for (tool, load) in tools {
+                let Some(load) = load else { continue };
                 let _ = writeln!(
                     table,
                     "| {} | {} | {tool} | {} | {:.0} | {:.2} | {:.3} | {} | {:.2} |",
@@ -186,22 +203,37 @@ mod tests {
     }
 
     fn case() -> Case {
-        let round = |cpu_s| Round { wrk: load(400_000, 4.0), plimsoll: load(400_000, cpu_s), others_cores: 0.25 };
+        let round = |cpu_s| Round {
+            wrk: load(400_000, 4.0),
+            plimsoll: load(400_000, cpu_s),
+            floor: Some(load(400_000, 2.0)),
+            others_cores: 0.25,
+        };
         Case { name: "null".to_owned(), rounds: vec![round(2.0), round(3.0), round(4.0)] }
     }
 
     #[test]
     fn ratios_and_medians_stand_in_the_table() {
         let table = throughput_table(&[case()]);
-        let expected = "| null | client CPU, µs/request | 10.00 | 7.50 | **0.75** (0.50..1.00) |";
+        let expected =
+            "| null | client CPU, µs/request | 5.00 | 10.00 | 7.50 | **0.75** (0.50..1.00) | **1.50** (1.00..2.00) |";
         assert!(table.lines().any(|line| line == expected), "{table}");
         assert!(table.contains("0.25 cores in the median round and 0.25 at most"), "{table}");
     }
 
     #[test]
-    fn every_round_of_both_tools_is_listed() {
+    fn a_case_without_the_bare_loop_says_so() {
+        let mut case = case();
+        case.rounds.iter_mut().for_each(|round| round.floor = None);
+        let table = throughput_table(&[case]);
+        let expected = "| null | requests/s | – | 100000 | 100000 | **1.00** (1.00..1.00) | – |";
+        assert!(table.lines().any(|line| line == expected), "{table}");
+    }
+
+    #[test]
+    fn every_round_of_every_client_is_listed() {
         let table = rounds_table(&[case()]);
-        assert_eq!(table.lines().count(), 2 + 6);
+        assert_eq!(table.lines().count(), 2 + 9);
         assert!(table.contains("| null | 2 | plimsoll | 400000 | 100000 | 3.00 | 7.500 | 2048 | 0.25 |"), "{table}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::Settings;
-use super::client::{Closed, Load, plimsoll, wrk};
+use super::client::{Closed, Load, floor, plimsoll, wrk};
 use super::lab::{Lab, machine_cpu_s};
 use super::server::Server;
 
@@ -18,10 +18,12 @@ pub(super) struct Case {
     pub(super) rounds: Vec<Round>,
 }
 
-/// Both tools once, back to back, against the same running server.
+/// All clients once, back to back, against the same running server.
 pub(super) struct Round {
     pub(super) wrk: Load,
     pub(super) plimsoll: Load,
+    /// The bare epoll loop, where the case keeps its connections.
+    pub(super) floor: Option<Load>,
     /// Cores that neither the clients nor the server used, on average over the round.
     pub(super) others_cores: f64,
 }
@@ -70,8 +72,10 @@ fn round(lab: &Lab, server: &Server, load: &Closed<'_>, plimsoll_first: bool) ->
     } else {
         (wrk(lab, load)?, plimsoll(lab, load)?)
     };
+    let floor = if load.close { None } else { Some(floor(lab, load)?) };
     let machine_s = machine_cpu_s()? - machine_before;
-    let ours_s = server.cpu_s() - server_before + wrk.cost.cpu_s + plimsoll.cost.cpu_s;
-    let others_cores = ((machine_s - ours_s) / started.elapsed().as_secs_f64()).max(0.0);
-    Ok(Round { wrk, plimsoll, others_cores })
+    let clients_s = wrk.cost.cpu_s + plimsoll.cost.cpu_s + floor.as_ref().map_or(0.0, |floor| floor.cost.cpu_s);
+    let others_s = machine_s - clients_s - (server.cpu_s() - server_before);
+    let others_cores = (others_s / started.elapsed().as_secs_f64()).max(0.0);
+    Ok(Round { wrk, plimsoll, floor, others_cores })
 }

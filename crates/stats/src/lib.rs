@@ -1,1 +1,20 @@
-//! placeholder
+//! Numbers out of measurements: histograms, estimates with intervals, knees, searches, evidence.
+//!
+//! Everything here is a pure and deterministic function of its arguments: no I/O beyond a `Write` handed in,
+//! no clock, no threads. What is random takes a seed.
+
+mod batch;
+mod gather;
+mod histogram;
+pub mod interval_log;
+mod knee;
+mod minimise;
+mod stationarity;
+#[cfg(test)]
+mod testing;
+
+pub use batch::{BATCHES_MIN, RUNS_MIN, mean_of_runs, mean_of_series};
+pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
+pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
+pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
+pub use stationarity::{Mser5, mser5};

@@ -1,0 +1,263 @@
+//! Latency histograms: recorded by a worker without allocation, merged, summarised, encoded.
+//!
+//! Log-linear buckets after HdrHistogram: every value keeps three significant digits, so a quantile, the
+//! smallest and the largest value are exact to 0.1 %. Histograms merge; percentiles never do.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::{DeserializeError, Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::{Counter, Histogram};
+use model::LatencySummary;
+use thiserror::Error;
+
+/// Largest value that is told apart; ns (one hour). Larger ones are recorded as this one.
+pub const HIGHEST_NS: u64 = 3600 * model::NS_PER_S;
+/// Significant decimal digits every value keeps.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// What a worker records into: 32-bit counters, 128 KiB.
+pub type LatencyHistogram = HistogramOf<u32>;
+/// What histograms of many workers, seconds and iterations are merged into: 64-bit counters, 256 KiB.
+pub type MergedHistogram = HistogramOf<u64>;
+
+/// A histogram of ns values with counters of type `C`; see [`LatencyHistogram`] and [`MergedHistogram`].
+///
+/// All share one geometry, so any two of the same counter type can be added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramOf<C: Counter> {
+    inner: Histogram<C>,
+}
+
+/// An encoded histogram that could not be read.
+#[derive(Debug, Error)]
+pub enum DecodeError {
+    /// The text is not base64.
+    #[error("encoded histogram is not base64")]
+    Base64(#[from] base64::DecodeError),
+    /// The bytes are not a V2 histogram.
+    #[error("encoded histogram is damaged: {0}")]
+    Format(DeserializeError),
+    /// A histogram of another tool, with other bounds or digits.
+    #[error("histogram has {digits} digits up to {highest_ns} ns, which is not the geometry used here")]
+    Geometry {
+        /// Its significant digits.
+        digits: u8,
+        /// Its largest value; ns.
+        highest_ns: u64,
+    },
+}
+
+impl<C: Counter> Default for HistogramOf<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<C: Counter> HistogramOf<C> {
+    /// An empty histogram. Allocates everything it will ever need.
+    #[must_use]
+    pub fn new() -> Self {
+        let inner = Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS).expect("constant bounds are valid");
+        Self { inner }
+    }
+
+    /// Counts one value; ns. Never allocates, never fails: above [`HIGHEST_NS`] it saturates.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.inner.saturating_record(value_ns);
+    }
+
+    /// Forgets all values and keeps the memory.
+    pub fn clear(&mut self) {
+        self.inner.reset();
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    /// Values recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// Adds every value of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.inner.add(&other.inner).expect("all histograms share one geometry");
+    }
+
+    /// Smallest recorded value that at least the share `q` (0 to 1) of all values does not exceed; ns. 0 when empty.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> u64 {
+        self.inner.value_at_quantile(q)
+    }
+
+    /// The distribution in a few figures; all zero when empty.
+    #[must_use]
+    pub fn summary(&self) -> LatencySummary {
+        if self.is_empty() {
+            return LatencySummary::default();
+        }
+        LatencySummary {
+            n: self.count(),
+            mean_ns: self.inner.mean(),
+            min_ns: self.inner.min(),
+            p50_ns: self.quantile(0.5),
+            p90_ns: self.quantile(0.9),
+            p99_ns: self.quantile(0.99),
+            p99_9_ns: self.quantile(0.999),
+            max_ns: self.inner.max(),
+        }
+    }
+
+    /// Share of the values above `value_ns`, 0 to 1; values in the same bucket do not count as above.
+    #[must_use]
+    pub fn share_above(&self, value_ns: u64) -> f64 {
+        if self.is_empty() {
+            return 0.0;
+        }
+        let up_to: u64 = self
+            .inner
+            .iter_recorded()
+            .take_while(|step| self.inner.lowest_equivalent(step.value_iterated_to()) <= value_ns)
+            .map(|step| step.count_since_last_iteration())
+            .sum();
+        (self.count() - up_to) as f64 / self.count() as f64
+    }
+
+    /// The recorded buckets in rising order: largest value of the bucket in ns, and how many values are in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.inner.iter_recorded().map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+    }
+
+    /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory cannot fail");
+        STANDARD.encode(bytes)
+    }
+
+    /// The inverse of [`HistogramOf::encode`]; any counter type can read what any other wrote.
+    ///
+    /// # Errors
+    /// When the text is not such an encoding, or is one of a histogram with another geometry.
+    pub fn decode(encoded: &str) -> Result<Self, DecodeError> {
+        let bytes = STANDARD.decode(encoded)?;
+        let inner: Histogram<C> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(DecodeError::Format)?;
+        if (inner.low(), inner.high(), inner.sigfig()) != (1, HIGHEST_NS, SIGNIFICANT_DIGITS) {
+            return Err(DecodeError::Geometry { digits: inner.sigfig(), highest_ns: inner.high() });
+        }
+        Ok(Self { inner })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn summary_matches_known_values() {
+        let mut h = LatencyHistogram::new();
+        for value in 1..=1000 {
+            h.record(value);
+        }
+        // below 2048 every value has its own bucket
+        let expected = LatencySummary {
+            n: 1000,
+            mean_ns: 500.5,
+            min_ns: 1,
+            p50_ns: 500,
+            p90_ns: 900,
+            p99_ns: 990,
+            p99_9_ns: 999,
+            max_ns: 1000,
+        };
+        assert_eq!(h.summary(), expected);
+        assert_eq!(h.share_above(900), 0.1);
+        assert_eq!(h.share_above(0), 1.0);
+        assert_eq!(h.share_above(1000), 0.0);
+        assert_eq!(h.buckets().map(|(_, n)| n).sum::<u64>(), 1000);
+    }
+
+    #[test]
+    fn empty_is_all_zero() {
+        let mut h = LatencyHistogram::new();
+        assert!(h.is_empty());
+        assert_eq!(h.summary(), LatencySummary::default());
+        assert_eq!(h.share_above(1), 0.0);
+        h.record(5);
+        assert!(!h.is_empty());
+        h.clear();
+        assert!(h.is_empty());
+        assert_eq!(h, LatencyHistogram::new());
+    }
+
+    #[test]
+    fn zero_and_beyond_an_hour_are_kept() {
+        let mut h = LatencyHistogram::new();
+        h.record(0);
+        h.record(u64::MAX);
+        let summary = h.summary();
+        assert_eq!((summary.n, summary.min_ns), (2, 0));
+        assert!(summary.max_ns.abs_diff(HIGHEST_NS) < HIGHEST_NS / 1000, "{}", summary.max_ns);
+    }
+
+    #[test]
+    fn counters_beyond_32_bits_merge() {
+        let mut merged = MergedHistogram::new();
+        merged.inner.record_n(7, u64::from(u32::MAX)).unwrap();
+        merged.add(&merged.clone());
+        assert_eq!(MergedHistogram::decode(&merged.encode()).unwrap().count(), 2 * u64::from(u32::MAX));
+        assert!(matches!(LatencyHistogram::decode(&merged.encode()), Err(DecodeError::Format(_))));
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let mut h = LatencyHistogram::new();
+        (1..5000).for_each(|v| h.record(v * 977));
+        let text = h.encode();
+        assert!(matches!(MergedHistogram::decode("no base64!"), Err(DecodeError::Base64(_))));
+        assert!(matches!(MergedHistogram::decode(""), Err(DecodeError::Format(_))));
+        assert!(matches!(MergedHistogram::decode(&text[..text.len() / 8 * 4]), Err(DecodeError::Format(_))));
+        let foreign = HistogramOf { inner: Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 2).unwrap() };
+        assert!(matches!(MergedHistogram::decode(&foreign.encode()), Err(DecodeError::Geometry { digits: 2, .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn encoding_round_trips_into_either_width(values in prop::collection::vec(0..HIGHEST_NS, 0..200)) {
+            let mut h = LatencyHistogram::new();
+            values.iter().for_each(|v| h.record(*v));
+            let text = h.encode();
+            prop_assert_eq!(LatencyHistogram::decode(&text).unwrap().summary(), h.summary());
+            let merged = MergedHistogram::decode(&text).unwrap();
+            prop_assert_eq!(merged.summary(), h.summary());
+            prop_assert!(merged.buckets().eq(h.buckets()));
+        }
+
+        #[test]
+        fn merging_is_recording_together(
+            left in prop::collection::vec(0..HIGHEST_NS, 0..50),
+            right in prop::collection::vec(0..HIGHEST_NS, 0..50),
+        ) {
+            let (mut a, mut b, mut both) = (LatencyHistogram::new(), LatencyHistogram::new(), LatencyHistogram::new());
+            left.iter().for_each(|v| { a.record(*v); both.record(*v) });
+            right.iter().for_each(|v| { b.record(*v); both.record(*v) });
+            a.add(&b);
+            prop_assert_eq!(a.summary(), both.summary());
+        }
+
+        #[test]
+        fn quantiles_keep_three_digits(value in 1..HIGHEST_NS, q in 0.0..=1.0) {
+            let mut h = LatencyHistogram::new();
+            h.record(value);
+            prop_assert!(h.quantile(q).abs_diff(value) <= value / 1000);
+        }
+    }
+}

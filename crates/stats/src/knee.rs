@@ -1,0 +1,409 @@
+//! Where more load stops buying throughput: curves fitted to a sweep, never eyeballed.
+//!
+//! All fits are least squares on the logarithm of the throughput, so that every point counts by its relative
+//! error. Points past the peak with less than 0.9 of it, and all points after the first of these, are left out:
+//! the models have no falling branch, and the plateau is what was reached before the fall. Loads without
+//! throughput are left out too.
+
+use crate::minimise::minimise;
+use model::PoolFit;
+
+/// Sharpness at which the soft pool model is within 1 % of the hard one everywhere; the hard one is given as this.
+pub const SHARPNESS_MAX: f64 = 64.0;
+/// Softest bend: `1 / (D/N + 1/C)`, a queueing network without any concurrency to spare.
+const SHARPNESS_MIN: f64 = 1.0;
+/// Fewer points than this say nothing about a bend.
+const POINTS_MIN: usize = 4;
+/// Past the peak, a smaller share of it than this is a fall, not noise on the plateau.
+const RETROGRADE_SHARE: f64 = 0.9;
+/// A sweep must reach this multiple of the knee to have seen it; beyond that a fit would be an extrapolation.
+const REACH: f64 = 1.5;
+/// A rate is held when at least this share of it comes back good.
+const HELD_SHARE: f64 = 0.99;
+/// Relative errors below this are taken for this when curves are compared; logarithms of zero compare badly.
+const ERROR_FLOOR: f64 = 1e-6;
+
+/// One point of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadPoint {
+    /// Connections, or offered requests per second; above 0.
+    pub load: f64,
+    /// Goodput; per second.
+    pub goodput_per_s: f64,
+}
+
+/// The pool model fitted to a sweep over connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoolFitResult {
+    /// Parameters and largest error.
+    pub fit: PoolFit,
+    /// Connections at the knee: `D * C`, by Little's law.
+    pub knee: f64,
+    /// Corrected Akaike criterion; smaller is better, differences below 4 mean little. Infinite when there are too
+    /// few points for it.
+    pub aicc: f64,
+}
+
+/// The Universal Scalability Law `X = l N / (1 + s (N-1) + k N (N-1))` fitted to a sweep over connections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UslFit {
+    /// Throughput of one connection, `l`; per second.
+    pub single_per_s: f64,
+    /// Contention `s`, 0 to 1.
+    pub contention: f64,
+    /// Coherency `k`, 0 to 1.
+    pub coherency: f64,
+    /// Connections at the peak, `sqrt((1-s)/k)`; infinite without coherency cost.
+    pub peak_load: f64,
+    /// Largest relative error at any point used.
+    pub error_max: f64,
+    /// Corrected Akaike criterion, comparable with [`PoolFitResult::aicc`] of the same points without a fall.
+    pub aicc: f64,
+}
+
+/// The line `X = R` bending into a plateau, fitted to a sweep over rates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateFit {
+    /// Plateau: goodput however much is offered; per second.
+    pub plateau_per_s: f64,
+    /// Sharpness of the bend; [`SHARPNESS_MAX`] for a corner.
+    pub sharpness: f64,
+    /// Highest measured rate of which at least 99 % came back good; none when no rate was held.
+    pub knee: Option<f64>,
+    /// Largest relative error at any point used.
+    pub error_max: f64,
+    /// Corrected Akaike criterion.
+    pub aicc: f64,
+}
+
+/// Fits the soft pool model `X = ((D/N)^p + (1/C)^p)^(-1/p)` and its hard limit `X = min(N/D, C)`, and gives the
+/// one with the smaller AICc.
+///
+/// The knee is looked for among the measured loads: where even the first load saturates, the knee is the first
+/// load. None below 4 usable points, and none when the sweep did not reach 1.5 times the knee.
+#[must_use]
+pub fn fit_pool(points: &[LoadPoint]) -> Option<PoolFitResult> {
+    let curve = Curve::of(&without_fall(points))?;
+    let bend = curve.bend(Plateau::Free);
+    // the reach counts every load with throughput, those in the fall included
+    let reached = points.iter().filter(|p| p.goodput_per_s > 0.0).map(|p| p.load).fold(0.0, f64::max);
+    let knee = bend.log_knee.exp();
+    if knee * REACH > reached {
+        return None;
+    }
+    let plateau_per_s = bend.log_plateau.exp();
+    let fit = PoolFit {
+        residence_ns: knee / plateau_per_s * model::NS_PER_S as f64,
+        plateau_per_s,
+        sharpness: bend.sharpness,
+        error_max: bend.error_max,
+    };
+    Some(PoolFitResult { fit, knee, aicc: bend.aicc })
+}
+
+/// Fits `X = R` bending into a plateau to a sweep over rates.
+///
+/// None below 4 usable points, and none when every rate was held: then the plateau was never reached.
+#[must_use]
+pub fn fit_rate(points: &[LoadPoint]) -> Option<RateFit> {
+    let curve = Curve::of(&without_fall(points))?;
+    let held = |p: &&LoadPoint| p.goodput_per_s >= HELD_SHARE * p.load;
+    if points.iter().all(|p| held(&p)) {
+        return None;
+    }
+    let bend = curve.bend(Plateau::AtKnee);
+    Some(RateFit {
+        plateau_per_s: bend.log_plateau.exp(),
+        sharpness: bend.sharpness,
+        knee: points.iter().filter(held).map(|p| p.load).reduce(f64::max),
+        error_max: bend.error_max,
+        aicc: bend.aicc,
+    })
+}
+
+/// Fits the Universal Scalability Law (Gunther) to all points with throughput, the falling ones included, with
+/// `s` and `k` between 0 and 1. None below 4 such points.
+///
+/// It is the second opinion: for a pool of workers it is the wrong law, and its peak moves with the range swept.
+#[must_use]
+pub fn fit_usl(points: &[LoadPoint]) -> Option<UslFit> {
+    let curve = Curve::of(points)?;
+    // fourth powers: coherency matters from 1e-6 on, and a grid must see that
+    let parameters = |[x, y]: [f64; 2]| (x.powi(2), y.powi(4));
+    let shape = |u: f64, (s, k): (f64, f64)| {
+        let n = u.exp();
+        u - (1.0 + s * (n - 1.0) + k * n * (n - 1.0)).ln()
+    };
+    let (best, _) = minimise([0.0; 2], [1.0; 2], |at| curve.scale(|u| shape(u, parameters(at))).1);
+    let (contention, coherency) = parameters(best);
+    let (log_single, squares) = curve.scale(|u| shape(u, (contention, coherency)));
+    Some(UslFit {
+        single_per_s: log_single.exp(),
+        contention,
+        coherency,
+        peak_load: ((1.0 - contention) / coherency).sqrt(),
+        error_max: curve.error_max(|u| log_single + shape(u, (contention, coherency))),
+        aicc: curve.aicc(squares, 3),
+    })
+}
+
+/// What is known of the plateau beforehand.
+#[derive(Clone, Copy)]
+enum Plateau {
+    /// Nothing: it is a parameter.
+    Free,
+    /// Below the bend goodput is the load itself, so the plateau is where the bend is.
+    AtKnee,
+}
+
+/// A line of slope 1 bending into a plateau, in logarithms.
+struct Bend {
+    log_knee: f64,
+    log_plateau: f64,
+    sharpness: f64,
+    error_max: f64,
+    aicc: f64,
+}
+
+/// A sweep in logarithms: (load, goodput), rising in load.
+struct Curve {
+    points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    /// All points that have a logarithm, or none when they are too few.
+    fn of(points: &[LoadPoint]) -> Option<Self> {
+        let mut points: Vec<(f64, f64)> = points
+            .iter()
+            .filter(|p| p.load > 0.0 && p.goodput_per_s > 0.0)
+            .map(|p| (p.load.ln(), p.goodput_per_s.ln()))
+            .filter(|(u, v)| u.is_finite() && v.is_finite())
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (points.len() >= POINTS_MIN).then_some(Self { points })
+    }
+
+    /// The best bend, soft or hard.
+    fn bend(&self, plateau: Plateau) -> Bend {
+        let soft = self.bend_between(plateau, [SHARPNESS_MIN, SHARPNESS_MAX]);
+        let hard = self.bend_between(plateau, [f64::INFINITY; 2]);
+        if hard.aicc <= soft.aicc { hard } else { soft }
+    }
+
+    /// The best bend of a sharpness in a range; a range of infinity is the corner, which has one parameter less.
+    fn bend_between(&self, plateau: Plateau, sharpness: [f64; 2]) -> Bend {
+        let hard = sharpness[0].is_infinite();
+        let level = |knee: f64, p: f64| match plateau {
+            Plateau::Free => mean(self.points.iter().map(|(u, v)| v - hinge(*u, knee, p))),
+            Plateau::AtKnee => knee,
+        };
+        let squares = |knee: f64, p: f64| {
+            let level = level(knee, p);
+            self.points.iter().map(|(u, v)| (v - level - hinge(*u, knee, p)).powi(2)).sum::<f64>()
+        };
+        // the plateau of a rate can be below the first load, the knee of a pool cannot
+        let lowest = match plateau {
+            Plateau::Free => self.points[0].0,
+            Plateau::AtKnee => self.points.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min),
+        };
+        let highest = self.points[self.points.len() - 1].0;
+        // sharpness goes in as its logarithm; a corner is a fixed side, whatever its place on that axis
+        let range = if hard { [0.0; 2] } else { sharpness.map(f64::ln) };
+        let of = |y: f64| if hard { f64::INFINITY } else { y.exp() };
+        let ([log_knee, y], cost) = minimise([lowest, range[0]], [highest, range[1]], |[knee, y]| squares(knee, of(y)));
+        let log_plateau = level(log_knee, of(y));
+        let parameters = 1 + usize::from(!hard) + usize::from(matches!(plateau, Plateau::Free));
+        Bend {
+            log_knee,
+            log_plateau,
+            sharpness: of(y).min(SHARPNESS_MAX),
+            error_max: self.error_max(|u| log_plateau + hinge(u, log_knee, of(y))),
+            aicc: self.aicc(cost, parameters),
+        }
+    }
+
+    /// The factor (as a logarithm) that brings `shape` closest to the points, and the squares that remain.
+    fn scale(&self, shape: impl Fn(f64) -> f64) -> (f64, f64) {
+        let scale = mean(self.points.iter().map(|(u, v)| v - shape(*u)));
+        (scale, self.points.iter().map(|(u, v)| (v - scale - shape(*u)).powi(2)).sum())
+    }
+
+    /// Largest error of `model` at any point, relative to the point.
+    fn error_max(&self, model: impl Fn(f64) -> f64) -> f64 {
+        self.points.iter().map(|(u, v)| ((model(*u) - v).exp() - 1.0).abs()).fold(0.0, f64::max)
+    }
+
+    /// `n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1)`.
+    fn aicc(&self, squares: f64, parameters: usize) -> f64 {
+        let (n, k) = (self.points.len() as f64, parameters as f64);
+        if n - k - 1.0 < 1.0 {
+            return f64::INFINITY;
+        }
+        n * (squares / n).max(ERROR_FLOOR.powi(2)).ln() + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0)
+    }
+}
+
+/// Logarithm of `((K/N)^p + 1)^(-1/p)` for the logarithms of load `N` and knee `K`.
+fn hinge(log_load: f64, log_knee: f64, sharpness: f64) -> f64 {
+    let below = log_knee - log_load;
+    if sharpness.is_infinite() {
+        return -below.max(0.0);
+    }
+    // ln(1 + e^x) without overflow
+    let x = sharpness * below;
+    -(x.max(0.0) + (-x.abs()).exp().ln_1p()) / sharpness
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len() as f64;
+    values.sum::<f64>() / n
+}
+
+/// The points in rising order of load up to where goodput falls for good.
+fn without_fall(points: &[LoadPoint]) -> Vec<LoadPoint> {
+    let mut points = points.to_vec();
+    points.sort_by(|a, b| a.load.total_cmp(&b.load));
+    let Some(peak) = (0..points.len()).max_by(|a, b| points[*a].goodput_per_s.total_cmp(&points[*b].goodput_per_s))
+    else {
+        return points;
+    };
+    let floor = RETROGRADE_SHARE * points[peak].goodput_per_s;
+    let fall = points[peak..].iter().position(|p| p.goodput_per_s < floor);
+    points.truncate(fall.map_or(points.len(), |at| peak + at));
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Noise;
+
+    fn points(curve: impl IntoIterator<Item = (f64, f64)>) -> Vec<LoadPoint> {
+        curve.into_iter().map(|(load, goodput_per_s)| LoadPoint { load, goodput_per_s }).collect()
+    }
+
+    /// WordPress on two cores, published by ApisCP: concurrency and throughput.
+    const TWO_CORES: [(f64, f64); 12] = [
+        (1.0, 83.18),
+        (2.0, 163.01),
+        (3.0, 169.12),
+        (4.0, 174.86),
+        (5.0, 174.61),
+        (6.0, 175.53),
+        (7.0, 174.73),
+        (8.0, 176.24),
+        (9.0, 175.65),
+        (10.0, 177.18),
+        (15.0, 175.89),
+        (20.0, 177.87),
+    ];
+
+    #[test]
+    fn a_published_table_has_its_knee_at_the_number_of_cores() {
+        let table = points(TWO_CORES);
+        let pool = fit_pool(&table).unwrap();
+        assert!((pool.knee - 2.10).abs() < 0.1, "{pool:?}");
+        assert!((pool.fit.plateau_per_s - 175.1).abs() < 1.0, "{pool:?}");
+        assert!((pool.fit.residence_ns / 1e6 - 12.0).abs() < 0.2, "{pool:?}");
+        assert!((pool.fit.error_max - 0.035).abs() < 0.003, "{pool:?}");
+        // the corner wins by a little; the soft bend on its own
+        let soft = Curve::of(&table).unwrap().bend_between(Plateau::Free, [SHARPNESS_MIN, SHARPNESS_MAX]);
+        assert!((soft.log_knee.exp() - 2.10).abs() < 0.02, "{}", soft.log_knee.exp());
+        assert!(soft.aicc > pool.aicc && (soft.aicc + 97.5).abs() < 1.0, "{}", soft.aicc);
+        let usl = fit_usl(&table).unwrap();
+        assert!((usl.aicc + 52.5).abs() < 1.0, "{usl:?}");
+        // 20 % of what the law says, 16.5 % of what was measured
+        assert!((usl.error_max - 0.165).abs() < 0.01, "{usl:?}");
+        assert!(usl.aicc - pool.aicc > 40.0);
+    }
+
+    /// Two percent of noise on a pool of `workers`, 5 ms each, at powers of two and round the knee.
+    fn noisy_pool(workers: f64, sharpness: f64, seed: u64) -> Vec<LoadPoint> {
+        let mut noise = Noise::new(seed);
+        let past = (workers * 4.0).log2().ceil() as i32;
+        let mut loads: Vec<f64> = (0..=past).map(|e| 2.0_f64.powi(e)).collect();
+        loads.extend([(workers * 0.7).round(), (workers * 1.4).round()]);
+        points(loads.iter().map(|n| {
+            let exact = workers / 0.005 * hinge(n.ln(), workers.ln(), sharpness).exp();
+            (*n, noise.jitter(exact, 0.02))
+        }))
+    }
+
+    #[test]
+    fn the_knee_of_a_noisy_pool_is_its_size() {
+        for workers in [4.0, 5.0, 8.0, 16.0, 23.0, 64.0] {
+            for sharpness in [4.0, 8.0, f64::INFINITY] {
+                for seed in 0..40 {
+                    let pool = fit_pool(&noisy_pool(workers, sharpness, seed)).unwrap();
+                    let (off, c) = (pool.knee / workers - 1.0, pool.fit.plateau_per_s * 0.005 / workers - 1.0);
+                    assert!(off.abs() < 0.1 && c.abs() < 0.05, "{workers} {sharpness} {seed}: {pool:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_corner_and_few_points_are_no_trouble() {
+        let pool =
+            fit_pool(&points([(1.0, 200.0), (2.0, 400.0), (4.0, 800.0), (8.0, 1000.0), (16.0, 1000.0)])).unwrap();
+        assert!((pool.knee - 5.0).abs() < 0.01 && pool.fit.sharpness == SHARPNESS_MAX, "{pool:?}");
+        let four = fit_pool(&points([(1.0, 200.0), (4.0, 800.0), (8.0, 1000.0), (16.0, 1000.0)])).unwrap();
+        assert!((four.knee - 5.0).abs() < 0.01 && four.aicc.is_finite(), "{four:?}");
+        assert_eq!(fit_pool(&points([(1.0, 200.0), (4.0, 800.0), (16.0, 1000.0)])), None);
+    }
+
+    #[test]
+    fn a_single_worker_has_its_knee_at_one() {
+        let pool = fit_pool(&points([(1.0, 101.0), (2.0, 99.0), (4.0, 100.0), (8.0, 100.0)])).unwrap();
+        assert!((1.0..1.15).contains(&pool.knee), "{pool:?}");
+        assert!((pool.fit.residence_ns / 1e6 - 10.0).abs() < 1.5, "{pool:?}");
+    }
+
+    #[test]
+    fn an_unbent_line_has_no_knee() {
+        assert_eq!(fit_pool(&points((0..6).map(|e| (2.0_f64.powi(e), 90.0 * 2.0_f64.powi(e))))), None);
+        assert_eq!(fit_rate(&points((1..6).map(|r| (f64::from(r), f64::from(r) * 0.995)))), None);
+        // the knee itself was reached, but nothing past it
+        assert_eq!(fit_pool(&points([(1.0, 1.0), (2.0, 2.0), (4.0, 4.0), (8.0, 8.0), (10.0, 8.0)])), None);
+    }
+
+    #[test]
+    fn a_fall_past_the_plateau_is_left_out() {
+        let mut curve = noisy_pool(8.0, f64::INFINITY, 3);
+        curve.extend(points([(64.0, 900.0), (128.0, 1580.0), (256.0, 0.0)]));
+        let pool = fit_pool(&curve).unwrap();
+        assert!((pool.knee / 8.0 - 1.0).abs() < 0.1, "{pool:?}");
+        assert!(pool.fit.error_max < 0.1, "{pool:?}");
+        // a peak with a cliff behind it has been seen past the knee
+        let cliff = points([(1.0, 10.0), (2.0, 20.0), (3.0, 29.0), (4.0, 30.0), (8.0, 5.0)]);
+        assert!((fit_pool(&cliff).unwrap().knee - 3.0).abs() < 0.2, "{:?}", fit_pool(&cliff));
+    }
+
+    #[test]
+    fn usl_finds_its_own_parameters() {
+        let law = |n: f64| 50.0 * n / (1.0 + 0.03 * (n - 1.0) + 0.0005 * n * (n - 1.0));
+        let usl = fit_usl(&points((0..9).map(|e| (2.0_f64.powi(e), law(2.0_f64.powi(e)))))).unwrap();
+        assert!((usl.single_per_s / 50.0 - 1.0).abs() < 1e-3, "{usl:?}");
+        assert!((usl.contention - 0.03).abs() < 1e-3 && (usl.coherency - 0.0005).abs() < 1e-5, "{usl:?}");
+        assert!((usl.peak_load / 44.05 - 1.0).abs() < 0.01, "{usl:?}");
+    }
+
+    #[test]
+    fn a_rate_sweep_bends_at_the_capacity() {
+        for seed in 0..40 {
+            let mut noise = Noise::new(seed);
+            let loads = [100.0, 200.0, 400.0, 566.0, 673.0, 800.0, 1600.0];
+            let curve = points(loads.map(|r: f64| (r, if r < 700.0 { r } else { noise.jitter(700.0, 0.02) })));
+            let fit = fit_rate(&curve).unwrap();
+            assert!((fit.plateau_per_s / 700.0 - 1.0).abs() < 0.05, "{fit:?}");
+            assert_eq!(fit.knee, Some(673.0));
+        }
+    }
+
+    #[test]
+    fn a_rate_sweep_that_starts_past_capacity_holds_nothing() {
+        let fit = fit_rate(&points([(100.0, 50.0), (200.0, 51.0), (400.0, 49.0), (800.0, 50.0)])).unwrap();
+        assert!((fit.plateau_per_s - 50.0).abs() < 1.5, "{fit:?}");
+        assert_eq!(fit.knee, None);
+    }
+}

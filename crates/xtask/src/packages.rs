@@ -25,6 +25,7 @@ pub(crate) const FOR_PEERS: &[Tool] = &[
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "ip", packages: &["iproute2"] },
     Tool { program: "taskset", packages: &["util-linux"] },
+    Tool { program: "setpriv", packages: &["util-linux"] },
     Tool { program: "time", packages: &["time"] },
 ];
 

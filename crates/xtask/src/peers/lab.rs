@@ -58,10 +58,10 @@ impl Lab {
         self.folder.join(name)
     }
 
-    /// A command bound to one core.
+    /// A command bound to one core, which ends when this process does, however that ends.
     pub(super) fn pinned(core: &str, program: &Path) -> Command {
-        let mut command = Command::new("taskset");
-        command.args(["-c", core]).arg(program);
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "taskset", "-c", core]).arg(program);
         command
     }
 }

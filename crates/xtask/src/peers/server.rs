@@ -89,7 +89,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // taskset replaces itself by the server, so the child's pid is the server's own.
+        // setpriv and taskset replace themselves by the server, so the child's pid is the server's own.
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }

@@ -17,7 +17,7 @@ pub(crate) fn line_feed(input: &[u8]) -> Option<usize> {
     let mut at = 0;
     while at < SHORT_BYTES {
         let Some(&word) = input[at..].first_chunk() else { break };
-        let marks = below(u64::from_le_bytes(word) ^ ONES * u64::from(b'\n'), 1);
+        let marks = below(u64::from_le_bytes(word) ^ each(b'\n'), 1);
         if marks != 0 {
             return Some(at + first(marks));
         }
@@ -33,8 +33,8 @@ pub(crate) fn name_end(line: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(&word) = line[at..].first_chunk() {
         let word = u64::from_le_bytes(word);
-        let colon = below(word ^ ONES * u64::from(b':'), 1);
-        let marks = colon | below(word, 0x21) | below(word ^ ONES * 0x7f, 1) | (word & HIGH);
+        let colon = below(word ^ each(b':'), 1);
+        let marks = colon | below(word, 0x21) | below(word ^ each(0x7f), 1) | (word & HIGH);
         if marks != 0 {
             return Some(at + first(marks));
         }
@@ -45,8 +45,14 @@ pub(crate) fn name_end(line: &[u8]) -> Option<usize> {
 
 /// Marks the high bit of the bytes that are smaller than `bound`; exact up to the lowest mark.
 #[inline]
-fn below(word: u64, bound: u64) -> u64 {
-    word.wrapping_sub(ONES * bound) & !word & HIGH
+fn below(word: u64, bound: u8) -> u64 {
+    word.wrapping_sub(each(bound)) & !word & HIGH
+}
+
+/// A word of eight times the same byte.
+#[inline]
+fn each(byte: u8) -> u64 {
+    ONES * u64::from(byte)
 }
 
 #[inline]

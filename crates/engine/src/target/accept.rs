@@ -1,0 +1,163 @@
+//! The thread that accepts connections and hands each to the worker that has the fewest.
+
+use std::io;
+use std::net::TcpListener;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
+
+use super::Shared;
+use super::stats::bump;
+
+/// Connections accepted before the workers that got them are woken.
+const BATCH: usize = 64;
+
+/// Connections on their way to a worker, and what wakes it.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    sockets: Mutex<Vec<OwnedFd>>,
+    handle: OwnedFd,
+}
+
+impl Mailbox {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self { sockets: Mutex::new(Vec::new()), handle: wake_handle()? })
+    }
+
+    pub(super) fn wake(&self) {
+        wake(&self.handle);
+    }
+
+    /// Swaps everything that has come into `taken`, which is empty.
+    pub(super) fn collect(&self, taken: &mut Vec<OwnedFd>) {
+        clear(&self.handle);
+        std::mem::swap(&mut *self.sockets.lock().expect("no thread panics with it"), taken);
+    }
+
+    pub(super) fn handle(&self) -> &OwnedFd {
+        &self.handle
+    }
+
+    fn send(&self, socket: OwnedFd) {
+        self.sockets.lock().expect("no thread panics with it").push(socket);
+    }
+}
+
+/// Something to end a wait with.
+pub(super) fn wake_handle() -> io::Result<OwnedFd> {
+    Ok(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?)
+}
+
+/// Ends the wait of whoever waits for `handle`.
+pub(super) fn wake(handle: &OwnedFd) {
+    // Fails only when it is set beyond counting, and then the other side wakes anyway.
+    let _ = rustix::io::write(handle, &1u64.to_ne_bytes());
+}
+
+fn clear(handle: &OwnedFd) {
+    // Fails only when it is not set.
+    let _ = rustix::io::read(handle, &mut [0u8; 8]);
+}
+
+pub(super) struct Acceptor {
+    listener: TcpListener,
+    epoll: OwnedFd,
+    shared: Arc<Shared>,
+    /// Given up to accept and close a connection when the process has no descriptor left: left in the backlog it
+    /// would keep this thread awake.
+    spare: Option<OwnedFd>,
+    /// Worker that is asked first when all have the same number.
+    next: usize,
+}
+
+impl Acceptor {
+    pub(super) fn new(listener: TcpListener, shared: Arc<Shared>) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &listener, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, &shared.acceptor, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+        Ok(Self { listener, epoll, spare: Some(wake_handle()?), next: 0, shared })
+    }
+
+    /// Accepts until the server stops.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        let mut woken = vec![false; self.shared.mailboxes.len()];
+        let mut events = Vec::with_capacity(2);
+        while !self.shared.stopping() {
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.shared.pass_stall();
+            woken.fill(false);
+            for _ in 0..BATCH {
+                let Some(socket) = self.accept()? else { break };
+                if let Some(worker) = self.hand_over(socket) {
+                    woken[worker] = true;
+                }
+            }
+            for (mailbox, _) in self.shared.mailboxes.iter().zip(&woken).filter(|(_, woken)| **woken) {
+                mailbox.wake();
+            }
+        }
+        Ok(())
+    }
+
+    /// The next connection, none when there is none at the moment.
+    fn accept(&mut self) -> io::Result<Option<OwnedFd>> {
+        loop {
+            match accept_from(&self.listener) {
+                Ok(socket) => return Ok(Some(socket)),
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    self.spare = None;
+                    if accept_from(&self.listener).is_ok() {
+                        bump(&self.shared.refused, 1);
+                    }
+                    self.spare = wake_handle().ok();
+                    return Ok(None);
+                }
+                // The connection was reset before it was accepted, or the like: not this server's end.
+                Err(
+                    Errno::INTR
+                    | Errno::CONNABORTED
+                    | Errno::PROTO
+                    | Errno::PERM
+                    | Errno::NETDOWN
+                    | Errno::HOSTDOWN
+                    | Errno::HOSTUNREACH
+                    | Errno::NETUNREACH
+                    | Errno::NOPROTOOPT
+                    | Errno::OPNOTSUPP
+                    | Errno::TIMEDOUT,
+                ) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The worker that got the connection; none when it was closed for being one too many.
+    fn hand_over(&mut self, socket: OwnedFd) -> Option<usize> {
+        let stats = &self.shared.stats;
+        let open: u64 = stats.iter().map(|worker| worker.open.load(Relaxed)).sum();
+        if open >= u64::from(self.shared.config.max_connections) {
+            bump(&self.shared.refused, 1);
+            return None;
+        }
+        let in_turn = (0..stats.len()).map(|step| (self.next + step) % stats.len());
+        let worker = in_turn.min_by_key(|index| stats[*index].open.load(Relaxed)).unwrap_or_default();
+        self.next = (worker + 1) % stats.len();
+        stats[worker].open.fetch_add(1, Relaxed);
+        bump(&stats[worker].connections, 1);
+        self.shared.mailboxes[worker].send(socket);
+        Some(worker)
+    }
+}
+
+fn accept_from(listener: impl AsFd) -> Result<OwnedFd, Errno> {
+    rustix::net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
+}

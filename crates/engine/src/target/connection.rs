@@ -1,0 +1,222 @@
+//! One connection: its socket, its protocol machine, and what it still owes its client.
+
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use wire::http1::{Limits, Server, write_chunk, write_last_chunk};
+
+use super::answer::Body;
+use super::page::PIECE_BYTES;
+
+/// Longest request head; beyond it is 414 or 431.
+const HEAD_MAX_BYTES: usize = 16 * 1024;
+/// Most header lines of a request.
+const HEADERS_MAX: usize = 128;
+/// Largest request body; beyond it is 413.
+const BODY_MAX_BYTES: u64 = 1 << 30;
+/// Body bytes in one chunk of chunked transfer coding.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: OwnedFd,
+    pub(super) machine: Server,
+    /// Answered, and not yet taken by the kernel: from `sent` on.
+    unsent: Vec<u8>,
+    sent: usize,
+    /// What follows `unsent`.
+    pub(super) body: Option<Body>,
+    /// An answer that waits for its time, and for that only.
+    pub(super) held: Option<Vec<u8>>,
+    /// When its timer is due, if it has one; ns since the start.
+    pub(super) due_ns: Option<u64>,
+    /// Read behind a request whose answer is not sent yet.
+    pub(super) leftover: Vec<u8>,
+    /// A read may bring something.
+    pub(super) readable: bool,
+    /// The client has closed its side, so reads go on to the end.
+    pub(super) half_closed: bool,
+    /// It is in the worker's list of those to go on with.
+    pub(super) queued: bool,
+    /// The last answer is on its way; the connection is closed after it.
+    pub(super) last: bool,
+    /// The client may still be sending: closing at once would reset the connection and take the answer away.
+    pub(super) linger: bool,
+    /// The sending side is closed, and what still comes is discarded.
+    pub(super) draining: bool,
+}
+
+/// What became of bytes that were to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// Nothing is owed.
+    All,
+    /// Some are gone, more can be tried.
+    Some,
+    /// The client has to take what it got first.
+    Blocked,
+    /// The client is gone.
+    Gone,
+}
+
+/// What a read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    Bytes(usize),
+    Nothing,
+    End,
+    Gone,
+}
+
+impl Connection {
+    pub(super) fn new(socket: OwnedFd) -> Self {
+        let limits = Limits {
+            head_bytes: HEAD_MAX_BYTES,
+            headers: HEADERS_MAX,
+            body_bytes: BODY_MAX_BYTES,
+            ..Limits::default()
+        };
+        Self {
+            socket,
+            machine: Server::new(limits),
+            unsent: Vec::new(),
+            sent: 0,
+            body: None,
+            held: None,
+            due_ns: None,
+            leftover: Vec::new(),
+            readable: false,
+            half_closed: false,
+            queued: false,
+            last: false,
+            linger: false,
+            draining: false,
+        }
+    }
+
+    /// Whether the next request can be answered now.
+    pub(super) const fn is_free(&self) -> bool {
+        !self.last && self.held.is_none() && self.body.is_none()
+    }
+
+    /// Reads once. A read that does not fill `input` has emptied the socket, so the next edge says when to go on.
+    pub(super) fn read(&mut self, input: &mut [u8]) -> Read {
+        let size = input.len();
+        loop {
+            return match recv(&self.socket, &mut *input, RecvFlags::empty()) {
+                Ok((0, _)) => Read::End,
+                Ok((got, _)) => {
+                    self.readable = got == size || self.half_closed;
+                    Read::Bytes(got)
+                }
+                Err(Errno::AGAIN) => {
+                    self.readable = false;
+                    Read::Nothing
+                }
+                Err(Errno::INTR) => continue,
+                Err(_) => Read::Gone,
+            };
+        }
+    }
+
+    /// Sends `answers` when nothing else is owed; what the kernel does not take is owed then.
+    pub(super) fn send(&mut self, answers: &[u8]) -> Sent {
+        debug_assert!(self.unsent.is_empty(), "answers go out in order");
+        match self.hand_over(answers, self.body.is_some()) {
+            Ok(taken) if taken == answers.len() => Sent::All,
+            Ok(taken) => {
+                self.unsent.extend_from_slice(&answers[taken..]);
+                Sent::Blocked
+            }
+            Err(_) => Sent::Gone,
+        }
+    }
+
+    /// What was held is owed from now on.
+    pub(super) fn release(&mut self) {
+        let Some(answer) = self.held.take() else { return };
+        if self.unsent.is_empty() {
+            (self.unsent, self.sent) = (answer, 0);
+        } else {
+            self.unsent.extend_from_slice(&answer);
+        }
+    }
+
+    /// Sends what is owed, once.
+    pub(super) fn send_owed(&mut self, filler: &[u8]) -> Sent {
+        if !self.unsent.is_empty() {
+            return self.send_unsent();
+        }
+        match self.body {
+            None => Sent::All,
+            Some(body) if body.chunked => self.send_chunk(body, filler),
+            Some(body) => self.send_piece(body, filler),
+        }
+    }
+
+    fn send_unsent(&mut self) -> Sent {
+        match self.hand_over(&self.unsent[self.sent..], self.body.is_some()) {
+            Ok(taken) => self.sent += taken,
+            Err(_) => return Sent::Gone,
+        }
+        if self.sent < self.unsent.len() {
+            return Sent::Blocked;
+        }
+        self.unsent.clear();
+        self.sent = 0;
+        if self.body.is_some() { Sent::Some } else { Sent::All }
+    }
+
+    /// The next piece, straight from the filler.
+    fn send_piece(&mut self, mut body: Body, filler: &[u8]) -> Sent {
+        let offset = body.sent as usize % PIECE_BYTES;
+        let piece = &filler[offset..];
+        let left = usize::try_from(body.size - body.sent).unwrap_or(usize::MAX).min(piece.len());
+        match self.hand_over(&piece[..left], false) {
+            Ok(taken) => {
+                body.sent += taken as u64;
+                self.body = (body.sent < body.size).then_some(body);
+                match self.body {
+                    None => Sent::All,
+                    Some(_) if taken < left => Sent::Blocked,
+                    Some(_) => Sent::Some,
+                }
+            }
+            Err(_) => Sent::Gone,
+        }
+    }
+
+    /// The next chunk: written to `unsent`, which is empty, and sent from there.
+    fn send_chunk(&mut self, mut body: Body, filler: &[u8]) -> Sent {
+        let size = usize::try_from(body.size - body.sent).unwrap_or(usize::MAX).min(CHUNK_BYTES);
+        let offset = body.sent as usize % PIECE_BYTES;
+        write_chunk(&mut self.unsent, &filler[offset..offset + size]);
+        body.sent += size as u64;
+        self.body = (body.sent < body.size).then_some(body);
+        if self.body.is_none() {
+            write_last_chunk(&mut self.unsent);
+        }
+        self.send_unsent()
+    }
+
+    /// Bytes the kernel took, 0 when it takes none at the moment. With `more` to follow, the kernel may wait for it
+    /// to fill a segment.
+    fn hand_over(&self, bytes: &[u8], more: bool) -> Result<usize, Errno> {
+        let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
+        loop {
+            match send(&self.socket, bytes, flags) {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(0),
+                result => return result,
+            }
+        }
+    }
+
+    /// Closes the sending side; what the client still sends is read and discarded from now on.
+    pub(super) fn drain(&mut self) {
+        self.draining = true;
+        self.readable = true;
+        // A client that is gone is noticed by the next read.
+        let _ = shutdown(&self.socket, Shutdown::Write);
+    }
+}

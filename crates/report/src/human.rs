@@ -1,0 +1,135 @@
+//! Figures as people read them: three digits, the natural unit, separators.
+
+/// A length of time in its natural unit: `999 ns`, `1.23 ms`, `30.0 s`, `5 min 3 s`. `ns` is in nanoseconds.
+#[must_use]
+pub fn time(ns: f64) -> String {
+    match ns {
+        v if v < 999.5 => format!("{v:.0} ns"),
+        v if v < 999_500.0 => format!("{} µs", digits(v / 1e3)),
+        v if v < 999_500_000.0 => format!("{} ms", digits(v / 1e6)),
+        v if v < 119.5e9 => format!("{} s", digits(v / 1e9)),
+        v => {
+            let seconds = (v / 1e9).round() as u64;
+            format!("{} min {} s", count(seconds / 60), seconds % 60)
+        }
+    }
+}
+
+/// Events per second with separators: `12,346/s`, `83.2/s`, `0.25/s`.
+#[must_use]
+pub fn rate(per_s: f64) -> String {
+    if per_s >= 99.95 { format!("{}/s", count(per_s.round() as u64)) } else { format!("{}/s", digits(per_s)) }
+}
+
+/// A number in little room: `250`, `12.3k`, `1.20M`.
+#[must_use]
+pub fn short(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        v if v < 999.5 && v.fract() == 0.0 => format!("{v:.0}"),
+        v if v < 999.5 => digits(v),
+        v if v < 999_500.0 => format!("{}k", digits(v / 1e3)),
+        v => format!("{}M", digits(v / 1e6)),
+    }
+}
+
+/// A number of bytes: exact below 10,000, then in decimal units: `1,234 B`, `11.7 kB`, `677 MB`.
+#[must_use]
+pub fn bytes(n: u64) -> String {
+    let value = n as f64;
+    match value {
+        _ if n < 10_000 => format!("{} B", count(n)),
+        v if v < 999_500.0 => format!("{} kB", digits(v / 1e3)),
+        v if v < 999_500_000.0 => format!("{} MB", digits(v / 1e6)),
+        v if v < 999_500_000_000.0 => format!("{} GB", digits(v / 1e9)),
+        v => format!("{} TB", digits(v / 1e12)),
+    }
+}
+
+/// A count with separators: `1,234,567`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share of 0 to 1 as percent: `0 %`, `0.05 %`, `3.2 %`, `67 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    match value {
+        0.0 => "0 %".to_owned(),
+        v if v < 0.005 => "<0.01 %".to_owned(),
+        v if v < 0.995 => format!("{v:.2} %"),
+        v if v < 9.95 => format!("{v:.1} %"),
+        v => format!("{v:.0} %"),
+    }
+}
+
+/// Three significant digits for values below 1000.
+fn digits(value: f64) -> String {
+    match value {
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_change_their_unit_at_the_edges() {
+        let cases = [
+            (0.0, "0 ns"),
+            (999.0, "999 ns"),
+            (999.6, "1.00 µs"),
+            (9_994.0, "9.99 µs"),
+            (9_996.0, "10.0 µs"),
+            (999_600.0, "1.00 ms"),
+            (1_234_000.0, "1.23 ms"),
+            (99_960_000.0, "100 ms"),
+            (999_600_000.0, "1.00 s"),
+            (30e9, "30.0 s"),
+            (303e9, "5 min 3 s"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(time(ns), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn rates_keep_three_digits_and_separators() {
+        assert_eq!([0.0, 0.254, 9.996, 83.17, 99.96].map(rate), ["0.00/s", "0.25/s", "10.0/s", "83.2/s", "100/s"]);
+        assert_eq!([12_345.6, 1_234_567.0].map(rate), ["12,346/s", "1,234,567/s"]);
+        assert_eq!(
+            [0.0, 2.0, 0.25, 250.0, 999.6, 12_345.0, 1.2e6].map(short),
+            ["0", "2", "0.25", "250", "1.00k", "12.3k", "1.20M"]
+        );
+    }
+
+    #[test]
+    fn bytes_are_exact_while_that_is_short() {
+        let cases = [0, 9_999, 10_000, 999_600, 677_460_000, 1_200_000_000, 5_000_000_000_000];
+        assert_eq!(cases.map(bytes), ["0 B", "9,999 B", "10.0 kB", "1.00 MB", "677 MB", "1.20 GB", "5.00 TB"]);
+    }
+
+    #[test]
+    fn shares_never_round_to_nothing() {
+        let cases = [0.0, 1e-6, 0.0005, 0.00996, 0.032, 0.0996, 0.674, 1.0];
+        assert_eq!(cases.map(percent), ["0 %", "<0.01 %", "0.05 %", "1.0 %", "3.2 %", "10 %", "67 %", "100 %"]);
+    }
+
+    #[test]
+    fn counts_have_separators() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,94 @@
+//! Records from evidence: pure conversion, no judgement.
+
+use model::{
+    Bytes, Environment, Estimate, Evidence, FORMAT_RUN, Generator, LatencyRecord, NS_PER_S, Peak, PointSummary,
+    Requests, RunRecord, Verdict,
+};
+
+/// The record of one measured load. `started` is RFC 3339, UTC.
+#[must_use]
+pub fn run_record(
+    evidence: &Evidence,
+    verdict: Verdict,
+    goodput: Estimate,
+    environment: Environment,
+    started: String,
+) -> RunRecord {
+    let (flow, cohort, latency) = (&evidence.flow, &evidence.cohort, &evidence.latency);
+    RunRecord {
+        format: FORMAT_RUN.to_owned(),
+        verdict,
+        goodput_per_s: goodput,
+        throughput_per_s: ratio(flow.completed as f64 * NS_PER_S as f64, evidence.measured_ns as f64),
+        requests: Requests {
+            planned: cohort.planned,
+            sent: cohort.sent,
+            completed: cohort.completed,
+            good: cohort.good,
+            censored: cohort.censored,
+            status: cohort.status.clone(),
+            failures: cohort.failures.clone(),
+        },
+        connections: evidence.connections,
+        latency_ns: LatencyRecord {
+            response: latency.response.into(),
+            service: latency.service.into(),
+            slip_client: latency.slip_client.into(),
+            slip_blocked: latency.slip_blocked.into(),
+        },
+        bytes: Bytes { received: flow.bytes_received, sent: flow.bytes_sent },
+        generator: generator(evidence),
+        seconds: evidence.seconds.clone(),
+        probe: evidence.probe.clone(),
+        plan: evidence.plan.clone(),
+        environment,
+        started,
+        measured_ns: evidence.measured_ns,
+        iterations: evidence.iterations,
+        interrupted: evidence.interrupted,
+    }
+}
+
+/// One point of a sweep's curve from its merged record and the goodput of each of its iterations, per second.
+/// `load` is connections or requests per second.
+#[must_use]
+pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) -> PointSummary {
+    let requests = &record.requests;
+    let failed: u64 = requests.failures.values().sum();
+    let attempted = requests.planned.max(requests.good + failed);
+    PointSummary {
+        load,
+        goodput_per_s: ratio(iterations_per_s.iter().sum(), iterations_per_s.len() as f64),
+        iterations_per_s,
+        response_p50_ns: record.latency_ns.response.p50,
+        response_p99_ns: record.latency_ns.response.p99,
+        failed_share: ratio(failed as f64, attempted as f64),
+        generator_busy_max: record.generator.busy_max,
+    }
+}
+
+/// The highest goodput of a curve, the lowest load of equals; none for an empty curve.
+#[must_use]
+pub fn peak(curve: &[PointSummary]) -> Option<Peak> {
+    let mut peak: Option<Peak> = None;
+    for point in curve {
+        if peak.is_none_or(|peak| point.goodput_per_s > peak.goodput_per_s) {
+            peak = Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s });
+        }
+    }
+    peak
+}
+
+fn generator(evidence: &Evidence) -> Generator {
+    let cpu_ns: u64 = evidence.threads.iter().map(|thread| thread.cpu_ns).sum();
+    Generator {
+        threads: evidence.threads.len() as u32,
+        cpu_ns_per_request: ratio(cpu_ns as f64, evidence.flow.completed as f64),
+        busy_max: evidence.threads.iter().map(|thread| thread.busy_max).fold(0.0, f64::max),
+    }
+}
+
+/// `a / b`, and 0 where there is nothing to divide by.
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}

@@ -1,0 +1,160 @@
+//! Goodput against load as a small picture: braille dots, load in doublings.
+
+use crate::human::short;
+use model::SweepRecord;
+use textplots::{Chart, LabelBuilder, LabelFormat, Plot, Shape};
+
+/// Lines of the picture itself; title, axis, ticks and marks come on top.
+const ROWS: usize = 10;
+/// Columns of the picture at most; a wider one tells no more.
+const COLUMNS_MAX: usize = 66;
+/// Columns below which there is no picture.
+const COLUMNS_MIN: usize = 20;
+/// What the horizontal axis does; left out where there is no room.
+const SCALE: &str = " (each doubling the same width)";
+/// Dots of the vertical line at the knee.
+const KNEE_DOTS: usize = 20;
+
+/// At most 16 lines, or none when there are fewer than two points or columns.
+pub(crate) fn curve(record: &SweepRecord, axis: &str, width: usize) -> Option<String> {
+    let points: Vec<_> =
+        record.curve.iter().filter(|p| p.load > 0.0).map(|p| (p.load.log2() as f32, p.goodput_per_s as f32)).collect();
+    let highest = points.iter().map(|(_, y)| *y).fold(0.0, f32::max);
+    let (left, right) = (points.first()?.0, points.last()?.0);
+    if right <= left || highest <= 0.0 {
+        return None;
+    }
+    let top = nice_above(f64::from(highest));
+    let labels = [trimmed(top), trimmed(top / 2.0), "0".to_owned()];
+    let margin = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) + 2;
+    let columns = width.checked_sub(margin + 1).filter(|columns| *columns >= COLUMNS_MIN)?.min(COLUMNS_MAX);
+    let knee = record.knee.filter(|knee| knee.load > 0.0).map(|knee| (knee.load, knee.load.log2() as f32));
+    let knee_x = knee.map(|(_, x)| x).filter(|x| (left..=right).contains(x));
+
+    let place = |x: f32| (((x - left) / (right - left)) * (columns - 1) as f32).round() as usize;
+    let mut out = format!("goodput per second by {axis}");
+    if out.len() + SCALE.len() <= width {
+        out.push_str(SCALE);
+    }
+    out.push('\n');
+    for (i, line) in picture(&points, knee_x, (left, right), top as f32, columns).iter().enumerate() {
+        let label = match i {
+            0 => labels[0].as_str(),
+            _ if i == ROWS / 2 => labels[1].as_str(),
+            _ if i == ROWS - 1 => labels[2].as_str(),
+            _ => "",
+        };
+        let edge = if label.is_empty() { '│' } else { '┤' };
+        out.push_str(format!("{label:>w$} {edge}{line}", w = margin - 2).trim_end());
+        out.push('\n');
+    }
+    out.push_str(&format!("{}└{}\n", " ".repeat(margin - 1), "─".repeat(columns)));
+    let ticks: Vec<_> = record.curve.iter().filter(|p| p.load > 0.0).map(|p| (p.load.log2() as f32, p.load)).collect();
+    out.push_str(&tick_line(&ticks, margin, columns, place));
+    let mut marks = Vec::new();
+    if let (Some((load, x)), Some(_)) = (knee, knee_x) {
+        marks.push((place(x), format!("knee {}", rounded(load))));
+    }
+    if let Some(peak) = record.peak.filter(|peak| peak.load > 0.0) {
+        marks.push((place(peak.load.log2() as f32), format!("peak {}", rounded(peak.load))));
+    }
+    for (column, name) in marks {
+        out.push_str(&mark_line(column, &name, margin, columns));
+    }
+    Some(out)
+}
+
+/// The dots as lines of text, all `columns` wide.
+fn picture(points: &[(f32, f32)], knee: Option<f32>, x: (f32, f32), top: f32, columns: usize) -> Vec<String> {
+    let dots: Vec<_> = knee
+        .map(|knee| (0..KNEE_DOTS).map(|i| (knee, top * i as f32 / KNEE_DOTS as f32)).collect())
+        .unwrap_or_default();
+    let (line, marks) = (Shape::Lines(points), Shape::Points(&dots));
+    // The canvas includes its last dot, hence one less than two dots a column and four a row.
+    let (dots_wide, dots_high) = (2 * columns as u32 - 1, 4 * ROWS as u32 - 1);
+    let mut chart = Chart::new_with_y_range(dots_wide, dots_high, x.0, x.1, 0.0, top);
+    let chart = chart.x_label_format(LabelFormat::None).lineplot(&line).lineplot(&marks);
+    chart.figures();
+    let frame = chart.frame();
+    let mut lines: Vec<_> = frame.lines().map(str::to_owned).collect();
+    lines.resize(ROWS, String::new());
+    lines
+}
+
+/// Loads under their place, as many as fit without touching.
+fn tick_line(ticks: &[(f32, f64)], margin: usize, columns: usize, place: impl Fn(f32) -> usize) -> String {
+    let mut line: Vec<char> = vec![' '; margin + columns + 8];
+    let mut put = |x: f32, load: f64| {
+        let text: Vec<char> = rounded(load).chars().collect();
+        let start = (margin + place(x)).saturating_sub(text.len() / 2);
+        let start = start.min((margin + columns).saturating_sub(text.len()));
+        let room = start.saturating_sub(1)..(start + text.len() + 1).min(line.len());
+        if line[room].iter().all(|c| *c == ' ') {
+            line[start..start + text.len()].copy_from_slice(&text);
+        }
+    };
+    // The ends first: they matter most.
+    let inner = ticks.len().saturating_sub(1).max(1);
+    for (x, load) in ticks.first().into_iter().chain(ticks.last()).chain(&ticks[1..inner]) {
+        put(*x, *load);
+    }
+    line.into_iter().collect::<String>().trim_end().to_owned() + "\n"
+}
+
+/// `^ name` below its column, or `name ^` where there is no room to the right.
+fn mark_line(column: usize, name: &str, margin: usize, columns: usize) -> String {
+    let length = name.chars().count() + 2;
+    if column + length <= columns {
+        format!("{}^ {name}\n", " ".repeat(margin + column))
+    } else {
+        format!("{}{name} ^\n", " ".repeat((margin + column + 1).saturating_sub(length)))
+    }
+}
+
+/// A load in little room: exact as far as people read it.
+fn rounded(load: f64) -> String {
+    match load {
+        v if v < 99.95 && v.fract() != 0.0 => format!("{v:.1}"),
+        v if v < 10_000.0 => format!("{v:.0}"),
+        v => trimmed(v),
+    }
+}
+
+/// A round number without its zeros: `4k` for 4000.
+fn trimmed(value: f64) -> String {
+    let text = short(value);
+    let (number, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
+    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number}{unit}")
+}
+
+/// The next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 times a power of ten.
+fn nice_above(value: f64) -> f64 {
+    let scale = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    steps.iter().map(|step| step * scale).find(|top| *top >= value).unwrap_or(10.0 * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_top_of_the_scale_is_round_and_above() {
+        assert_eq!([0.7, 1.0, 99.0, 101.0, 176.0, 33_333.0].map(nice_above), [0.8, 1.0, 100.0, 150.0, 200.0, 40_000.0]);
+    }
+
+    #[test]
+    fn marks_turn_round_at_the_right_edge() {
+        assert_eq!(mark_line(0, "knee 2.1", 3, 20), "   ^ knee 2.1\n");
+        assert_eq!(mark_line(19, "peak 16", 3, 20), "              peak 16 ^\n");
+    }
+
+    #[test]
+    fn ticks_do_not_touch() {
+        let ticks: Vec<_> = (0..11).map(|i| (i as f32, f64::from(1 << i))).collect();
+        let line = tick_line(&ticks, 2, 21, |x| (x * 2.0) as usize);
+        assert!(line.trim_end().ends_with("1024") && line.trim_start().starts_with('1'), "{line}");
+        assert!(line.trim_end().len() <= 23 && !line.contains("816"), "{line}");
+    }
+}

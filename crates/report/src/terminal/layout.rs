@@ -1,0 +1,118 @@
+//! Lines that fit: wrapped text, labelled lines and tables without borders.
+
+use super::Style;
+use comfy_table::{Cell, CellAlignment, Table, presets};
+
+/// Columns of a label and the space after it.
+const LABEL: usize = 13;
+/// From this width on labels and findings stand in a column of their own.
+const WIDE: usize = 60;
+/// Words that are not parted from the figure before them.
+const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "TB", "%"];
+/// Room that text gets at least, however narrow the terminal is.
+const TEXT_MIN: usize = 20;
+
+impl Style {
+    /// Whether there is room to set text off to the right of a label.
+    pub(crate) fn is_wide(self) -> bool {
+        self.width >= WIDE
+    }
+
+    /// `text` in `style` if colours are wanted.
+    pub(crate) fn paint(self, style: anstyle::Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+/// Words of `text` in lines of at most `width` columns after an indent of `first` on the first line and `rest` on the
+/// others; the first indent is left to the caller to fill. A longer word (a URL) gets a line of its own, whole.
+pub(crate) fn wrap(text: &str, width: usize, first: usize, rest: usize) -> String {
+    let width = width.max(rest + TEXT_MIN);
+    let mut out = String::new();
+    let mut column = first;
+    let mut line_is_empty = true;
+    for word in words(text) {
+        let length = word.chars().count();
+        if !line_is_empty && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(rest));
+            column = rest;
+        } else if !line_is_empty {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(&word);
+        column += length;
+        line_is_empty = false;
+    }
+    out
+}
+
+/// The words of `text`; a figure and its unit are one word.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches(|c: char| ",;:.)".contains(c)));
+        match words.last_mut() {
+            Some(last) if is_unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// `label        text`, the text wrapped beside the label; ends with a newline.
+pub(crate) fn labelled(label: &str, text: &str, style: Style) -> String {
+    let rest = if style.is_wide() { LABEL } else { 2 };
+    let first = LABEL.max(label.chars().count() + 1);
+    format!("{label:<width$}{}\n", wrap(text, style.width, first, rest), width = first)
+}
+
+/// As [`labelled`], with the text in bold.
+pub(crate) fn labelled_bold(label: &str, text: &str, style: Style) -> String {
+    let line = labelled(label, text, style);
+    let (label, text) = line.split_at(line.len() - line.trim_start_matches(label).trim_start().len());
+    format!("{label}{}\n", style.paint(anstyle::Style::new().bold(), text.trim_end()))
+}
+
+/// A table without borders, numbers to the right, the first `left` columns to the left; ends with a newline.
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>], left: usize, gap: u16) -> String {
+    let align = |i| if i < left { CellAlignment::Left } else { CellAlignment::Right };
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header.iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))));
+    for row in rows {
+        table.add_row(row.iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))));
+    }
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 0 } else { gap }, 0));
+    }
+    table.trim_fmt() + "\n"
+}
+
+/// Columns the widest line takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_at_words_with_a_hanging_indent() {
+        assert_eq!(wrap("one two three four five six", 24, 4, 2), "one two three four\n  five six");
+        assert_eq!(wrap("a http://example.org/very/long/path b", 24, 0, 0), "a\nhttp://example.org/very/long/path\nb");
+        assert_eq!(wrap("waits for 1.00 s, then 2.00 s more", 26, 0, 0), "waits for 1.00 s, then\n2.00 s more");
+        assert_eq!(wrap("", 24, 0, 0), "");
+    }
+
+    #[test]
+    fn tables_have_no_borders_and_numbers_to_the_right() {
+        let rows = [vec!["response".to_owned(), "1 ms".to_owned()], vec!["a".to_owned(), "20 ms".to_owned()]];
+        assert_eq!(table(&["", "p50"], &rows, 1, 2), "            p50\nresponse   1 ms\na         20 ms\n");
+    }
+}

@@ -1,0 +1,41 @@
+//! What the target answered before anything was measured, in a few lines.
+
+use crate::human;
+use model::{Body, Probe};
+
+/// One to three lines: the answer, whether its body changes, where a redirect leads. Ends with a newline.
+#[must_use]
+pub fn probe(probe: &Probe, url: &str) -> String {
+    let Some(first) = probe.fetches.first() else {
+        return format!("{url}: not fetched\n");
+    };
+    let kind = first.content_type.as_deref().map_or_else(String::new, |kind| format!(" of {kind}"));
+    let server = first.server.as_deref().map_or_else(String::new, |server| format!(" from {server}"));
+    let keepalive = if first.keepalive { "keep-alive" } else { "closes the connection after each response" };
+    let mut out = format!(
+        "{url}: status {}, {}{kind}{server}, {keepalive}, {}\n",
+        first.status,
+        human::bytes(first.size_bytes),
+        human::time(first.response_ns as f64)
+    );
+    let sizes = probe.fetches.iter().map(|fetch| fetch.size_bytes);
+    match probe.body {
+        Body::Stable => {}
+        Body::ChangingBytes => out.push_str("  body: the same size each time, but other bytes\n"),
+        Body::ChangingSize => {
+            let (min, max) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
+            let (min, max) = (human::count(min), human::count(max));
+            out.push_str(&format!(
+                "  body: another size each time ({min} to {max} bytes), so the size is not checked\n"
+            ));
+        }
+    }
+    let way: Vec<_> = match (probe.redirects.as_slice(), first.location.as_deref()) {
+        ([], Some(location)) => vec![location],
+        (redirects, _) => redirects.iter().map(String::as_str).collect(),
+    };
+    if !way.is_empty() {
+        out.push_str(&format!("  redirects to {}\n", way.join(" -> ")));
+    }
+    out
+}

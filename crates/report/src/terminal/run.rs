@@ -1,0 +1,225 @@
+//! One measured load in a terminal.
+
+use super::Style;
+use super::layout::{columns, labelled, labelled_bold, table};
+use super::verdict::{finding_of, findings, headline, is_bound_by};
+use crate::human::{self, count, percent, rate, time};
+use model::{Estimate, Load, Quantiles, RunRecord, Verdict};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// Names of the quantiles shown, and their keys in the evidence of `LD-04` and `ER-05`.
+const SHOWN: [(&str, &str); 5] = [("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p99_9"), ("max", "max")];
+/// Failures and statuses named in a line.
+const NAMED_MAX: usize = 5;
+
+/// The whole result of a run: verdict, headline, latencies, what failed, the client, findings with remedies.
+/// Ends with a newline.
+#[must_use]
+pub fn run(record: &RunRecord, style: &Style) -> String {
+    let style = *style;
+    let mut out = headline(&record.verdict, style);
+    out.push('\n');
+    out.push_str(&labelled("target", &record.plan.target.url, style));
+    out.push_str(&labelled("load", &load(record), style));
+    if record.interrupted {
+        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
+    }
+    out.push('\n');
+    out.push_str(&labelled_bold("goodput", &goodput(record), style));
+    let (good, all) = (rate(record.goodput_per_s.value), rate(record.throughput_per_s));
+    if good != all {
+        out.push_str(&labelled("throughput", &format!("{all} (every complete response, wrong ones too)"), style));
+    }
+    out.push('\n');
+    out.push_str(&latency(record, style));
+    out.push('\n');
+    out.push_str(&requests(record, style));
+    out.push_str(&labelled("connections", &connections(record), style));
+    out.push_str(&labelled("traffic", &traffic(record), style));
+    out.push_str(&labelled("client", &client(record), style));
+    out.push_str(&findings(&record.verdict, style));
+    out
+}
+
+/// A quantile as far as it may be told: `-` when too few requests are behind it, `>= x` when the timeout cut it.
+pub(crate) fn quantile(verdict: &Verdict, key: &str, ns: u64) -> String {
+    let names = |rule: &str, key: String| finding_of(verdict, rule).is_some_and(|f| f.evidence.contains_key(&key));
+    if names("LD-04", format!("{key}_tail_n")) {
+        "-".to_owned()
+    } else if names("ER-05", format!("{key}_at_least_ns")) {
+        format!(">= {}", time(ns as f64))
+    } else {
+        time(ns as f64)
+    }
+}
+
+/// `3 iterations of 10.0 s`, or `30.0 s`.
+pub(crate) fn measured(record: &RunRecord) -> String {
+    let iterations = record.iterations.max(1);
+    let each = time(record.measured_ns as f64 / f64::from(iterations));
+    if iterations == 1 { each } else { format!("{iterations} iterations of {each}") }
+}
+
+fn load(record: &RunRecord) -> String {
+    let plan = &record.plan;
+    let model = match plan.load {
+        Load::Closed { connections } => format!("closed loop, {}", plural(u64::from(connections), "connection")),
+        Load::Open { rate_per_s, connections, .. } => {
+            let connections = plural(u64::from(connections), "connection");
+            format!("open loop, {} over at most {connections}", rate(rate_per_s))
+        }
+    };
+    let keepalive = if plan.keepalive { "" } else { ", a new connection for each request" };
+    format!("{}, {model}{keepalive}, measured for {}", plan.request.method, measured(record))
+}
+
+fn goodput(record: &RunRecord) -> String {
+    let Estimate { value, low, high, n } = record.goodput_per_s;
+    let bound = if is_bound_by(&record.verdict, "CL-01") { ">= " } else { "" };
+    match (low, high) {
+        (Some(low), Some(high)) => {
+            format!("{bound}{} (95 % interval {} to {}, n = {n})", rate(value), rate(low), rate(high))
+        }
+        _ => format!("{bound}{}", rate(value)),
+    }
+}
+
+fn latency(record: &RunRecord, style: Style) -> String {
+    let latency = &record.latency_ns;
+    if latency.response.n == 0 {
+        return labelled("latency", "no response time was recorded", style);
+    }
+    let closed = record.plan.load.is_closed();
+    let mut rows = Vec::new();
+    // In a closed loop a request is intended when it is sent, so that both are the same.
+    if !(closed && latency.response == latency.service) {
+        rows.push(("response", &latency.response));
+    }
+    rows.push(("service", &latency.service));
+    let mut out = if closed {
+        labelled("latency", "in a closed loop: what clients see that wait for their answers", style)
+    } else {
+        labelled("latency", "response from the time due, service from the time sent", style)
+    };
+    let mut all = rows.clone();
+    if !closed {
+        all.extend([("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)]);
+    }
+    let wide = by_row(&record.verdict, &all);
+    if columns(&wide) <= style.width {
+        out.push_str(&wide);
+        return out;
+    }
+    out.push_str(&by_column(&record.verdict, &rows));
+    if !closed {
+        let slips = [&latency.slip_client, &latency.slip_blocked].map(|slip| time(slip.p99 as f64));
+        out.push_str(&labelled("p99 late", &format!("client {}, blocked {}", slips[0], slips[1]), style));
+    }
+    out
+}
+
+/// Quantiles across, latencies down.
+fn by_row(verdict: &Verdict, rows: &[(&str, &Quantiles)]) -> String {
+    let header: Vec<_> = [""].into_iter().chain(SHOWN.map(|(name, _)| name)).collect();
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(name, quantiles)| {
+            let cells = SHOWN.iter().zip(values(quantiles)).map(|((_, key), ns)| cell(verdict, name, key, ns));
+            [(*name).to_owned()].into_iter().chain(cells).collect()
+        })
+        .collect();
+    table(&header, &rows, 1, 2)
+}
+
+/// Latencies across, quantiles down: for narrow terminals.
+fn by_column(verdict: &Verdict, columns: &[(&str, &Quantiles)]) -> String {
+    let header: Vec<_> = [""].into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
+    let rows: Vec<_> = SHOWN
+        .iter()
+        .enumerate()
+        .map(|(i, (name, key))| {
+            let cells = columns.iter().map(|(column, quantiles)| cell(verdict, column, key, values(quantiles)[i]));
+            [(*name).to_owned()].into_iter().chain(cells).collect()
+        })
+        .collect();
+    table(&header, &rows, 1, 2)
+}
+
+/// The timeout cuts response and service times; slip is known even of requests that were never answered.
+fn cell(verdict: &Verdict, row: &str, key: &str, ns: u64) -> String {
+    if row.starts_with("late") { time(ns as f64) } else { quantile(verdict, key, ns) }
+}
+
+fn values(quantiles: &Quantiles) -> [u64; 5] {
+    [quantiles.p50, quantiles.p90, quantiles.p99, quantiles.p99_9, quantiles.max]
+}
+
+/// What became of the requests; empty when nothing failed.
+fn requests(record: &RunRecord, style: Style) -> String {
+    let requests = &record.requests;
+    let failed: u64 = requests.failures.values().sum();
+    if failed == 0 {
+        return String::new();
+    }
+    let share = failed as f64 / requests.planned.max(requests.good + failed) as f64;
+    let text = format!(
+        "{} planned, {} sent, {} answered, {} good, {} failed ({})",
+        count(requests.planned),
+        count(requests.sent),
+        count(requests.completed),
+        count(requests.good),
+        count(failed),
+        percent(share)
+    );
+    let mut out = labelled("requests", &text, style);
+    out.push_str(&labelled("failures", &most_frequent(&requests.failures), style));
+    if !requests.status.is_empty() {
+        out.push_str(&labelled("status", &most_frequent(&requests.status), style));
+    }
+    out
+}
+
+/// `name count` for the most frequent entries, the most frequent first.
+fn most_frequent<K: Display + Ord>(counts: &BTreeMap<K, u64>) -> String {
+    let mut entries: Vec<_> = counts.iter().collect();
+    entries.sort_by_key(|(_, n)| Reverse(**n));
+    let mut items: Vec<_> =
+        entries.iter().take(NAMED_MAX).map(|(name, n)| format!("{name} x {}", count(**n))).collect();
+    if entries.len() > NAMED_MAX {
+        items.push(format!("{} more", entries.len() - NAMED_MAX));
+    }
+    items.join(", ")
+}
+
+fn connections(record: &RunRecord) -> String {
+    let connections = record.connections;
+    let mut text = format!(
+        "{} of {} open at the start",
+        count(connections.established.into()),
+        count(connections.requested.into())
+    );
+    if connections.reconnects > 0 {
+        text.push_str(&format!(", {} reopened later", count(connections.reconnects)));
+    }
+    text
+}
+
+fn traffic(record: &RunRecord) -> String {
+    format!("{} received, {} sent", human::bytes(record.bytes.received), human::bytes(record.bytes.sent))
+}
+
+fn client(record: &RunRecord) -> String {
+    let generator = record.generator;
+    format!(
+        "{}, the busiest at most {} busy; {} of CPU per request",
+        plural(u64::from(generator.threads), "load thread"),
+        percent(generator.busy_max),
+        time(generator.cpu_ns_per_request)
+    )
+}
+
+fn plural(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
+}

@@ -1,0 +1,166 @@
+//! A sweep in a terminal: the curve in words, figures and a picture.
+
+use super::Style;
+use super::curve::curve;
+use super::layout::{columns, labelled, labelled_bold, table};
+use super::run::{measured, quantile};
+use super::verdict::{findings, headline, is_bound_by};
+use crate::human::{count, percent, rate, time};
+use model::{Capacity, Knee, Load, Peak, PointSummary, SweepRecord};
+
+/// The whole result of a sweep: verdict, peak, knee, table, curve, findings with remedies. Ends with a newline.
+#[must_use]
+pub fn sweep(record: &SweepRecord, style: &Style) -> String {
+    let style = *style;
+    let over = Over::of(record);
+    let mut out = headline(&record.verdict, style);
+    out.push('\n');
+    if let Some(point) = record.points.first() {
+        out.push_str(&labelled("target", &point.plan.target.url, style));
+    }
+    out.push_str(&labelled("load", &load(record, over), style));
+    if record.interrupted {
+        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
+    }
+    out.push('\n');
+    let peak =
+        record.peak.map_or_else(|| "none, nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
+    out.push_str(&labelled_bold("peak", &peak, style));
+    out.push_str(&labelled("knee", &knee_text(record.knee, over), style));
+    out.push_str(&labelled("saturated", saturated_text(record), style));
+    if let Some(capacity) = &record.capacity {
+        out.push_str(&labelled("capacity", &capacity_text(capacity), style));
+    }
+    if let Some(limiter) = &record.limiter {
+        out.push_str(&labelled("limiter", limiter, style));
+    }
+    out.push('\n');
+    out.push_str(&points(record, over, style));
+    if let Some(picture) = curve(record, over.axis(), style.width) {
+        out.push('\n');
+        out.push_str(&picture);
+    }
+    out.push_str(&findings(&record.verdict, style));
+    out
+}
+
+/// What was varied.
+#[derive(Clone, Copy)]
+enum Over {
+    Connections,
+    Rate,
+}
+
+impl Over {
+    fn of(record: &SweepRecord) -> Self {
+        if record.over == "rate" { Self::Rate } else { Self::Connections }
+    }
+
+    /// A load in a sentence.
+    fn place(self, load: f64) -> String {
+        match self {
+            Self::Rate => format!("{} offered", rate(load)),
+            Self::Connections if load == 1.0 => "1 connection".to_owned(),
+            Self::Connections => format!("{} connections", self.number(load)),
+        }
+    }
+
+    /// A load in a table.
+    fn number(self, load: f64) -> String {
+        match self {
+            Self::Rate => rate(load),
+            Self::Connections if load.fract() == 0.0 => count(load as u64),
+            Self::Connections if load < 99.95 => format!("{load:.1}"),
+            Self::Connections => count(load.round() as u64),
+        }
+    }
+
+    fn axis(self) -> &'static str {
+        match self {
+            Self::Connections => "connections",
+            Self::Rate => "offered rate",
+        }
+    }
+}
+
+fn load(record: &SweepRecord, over: Over) -> String {
+    let (Some(first), Some(last)) = (record.curve.first(), record.curve.last()) else {
+        return "no load was measured".to_owned();
+    };
+    let model = match record.points.first().map(|point| point.plan.load) {
+        Some(Load::Open { .. }) => "open loop",
+        Some(Load::Closed { .. }) | None => "closed loop",
+    };
+    let each = record.points.first().map_or_else(String::new, |point| format!(", {} each", measured(point)));
+    let loads = if record.curve.len() == 1 { "1 load".to_owned() } else { format!("{} loads", record.curve.len()) };
+    format!("{model}, {loads} from {} to {}{each}", over.number(first.load), over.place(last.load))
+}
+
+fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {
+    let verdict = &record.verdict;
+    let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(verdict, rule));
+    format!("{}{} at {}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s), over.place(peak.load))
+}
+
+fn knee_text(knee: Option<Knee>, over: Over) -> String {
+    match knee {
+        None => "not reached".to_owned(),
+        Some(knee) => {
+            format!("{}; past it users only wait longer (plateau {})", over.place(knee.load), rate(knee.goodput_per_s))
+        }
+    }
+}
+
+fn saturated_text(record: &SweepRecord) -> &'static str {
+    if record.saturated { "yes, more load bought no more goodput" } else { "no, more load still bought more goodput" }
+}
+
+fn capacity_text(capacity: &Capacity) -> String {
+    let range = match (capacity.low, capacity.high) {
+        (Some(low), Some(high)) => format!(" (between {} and {})", rate(low), rate(high)),
+        (Some(low), None) => format!(" (at least {})", rate(low)),
+        (None, Some(high)) => format!(" (less than {})", rate(high)),
+        (None, None) => String::new(),
+    };
+    let reason = if capacity.reason.is_empty() { String::new() } else { format!(": {}", capacity.reason) };
+    format!("{}{range}{reason}", rate(capacity.value))
+}
+
+/// The table of points; on a narrow terminal only its most telling columns.
+fn points(record: &SweepRecord, over: Over, style: Style) -> String {
+    let rows: Vec<_> = record.curve.iter().enumerate().map(|(i, point)| row(record, i, point, over)).collect();
+    let wide = table(&["load", "goodput", "spread", "p50", "p99", "failed", "client busy", ""], &rows, 0, 2);
+    if columns(&wide) <= style.width {
+        return wide;
+    }
+    let narrow: Vec<_> = rows.iter().map(|row| [0, 1, 4, 5, 7].map(|i| row[i].clone()).to_vec()).collect();
+    table(&["load", "goodput", "p99", "failed", ""], &narrow, 0, 1)
+}
+
+fn row(record: &SweepRecord, i: usize, point: &PointSummary, over: Over) -> Vec<String> {
+    let shown = |key: &str, ns: u64| match record.points.get(i) {
+        Some(run) => quantile(&run.verdict, key, ns),
+        None => time(ns as f64),
+    };
+    let is_peak = record.peak.is_some_and(|peak| peak.load == point.load);
+    vec![
+        over.number(point.load),
+        rate(point.goodput_per_s),
+        spread(point),
+        shown("p50", point.response_p50_ns),
+        shown("p99", point.response_p99_ns),
+        percent(point.failed_share),
+        percent(point.generator_busy_max),
+        if is_peak { "peak".to_owned() } else { String::new() },
+    ]
+}
+
+/// Half the distance between the best and the worst iteration, relative to their mean.
+fn spread(point: &PointSummary) -> String {
+    let low = point.iterations_per_s.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = point.iterations_per_s.iter().copied().fold(0.0, f64::max);
+    if point.iterations_per_s.len() < 2 || point.goodput_per_s <= 0.0 {
+        return "-".to_owned();
+    }
+    format!("±{}", percent((high - low) / 2.0 / point.goodput_per_s))
+}

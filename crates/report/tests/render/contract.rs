@@ -1,0 +1,97 @@
+//! The JSON contract: these names may be added to, never renamed.
+
+use crate::fixtures::{bound_run, bound_sweep, invalid_run, valid_sweep};
+use model::{RunRecord, SweepRecord};
+use serde_json::Value;
+
+/// Paths of a run's object; `.0` is the first of a list.
+const RUN: &[&str] = &[
+    "format",
+    "verdict.state",
+    "verdict.findings.0.rule",
+    "verdict.findings.0.state",
+    "verdict.findings.0.message",
+    "verdict.findings.0.remedy",
+    "verdict.findings.0.evidence",
+    "verdict.unchecked",
+    "goodput_per_s.value",
+    "goodput_per_s.low",
+    "goodput_per_s.high",
+    "goodput_per_s.n",
+    "throughput_per_s",
+    "requests.planned",
+    "requests.sent",
+    "requests.completed",
+    "requests.good",
+    "requests.status.200",
+    "requests.failures.connect_refused",
+    "connections.requested",
+    "connections.established",
+    "connections.opened",
+    "connections.reconnects",
+    "bytes.received",
+    "bytes.sent",
+    "generator.threads",
+    "generator.cpu_ns_per_request",
+    "generator.busy_max",
+    "plan",
+    "environment",
+    "started",
+    "measured_ns",
+];
+
+const SWEEP: &[&str] = &[
+    "format",
+    "points.0.goodput_per_s.value",
+    "knee.load",
+    "peak.load",
+    "capacity",
+    "limiter",
+    "verdict.state",
+    "verdict.findings",
+    "verdict.unchecked",
+];
+
+#[test]
+fn a_run_has_every_name_of_the_contract() {
+    let text = report::json::run(&invalid_run());
+    assert!(text.ends_with("}\n"));
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    for path in RUN {
+        assert!(at(&json, path).is_some(), "{path}");
+    }
+    for latency in ["response", "service", "slip_client", "slip_blocked"] {
+        for figure in ["mean", "p50", "p90", "p99", "p99_9", "max"] {
+            assert!(json["latency_ns"][latency][figure].is_number(), "{latency}.{figure}");
+        }
+    }
+    assert_eq!((&json["format"], &json["verdict"]["state"]), (&"plimsoll.run/1".into(), &"invalid".into()));
+    assert!(json["goodput_per_s"]["low"].is_null());
+}
+
+#[test]
+fn a_sweep_has_every_name_of_the_contract() {
+    let json: Value = serde_json::from_str(&report::json::sweep(&valid_sweep())).expect("JSON");
+    for path in SWEEP {
+        assert!(at(&json, path).is_some(), "{path}");
+    }
+    assert_eq!(json["format"], "plimsoll.sweep/1");
+    let json: Value = serde_json::from_str(&report::json::sweep(&bound_sweep())).expect("JSON");
+    assert!(json["knee"].is_null() && json["capacity"]["low"].is_number());
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let run: RunRecord = serde_json::from_str(&report::json::run(&bound_run())).expect("a run");
+    assert_eq!(run, bound_run());
+    let sweep: SweepRecord = serde_json::from_str(&report::json::sweep(&bound_sweep())).expect("a sweep");
+    assert_eq!(sweep, bound_sweep());
+}
+
+/// The value at a path; an underscore stands for the dot inside a failure's name.
+fn at<'a>(json: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(json, |value, name| match name.parse::<usize>() {
+        Ok(index) if value.is_array() => value.get(index),
+        _ => value.get(name).or_else(|| value.get(name.replace('_', "."))),
+    })
+}

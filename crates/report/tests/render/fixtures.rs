@@ -1,0 +1,340 @@
+//! Fixed records: what the golden files are rendered from.
+
+use model::{
+    Arrivals, Body, Capacity, Cohort, Connections, Contract, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch,
+    Finding, FindingState, Flow, Knee, Latencies, LatencySummary, Load, NS_PER_S, Outstanding, Plan, PoolFit, Probe,
+    Request, RunRecord, Second, SizeBand, Stop, SweepRecord, Target, ThreadUse, Verdict, VerdictState, Warmup,
+};
+use report::record::{peak, point_summary, run_record};
+
+pub(crate) const URL: &str = "http://127.0.0.1:8080/";
+const SECONDS: u64 = 30;
+
+/// Closed loop, nothing wrong.
+pub(crate) fn valid_run() -> RunRecord {
+    record(&evidence(1_000_000), verdict(VerdictState::Valid, vec![closed_loop()], &["ER-03"]), Some(0.012))
+}
+
+/// Closed loop with a busy client, too short, so that the tail is withheld.
+pub(crate) fn bound_run() -> RunRecord {
+    let mut evidence = evidence(60_000);
+    evidence.measured_ns = 10 * NS_PER_S;
+    evidence.threads[0].busy_max = 0.97;
+    evidence.latency.service.p50_ns -= 200_000;
+    let busy = finding(
+        "CL-01",
+        FindingState::Bound,
+        "the busiest load thread used 97 % of a CPU in its busiest second and 50 % on average, so the client may be the \
+         limit: the server can do 6,000/s or more, and its latencies are these or lower",
+        "if CPUs are idle, use more load threads (-t 4), or put the client on a machine of its own",
+        &[("busy_max", 0.97)],
+    );
+    let short = finding(
+        "LD-04",
+        FindingState::Bound,
+        "measured for 10.0 s, less than 30 s: good for a first look, but what happens rarely may be missing; 60,000 \
+         requests are too few for p99.9, which is not shown",
+        "measure longer: -d 30s",
+        &[("p99_9_tail_n", 60.0)],
+    );
+    record(&evidence, verdict(VerdictState::Bound, vec![busy, short, closed_loop()], &[]), None)
+}
+
+/// Open loop with failures, timeouts and lost connections.
+pub(crate) fn invalid_run() -> RunRecord {
+    let mut evidence = evidence(1_000_000);
+    evidence.plan.load = Load::Open { rate_per_s: 33_400.0, arrivals: Arrivals::Poisson, connections: 64 };
+    evidence.plan.keepalive = false;
+    evidence.interrupted = true;
+    evidence.cohort.planned = 1_002_000;
+    evidence.cohort.good = 950_000;
+    evidence.flow.good = 950_000;
+    evidence.cohort.censored = 12_000;
+    evidence.cohort.status = [(200, 950_000), (503, 38_000)].into();
+    evidence.cohort.failures =
+        [("contract.status", 38_000), ("first_byte.timeout", 12_000), ("connect.refused", 2_000)]
+            .map(|(name, n)| (name.to_owned(), n))
+            .into();
+    evidence.connections.established = 60;
+    evidence.connections.reconnects = 1_000_000;
+    evidence.latency.response.p99_ns = 2 * NS_PER_S;
+    evidence.latency.response.p99_9_ns = 2 * NS_PER_S;
+    evidence.latency.response.max_ns = 2 * NS_PER_S;
+    evidence.latency.service = evidence.latency.response;
+    evidence.latency.slip_client = summary(20_000);
+    evidence.latency.slip_blocked = summary(150_000);
+    let missing = finding(
+        "CL-06",
+        FindingState::Invalid,
+        "only 60 of 64 connections were open when the clock started (2,000 connect.refused): the load was not the one \
+         asked for",
+        "raise the server's limit of connections and its backlog, or ask for 60 (-c 60)",
+        &[("requested", 64.0), ("established", 60.0)],
+    );
+    let errors = finding(
+        "ER-01",
+        FindingState::Invalid,
+        "52,000 of 1,002,000 requests failed (5.2 %: contract.status 38,000, first_byte.timeout 12,000 and \
+         connect.refused 2,000; status 503 38,000): that is too much for any number of this run to stand for normal \
+         service",
+        "a rate limiter or firewall may be answering instead of the application: exempt this client, or lower the load",
+        &[("share", 0.052)],
+    );
+    let tail = finding(
+        "ER-05",
+        FindingState::Bound,
+        "12,000 requests (1.2 %) had no answer within the timeout of 2.00 s: p99 >= 2.00 s, p99.9 >= 2.00 s and max >= \
+         2.00 s are only lower bounds",
+        "allow more time (--timeout above 2.00 s) or lower the load",
+        &[("p99_at_least_ns", 2e9), ("p99_9_at_least_ns", 2e9), ("max_at_least_ns", 2e9)],
+    );
+    record(&evidence, verdict(VerdictState::Invalid, vec![missing, errors, tail], &[]), None)
+}
+
+/// A pool of 4 workers behind 1 to 1024 connections.
+pub(crate) fn valid_sweep() -> SweepRecord {
+    let mut record = sweep((0..11).map(|i| f64::from(1 << i)).collect(), true);
+    record.knee = Some(Knee { load: 4.2, goodput_per_s: 4_000.0 });
+    record.saturated = true;
+    record.fit = Some(PoolFit { residence_ns: 1_050_000.0, plateau_per_s: 4_000.0, sharpness: 3.0, error_max: 0.02 });
+    record
+}
+
+/// The same, stopped before the curve bends.
+pub(crate) fn bound_sweep() -> SweepRecord {
+    let mut record = sweep(vec![1.0, 2.0, 3.0], false);
+    record.verdict = verdict(
+        VerdictState::Bound,
+        vec![
+            finding(
+                "SA-01",
+                FindingState::Bound,
+                "not saturated: goodput still rose by 190 % in the last doubling, up to 3 connections, so the server \
+                 can do 2,850/s or more",
+                "go further: --to 12",
+                &[("last_load", 3.0)],
+            ),
+            closed_loop(),
+        ],
+        &["ER-03"],
+    );
+    record.capacity = Some(Capacity {
+        value: record.peak.expect("three points").goodput_per_s,
+        low: Some(record.peak.expect("three points").goodput_per_s),
+        high: None,
+        n: 3,
+        reason: "no load above it failed".to_owned(),
+    });
+    record.limiter = Some("unknown".to_owned());
+    record
+}
+
+/// A page behind two redirects, whose body changes.
+pub(crate) fn redirecting_probe() -> Probe {
+    let mut probe = stable_probe();
+    probe.body = Body::ChangingSize;
+    probe.fetches.push(probe.fetches[0].clone());
+    probe.fetches[0].status = 302;
+    probe.fetches[0].location = Some("/home".to_owned());
+    probe.fetches[1].size_bytes = 1_100;
+    probe.fetches[1].keepalive = false;
+    probe.redirects = vec!["http://127.0.0.1:8080/home".to_owned(), "https://example.org/home/".to_owned()];
+    probe
+}
+
+/// A plain page.
+pub(crate) fn stable_probe() -> Probe {
+    let fetch = Fetch {
+        status: 200,
+        size_bytes: 1_024,
+        content_type: Some("text/html".to_owned()),
+        server: Some("nginx/1.28.0".to_owned()),
+        location: None,
+        body_hash: 1,
+        keepalive: true,
+        connect_ns: 50_000,
+        response_ns: 212_000,
+    };
+    Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new() }
+}
+
+fn sweep(loads: Vec<f64>, complete: bool) -> SweepRecord {
+    let mut points = Vec::new();
+    let mut curve = Vec::new();
+    for load in loads {
+        let goodput_per_s = if load < 4.0 { load * 950.0 } else { 4_000.0 - load };
+        let mut evidence = evidence((goodput_per_s * SECONDS as f64) as u64);
+        evidence.iterations = 3;
+        evidence.plan.load = Load::Closed { connections: load as u32 };
+        for thread in &mut evidence.threads {
+            thread.busy_max = 0.08 + load.log2() / 50.0;
+        }
+        if load > 500.0 {
+            evidence.cohort.failures = [("first_byte.timeout".to_owned(), 640)].into();
+        }
+        let mean_ns = (load / goodput_per_s * 1e9) as u64;
+        evidence.latency.response = summary(mean_ns);
+        evidence.latency.service = summary(mean_ns);
+        let withheld = if load < 4.0 { vec![withheld_tail()] } else { Vec::new() };
+        let run = record(&evidence, verdict(VerdictState::Valid, withheld, &[]), None);
+        let iterations = [0.99, 1.0, 1.01].map(|noise| noise * goodput_per_s).to_vec();
+        curve.push(point_summary(load, iterations, &run));
+        points.push(run);
+    }
+    SweepRecord {
+        format: FORMAT_SWEEP.to_owned(),
+        verdict: verdict(VerdictState::Valid, vec![closed_loop()], &[]),
+        over: "connections".to_owned(),
+        points,
+        peak: peak(&curve),
+        curve,
+        knee: None,
+        capacity: None,
+        fit: None,
+        saturated: false,
+        limiter: None,
+        environment: environment(),
+        started: "2026-01-02T03:04:05Z".to_owned(),
+        interrupted: !complete,
+    }
+}
+
+fn withheld_tail() -> Finding {
+    finding("LD-04", FindingState::Bound, "too few", "longer", &[("p99_tail_n", 60.0), ("p99_9_tail_n", 6.0)])
+}
+
+fn closed_loop() -> Finding {
+    finding(
+        "LD-03",
+        FindingState::Note,
+        "closed loop: the latencies are service times seen by 64 clients that each wait for their answer before they \
+         ask again; independent users do not wait and would see longer times",
+        "for response times, offer a fixed rate below the goodput, such as --rate 23000",
+        &[("connections", 64.0)],
+    )
+}
+
+fn finding(rule: &str, state: FindingState, message: &str, remedy: &str, figures: &[(&str, f64)]) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        state,
+        message: message.to_owned(),
+        remedy: remedy.to_owned(),
+        evidence: figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+    }
+}
+
+fn verdict(state: VerdictState, findings: Vec<Finding>, unchecked: &[&str]) -> Verdict {
+    Verdict { state, findings, unchecked: unchecked.iter().map(|id| (*id).to_owned()).collect() }
+}
+
+/// The record of `evidence`; `spread` is the relative half-width of the interval, if there is one.
+fn record(evidence: &Evidence, verdict: Verdict, spread: Option<f64>) -> RunRecord {
+    let value = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns as f64;
+    let goodput = Estimate {
+        value,
+        low: spread.map(|spread| value * (1.0 - spread)),
+        high: spread.map(|spread| value * (1.0 + spread)),
+        n: 10,
+    };
+    run_record(evidence, verdict, goodput, environment(), "2026-01-02T03:04:05Z".to_owned())
+}
+
+fn evidence(good: u64) -> Evidence {
+    let latency = summary(1_920_000);
+    Evidence {
+        plan: plan(),
+        probe: Some(stable_probe()),
+        measured_ns: SECONDS * NS_PER_S,
+        iterations: 1,
+        flow: Flow {
+            sent: good,
+            completed: good,
+            good,
+            bytes_received: good * 1_224,
+            bytes_sent: good * 80,
+            outstanding_ns: 64 * SECONDS * NS_PER_S,
+            ..Flow::default()
+        },
+        cohort: Cohort {
+            planned: good,
+            sent: good,
+            completed: good,
+            good,
+            status: [(200, good)].into(),
+            ..Cohort::default()
+        },
+        connections: Connections { requested: 64, established: 64, opened: 64, reconnects: 0 },
+        latency: Latencies { response: latency, service: latency, ..Latencies::default() },
+        seconds: vec![Second {
+            from_ns: 0,
+            length_ns: NS_PER_S,
+            good: good / SECONDS,
+            completed: good / SECONDS,
+            sent: good / SECONDS,
+            failed: 0,
+            busy_max: 0.5,
+            response_p50_ns: latency.p50_ns,
+            response_p99_ns: latency.p99_ns,
+        }],
+        threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
+        outstanding: Outstanding { mean: 64.0, little: 64.0 },
+        settled: true,
+        interrupted: false,
+    }
+}
+
+fn summary(mean_ns: u64) -> LatencySummary {
+    LatencySummary {
+        n: 1_000_000,
+        mean_ns: mean_ns as f64,
+        min_ns: mean_ns / 10,
+        p50_ns: mean_ns,
+        p90_ns: mean_ns * 3 / 2,
+        p99_ns: mean_ns * 3,
+        p99_9_ns: mean_ns * 5,
+        max_ns: mean_ns * 9,
+    }
+}
+
+fn plan() -> Plan {
+    Plan {
+        target: Target {
+            url: URL.to_owned(),
+            authority: "127.0.0.1:8080".to_owned(),
+            address: "127.0.0.1:8080".parse().expect("an address"),
+        },
+        request: Request {
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            body: Vec::new(),
+        },
+        load: Load::Closed { connections: 64 },
+        stop: Stop::Duration { duration_ns: SECONDS * NS_PER_S },
+        warmup: Warmup::Auto,
+        timeout_ns: 2 * NS_PER_S,
+        keepalive: true,
+        threads: 2,
+        cpus: Vec::new(),
+        contract: Contract {
+            status: Some(200),
+            size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
+            declared: false,
+        },
+        seed: 1,
+    }
+}
+
+fn environment() -> Environment {
+    Environment {
+        plimsoll: "0.1.0".to_owned(),
+        kernel: "Linux 6.12.0 x86_64".to_owned(),
+        host: "bench".to_owned(),
+        cpu_model: "Example CPU".to_owned(),
+        cpus: 4,
+        nofile: 1_024,
+        command: vec!["plimsoll".to_owned(), "run".to_owned(), URL.to_owned()],
+    }
+}

@@ -1,0 +1,5 @@
+//! Rendering fixed records: golden text and the names of the JSON contract.
+
+mod contract;
+mod fixtures;
+mod golden;

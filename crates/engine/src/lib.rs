@@ -10,7 +10,7 @@ pub mod limits;
 pub mod probe;
 pub mod run;
 pub mod schedule;
-// pub mod target;
+pub mod target;
 
 mod core;
 mod merge;

@@ -8,7 +8,7 @@
 use crate::minimise::minimise;
 use model::PoolFit;
 
-/// Sharpness at which the soft pool model is within 1 % of the hard one everywhere; the hard one is given as this.
+/// Sharpness at which the soft pool model is within about 1 % of the hard one everywhere; the hard one is given as this.
 pub const SHARPNESS_MAX: f64 = 64.0;
 /// Softest bend: `1 / (D/N + 1/C)`, a queueing network without any concurrency to spare.
 const SHARPNESS_MIN: f64 = 1.0;

@@ -10,6 +10,7 @@ pub mod interval_log;
 mod knee;
 mod minimise;
 mod stationarity;
+mod sweep;
 #[cfg(test)]
 mod testing;
 
@@ -18,3 +19,4 @@ pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
 pub use stationarity::{Mser5, mser5};
+pub use sweep::{Next, Outcome, Sweep, SweepSettings};

@@ -3,7 +3,7 @@
 /// Grid lines in each direction.
 const LINES: usize = 25;
 /// Times the grid is drawn again round the best point found.
-const ROUNDS: usize = 24;
+const ROUNDS: usize = 18;
 /// Side of the next rectangle, as a share of this one's.
 const SHRINK: f64 = 0.6;
 

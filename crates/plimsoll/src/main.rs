@@ -1,1 +1,46 @@
-fn main() {}
+//! plimsoll: how much load a web server holds, what stops it, and whether the number may be believed.
+//!
+//! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
+//! first three arrows, the record, and the glue. One file a verb in [`verbs`].
+
+mod builtin;
+mod cli;
+mod environment;
+mod exit;
+mod interrupt;
+mod measure;
+mod printer;
+mod progress;
+mod settings;
+mod store;
+mod target_url;
+mod verbs;
+
+use clap::Parser;
+use cli::{Cli, Verb};
+use exit::{Exit, Trouble};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return printer::usage(&error),
+    };
+    let outcome = match cli.verb {
+        Verb::Run(args) => verbs::run::run(&args),
+        Verb::Sweep(args) => verbs::sweep::sweep(&args),
+        Verb::Target(args) => verbs::target::target(&args),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(trouble) => report_trouble(&trouble),
+    }
+}
+
+fn report_trouble(trouble: &Trouble) -> ExitCode {
+    // A reader that closed the pipe has all it wanted.
+    if trouble.exit != Exit::Fine {
+        printer::error(&trouble.message);
+    }
+    trouble.exit.into()
+}

@@ -1,0 +1,266 @@
+//! What can be typed. Nothing below [`crate::settings`] sees these types.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::{Count, Duration, Rate};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    fine: the result is valid, or a bound that is named
+  2    usage or configuration: a wrong flag, file or limit of this machine
+  3    the target cannot be reached or fails
+  4    the result is not valid; the findings say why
+  130  interrupted; what was measured so far is kept";
+
+/// How much load a web server holds, and whether the number may be believed.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Run(RunArgs),
+    Sweep(SweepArgs),
+    Target(TargetArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  plimsoll run http://127.0.0.1:8080/                 64 connections, as fast as they go
+  plimsoll run http://127.0.0.1:8080/ -R 1000 -d 1m   1,000 requests per second, Poisson arrivals
+  plimsoll run http://127.0.0.1:8080/x --expect status=404
+  plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
+
+/// Puts one load on a server and judges the result.
+///
+/// Closed loop with -c: each connection sends its next request when it has the response to its last.
+/// Open loop with -R: requests are sent at instants that do not wait for the server.
+/// Without a URL the built-in target is started on cores of its own and measured.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// What to measure, such as http://127.0.0.1:8080/page; without it the built-in target
+    pub(crate) url: Option<String>,
+    /// Connections, all opened before the clock starts; with -R also the most requests in flight
+    /// [default: 64; with -R 256]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) connections: Option<Count>,
+    /// Requests per second over all connections: open loop
+    #[arg(short = 'R', long, value_name = "PER_SECOND")]
+    pub(crate) rate: Option<Rate>,
+    /// How open-loop instants are spread
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson, requires = "rate")]
+    pub(crate) arrivals: ArrivalsArg,
+    /// Length of the measured window [default: 30s]
+    #[arg(short, long, value_name = "TIME", conflicts_with = "requests")]
+    pub(crate) duration: Option<Duration>,
+    /// Measure this many requests instead of a time
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) requests: Option<Count>,
+    /// Load before the window, not measured: a time, 0s, or auto (until MSER-5 finds goodput settled)
+    #[arg(long, value_name = "TIME|auto", default_value = "2s")]
+    pub(crate) warmup: WarmupArg,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  plimsoll sweep                                      the built-in target, whose answer is known
+  plimsoll sweep http://127.0.0.1:8080/               connections 1, 2, 4, ... until saturated
+  plimsoll sweep http://127.0.0.1:8080/ --over rate --from 500 --to 50k
+  plimsoll sweep http://127.0.0.1:8080/ -d 15s --iterations 3";
+
+/// Measures a server at rising load: finds peak and knee, and says whether saturation was reached.
+///
+/// Loads rise geometrically until more load buys nothing, then points are added round the knee, then all are
+/// repeated in shuffled order. Between points it waits until nothing is outstanding.
+#[derive(Debug, Args)]
+#[command(after_help = SWEEP_EXAMPLES)]
+pub(crate) struct SweepArgs {
+    /// What to measure, such as http://127.0.0.1:8080/page; without it the built-in target
+    pub(crate) url: Option<String>,
+    /// What rises from point to point
+    #[arg(long, value_enum, default_value_t = OverArg::Connections)]
+    pub(crate) over: OverArg,
+    /// First load: connections, or requests per second [default: 1; over rate 100]
+    #[arg(long, value_name = "LOAD")]
+    pub(crate) from: Option<Count>,
+    /// Highest load that may be tried [default: 1024; over rate 1M]
+    #[arg(long, value_name = "LOAD")]
+    pub(crate) to: Option<Count>,
+    /// Points to aim for
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub(crate) points: Count,
+    /// Measurements of each point
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) iterations: Count,
+    /// Length of each measured window
+    #[arg(short, long, value_name = "TIME", default_value = "3s")]
+    pub(crate) duration: Duration,
+    /// Load before each window, not measured: a time, 0s, or auto
+    #[arg(long, value_name = "TIME|auto", default_value = "500ms")]
+    pub(crate) warmup: WarmupArg,
+    /// With --over rate: connections opened beforehand, and so the most requests in flight
+    #[arg(short, long, value_name = "N", default_value = "256")]
+    pub(crate) connections: Count,
+    /// With --over rate: how instants are spread
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
+    pub(crate) arrivals: ArrivalsArg,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) generator: GeneratorArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What is asked for, and what a good answer is.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Request")]
+pub(crate) struct RequestArgs {
+    /// Method
+    #[arg(short, long, default_value = "GET")]
+    pub(crate) method: String,
+    /// Header to add, as 'Name: value'; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub(crate) headers: Vec<String>,
+    /// Body, or @FILE for the content of a file
+    #[arg(short, long, value_name = "TEXT|@FILE")]
+    pub(crate) body: Option<String>,
+    /// Open a new connection for each request
+    #[arg(long)]
+    pub(crate) no_keepalive: bool,
+    /// A request without a complete response after this time has failed
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) timeout: Duration,
+    /// What a good response is: status=CODE, size=BYTES or size=MIN..MAX, comma-separated
+    /// [default: what the probe gets, if that is a 2xx]
+    #[arg(long, value_name = "CONTRACT")]
+    pub(crate) expect: Option<String>,
+}
+
+/// The load generator itself.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load generator")]
+pub(crate) struct GeneratorArgs {
+    /// Load threads [default: all cores; half of them when the target is on this machine]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) threads: Option<Count>,
+    /// CPUs to pin the load threads to, such as 1 or 2,3 [default: not pinned; with the built-in target its own half]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) cpus: Vec<u32>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Where the result goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Directory for the record [default: a new one in plimsoll-runs]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// No progress on stderr
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+const TARGET_EXAMPLES: &str = "\
+Examples:
+  plimsoll target --listen 127.0.0.1:8080
+  plimsoll target --pool 8 --pool-time 5ms            /pool answers at most 1,600 per second
+  plimsoll target --stall 200ms/1s --log stalls.jsonl the whole server stops 200 ms every second";
+
+/// Runs the built-in test server: exact sizes, exact delays, CPU burn, and faults on demand.
+///
+/// Its first line on stdout is JSON with the address it listens on. Open that address for a page that lists
+/// the endpoints. It runs until ^C.
+#[derive(Debug, Args)]
+#[command(after_help = TARGET_EXAMPLES)]
+pub(crate) struct TargetArgs {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Worker threads
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) workers: Count,
+    /// CPUs to pin the workers to, such as 0 or 0,1
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) cpus: Vec<u32>,
+    /// Length of the accept queue
+    #[arg(long, value_name = "N", default_value = "4096")]
+    pub(crate) backlog: Count,
+    /// Most connections open at the same time; more are closed at once
+    #[arg(long, value_name = "N", default_value = "20k")]
+    pub(crate) max_connections: Count,
+    /// Fault: stop the whole server for LENGTH every PERIOD
+    #[arg(long, value_name = "LENGTH/PERIOD")]
+    pub(crate) stall: Option<String>,
+    /// Fault: answer this share of the requests with 500, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub(crate) error_share: f64,
+    /// Fault: answer / with a redirect to this location
+    #[arg(long, value_name = "LOCATION")]
+    pub(crate) redirect: Option<String>,
+    /// Workers of the pool behind /pool
+    #[arg(long, value_name = "N")]
+    pub(crate) pool: Option<Count>,
+    /// Service time of each of them
+    #[arg(long, value_name = "TIME", default_value = "5ms", requires = "pool")]
+    pub(crate) pool_time: Duration,
+    /// Requests that may wait for them; more are answered 503
+    #[arg(long, value_name = "N", default_value = "10k", requires = "pool")]
+    pub(crate) pool_queue: Count,
+    /// File to append stall instants and arrivals per millisecond to, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// End when the process that started this one ends
+    #[arg(long, hide = true)]
+    pub(crate) die_with_parent: bool,
+}
+
+/// See [`model::Arrivals`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsArg {
+    /// Independent exponential gaps, as from many independent users
+    Poisson,
+    /// Equal gaps
+    Constant,
+}
+
+/// What a sweep varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OverArg {
+    /// Closed loop with rising connections
+    Connections,
+    /// Open loop with rising rate
+    Rate,
+}
+
+/// See [`model::Warmup`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarmupArg {
+    Auto,
+    Fixed(Duration),
+}
+
+impl std::str::FromStr for WarmupArg {
+    type Err = model::ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a result comes from: stored with it, secrets replaced.
+
+use model::Environment;
+
+/// Headers whose value is a secret.
+const SECRET_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
+const REDACTED: &str = "<redacted>";
+
+/// This machine and this command.
+pub(crate) fn describe() -> Environment {
+    let uname = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let nofile = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    Environment {
+        plimsoll: env!("CARGO_PKG_VERSION").into(),
+        kernel: format!("{} {} {}", text(uname.sysname()), text(uname.release()), text(uname.machine())),
+        host: text(uname.nodename()),
+        cpu_model: cpu_model(&cpuinfo),
+        cpus: usable_cpus().len() as u32,
+        nofile: nofile.unwrap_or(u64::MAX),
+        command: redact_command(std::env::args()),
+    }
+}
+
+/// CPUs this process may run on, in rising order; never empty.
+pub(crate) fn usable_cpus() -> Vec<u32> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return vec![0] };
+    let cpus: Vec<u32> =
+        (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// Headers as they may be stored.
+pub(crate) fn redact_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let hide = |(name, value): &(String, String)| {
+        (name.clone(), if is_secret(name) { REDACTED.into() } else { value.clone() })
+    };
+    headers.iter().map(hide).collect()
+}
+
+fn is_secret(header: &str) -> bool {
+    SECRET_HEADERS.contains(&header.trim().to_ascii_lowercase().as_str())
+}
+
+/// The command line with header values and URL credentials replaced.
+fn redact_command(args: impl Iterator<Item = String>) -> Vec<String> {
+    args.map(|arg| redact_header(&redact_userinfo(&arg))).collect()
+}
+
+/// Replaces the value in `Name: value`, with or without the flag glued to it.
+fn redact_header(arg: &str) -> String {
+    let Some((front, _)) = arg.split_once(':') else { return arg.into() };
+    let name = front.strip_prefix("--header=").or_else(|| front.strip_prefix("-H")).unwrap_or(front);
+    if is_secret(name) { format!("{front}: {REDACTED}") } else { arg.into() }
+}
+
+fn redact_userinfo(arg: &str) -> String {
+    let Some((scheme, rest)) = arg.split_once("://") else { return arg.into() };
+    let end = rest.find('/').unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{scheme}://{REDACTED}{}", &rest[at..]),
+        None => arg.into(),
+    }
+}
+
+fn cpu_model(cpuinfo: &str) -> String {
+    let line = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
+    line.and_then(|rest| rest.split_once(':')).map_or_else(|| "unknown".into(), |(_, name)| name.trim().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_never_reach_the_record() {
+        let args = ["plimsoll", "run", "http://me:pw@h/x", "-H", "Authorization: Bearer t0p", "-HCookie: a=b", "-H", "X-A: b"];
+        let kept = redact_command(args.iter().map(ToString::to_string)).join(" ");
+        assert_eq!(
+            kept,
+            "plimsoll run http://<redacted>@h/x -H Authorization: <redacted> -HCookie: <redacted> -H X-A: b"
+        );
+        let headers = redact_headers(&[("authorization".into(), "t0p".into()), ("Accept".into(), "*/*".into())]);
+        assert_eq!(headers[0].1, REDACTED);
+        assert_eq!(headers[1].1, "*/*");
+    }
+
+    #[test]
+    fn cpu_model_is_read_from_cpuinfo() {
+        assert_eq!(cpu_model("processor\t: 0\nmodel name\t: Fast CPU\n"), "Fast CPU");
+        assert_eq!(cpu_model(""), "unknown");
+    }
+}

@@ -1,0 +1,56 @@
+//! How the program ends: a documented table of exit codes.
+
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// The table. `--help` and the README print the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The result is valid or a bound.
+    Fine,
+    /// A wrong flag, file or limit of this machine.
+    Usage,
+    /// The target cannot be reached or fails.
+    Target,
+    /// The result is not valid.
+    Invalid,
+    /// Stopped from outside; what was measured is kept.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number the shell sees.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Usage => 2,
+            Self::Target => 3,
+            Self::Invalid => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why the program ends early: one clear line and the code that goes with it.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct Trouble {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Trouble {
+    pub(crate) fn usage(message: impl ToString) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    pub(crate) fn target(message: impl ToString) -> Self {
+        Self { exit: Exit::Target, message: message.to_string() }
+    }
+}

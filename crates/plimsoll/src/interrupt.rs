@@ -1,0 +1,19 @@
+//! ^C: the first ends the load and keeps what was measured, the second ends the program.
+
+use crate::exit::{Exit, Trouble};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A flag that SIGINT and SIGTERM set.
+pub(crate) fn watch() -> Result<Arc<AtomicBool>, Trouble> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // Registered first, so that it sees the flag only from the second signal on.
+        flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| Trouble::usage(format!("cannot watch for signal {signal}: {error}")))?;
+    }
+    Ok(stop)
+}

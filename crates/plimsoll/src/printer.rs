@@ -1,0 +1,54 @@
+//! The only place that prints: stdout is the result that was asked for, stderr is everything else.
+
+use crate::exit::{Exit, Trouble};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Width used when stdout is not a terminal.
+const DEFAULT_WIDTH: usize = 100;
+/// Widest text; longer lines are hard to read.
+const MAX_WIDTH: usize = 110;
+
+/// Prints the result. A reader that has closed the pipe is fine.
+pub(crate) fn result(text: &str) -> Result<(), Trouble> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Trouble::usage(format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints one line about what is going on.
+#[expect(clippy::print_stderr, reason = "this is the printer")]
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Prints what made the program end.
+pub(crate) fn error(text: &str) {
+    note(&format!("plimsoll: {text}"));
+}
+
+/// Prints help to stdout and usage errors to stderr; returns the code that goes with it.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // Nothing can be done when even this cannot be written.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Fine.into() }
+}
+
+/// How text on stdout is to look.
+pub(crate) fn style() -> report::terminal::Style {
+    let terminal = std::io::stdout().is_terminal();
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    report::terminal::Style { width: width(), colour: terminal && !plain }
+}
+
+fn width() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+        .map_or(DEFAULT_WIDTH, |columns| columns.min(MAX_WIDTH))
+}

@@ -1,0 +1,92 @@
+//! Live progress on stderr: what is going on, how far it is, how long it still takes.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::{Event, NS_PER_S, Phase, Plan, Stop, Tick, Warmup};
+use std::time::Duration;
+
+/// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    label: String,
+    window_ns: Option<u64>,
+    warmup_ns: u64,
+    begin_ns: u64,
+}
+
+impl Progress {
+    /// A line that shows nothing yet.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        bar.set_style(style);
+        Self { bar, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0 }
+    }
+
+    /// Begins to show a run. `label` stands in front, such as `point 3/10, 8 connections: `.
+    pub(crate) fn begin(&mut self, label: &str, plan: &Plan) {
+        self.label = label.into();
+        self.window_ns = match plan.stop {
+            Stop::Duration { duration_ns } => Some(duration_ns),
+            Stop::Count { .. } => None,
+        };
+        self.warmup_ns = match plan.warmup {
+            Warmup::Fixed { duration_ns } => duration_ns,
+            Warmup::Auto => 0,
+        };
+        self.begin_ns = self.warmup_ns;
+        self.say(&format!("opening {} connections", plan.load.connections()));
+    }
+
+    /// Shows what an event says.
+    pub(crate) fn show(&mut self, event: &Event) {
+        match event {
+            Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
+            Event::Tick(tick) => self.say(&self.tick_text(tick)),
+            Event::Connected { .. } => self.say("warming up"),
+            Event::Probed(_) | Event::Started { .. } | Event::Ended { .. } => {}
+        }
+    }
+
+    /// Shows a line of its own kind.
+    pub(crate) fn say(&self, text: &str) {
+        self.bar.set_message(format!("{}{text}", self.label));
+        self.bar.tick();
+    }
+
+    /// Prints a line that stays.
+    pub(crate) fn line(&self, text: &str) {
+        self.bar.suspend(|| crate::printer::note(text));
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn tick_text(&self, tick: &Tick) -> String {
+        let seconds = (tick.to_ns - tick.from_ns).max(1) as f64 / NS_PER_S as f64;
+        let rate = tick.flow.good as f64 / seconds;
+        let phase = match tick.phase {
+            Phase::Warmup => "warming up",
+            Phase::Measure => "measuring",
+            Phase::Drain => "waiting for outstanding responses",
+        };
+        let left = match (tick.phase, self.window_ns) {
+            (Phase::Warmup, Some(window)) => time_left(self.warmup_ns + window, tick.to_ns),
+            (Phase::Measure, Some(window)) => time_left(self.begin_ns + window, tick.to_ns),
+            _ => String::new(),
+        };
+        let errors = if tick.flow.failed > 0 { format!(", {} failed", tick.flow.failed) } else { String::new() };
+        let p99 = if tick.response_p99_ns > 0 {
+            format!(", p99 {:.2?}", Duration::from_nanos(tick.response_p99_ns))
+        } else {
+            String::new()
+        };
+        format!("{phase}: {rate:.0} good/s{p99}{errors}{left}")
+    }
+}
+
+fn time_left(end_ns: u64, now_ns: u64) -> String {
+    format!(", {} s left", end_ns.saturating_sub(now_ns).div_ceil(NS_PER_S))
+}

@@ -1,0 +1,235 @@
+//! From what was typed to what it means: validated, complete, free of clap.
+
+use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, WarmupArg};
+use crate::environment::usable_cpus;
+use crate::exit::Trouble;
+use crate::target_url::{TargetUrl, is_local};
+use model::{Arrivals, Contract, Count, Load, Plan, Request, SizeBand, Stop, Target, Warmup};
+use std::net::SocketAddr;
+
+/// Largest request body.
+const BODY_MAX_BYTES: u64 = 64 << 20;
+/// Most connections of one run; beyond it local ports and descriptors end long before.
+const CONNECTIONS_MAX: u64 = 1_000_000;
+/// Most load threads.
+const THREADS_MAX: u64 = 1024;
+/// Highest rate; one request a nanosecond is beyond any machine.
+const RATE_MAX_PER_S: f64 = 1e9;
+/// Shortest and longest `--timeout`; ns.
+const TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=600_000_000_000;
+/// Longest window or warm-up; ns (one week).
+const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
+
+/// Everything of a plan that does not depend on what the probe finds.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) request: Request,
+    pub(crate) keepalive: bool,
+    pub(crate) timeout_ns: u64,
+    pub(crate) expect: Expect,
+    pub(crate) threads: Option<u32>,
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) seed: u64,
+}
+
+/// What `--expect` declares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Expect {
+    pub(crate) status: Option<u16>,
+    pub(crate) size_bytes: Option<SizeBand>,
+}
+
+impl Settings {
+    /// Checks what was typed about request and generator. `path` comes from the URL.
+    pub(crate) fn new(request: &RequestArgs, generator: &GeneratorArgs, path: &str) -> Result<Self, Trouble> {
+        if !TIMEOUT_NS.contains(&request.timeout.ns) {
+            return Err(Trouble::usage(format!("--timeout {} is not between 1ms and 10m", request.timeout)));
+        }
+        let usable = usable_cpus();
+        if let Some(cpu) = generator.cpus.iter().find(|cpu| !usable.contains(cpu)) {
+            return Err(Trouble::usage(format!("--cpus {cpu}: this process may use the CPUs {usable:?} only")));
+        }
+        let threads = generator.threads.map(|n| in_range("--threads", n, 1, THREADS_MAX)).transpose()?;
+        let body = body(request.body.as_deref())?;
+        Ok(Self {
+            request: Request {
+                method: method(&request.method)?,
+                path: path.into(),
+                headers: request.headers.iter().map(|h| header(h)).collect::<Result<_, _>>()?,
+                body_bytes: body.len() as u64,
+                body,
+            },
+            keepalive: !request.no_keepalive,
+            timeout_ns: request.timeout.ns,
+            expect: request.expect.as_deref().map_or(Ok(Expect::default()), expect)?,
+            threads: threads.map(|n| n as u32),
+            cpus: generator.cpus.clone(),
+            seed: generator.seed,
+        })
+    }
+
+    /// The plan for one load on `address`.
+    pub(crate) fn plan(
+        &self,
+        url: &TargetUrl,
+        address: SocketAddr,
+        contract: Contract,
+        load: Load,
+        stop: Stop,
+        warmup: Warmup,
+    ) -> Plan {
+        Plan {
+            target: Target { url: url.url.clone(), authority: url.authority.clone(), address },
+            request: self.request.clone(),
+            load,
+            stop,
+            warmup,
+            timeout_ns: self.timeout_ns,
+            keepalive: self.keepalive,
+            threads: self.threads_for(address).min(load.connections()),
+            cpus: self.cpus.clone(),
+            contract,
+            seed: self.seed,
+        }
+    }
+
+    /// Load threads: what was asked for, else one a pinned CPU, else all CPUs, else half of them when the server
+    /// needs the others.
+    fn threads_for(&self, address: SocketAddr) -> u32 {
+        let cpus = usable_cpus().len() as u32;
+        self.threads.unwrap_or_else(|| match self.cpus.len() as u32 {
+            0 if is_local(address) => (cpus / 2).max(1),
+            0 => cpus,
+            pinned => pinned,
+        })
+    }
+}
+
+/// Closed loop without a rate, open loop with one.
+pub(crate) fn load(connections: Count, rate_per_s: Option<f64>, arrivals: ArrivalsArg) -> Result<Load, Trouble> {
+    let connections = in_range("--connections", connections, 1, CONNECTIONS_MAX)? as u32;
+    let arrivals = match arrivals {
+        ArrivalsArg::Poisson => Arrivals::Poisson,
+        ArrivalsArg::Constant => Arrivals::Constant,
+    };
+    match rate_per_s {
+        None => Ok(Load::Closed { connections }),
+        Some(rate) if rate > RATE_MAX_PER_S => {
+            Err(Trouble::usage(format!("--rate {rate} is above {RATE_MAX_PER_S} requests per second")))
+        }
+        Some(rate_per_s) => Ok(Load::Open { rate_per_s, arrivals, connections }),
+    }
+}
+
+/// A window of a fixed time.
+pub(crate) fn window(duration: model::Duration) -> Result<Stop, Trouble> {
+    if duration.ns == 0 || duration.ns > TIME_MAX_NS {
+        return Err(Trouble::usage(format!("--duration {duration} is not above 0 and at most a week")));
+    }
+    Ok(Stop::Duration { duration_ns: duration.ns })
+}
+
+pub(crate) fn warmup(arg: WarmupArg) -> Result<Warmup, Trouble> {
+    match arg {
+        WarmupArg::Auto => Ok(Warmup::Auto),
+        WarmupArg::Fixed(time) if time.ns <= TIME_MAX_NS => Ok(Warmup::Fixed { duration_ns: time.ns }),
+        WarmupArg::Fixed(time) => Err(Trouble::usage(format!("--warmup {time} is longer than a week"))),
+    }
+}
+
+/// `n` when it lies in the range, else a line that names the flag.
+pub(crate) fn in_range(flag: &str, n: Count, min: u64, max: u64) -> Result<u64, Trouble> {
+    if (min..=max).contains(&n.0) {
+        Ok(n.0)
+    } else {
+        Err(Trouble::usage(format!("{flag} {} is not between {min} and {max}", n.0)))
+    }
+}
+
+fn method(text: &str) -> Result<String, Trouble> {
+    let method = text.to_ascii_uppercase();
+    match http::Method::from_bytes(method.as_bytes()) {
+        Ok(_) if method == "CONNECT" => Err(Trouble::usage("--method CONNECT opens a tunnel and cannot be measured")),
+        Ok(_) => Ok(method),
+        Err(_) => Err(Trouble::usage(format!("--method {text:?} is not an HTTP method; write for example POST"))),
+    }
+}
+
+fn header(text: &str) -> Result<(String, String), Trouble> {
+    let wrong = |why: &str| Trouble::usage(format!("--header {text:?} {why}; write for example 'Accept: text/html'"));
+    let (name, value) = text.split_once(':').ok_or_else(|| wrong("has no colon"))?;
+    let (name, value) = (name.trim(), value.trim());
+    http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has no valid name"))?;
+    http::HeaderValue::from_str(value).map_err(|_| wrong("has a value with forbidden characters"))?;
+    if ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(wrong("is set by plimsoll itself"));
+    }
+    Ok((name.into(), value.into()))
+}
+
+fn body(text: Option<&str>) -> Result<Vec<u8>, Trouble> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let Some(file) = text.strip_prefix('@') else { return Ok(text.into()) };
+    let wrong = |why: String| Trouble::usage(format!("--body {text}: {why}"));
+    let size = std::fs::metadata(file).map_err(|e| wrong(format!("cannot read the file: {e}")))?.len();
+    if size > BODY_MAX_BYTES {
+        return Err(wrong(format!("the file has {size} bytes; at most {BODY_MAX_BYTES} can be sent")));
+    }
+    std::fs::read(file).map_err(|e| wrong(format!("cannot read the file: {e}")))
+}
+
+fn expect(text: &str) -> Result<Expect, Trouble> {
+    let wrong = |why: &str| Trouble::usage(format!("--expect {text:?}: {why}; write for example status=200,size=1024"));
+    let mut expect = Expect::default();
+    for part in text.split(',') {
+        match part.trim().split_once('=') {
+            Some(("status", code)) => {
+                let code = code.parse().ok().filter(|code| (200..=599).contains(code));
+                expect.status = Some(code.ok_or_else(|| wrong("a status is a number from 200 to 599"))?);
+            }
+            Some(("size", size)) => {
+                expect.size_bytes = Some(band(size).ok_or_else(|| wrong("a size is BYTES or MIN..MAX"))?);
+            }
+            _ => return Err(wrong("known parts are status= and size=")),
+        }
+    }
+    Ok(expect)
+}
+
+fn band(text: &str) -> Option<SizeBand> {
+    let size = |text: &str| text.parse::<model::ByteSize>().ok().map(|size| size.0);
+    let (min, max) = match text.split_once("..") {
+        Some((min, max)) => (size(min)?, size(max)?),
+        None => (size(text)?, size(text)?),
+    };
+    (min <= max).then_some(SizeBand { min, max })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expectations_are_read() {
+        assert_eq!(expect("status=404").unwrap(), Expect { status: Some(404), size_bytes: None });
+        let both = expect("status=200, size=10..20").unwrap();
+        assert_eq!(both, Expect { status: Some(200), size_bytes: Some(SizeBand { min: 10, max: 20 }) });
+        for text in ["", "status", "status=99", "status=x", "size=20..10", "colour=red"] {
+            assert!(expect(text).unwrap_err().message.starts_with("--expect"), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_need_a_name_and_a_colon() {
+        assert_eq!(header("X-A:  b ").unwrap(), ("X-A".into(), "b".into()));
+        for text in ["nocolon", ": x", "X A: b", "X-A: b\r\nEvil: 1", "Content-Length: 3"] {
+            assert!(header(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_body_file_that_cannot_be_read_is_named() {
+        let message = body(Some("@/nowhere/at-all")).unwrap_err().message;
+        assert!(message.contains("/nowhere/at-all") && message.contains("cannot read"), "{message}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Takes a URL apart and finds its addresses, once, before anything is measured.
+
+use crate::exit::Trouble;
+use http::Uri;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+/// A URL that can be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TargetUrl {
+    /// In full, with scheme.
+    pub(crate) url: String,
+    /// For the `Host` header.
+    pub(crate) authority: String,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Path and query.
+    pub(crate) path: String,
+}
+
+const DEFAULT_PORT: u16 = 80;
+
+impl TargetUrl {
+    /// Reads a URL; `http://` may be left out.
+    pub(crate) fn parse(text: &str) -> Result<Self, Trouble> {
+        let wrong = |why: &str| Trouble::usage(format!("{text:?} cannot be measured: {why}"));
+        let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let uri: Uri = full.parse().map_err(|e| wrong(&format!("it is not a URL ({e})")))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err(wrong("https is not supported yet; use an http:// URL")),
+            other => return Err(wrong(&format!("the scheme is {}, not http", other.unwrap_or("missing")))),
+        }
+        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("it holds credentials; send them with -H 'Authorization: ...' instead"));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = match authority.as_str().rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
+            None => DEFAULT_PORT,
+            Some(_) => {
+                authority.port_u16().filter(|port| *port > 0).ok_or_else(|| wrong("its port is not 1 to 65535"))?
+            }
+        };
+        if host.is_empty() {
+            return Err(wrong("it names no host"));
+        }
+        let path = uri.path_and_query().map_or("/", |p| p.as_str()).to_owned();
+        let shown = if port == DEFAULT_PORT { authority.host().to_owned() } else { format!("{}:{port}", authority.host()) };
+        Ok(Self { url: format!("http://{shown}{path}"), authority: shown, host, port, path })
+    }
+
+    /// All addresses of the host, in the order of the system's resolver.
+    pub(crate) fn resolve(&self) -> Result<Vec<SocketAddr>, Trouble> {
+        let found = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {
+            Trouble::target(format!("cannot find the host {:?}: {error}; is the name right?", self.host))
+        })?;
+        Ok(found.collect())
+    }
+}
+
+/// Whether `address` belongs to this machine: only then can a socket be bound to it.
+pub(crate) fn is_local(address: SocketAddr) -> bool {
+    address.ip().is_loopback() || std::net::UdpSocket::bind((address.ip(), 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let url = TargetUrl::parse("localhost:8080/a?b=c").unwrap();
+        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("localhost", 8080, "/a?b=c"));
+        assert_eq!((url.authority.as_str(), url.url.as_str()), ("localhost:8080", "http://localhost:8080/a?b=c"));
+        let url = TargetUrl::parse("http://[::1]:81").unwrap();
+        assert_eq!((url.host.as_str(), url.port, url.authority.as_str()), ("::1", 81, "[::1]:81"));
+        assert_eq!(TargetUrl::parse("http://x/").unwrap().authority, "x");
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_named_with_its_reason() {
+        for (text, why) in [
+            ("https://x/", "https is not supported yet"),
+            ("ftp://x/", "scheme is ftp"),
+            ("http://", "not a URL"),
+            ("http://user:secret@x/", "credentials"),
+            ("http://x:0/", "port"),
+            ("http://x:99999/", "port"),
+            ("http://a b/", "not a URL"),
+        ] {
+            let message = TargetUrl::parse(text).unwrap_err().message;
+            assert!(message.contains(why), "{text}: {message}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! `plimsoll sweep`: rising load, its peak and knee, judged.
+
+mod curve;
+
+use crate::cli::{OverArg, SweepArgs};
+use crate::exit::{Exit, Trouble};
+use crate::measure::{Subject, measure};
+use crate::progress::Progress;
+use crate::settings::{self, Settings};
+use crate::{environment, interrupt, printer, store};
+use curve::Point;
+use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, VerdictState, Warmup};
+use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Rest between points: what the last one left in the server's queues and ours must not reach the next.
+const REST: Duration = Duration::from_millis(200);
+/// Time of a measurement beyond its window and warm-up (connecting, rest), for the estimate of time left.
+const OVERHEAD_S: f64 = 0.4;
+const LOAD_MAX: u64 = 1_000_000_000;
+const POINTS_MAX: u64 = 100;
+const ITERATIONS_MAX: u64 = 1000;
+
+pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
+    let search = search(args)?;
+    // Checks the flags that every point will use, before anything is started.
+    load_of(args, search.to)?;
+    settings::window(args.duration)?;
+    settings::warmup(args.warmup)?;
+    let stop = interrupt::watch()?;
+    let subject = Subject::new(args.url.as_deref())?;
+    let mut settings = Settings::new(&args.request, &args.generator, &subject.url.path)?;
+    subject.divide_cpus(&mut settings);
+    let started = engine::clock::wall_clock();
+    let (address, probe, contract) = subject.probe(&settings)?;
+    let directory = store::create(args.output.output.as_deref(), "sweep", &started)?;
+    let mut progress = Progress::new(args.output.quiet);
+    if !args.output.quiet {
+        progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
+    }
+
+    let mut walk = Walk {
+        args,
+        settings: &settings,
+        subject: &subject,
+        address,
+        probe: &probe,
+        contract,
+        directory: &directory,
+        stop: &stop,
+        points: Vec::new(),
+        measured: 0,
+    };
+    let walked = walk.walk(Sweep::new(search), &mut progress);
+    progress.end();
+    // Points that were measured before something went wrong are kept and reported.
+    match walked {
+        Err(trouble) if walk.points.is_empty() => return Err(trouble),
+        Err(trouble) => printer::error(&trouble.message),
+        Ok(()) => {}
+    }
+    if walk.points.is_empty() {
+        return Err(Trouble { exit: Exit::Interrupted, message: "interrupted before anything was measured".into() });
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
+    let mut record = curve::record(&walk.points, &search, &environment::describe(), started);
+    record.interrupted = interrupted;
+    let json = report::json::sweep(&record);
+    let stored = store::write_result(&directory, &json);
+    if args.output.json {
+        printer::result(&json)?;
+    } else {
+        let mut text = report::terminal::sweep(&record, &printer::style());
+        if stored {
+            text.push_str(&format!("\nrecord: {}\n", directory.display()));
+        }
+        printer::result(&text)?;
+    }
+    Ok(match record.verdict.state {
+        _ if interrupted => Exit::Interrupted,
+        VerdictState::Invalid => Exit::Invalid,
+        VerdictState::Valid | VerdictState::Bound => Exit::Fine,
+    })
+}
+
+/// Walks the loads that the search asks for.
+struct Walk<'a> {
+    args: &'a SweepArgs,
+    settings: &'a Settings,
+    subject: &'a Subject,
+    address: SocketAddr,
+    probe: &'a Probe,
+    contract: Contract,
+    directory: &'a Path,
+    stop: &'a AtomicBool,
+    /// In the order first measured.
+    points: Vec<Point>,
+    measured: usize,
+}
+
+impl Walk<'_> {
+    fn walk(&mut self, mut sweep: Sweep, progress: &mut Progress) -> Result<(), Trouble> {
+        while let Next::Measure { load, iteration } = sweep.next() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let of = sweep.expected_measurements();
+            let gather = self.measure(load, iteration, of, progress)?;
+            let outcome = outcome(&gather);
+            progress.line(&format!(
+                "{:>3}/{of}  {}: {} good/s",
+                self.measured,
+                self.load_text(load),
+                report::human::count(outcome.goodput_per_s.round() as u64)
+            ));
+            self.keep(load, gather);
+            sweep.apply(load, outcome);
+            std::thread::sleep(REST);
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, load: f64, iteration: usize, of: usize, progress: &mut Progress) -> Result<Gather, Trouble> {
+        self.measured += 1;
+        let plan = self.plan(load)?;
+        let left_s = (of.saturating_sub(self.measured) + 1) as f64 * self.seconds_each(&plan);
+        let label = format!(
+            "point {}/{of}, {}, about {left_s:.0} s for all: ",
+            self.measured,
+            self.load_text(load)
+        );
+        progress.begin(&label, &plan);
+        let directory = self.point_directory(load, iteration)?;
+        measure(&plan, self.probe, &directory, self.stop, progress)
+    }
+
+    fn plan(&self, load: f64) -> Result<Plan, Trouble> {
+        let mut plan = self.settings.plan(
+            &self.subject.url,
+            self.address,
+            self.contract,
+            load_of(self.args, load)?,
+            settings::window(self.args.duration)?,
+            settings::warmup(self.args.warmup)?,
+        );
+        // Another order of arrivals each time, so that a repeat is a repeat of the load and not of its accidents.
+        plan.seed = plan.seed.wrapping_add(self.measured as u64);
+        Ok(plan)
+    }
+
+    fn keep(&mut self, load: f64, gather: Gather) {
+        let per_s = gather.iterations_per_s();
+        match self.points.iter_mut().find(|point| point.load == load) {
+            None => self.points.push(Point { load, iterations_per_s: per_s, gather }),
+            Some(point) => {
+                point.iterations_per_s.extend(per_s);
+                point.gather.merge(&gather);
+            }
+        }
+    }
+
+    fn point_directory(&self, load: f64, iteration: usize) -> Result<PathBuf, Trouble> {
+        let unit = if self.over_rate() { "rate" } else { "c" };
+        let name = format!("{:02}-{unit}{load:.0}-{}", self.measured, iteration + 1);
+        let path = self.directory.join("points").join(name);
+        std::fs::create_dir_all(&path)
+            .map_err(|error| Trouble::usage(format!("cannot create {}: {error}", path.display())))?;
+        Ok(path)
+    }
+
+    fn load_text(&self, load: f64) -> String {
+        match (self.over_rate(), load) {
+            (true, _) => format!("{load:.0} requests/s"),
+            (false, 1.0) => "1 connection".into(),
+            (false, _) => format!("{load:.0} connections"),
+        }
+    }
+
+    fn over_rate(&self) -> bool {
+        self.args.over == OverArg::Rate
+    }
+
+    fn seconds_each(&self, plan: &Plan) -> f64 {
+        let window_ns = match plan.stop {
+            Stop::Duration { duration_ns } => duration_ns,
+            Stop::Count { .. } => 0,
+        };
+        let warmup_ns = match plan.warmup {
+            Warmup::Fixed { duration_ns } => duration_ns,
+            Warmup::Auto => 2 * NS_PER_S,
+        };
+        (window_ns + warmup_ns) as f64 / NS_PER_S as f64 + OVERHEAD_S
+    }
+}
+
+fn outcome(gather: &Gather) -> Outcome {
+    let evidence = gather.evidence();
+    let seconds = evidence.measured_ns.max(1) as f64 / NS_PER_S as f64;
+    let cohort = &evidence.cohort;
+    Outcome {
+        goodput_per_s: evidence.flow.good as f64 / seconds,
+        offered_per_s: (!evidence.plan.load.is_closed()).then_some(cohort.planned as f64 / seconds),
+        good_share: if cohort.planned == 0 { 0.0 } else { cohort.good as f64 / cohort.planned as f64 },
+    }
+}
+
+fn load_of(args: &SweepArgs, load: f64) -> Result<Load, Trouble> {
+    match args.over {
+        OverArg::Connections => settings::load(Count(load as u64), None, args.arrivals),
+        OverArg::Rate => settings::load(args.connections, Some(load), args.arrivals),
+    }
+}
+
+fn search(args: &SweepArgs) -> Result<SweepSettings, Trouble> {
+    let over_rate = args.over == OverArg::Rate;
+    let (from, to) = if over_rate { (100, 1_000_000) } else { (1, 1024) };
+    let from = settings::in_range("--from", args.from.unwrap_or(Count(from)), 1, LOAD_MAX)?;
+    let to = settings::in_range("--to", args.to.unwrap_or(Count(to.max(from))), 1, LOAD_MAX)?;
+    if from > to {
+        return Err(Trouble::usage(format!("--from {from} is above --to {to}")));
+    }
+    Ok(SweepSettings {
+        from: from as f64,
+        to: to as f64,
+        points: settings::in_range("--points", args.points, 1, POINTS_MAX)? as usize,
+        iterations: settings::in_range("--iterations", args.iterations, 1, ITERATIONS_MAX)? as usize,
+        over_rate,
+        seed: args.generator.seed,
+    })
+}

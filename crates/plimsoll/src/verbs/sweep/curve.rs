@@ -1,0 +1,102 @@
+//! From measured points to the record of a sweep: fits and verdict.
+
+use crate::store::storable;
+use model::{Capacity, Environment, Evidence, FORMAT_SWEEP, Knee, PoolFit, SweepEvidence, SweepPoint, SweepRecord};
+use stats::{Gather, LoadPoint, SweepSettings, fit_pool, fit_rate};
+
+/// One load and everything measured at it.
+pub(super) struct Point {
+    /// Connections, or requests per second.
+    pub(super) load: f64,
+    /// Goodput of each iteration; per second.
+    pub(super) iterations_per_s: Vec<f64>,
+    /// All iterations merged.
+    pub(super) gather: Gather,
+}
+
+/// Judges the points and puts everything together.
+pub(super) fn record(
+    points: &[Point],
+    search: &SweepSettings,
+    environment: &Environment,
+    started: String,
+) -> SweepRecord {
+    let mut points: Vec<&Point> = points.iter().collect();
+    points.sort_by(|a, b| a.load.total_cmp(&b.load));
+    let evidence = SweepEvidence {
+        points: points.iter().map(|point| sweep_point(point)).collect(),
+        limit: search.to,
+        over_rate: search.over_rate,
+    };
+    let records: Vec<_> = points
+        .iter()
+        .zip(&evidence.points)
+        .map(|(point, known)| {
+            let verdict = judge::judge_run(&known.evidence);
+            let goodput = point.gather.goodput();
+            report::record::run_record(&known.evidence, verdict, goodput, environment.clone(), started.clone())
+        })
+        .collect();
+    let curve: Vec<_> = points
+        .iter()
+        .zip(&records)
+        .map(|(point, record)| report::record::point_summary(point.load, point.iterations_per_s.clone(), record))
+        .collect();
+    let saturated = judge::saturated(&evidence);
+    let (knee, fit) = fits(&evidence, saturated);
+    let peak = report::record::peak(&curve);
+    SweepRecord {
+        format: FORMAT_SWEEP.into(),
+        verdict: judge::judge_sweep(&evidence),
+        over: if search.over_rate { "rate" } else { "connections" }.into(),
+        capacity: peak.map(|peak| Capacity {
+            value: peak.goodput_per_s,
+            low: Some(peak.goodput_per_s),
+            high: None,
+            n: curve.len() as u64,
+            reason: if saturated {
+                "highest goodput seen; no goal was given, so no load counts as failed".into()
+            } else {
+                "highest goodput seen; saturation was not reached, the server may hold more".into()
+            },
+        }),
+        points: records,
+        curve,
+        knee,
+        peak,
+        fit,
+        saturated,
+        limiter: None,
+        environment: environment.clone(),
+        started,
+        interrupted: false,
+    }
+}
+
+fn sweep_point(point: &Point) -> SweepPoint {
+    let mut evidence: Evidence = point.gather.evidence();
+    evidence.plan = storable(&evidence.plan);
+    let goodput_per_s = point.iterations_per_s.iter().sum::<f64>() / point.iterations_per_s.len().max(1) as f64;
+    SweepPoint { load: point.load, goodput_per_s, evidence }
+}
+
+/// The knee, as far as the sweep has seen it.
+fn fits(evidence: &SweepEvidence, saturated: bool) -> (Option<Knee>, Option<PoolFit>) {
+    let curve: Vec<LoadPoint> =
+        evidence.points.iter().map(|p| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s }).collect();
+    if !saturated {
+        return (None, None);
+    }
+    if evidence.over_rate {
+        let fit = fit_rate(&curve);
+        let knee = fit.and_then(|fit| fit.knee.map(|load| Knee { load, goodput_per_s: fit.plateau_per_s }));
+        return (knee, None);
+    }
+    match fit_pool(&curve) {
+        Some(found) => {
+            let knee = Knee { load: found.knee, goodput_per_s: found.fit.plateau_per_s };
+            (Some(knee), Some(found.fit))
+        }
+        None => (None, None),
+    }
+}

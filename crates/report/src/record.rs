@@ -92,3 +92,32 @@ fn generator(evidence: &Evidence) -> Generator {
 fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(load: f64, goodput_per_s: f64) -> PointSummary {
+        PointSummary {
+            load,
+            goodput_per_s,
+            iterations_per_s: vec![goodput_per_s],
+            response_p50_ns: 0,
+            response_p99_ns: 0,
+            failed_share: 0.0,
+            generator_busy_max: 0.0,
+        }
+    }
+
+    #[test]
+    fn the_peak_is_the_lowest_load_of_the_highest_goodput() {
+        let found = peak(&[point(1.0, 10.0), point(2.0, 20.0), point(4.0, 20.0), point(8.0, 19.0)]);
+        assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 20.0 }));
+        assert_eq!(peak(&[]), None);
+    }
+
+    #[test]
+    fn nothing_measured_is_zero_not_a_missing_number() {
+        assert_eq!((ratio(1.0, 0.0), ratio(3.0, 2.0)), (0.0, 1.5));
+    }
+}

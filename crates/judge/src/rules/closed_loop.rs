@@ -29,9 +29,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let goodput_per_s = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
     let rate = two_digits(goodput_per_s * ADVISED_SHARE);
     let remedy = if rate == 0 {
-        "for response times, offer a fixed rate (--rate)".to_owned()
+        "for response times, offer a fixed rate (run --rate)".to_owned()
     } else {
-        format!("for response times, offer a fixed rate below the goodput, such as --rate {rate}")
+        format!("for response times, offer a fixed rate below the goodput, such as run --rate {rate}")
     };
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("connections", connections.into())])
 }

@@ -50,7 +50,7 @@ fn check(evidence: &Evidence) -> Outcome {
                 count(requested)
             ),
             format!(
-                "raise the server's limit of connections and its backlog, or ask for {} (-c {established})",
+                "raise the server's limit of connections and its backlog, or ask for {} or fewer",
                 count(established)
             ),
         )

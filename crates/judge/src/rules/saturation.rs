@@ -4,8 +4,12 @@ use crate::text::{percent, rate, round_up};
 use crate::{Check, Outcome, Rule};
 use model::{FindingState, NS_PER_S, SweepEvidence, SweepPoint};
 
-/// Gain of the last doubling of the connections below which more of them buy nothing.
+/// Gain per doubling of the connections below which more of them buy nothing.
 const FLAT_GAIN: f64 = 0.03;
+/// Doublings the gain is looked at over: noise hides a plateau from one of them more often than from both.
+const DOUBLINGS: [i32; 2] = [1, 2];
+/// Less than this share of the peak at the last load is a fall.
+const FALLEN_SHARE: f64 = 0.9;
 /// Share of an offered rate that must come back good for the rate to count as held; Nighthawk's send-rate threshold.
 const HELD_SHARE: f64 = 0.99;
 
@@ -13,7 +17,8 @@ pub(crate) const NO_FAILING_LOAD: Rule = Rule {
     id: "SA-01",
     title: "not saturated",
     detects: "a sweep that ended while more load still bought more goodput",
-    threshold: "goodput gained >= 3 % in the last doubling of connections, or every rate was held to 99 % (own; Nighthawk)",
+    threshold: "goodput gained >= 3 % per doubling over the last one and the last two doublings of connections and has not \
+                fallen (own threshold), or the last rate was held to 99 % (Nighthawk)",
     data: "a sweep of two loads or more",
     check: Check::Sweep(check_saturated),
 };
@@ -29,15 +34,21 @@ pub(crate) const PEAK_AT_EDGE: Rule = Rule {
 
 const ONE_LOAD: &str = "one load is no curve";
 
-/// Whether more load bought no more goodput at the end of the sweep: less than 3 % in the last doubling of
-/// connections, or a rate that was not held. False with fewer than two points.
+/// Whether more load bought no more goodput at the end of the sweep: less than 3 % per doubling over the last one or
+/// two doublings of connections, or a fall below 90 % of the peak, or a last rate that was not held. False with fewer
+/// than two points, and when nothing was good.
 #[must_use]
 pub fn saturated(sweep: &SweepEvidence) -> bool {
-    match sweep.points.as_slice() {
-        [] | [_] => false,
-        points if sweep.over_rate => points.iter().any(|point| !held(point)),
-        points => last_doubling_gain(points) < FLAT_GAIN,
+    let (Some(peak), [_, .., last]) = (peak_index(&sweep.points), sweep.points.as_slice()) else { return false };
+    let peak_per_s = sweep.points[peak].goodput_per_s;
+    if peak_per_s <= 0.0 {
+        return false;
     }
+    if sweep.over_rate {
+        return !held(last);
+    }
+    last.goodput_per_s < FALLEN_SHARE * peak_per_s
+        || DOUBLINGS.iter().any(|doublings| gain_per_doubling(&sweep.points, *doublings) < FLAT_GAIN)
 }
 
 /// Position of the highest goodput; the first of equals.
@@ -64,11 +75,11 @@ fn check_saturated(sweep: &SweepEvidence) -> Outcome {
     let (why, gain) = if sweep.over_rate {
         (format!("every rate up to {} was held", rate(last)), 0.0)
     } else {
-        let gain = last_doubling_gain(points);
-        (format!("goodput still rose by {} in the last doubling, up to {last:.0} connections", percent(gain)), gain)
+        let gain = gain_per_doubling(points, 1);
+        (format!("goodput still rose by {} per doubling, up to {last:.0} connections", percent(gain)), gain)
     };
     let message = format!("not saturated: {why}, so the server can do {} or more", rate(peak_per_s));
-    let figures = [("last_load", last), ("last_doubling_gain", gain), ("peak_per_s", peak_per_s)];
+    let figures = [("last_load", last), ("gain_per_doubling", gain), ("peak_per_s", peak_per_s)];
     Outcome::fired(NO_FAILING_LOAD.id, FindingState::Bound, message, extend(sweep), figures)
 }
 
@@ -103,11 +114,17 @@ fn extend(sweep: &SweepEvidence) -> String {
     format!("go further: --to {}", round_up(sweep.limit.max(last) * 4.0))
 }
 
-/// Relative gain from the highest load at or below half of the last one (the first load if there is none).
-fn last_doubling_gain(points: &[SweepPoint]) -> f64 {
-    let last = &points[points.len() - 1];
-    let half = points.iter().rev().find(|point| point.load <= last.load / 2.0).unwrap_or(&points[0]);
-    if half.goodput_per_s > 0.0 { last.goodput_per_s / half.goodput_per_s - 1.0 } else { f64::INFINITY }
+/// Relative gain per doubling of the last load over the best at loads smaller by so many doublings, or, where the
+/// sweep does not go down that far, over the first load.
+fn gain_per_doubling(points: &[SweepPoint], doublings: i32) -> f64 {
+    let (first, last) = (&points[0], &points[points.len() - 1]);
+    let smaller = (last.load / 2f64.powi(doublings)).max(first.load);
+    let before =
+        points.iter().filter(|point| point.load <= smaller).map(|point| point.goodput_per_s).fold(0.0, f64::max);
+    if before <= 0.0 || smaller >= last.load {
+        return f64::INFINITY;
+    }
+    (last.goodput_per_s / before).powf(1.0 / (last.load / smaller).log2()) - 1.0
 }
 
 /// Whether the rate that was planned came back as goodput.
@@ -127,6 +144,13 @@ mod tests {
         let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 175.0), (8.0, 174.0)]);
         assert!(saturated(&sweep));
         assert_eq!((check_saturated(&sweep), check_edge(&sweep)), (Outcome::Pass, Outcome::Pass));
+    }
+
+    #[test]
+    fn a_noisy_plateau_and_a_fall_are_saturated_too() {
+        assert!(saturated(&clean_sweep(&[(1.0, 100.0), (2.0, 171.0), (4.0, 168.0), (8.0, 175.0)])));
+        assert!(saturated(&clean_sweep(&[(4.0, 200.0), (5.0, 170.0)])));
+        assert!(!saturated(&clean_sweep(&[(1.0, 0.0), (2.0, 0.0)])));
     }
 
     #[test]

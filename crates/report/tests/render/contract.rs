@@ -95,3 +95,15 @@ fn at<'a>(json: &'a Value, path: &str) -> Option<&'a Value> {
         _ => value.get(name).or_else(|| value.get(name.replace('_', "."))),
     })
 }
+
+#[test]
+fn a_record_is_computed_from_what_passed_by() {
+    let run = bound_run();
+    assert_eq!(run.throughput_per_s, 6_000.0); // 60,000 responses in 10 s
+    assert_eq!(run.generator.cpu_ns_per_request, 500_000.0); // two threads, 15 s of CPU each
+    assert_eq!((run.generator.threads, run.generator.busy_max), (2, 0.97));
+    let sweep = valid_sweep();
+    let last = sweep.curve.last().expect("eleven points");
+    assert!((last.failed_share - 640.0 / 89_920.0).abs() < 1e-9, "{}", last.failed_share);
+    assert_eq!(sweep.peak.map(|peak| peak.load), Some(4.0));
+}

@@ -109,7 +109,7 @@ pub(crate) fn bound_sweep() -> SweepRecord {
             finding(
                 "SA-01",
                 FindingState::Bound,
-                "not saturated: goodput still rose by 190 % in the last doubling, up to 3 connections, so the server \
+                "not saturated: goodput still rose by 100 % per doubling, up to 3 connections, so the server \
                  can do 2,850/s or more",
                 "go further: --to 12",
                 &[("last_load", 3.0)],
@@ -209,7 +209,7 @@ fn closed_loop() -> Finding {
         FindingState::Note,
         "closed loop: the latencies are service times seen by 64 clients that each wait for their answer before they \
          ask again; independent users do not wait and would see longer times",
-        "for response times, offer a fixed rate below the goodput, such as --rate 23000",
+        "for response times, offer a fixed rate below the goodput, such as run --rate 23000",
         &[("connections", 64.0)],
     )
 }

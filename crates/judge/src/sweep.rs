@@ -119,7 +119,7 @@ mod tests {
         let verdict = judge_sweep(&curve());
         assert_eq!(verdict.state, VerdictState::Valid, "{verdict:#?}");
         assert_eq!(verdict.findings.len(), 1);
-        assert!(finding(&verdict, "LD-03").message.starts_with("at every load: closed loop"));
+        assert!(finding(&verdict, "LD-03").message.starts_with("at every load: the latencies of this closed loop"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let connections = evidence.plan.load.connections();
     let message = format!(
-        "closed loop: the latencies are service times seen by {} that each wait for their answer before they ask again; \
+        "the latencies of this closed loop are service times seen by {} that each wait for their answer before they ask again; \
          independent users do not wait and would see longer times",
         if connections == 1 { "one client".to_owned() } else { format!("{} clients", count(connections.into())) }
     );

@@ -207,7 +207,7 @@ fn closed_loop() -> Finding {
     finding(
         "LD-03",
         FindingState::Note,
-        "closed loop: the latencies are service times seen by 64 clients that each wait for their answer before they \
+        "the latencies of this closed loop are service times seen by 64 clients that each wait for their answer before they \
          ask again; independent users do not wait and would see longer times",
         "for response times, offer a fixed rate below the goodput, such as run --rate 23000",
         &[("connections", 64.0)],

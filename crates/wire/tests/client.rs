@@ -259,6 +259,14 @@ fn informational_responses() {
 }
 
 #[test]
+fn informational_responses_are_counted_for_each_response() {
+    let limits = Limits { informational: 1, ..Limits::default() };
+    let input = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 x\r\n\r\n".repeat(3);
+    let facts = facts_for(limits, &[Expect::Body; 3], &input);
+    assert_eq!(facts.iter().filter(|fact| matches!(fact, Fact::Response(_))).count(), 3, "{facts:?}");
+}
+
+#[test]
 fn endless_messages_are_cut() {
     let limits = Limits { head_bytes: 100, headers: 4, body_bytes: 10, informational: 0 };
     let ok = "HTTP/1.1 200 OK\r\n";

@@ -199,6 +199,18 @@ fn expect_continue() {
     assert!(!without_body.contains(&Fact::ExpectContinue));
 }
 
+#[test]
+fn expect_continue_concerns_one_request() {
+    let post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n";
+    let facts = facts(format!("{post}Expect: 100-continue\r\n\r\nx{post}\r\nx").as_bytes());
+    assert_eq!(facts.iter().filter(|fact| **fact == Fact::ExpectContinue).count(), 1);
+    let asked: Vec<_> = facts
+        .iter()
+        .filter_map(|fact| if let Fact::Request(request, _) = fact { Some(request.expect_continue) } else { None })
+        .collect();
+    assert_eq!(asked, [true, false]);
+}
+
 /// The machine asks for the answer 100 as soon as the head is complete, before any byte of the body.
 #[test]
 fn expect_continue_does_not_wait_for_the_body() {

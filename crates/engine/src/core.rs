@@ -151,7 +151,8 @@ impl Core {
         for &conn in &self.down {
             deadline = deadline.min(self.conns[conn].retry_ns);
         }
-        if let (Some(due), false) = (self.job.pace.due_ns(), self.free.is_empty()) {
+        // What is due without a free slot waits for one; what lies beyond the window is never sent.
+        if let Some(due) = self.job.pace.due_ns().filter(|due| !self.free.is_empty() && self.may_start(*due)) {
             deadline = deadline.min(due);
         }
         deadline
@@ -278,8 +279,7 @@ impl Core {
             self.job.pace.advance();
             self.begin(conn, intended, now, net);
         }
-        self.blocked_since_ns =
-            if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
+        self.blocked_since_ns = if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
     }
 
     /// Whether a request intended at `intended_ns` belongs to the load at all.

@@ -1,0 +1,277 @@
+//! The virtual-time rig: one worker core against a modelled server, no socket, no clock, no sleep.
+//!
+//! Time jumps to whatever is next, the core's own deadline or a response that is due. So a stall of 200 ms
+//! lasts exactly 200 ms, and the tool's figures can be held against arithmetic.
+
+mod tests;
+
+use crate::core::{Core, Job, Pace};
+use crate::merge::Merge;
+use crate::schedule::{Schedule, Share};
+use crate::transport::{Opening, Transport};
+use crate::window::Window;
+use model::{Arrivals, Cohort, Contract, FailureKind, Flow, NS_PER_S, Phase, Tick};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use stats::MergedHistogram;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use wire::http1::Expect;
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: sim\r\n\r\n";
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const GOOD_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+/// A simulation that does not end is a bug; this many steps are far beyond every test.
+const STEPS_MAX: u64 = 50_000_000;
+
+/// What a modelled server does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// A good response at this instant.
+    At(u64),
+    /// The same, and the connection closes.
+    AtThenClose(u64),
+    /// The connection closes at this instant without a response.
+    CloseAt(u64),
+    /// Nothing, ever.
+    Never,
+}
+
+/// When a request that arrives at an instant is answered.
+type Server = Box<dyn FnMut(u64) -> Answer>;
+
+/// What comes back on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Good,
+    GoodThenClose,
+    Eof,
+}
+
+/// The modelled network: connections open at once, requests arrive at once.
+struct Net {
+    now: u64,
+    server: Server,
+    accepts: bool,
+    generations: Vec<u32>,
+    /// What is on its way: instant, running number, connection, its generation, and what.
+    due: BinaryHeap<Reverse<(u64, u64, usize, u32, Due)>>,
+    scheduled: u64,
+    arrivals: Vec<u64>,
+    connects: u64,
+}
+
+impl Net {
+    fn schedule(&mut self, at: u64, conn: usize, due: Due) {
+        self.scheduled += 1;
+        self.due.push(Reverse((at, self.scheduled, conn, self.generations[conn], due)));
+    }
+}
+
+impl Transport for Net {
+    fn connect(&mut self, _conn: usize) -> Result<Opening, FailureKind> {
+        self.connects += 1;
+        if self.accepts { Ok(Opening::Done) } else { Err(FailureKind::Refused) }
+    }
+
+    fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
+        assert_eq!(bytes, REQUEST, "the request goes out whole and unchanged");
+        self.arrivals.push(self.now);
+        match (self.server)(self.now) {
+            Answer::At(at) => self.schedule(at, conn, Due::Good),
+            Answer::AtThenClose(at) => self.schedule(at, conn, Due::GoodThenClose),
+            Answer::CloseAt(at) => self.schedule(at, conn, Due::Eof),
+            Answer::Never => {}
+        }
+        Ok(bytes.len())
+    }
+
+    fn close(&mut self, conn: usize) {
+        self.generations[conn] += 1;
+    }
+}
+
+/// A load on a modelled server.
+struct Sim {
+    connections: usize,
+    pace: Pace,
+    window_ns: (u64, u64),
+    quota: Option<u64>,
+    keepalive: bool,
+    timeout_ns: u64,
+    accepts: bool,
+}
+
+/// Everything a simulated run has said.
+struct Seen {
+    ticks: Vec<Tick>,
+    flow: Flow,
+    cohort: Cohort,
+    response: MergedHistogram,
+    service: MergedHistogram,
+    slip_client: MergedHistogram,
+    slip_blocked: MergedHistogram,
+    arrivals: Vec<u64>,
+    connects: u64,
+}
+
+impl Sim {
+    /// As fast as `connections` go, measured from the start for `seconds`.
+    fn closed(connections: usize, seconds: u64) -> Self {
+        Self {
+            connections,
+            pace: Pace::Closed,
+            window_ns: (0, seconds * NS_PER_S),
+            quota: None,
+            keepalive: true,
+            timeout_ns: 5 * NS_PER_S,
+            accepts: true,
+        }
+    }
+
+    /// At a rate, with at most `connections` in flight.
+    fn open(arrivals: Arrivals, rate_per_s: f64, connections: usize, seconds: u64) -> Self {
+        let cursor = Schedule::new(arrivals, rate_per_s, 11).cursor(Share { index: 0, of: 1 });
+        Self { pace: Pace::Open(cursor), ..Self::closed(connections, seconds) }
+    }
+
+    fn run(self, server: impl FnMut(u64) -> Answer + 'static) -> Seen {
+        let window = Arc::new(Window::new(self.window_ns.0, self.window_ns.1));
+        let job = Job {
+            worker: 0,
+            connections: self.connections,
+            request: REQUEST.into(),
+            expect: Expect::Body,
+            pace: self.pace,
+            quota: self.quota,
+            keepalive: self.keepalive,
+            timeout_ns: self.timeout_ns,
+            contract: Contract { status: Some(200), size_bytes: None, declared: false },
+        };
+        let mut net = Net {
+            now: 0,
+            server: Box::new(server),
+            accepts: true,
+            generations: vec![0; self.connections],
+            due: BinaryHeap::new(),
+            scheduled: 0,
+            arrivals: Vec::new(),
+            connects: 0,
+        };
+        let mut core = Core::new(job, window);
+        for conn in 0..self.connections {
+            core.open(conn, 0, &mut net).expect("the modelled network opens at once");
+        }
+        net.accepts = self.accepts;
+        core.start(0, &mut net);
+        let ticks = drive(&mut core, &mut net);
+        Seen::new(ticks, net)
+    }
+}
+
+/// Jumps from instant to instant until the core has ended.
+fn drive(core: &mut Core, net: &mut Net) -> Vec<Tick> {
+    let mut merge = Merge::new(1);
+    let mut ticks = Vec::new();
+    for _ in 0..STEPS_MAX {
+        while let Some(tick) = core.take_tick() {
+            merge.add(&tick);
+            core.recycle(tick);
+            ticks.extend(merge.take());
+        }
+        if core.has_ended() {
+            return ticks;
+        }
+        let due = net.due.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
+        net.now = net.now.max(due.min(core.deadline_ns()));
+        while let Some(&Reverse((at, _, conn, generation, due))) = net.due.peek() {
+            if at > net.now {
+                break;
+            }
+            net.due.pop();
+            let now = net.now;
+            match due {
+                _ if net.generations[conn] != generation => {}
+                Due::Good => core.on_bytes(conn, GOOD, now, net),
+                Due::GoodThenClose => core.on_bytes(conn, GOOD_CLOSE, now, net),
+                Due::Eof => core.on_eof(conn, now, net),
+            }
+        }
+        core.turn(net.now, net);
+    }
+    panic!("the simulated load does not end");
+}
+
+impl Seen {
+    fn new(ticks: Vec<Tick>, net: Net) -> Self {
+        let mut seen = Self {
+            flow: Flow::default(),
+            cohort: Cohort::default(),
+            response: MergedHistogram::new(),
+            service: MergedHistogram::new(),
+            slip_client: MergedHistogram::new(),
+            slip_blocked: MergedHistogram::new(),
+            arrivals: net.arrivals,
+            connects: net.connects,
+            ticks: Vec::new(),
+        };
+        let decode = |text: &str| MergedHistogram::decode(text).expect("our own encoding");
+        for tick in &ticks {
+            if tick.phase == Phase::Measure {
+                seen.flow.add(&tick.flow);
+            }
+            seen.cohort.add(&tick.cohort);
+            seen.response.add(&decode(&tick.histograms.response));
+            seen.service.add(&decode(&tick.histograms.service));
+            seen.slip_client.add(&decode(&tick.histograms.slip_client));
+            seen.slip_blocked.add(&decode(&tick.histograms.slip_blocked));
+        }
+        seen.ticks = ticks;
+        seen
+    }
+}
+
+/// Answers at once, except that a whole second `k >= 1` begins with a stall of `length_ns`.
+fn stalling(length_ns: u64) -> impl FnMut(u64) -> Answer {
+    move |now| {
+        let into = now % NS_PER_S;
+        Answer::At(if now >= NS_PER_S && into < length_ns { now - into + length_ns } else { now })
+    }
+}
+
+/// One worker with exponential service time that freezes for `freeze_ns` at the end of every `every_ns`.
+fn freezing_queue(mean_service_ns: f64, freeze_ns: u64, every_ns: u64, seed: u64) -> impl FnMut(u64) -> Answer {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut free_at = 0_u64;
+    move |now| {
+        let uniform = ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        let mut work = (-uniform.ln() * mean_service_ns) as u64;
+        let mut at = free_at.max(now);
+        loop {
+            let into = at % every_ns;
+            let awake = every_ns - freeze_ns;
+            if into >= awake {
+                at += every_ns - into;
+            } else if work <= awake - into {
+                at += work;
+                break;
+            } else {
+                work -= awake - into;
+                at += every_ns - into;
+            }
+        }
+        free_at = at;
+        Answer::At(at)
+    }
+}
+
+/// `workers` workers that each take `service_ns` for a request, behind an endless queue.
+fn pool(workers: usize, service_ns: u64) -> impl FnMut(u64) -> Answer {
+    let mut free_at = vec![0_u64; workers];
+    move |now| {
+        let next = free_at.iter_mut().min().expect("a pool has workers");
+        *next = (*next).max(now) + service_ns;
+        Answer::At(*next)
+    }
+}

@@ -1,0 +1,252 @@
+//! What the engine reports, held against what is true.
+
+use super::*;
+
+fn near(what: &str, measured: u64, truth_ms: f64, tolerance: f64) {
+    let measured_ms = measured as f64 / 1e6;
+    let off = (measured_ms - truth_ms).abs();
+    assert!(off <= tolerance * truth_ms, "{what}: {measured_ms} ms, truth {truth_ms} ms");
+}
+
+#[test]
+fn a_stall_is_seen_by_every_request_it_delays() {
+    // 200 ms in every second at 1,000/s: 20 % of the requests wait, evenly between 0 and 200 ms.
+    for connections in [64, 256, 1024] {
+        let mut sim = Sim::open(Arrivals::Constant, 1000.0, connections, 10);
+        sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
+        let seen = sim.run(stalling(200_000_000));
+        assert_eq!(seen.cohort.planned, 10_000);
+        assert_eq!(seen.cohort.good, 10_000);
+        assert!(seen.response.quantile(0.5) < 10_000, "p50 {}", seen.response.quantile(0.5));
+        near("p90", seen.response.quantile(0.9), 100.0, 0.02);
+        near("p99", seen.response.quantile(0.99), 190.0, 0.02);
+        near("max", seen.response.summary().max_ns, 200.0, 0.02);
+    }
+}
+
+#[test]
+fn a_request_without_a_free_connection_is_blocked_not_slipped() {
+    let mut sim = Sim::open(Arrivals::Constant, 1000.0, 64, 10);
+    sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
+    let seen = sim.run(stalling(200_000_000));
+    // 64 of 200 requests of each stall find a connection; the rest wait for one, the first 136 ms.
+    near("blocked max", seen.slip_blocked.summary().max_ns, 136.0, 0.02);
+    assert_eq!(seen.slip_client.summary().max_ns, 0, "virtual time has no lateness of its own");
+    near("service max", seen.service.summary().max_ns, 200.0, 0.02);
+    near("response max", seen.response.summary().max_ns, 200.0, 0.02);
+}
+
+/// Quantiles .5, .95, .99, .999 in ms.
+fn quantiles(histogram: &MergedHistogram) -> [f64; 4] {
+    [0.5, 0.95, 0.99, 0.999].map(|q| histogram.quantile(q) as f64 / 1e6)
+}
+
+#[test]
+fn coordinated_omission_table() {
+    // One worker, 1 ms exponential service, frozen 1 s after every 20 s of work, 200 requests/s: the published
+    // table. Arithmetic: a request x s into a freeze waits 1 - x s and behind 0.2 x s of work, so the slowest 5 %
+    // (1.05 s of arrivals in a period of 21 s) begin at 0.16 s.
+    let freezing = || freezing_queue(1e6, NS_PER_S, 21 * NS_PER_S, 3);
+    let seconds = 4000;
+    // Poisson arrivals make the 95th percentile, which lies on a steep part, need more of them.
+    let poisson_seconds = 24_000;
+    let check = |row: &str, measured: [f64; 4], table: [f64; 4]| {
+        for (m, t) in measured.iter().zip(table) {
+            assert!((m - t).abs() <= 0.10 * t, "{row}: measured {measured:?} ms, table {table:?} ms");
+        }
+    };
+    let open = |arrivals, connections, seconds| {
+        let mut sim = Sim::open(arrivals, 200.0, connections, seconds);
+        sim.timeout_ns = 60 * NS_PER_S;
+        sim.run(freezing())
+    };
+    let constant = open(Arrivals::Constant, 1000, seconds);
+    check("open, constant", quantiles(&constant.response), [0.77, 161.0, 835.0, 986.0]);
+    let poisson = open(Arrivals::Poisson, 1000, poisson_seconds);
+    check("open, Poisson", quantiles(&poisson.response), [0.95, 149.0, 818.0, 985.0]);
+
+    // One paced connection: what its service times say is the uncorrected row ...
+    let paced = open(Arrivals::Constant, 1, seconds);
+    check("one paced connection", quantiles(&paced.service), [0.70, 3.0, 4.6, 7.1]);
+    // ... and with the intended interval put back in, the corrected one.
+    let mut corrected = MergedHistogram::new();
+    for (value, n) in paced.service.buckets() {
+        for _ in 0..n {
+            let mut left = value;
+            corrected.record(left);
+            while left >= 2 * 5_000_000 {
+                left -= 5_000_000;
+                corrected.record(left);
+            }
+        }
+    }
+    check("the same, corrected", quantiles(&corrected), [0.75, 5.9, 792.0, 981.0]);
+    // The response times of the same single connection need no repair.
+    let [_, _, p99, p999] = quantiles(&paced.response);
+    assert!((p99 - 835.0).abs() < 83.5 && (p999 - 986.0).abs() < 98.6, "p99 {p99} ms, p99.9 {p999} ms");
+
+    let closed = Sim::closed(10, seconds / 10).run(freezing());
+    check("closed, full throttle", quantiles(&closed.response), [9.7, 15.7, 18.9, 24.0]);
+}
+
+#[test]
+fn a_pool_is_measured_as_arithmetic_has_it() {
+    // 5 workers, 5 ms: 1,000/s; with 20 users the response takes 20 ms (Little).
+    let seen = Sim::closed(20, 10).run(pool(5, 5_000_000));
+    let per_s = seen.flow.good as f64 / 10.0;
+    assert!((per_s - 1000.0).abs() <= 2.0, "{per_s}/s");
+    near("p50", seen.response.quantile(0.5), 20.0, 0.01);
+    let outstanding = seen.flow.outstanding_ns as f64 / 10e9;
+    assert!((outstanding - 20.0).abs() < 0.01, "outstanding {outstanding}");
+}
+
+#[test]
+fn past_its_capacity_a_server_gets_no_credit_for_late_answers() {
+    // 1,000/s offered to a pool that holds 500/s: goodput is what came out in the window.
+    let mut sim = Sim::open(Arrivals::Constant, 1000.0, 100_000, 4);
+    sim.timeout_ns = 60 * NS_PER_S;
+    let seen = sim.run(pool(5, 10_000_000));
+    assert!((seen.flow.good as f64 / 4.0 - 500.0).abs() < 3.0, "{}", seen.flow.good);
+    // Every request is followed to its end, and the last ones waited 4 s.
+    assert_eq!((seen.cohort.planned, seen.cohort.good), (4000, 4000));
+    near("max", seen.response.summary().max_ns, 4000.0, 0.02);
+}
+
+#[test]
+fn unanswered_requests_are_kept_as_censored_values() {
+    let mut n = 0;
+    let mut sim = Sim::open(Arrivals::Constant, 100.0, 500, 10);
+    sim.timeout_ns = NS_PER_S;
+    let seen = sim.run(move |now| {
+        n += 1;
+        if n % 10 == 0 { Answer::Never } else { Answer::At(now + 1_000_000) }
+    });
+    assert_eq!((seen.cohort.planned, seen.cohort.good, seen.cohort.censored), (1000, 900, 100));
+    assert_eq!(seen.cohort.failures.get("first_byte.timeout"), Some(&100));
+    assert_eq!(seen.response.count(), 1000);
+    let p99 = seen.response.quantile(0.99);
+    assert!((NS_PER_S..NS_PER_S * 11 / 10).contains(&p99), "noticed soon after the timeout: {p99} ns");
+}
+
+#[test]
+fn requests_that_find_no_connection_in_time_are_given_up_and_counted() {
+    let mut sim = Sim::open(Arrivals::Constant, 100.0, 1, 5);
+    sim.timeout_ns = NS_PER_S;
+    let seen = sim.run(|_| Answer::Never);
+    assert_eq!(seen.cohort.planned, 500);
+    assert_eq!(seen.cohort.censored, 500, "{:?}", seen.cohort.failures);
+    assert!(seen.cohort.sent < 10, "one connection carries one request a second");
+    assert_eq!(seen.response.count(), 500);
+}
+
+#[test]
+fn a_count_is_met_exactly() {
+    for (connections, quota) in [(1, 1), (10, 3), (10, 1000)] {
+        let mut sim = Sim::closed(connections, 1);
+        sim.window_ns = (0, u64::MAX);
+        sim.quota = Some(quota);
+        let seen = sim.run(pool(4, 1_000_000));
+        assert_eq!((seen.cohort.planned, seen.cohort.good), (quota, quota));
+        assert_eq!(seen.arrivals.len() as u64, quota);
+    }
+}
+
+#[test]
+fn a_count_begins_after_the_warm_up() {
+    let mut sim = Sim::open(Arrivals::Constant, 100.0, 10, 1);
+    sim.window_ns = (2 * NS_PER_S, u64::MAX);
+    sim.quota = Some(50);
+    let seen = sim.run(pool(4, 1_000_000));
+    assert_eq!((seen.cohort.planned, seen.cohort.good, seen.arrivals.len()), (50, 50, 250));
+}
+
+#[test]
+fn warm_up_is_not_in_the_figures() {
+    let mut sim = Sim::closed(4, 1);
+    sim.window_ns = (3 * NS_PER_S, 5 * NS_PER_S);
+    // Slow until the third second.
+    let seen = sim.run(|now| Answer::At(now + if now < 3 * NS_PER_S { 100_000_000 } else { 1_000_000 }));
+    near("max", seen.response.summary().max_ns, 1.0, 0.01);
+    assert!((seen.flow.good as f64 / 2.0 - 4000.0).abs() < 5.0);
+    let phases: Vec<_> = seen.ticks.iter().map(|t| (t.phase, t.from_ns, t.to_ns)).collect();
+    let s = NS_PER_S;
+    assert_eq!(
+        phases[..5],
+        [
+            (Phase::Warmup, 0, s),
+            (Phase::Warmup, s, 2 * s),
+            (Phase::Warmup, 2 * s, 3 * s),
+            (Phase::Measure, 3 * s, 4 * s),
+            (Phase::Measure, 4 * s, 5 * s)
+        ]
+    );
+}
+
+#[test]
+fn the_server_sees_constant_arrivals_evenly() {
+    let seen = Sim::open(Arrivals::Constant, 10_000.0, 256, 2).run(|now| Answer::At(now + 300_000));
+    assert_eq!(seen.arrivals.len(), 20_000);
+    assert!(seen.arrivals.windows(2).all(|w| w[1] - w[0] == 100_000));
+}
+
+#[test]
+fn connections_the_server_closes_are_opened_again() {
+    let mut n = 0;
+    let mut server = move |now| {
+        n += 1;
+        if n % 100 == 0 { Answer::AtThenClose(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
+    };
+    let seen = Sim::closed(8, 2).run(move |now| server(now));
+    assert_eq!(seen.cohort.failed(), 0);
+    assert!((seen.flow.good as f64 - 16_000.0).abs() < 20.0);
+    assert_eq!(seen.connects, 8 + seen.flow.good / 100);
+}
+
+#[test]
+fn without_keepalive_every_request_has_its_own_connection() {
+    let mut sim = Sim::closed(8, 1);
+    sim.keepalive = false;
+    let seen = sim.run(|now| Answer::AtThenClose(now + 1_000_000));
+    assert_eq!(seen.connects, seen.arrivals.len() as u64, "the ones opened early are used first");
+    assert_eq!(seen.cohort.failed(), 0);
+}
+
+#[test]
+fn a_connection_lost_before_the_answer_is_a_failure_by_phase_and_kind() {
+    let seen = Sim::closed(2, 1).run(|now| Answer::CloseAt(now + 10_000_000));
+    let failures: Vec<_> = seen.cohort.failures.keys().map(String::as_str).collect();
+    assert_eq!(failures, ["first_byte.closed"]);
+    assert_eq!(seen.cohort.good, 0);
+    assert_eq!(seen.cohort.planned, seen.cohort.failed());
+}
+
+#[test]
+fn a_server_that_refuses_is_retried_with_growing_pauses() {
+    let mut sim = Sim::closed(1, 10);
+    sim.keepalive = false;
+    sim.accepts = false;
+    let seen = sim.run(|now| Answer::AtThenClose(now + 1_000_000));
+    assert_eq!(seen.cohort.good, 1, "the connection opened early");
+    let refused = seen.cohort.failures["connect.refused"];
+    assert!((50..200).contains(&refused), "{refused} attempts in 10 s");
+}
+
+#[test]
+fn every_planned_request_ends_in_exactly_one_count() {
+    let mut n = 0;
+    let mut sim = Sim::open(Arrivals::Poisson, 500.0, 20, 20);
+    sim.timeout_ns = NS_PER_S;
+    let seen = sim.run(move |now| {
+        n += 1;
+        match n % 17 {
+            0 => Answer::Never,
+            5 => Answer::CloseAt(now + 3_000_000),
+            9 => Answer::AtThenClose(now + 2_000_000),
+            _ => Answer::At(now + 10_000_000),
+        }
+    });
+    let c = &seen.cohort;
+    assert_eq!(c.planned, c.good + c.failed(), "{c:?}");
+    assert_eq!(c.completed, c.good);
+    assert_eq!(seen.response.count(), c.completed + c.censored);
+}

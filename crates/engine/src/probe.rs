@@ -26,7 +26,7 @@ pub struct Settings<'a> {
     pub request: &'a Request,
     /// Number of fetches, above 0.
     pub fetches: usize,
-    /// Deadline of each step (connect, each read); ns.
+    /// Deadline of connecting, and of each fetch as a whole; ns.
     pub timeout_ns: u64,
 }
 
@@ -137,7 +137,6 @@ fn connect(address: SocketAddr, timeout_ns: u64) -> Result<TcpStream, ProbeError
     let error = |e: std::io::Error| ProbeError::Connect { address, reason: plain(&e) };
     let timeout = Duration::from_nanos(timeout_ns);
     let stream = TcpStream::connect_timeout(&address, timeout).map_err(error)?;
-    stream.set_read_timeout(Some(timeout)).map_err(error)?;
     stream.set_write_timeout(Some(timeout)).map_err(error)?;
     Ok(stream)
 }
@@ -157,7 +156,13 @@ fn fetch(settings: &Settings<'_>, address: SocketAddr, path: &str) -> Result<Fet
     let mut seen = Seen::default();
     let mut buffer = vec![0; 64 * 1024];
     let response = loop {
-        let n = match stream.read(&mut buffer) {
+        // Of the whole fetch: a server that drips its answer meets the deadline of no single read.
+        let left_ns = settings.timeout_ns.saturating_sub(clock.now_ns() - connect_ns);
+        let read = match left_ns {
+            0 => Err(ErrorKind::TimedOut.into()),
+            _ => stream.set_read_timeout(Some(Duration::from_nanos(left_ns))).and_then(|()| stream.read(&mut buffer)),
+        };
+        let n = match read {
             Ok(n) => n,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(silent(&error)),

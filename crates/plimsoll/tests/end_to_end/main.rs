@@ -1,0 +1,7 @@
+//! The real binary, from outside: against its own target, against nginx, and against servers that break the rules.
+//!
+//! One test binary, so that [`support::load_alone`] keeps loads from disturbing each other.
+
+mod bad_input;
+mod broken_peers;
+mod support;

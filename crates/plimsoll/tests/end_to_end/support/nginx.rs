@@ -1,0 +1,92 @@
+//! A private nginx: own configuration, own directory, one process, stopped by its pid.
+
+use super::{installed, wait_for};
+use std::fs::{create_dir_all, read_to_string, write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A listening nginx. Ends with this value.
+pub(crate) struct Nginx {
+    child: Child,
+    port: u16,
+    _directory: TempDir,
+}
+
+impl Nginx {
+    /// Serves `files` (name, content) from a directory of its own; `.txt` is compressed for who asks.
+    #[track_caller]
+    pub(crate) fn start(files: &[(&str, &[u8])]) -> Self {
+        let program = installed("nginx", "nginx-light");
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = directory.path();
+        create_dir_all(root.join("www")).expect("a directory");
+        create_dir_all(root.join("temp")).expect("a directory");
+        for (name, content) in files {
+            write(root.join("www").join(name), content).expect("a file");
+        }
+        let port = free_port();
+        write(root.join("nginx.conf"), configuration(port)).expect("a file");
+        let log = root.join("error.log");
+        let mut child = Command::new(program)
+            .arg("-p")
+            .arg(root)
+            .args(["-c", "nginx.conf", "-e", "error.log"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nginx starts");
+        let up = wait_for(Duration::from_secs(10), || TcpStream::connect(("127.0.0.1", port)).ok());
+        if up.is_none() {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("nginx does not listen: {}", read_to_string(log).unwrap_or_default());
+        }
+        Self { child, port, _directory: directory }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // One process, without a master: nothing else is left.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// nginx cannot be given port 0 and say which it took.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+fn configuration(port: u16) -> String {
+    format!(
+        "daemon off;\n\
+         master_process off;\n\
+         pid nginx.pid;\n\
+         error_log error.log;\n\
+         events {{ worker_connections 1024; }}\n\
+         http {{\n\
+           access_log off;\n\
+           keepalive_requests 1000000;\n\
+           gzip on;\n\
+           gzip_types text/plain;\n\
+           gzip_min_length 256;\n\
+           default_type application/octet-stream;\n\
+           types {{ text/plain txt; }}\n\
+           client_body_temp_path temp;\n\
+           proxy_temp_path temp;\n\
+           fastcgi_temp_path temp;\n\
+           uwsgi_temp_path temp;\n\
+           scgi_temp_path temp;\n\
+           server {{ listen 127.0.0.1:{port} backlog=1024; root www; }}\n\
+         }}\n"
+    )
+}

@@ -1,0 +1,66 @@
+//! Reads figures out of a JSON record; a missing one fails with its name.
+
+use serde_json::Value;
+
+/// The whole number at a path such as `requests.completed`.
+#[track_caller]
+pub(crate) fn count(record: &Value, path: &str) -> u64 {
+    at(record, path).as_u64().unwrap_or_else(|| panic!("{path} is no whole number: {:#}", at(record, path)))
+}
+
+/// The number at a path.
+#[track_caller]
+pub(crate) fn number(record: &Value, path: &str) -> f64 {
+    at(record, path).as_f64().unwrap_or_else(|| panic!("{path} is no number: {:#}", at(record, path)))
+}
+
+/// The text at a path.
+#[track_caller]
+pub(crate) fn text<'a>(record: &'a Value, path: &str) -> &'a str {
+    at(record, path).as_str().unwrap_or_else(|| panic!("{path} is no text: {:#}", at(record, path)))
+}
+
+/// The value at a path; a name with a dot in it, such as a kind of failure, may only stand last.
+#[track_caller]
+fn at<'a>(record: &'a Value, path: &str) -> &'a Value {
+    let (mut value, mut rest) = (record, path);
+    loop {
+        if let Some(last) = value.get(rest) {
+            return last;
+        }
+        let next = rest.split_once('.').and_then(|(key, after)| Some((value.get(key)?, after)));
+        (value, rest) = next.unwrap_or_else(|| panic!("no {path} in {record:#}"));
+    }
+}
+
+/// Fails unless `value` lies within `share` of `expected`.
+#[track_caller]
+pub(crate) fn close_to(value: f64, expected: f64, share: f64, what: &str) {
+    let off = (value / expected - 1.0).abs();
+    assert!(off <= share, "{what}: {value} is {:.2} % off {expected}, at most {:.2} %", off * 100.0, share * 100.0);
+}
+
+/// The findings of a verdict.
+pub(crate) struct Findings<'a>(pub(crate) &'a Value);
+
+impl Findings<'_> {
+    /// The finding of a rule: its state and its message.
+    #[track_caller]
+    pub(crate) fn of(&self, rule: &str) -> (&str, &str) {
+        let found = self.all().iter().find(|finding| finding["rule"] == rule);
+        let finding = found.unwrap_or_else(|| panic!("{rule} did not fire: {:#}", self.0["verdict"]));
+        (text(finding, "state"), text(finding, "message"))
+    }
+
+    /// Fails when a rule made the result invalid that is not one of `expected`.
+    #[track_caller]
+    pub(crate) fn invalid_only_by(&self, expected: &[&str]) {
+        for finding in self.all().iter().filter(|finding| finding["state"] == "invalid") {
+            assert!(expected.contains(&text(finding, "rule")), "{finding:#}");
+        }
+    }
+
+    fn all(&self) -> &[Value] {
+        self.0["verdict"]["findings"].as_array().expect("a list")
+    }
+}

@@ -314,11 +314,10 @@ impl Worker {
         }
         self.shared.pass_stall();
         let sent = if self.out.is_empty() { Sent::All } else { connection.send(&self.out) };
-        if let Some(burn_ns) = burn_ns {
-            self.burn(burn_ns);
-            connection.release();
-        }
-        sent
+        let Some(burn_ns) = burn_ns else { return sent };
+        self.burn(burn_ns);
+        connection.release();
+        if sent == Sent::All { Sent::Some } else { sent }
     }
 
     /// Keeps the thread busy until it has used this much CPU time, or the server stops.

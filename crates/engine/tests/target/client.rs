@@ -1,0 +1,124 @@
+//! A small blocking client that trusts nobody: it reads by the framing the answer declares.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use engine::target::{Running, TargetConfig, start};
+
+/// A test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One response.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) chunked: bool,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Response {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// One connection.
+pub(crate) struct Client {
+    stream: BufReader<TcpStream>,
+}
+
+pub(crate) fn serve(config: TargetConfig) -> Running {
+    start(config).expect("the target starts")
+}
+
+/// GET on a connection of its own.
+pub(crate) fn get(server: &Running, path: &str) -> Response {
+    Client::new(server).get(path)
+}
+
+impl Client {
+    pub(crate) fn new(server: &Running) -> Self {
+        let stream = TcpStream::connect(server.address()).expect("the target listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+        stream.set_nodelay(true).expect("a socket option can be set");
+        Self { stream: BufReader::new(stream) }
+    }
+
+    pub(crate) fn get(&mut self, path: &str) -> Response {
+        self.request(path);
+        self.response()
+    }
+
+    pub(crate) fn request(&mut self, path: &str) {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: t\r\n\r\n"));
+    }
+
+    pub(crate) fn send(&mut self, text: &str) {
+        self.stream.get_mut().write_all(text.as_bytes()).expect("the target takes what is sent");
+    }
+
+    /// Sends as far as the target lets it.
+    pub(crate) fn try_send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.get_mut().write_all(bytes)
+    }
+
+    /// The sending side, for a thread of its own.
+    pub(crate) fn clone_sending(&self) -> TcpStream {
+        self.stream.get_ref().try_clone().expect("a socket can be cloned")
+    }
+
+    pub(crate) fn close_sending(&mut self) {
+        self.stream.get_mut().shutdown(Shutdown::Write).expect("a connection can be half closed");
+    }
+
+    /// The next head, its empty line included.
+    pub(crate) fn read_head(&mut self) -> String {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(self.stream.read_line(&mut head).expect("a head is sent") > 0, "the head is complete: {head:?}");
+        }
+        head
+    }
+
+    /// The next response to a GET.
+    pub(crate) fn response(&mut self) -> Response {
+        let head = self.read_head();
+        let status: u16 = head[9..12].parse().expect("a status line");
+        let length = head.split("\r\n").find_map(|line| line.strip_prefix("Content-Length: "));
+        let chunked = head.contains("\r\nTransfer-Encoding: chunked\r\n");
+        let mut body = Vec::new();
+        if let Some(length) = length {
+            body.resize(length.parse().expect("a length is a number"), 0);
+            self.stream.read_exact(&mut body).expect("the body is complete");
+        } else if chunked {
+            while self.chunk(&mut body) {}
+        } else if !matches!(status, 204 | 304) {
+            self.stream.read_to_end(&mut body).expect("the connection is closed");
+        }
+        Response { status, head, chunked, body }
+    }
+
+    /// Everything up to the end of the connection.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        // A reset also ends a connection.
+        let _ = self.stream.read_to_end(&mut rest);
+        rest
+    }
+
+    /// Appends the next chunk; whether there are more.
+    fn chunk(&mut self, body: &mut Vec<u8>) -> bool {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).expect("a chunk is announced");
+        let size = usize::from_str_radix(line.trim_end(), 16).expect("a chunk size is hexadecimal");
+        let begin = body.len();
+        body.resize(begin + size, 0);
+        self.stream.read_exact(&mut body[begin..]).expect("the chunk is complete");
+        let mut end = [0; 2];
+        self.stream.read_exact(&mut end).expect("the chunk is ended");
+        assert_eq!(&end, b"\r\n");
+        size > 0
+    }
+}

@@ -72,9 +72,8 @@ fn contract(expect: Expect, probe: &Probe) -> Result<Contract, Trouble> {
         None => (found.status < 300).then_some(found.status),
     };
     let same_size = probe.body != Body::ChangingSize && status == Some(found.status);
-    let size_bytes = expect
-        .size_bytes
-        .or_else(|| same_size.then_some(SizeBand { min: found.size_bytes, max: found.size_bytes }));
+    let size_bytes =
+        expect.size_bytes.or_else(|| same_size.then_some(SizeBand { min: found.size_bytes, max: found.size_bytes }));
     Ok(Contract { status, size_bytes, declared })
 }
 

@@ -45,7 +45,8 @@ impl TargetUrl {
             return Err(wrong("it names no host"));
         }
         let path = uri.path_and_query().map_or("/", |p| p.as_str()).to_owned();
-        let shown = if port == DEFAULT_PORT { authority.host().to_owned() } else { format!("{}:{port}", authority.host()) };
+        let shown =
+            if port == DEFAULT_PORT { authority.host().to_owned() } else { format!("{}:{port}", authority.host()) };
         Ok(Self { url: format!("http://{shown}{path}"), authority: shown, host, port, path })
     }
 

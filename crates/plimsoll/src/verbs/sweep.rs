@@ -127,11 +127,7 @@ impl Walk<'_> {
         self.measured += 1;
         let plan = self.plan(load)?;
         let left_s = (of.saturating_sub(self.measured) + 1) as f64 * self.seconds_each(&plan);
-        let label = format!(
-            "point {}/{of}, {}, about {left_s:.0} s for all: ",
-            self.measured,
-            self.load_text(load)
-        );
+        let label = format!("point {}/{of}, {}, about {left_s:.0} s for all: ", self.measured, self.load_text(load));
         progress.begin(&label, &plan);
         let directory = self.point_directory(load, iteration)?;
         measure(&plan, self.probe, &directory, self.stop, progress)

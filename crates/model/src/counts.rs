@@ -1,6 +1,6 @@
 //! Counters. All of them add up: over threads, over seconds, over iterations.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use std::collections::BTreeMap;
 
 /// What passed by during a span of time, whenever it was intended.
@@ -44,6 +44,7 @@ pub struct Cohort {
     /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
     pub censored: u64,
     /// Complete responses by status code.
+    #[serde(deserialize_with = "by_status")]
     pub status: BTreeMap<u16, u64>,
     /// Failures by name (`connect.refused`); only kinds that occurred.
     pub failures: BTreeMap<String, u64>,
@@ -84,4 +85,10 @@ impl Cohort {
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
+}
+
+/// JSON keys are texts. Serde turns them back into numbers, but not inside a tagged enum such as [`crate::Event`].
+fn by_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u16, u64>, D::Error> {
+    let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    texts.into_iter().map(|(status, n)| Ok((status.parse().map_err(de::Error::custom)?, n))).collect()
 }

@@ -91,3 +91,26 @@ pub struct Histograms {
     /// Actual minus intended send, as far as no connection was free.
     pub slip_blocked: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tick_with_statuses_reads_back() {
+        let cohort = Cohort { planned: 3, status: [(200, 2), (404, 1)].into(), ..Cohort::default() };
+        let tick = Event::Tick(Box::new(Tick {
+            phase: Phase::Measure,
+            from_ns: 0,
+            to_ns: 1,
+            flow: Flow::default(),
+            cohort,
+            threads: vec![ThreadUse::default()],
+            response_p50_ns: 5,
+            response_p99_ns: 9,
+            histograms: Histograms::default(),
+        }));
+        let line = serde_json::to_string(&tick).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), tick, "{line}");
+    }
+}

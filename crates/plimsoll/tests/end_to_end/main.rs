@@ -4,4 +4,6 @@
 
 mod bad_input;
 mod broken_peers;
+mod record;
 mod support;
+mod truth;

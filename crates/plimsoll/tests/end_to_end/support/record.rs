@@ -36,17 +36,17 @@ fn at<'a>(record: &'a Value, path: &str) -> &'a Value {
 /// Fails unless `value` lies within `share` of `expected`.
 #[track_caller]
 pub(crate) fn close_to(value: f64, expected: f64, share: f64, what: &str) {
-    let off = (value / expected - 1.0).abs();
-    assert!(off <= share, "{what}: {value} is {:.2} % off {expected}, at most {:.2} %", off * 100.0, share * 100.0);
+    let band = share * expected.abs();
+    assert!((value - expected).abs() <= band, "{what}: {value} is not {expected} +- {band}");
 }
 
 /// The findings of a verdict.
 pub(crate) struct Findings<'a>(pub(crate) &'a Value);
 
-impl Findings<'_> {
+impl<'a> Findings<'a> {
     /// The finding of a rule: its state and its message.
     #[track_caller]
-    pub(crate) fn of(&self, rule: &str) -> (&str, &str) {
+    pub(crate) fn of(&self, rule: &str) -> (&'a str, &'a str) {
         let found = self.all().iter().find(|finding| finding["rule"] == rule);
         let finding = found.unwrap_or_else(|| panic!("{rule} did not fire: {:#}", self.0["verdict"]));
         (text(finding, "state"), text(finding, "message"))
@@ -60,7 +60,7 @@ impl Findings<'_> {
         }
     }
 
-    fn all(&self) -> &[Value] {
+    fn all(&self) -> &'a [Value] {
         self.0["verdict"]["findings"].as_array().expect("a list")
     }
 }

@@ -41,12 +41,16 @@ impl Target {
     /// What it has counted: connections and requests of all workers, before the connection that asks.
     #[track_caller]
     pub(crate) fn seen(&self) -> (u64, u64) {
+        // What asks is itself a connection with a request, and so is the next.
+        (self.sum("connections") - 1, self.sum("requests") - 2)
+    }
+
+    /// One of its counters, all workers together.
+    #[track_caller]
+    pub(crate) fn sum(&self, counter: &str) -> u64 {
         let stats: Value = serde_json::from_str(&self.get("/stats")).expect("JSON");
-        let sum = |name: &str| -> u64 {
-            let workers = stats["workers"].as_array().expect("a list").iter();
-            workers.map(|worker| worker[name].as_u64().expect("a number")).sum()
-        };
-        (sum("connections") - 1, sum("requests") - 1)
+        let workers = stats["workers"].as_array().expect("a list").iter();
+        workers.map(|worker| worker[counter].as_u64().expect("a number")).sum()
     }
 
     /// Ends it in good order, so that its log is complete.

@@ -49,14 +49,16 @@ enum Due {
     Eof,
 }
 
+/// Instant, running number, connection, its generation, and what comes.
+type Delivery = (u64, u64, usize, u32, Due);
+
 /// The modelled network: connections open at once, requests arrive at once.
 struct Net {
     now: u64,
     server: Server,
     accepts: bool,
     generations: Vec<u32>,
-    /// What is on its way: instant, running number, connection, its generation, and what.
-    due: BinaryHeap<Reverse<(u64, u64, usize, u32, Due)>>,
+    on_its_way: BinaryHeap<Reverse<Delivery>>,
     scheduled: u64,
     arrivals: Vec<u64>,
     connects: u64,
@@ -65,7 +67,7 @@ struct Net {
 impl Net {
     fn schedule(&mut self, at: u64, conn: usize, due: Due) {
         self.scheduled += 1;
-        self.due.push(Reverse((at, self.scheduled, conn, self.generations[conn], due)));
+        self.on_its_way.push(Reverse((at, self.scheduled, conn, self.generations[conn], due)));
     }
 }
 
@@ -154,7 +156,7 @@ impl Sim {
             server: Box::new(server),
             accepts: true,
             generations: vec![0; self.connections],
-            due: BinaryHeap::new(),
+            on_its_way: BinaryHeap::new(),
             scheduled: 0,
             arrivals: Vec::new(),
             connects: 0,
@@ -183,13 +185,13 @@ fn drive(core: &mut Core, net: &mut Net) -> Vec<Tick> {
         if core.has_ended() {
             return ticks;
         }
-        let due = net.due.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
+        let due = net.on_its_way.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         net.now = net.now.max(due.min(core.deadline_ns()));
-        while let Some(&Reverse((at, _, conn, generation, due))) = net.due.peek() {
+        while let Some(&Reverse((at, _, conn, generation, due))) = net.on_its_way.peek() {
             if at > net.now {
                 break;
             }
-            net.due.pop();
+            net.on_its_way.pop();
             let now = net.now;
             match due {
                 _ if net.generations[conn] != generation => {}

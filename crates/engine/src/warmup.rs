@@ -1,4 +1,7 @@
 //! Automatic warm-up: the load runs until MSER-5 finds that its goodput has settled.
+//!
+//! MSER-5 finds where a start-up ends, but takes a series that grows for ever for settled. So what remains after
+//! its cut must also be level: its halves may differ by a few percent or by what its noise explains.
 
 use model::NS_PER_S;
 use stats::mser5;
@@ -9,6 +12,11 @@ pub(crate) const SAMPLE_NS: u64 = 50_000_000;
 const SAMPLES_MIN: usize = 40;
 /// Longest automatic warm-up.
 pub(crate) const LONGEST_NS: u64 = 60 * NS_PER_S;
+
+/// The halves of a settled series differ by at most this share of its mean ...
+const LEVEL_SHARE: f64 = 0.03;
+/// ... or by this many standard errors of their difference.
+const LEVEL_ERRORS: f64 = 3.0;
 
 /// Watches the goodput series of a warm-up.
 #[derive(Debug, Default)]
@@ -34,7 +42,8 @@ impl Settling {
         if self.series.len() < SAMPLES_MIN {
             return Settled::NotYet;
         }
-        if !mser5(&self.series).at_limit {
+        let cut = mser5(&self.series);
+        if !cut.at_limit && is_level(&self.series[cut.truncate..]) {
             Settled::Yes
         } else if self.series.len() as u64 * SAMPLE_NS >= LONGEST_NS {
             Settled::Never
@@ -42,6 +51,17 @@ impl Settling {
             Settled::NotYet
         }
     }
+}
+
+/// Whether the two halves of a series have the same mean, as far as its noise lets one say.
+fn is_level(series: &[f64]) -> bool {
+    let (first, second) = series.split_at(series.len() / 2);
+    let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len().max(1) as f64;
+    let (a, b) = (mean(first), mean(second));
+    let square = |half: &[f64], m: f64| half.iter().map(|x| (x - m).powi(2)).sum::<f64>();
+    let n = series.len().max(1) as f64;
+    let error = 2.0 * ((square(first, a) + square(second, b)) / n).sqrt() / n.sqrt();
+    (a - b).abs() <= (LEVEL_SHARE * (a + b) / 2.0).max(LEVEL_ERRORS * error)
 }
 
 #[cfg(test)]
@@ -75,14 +95,15 @@ mod tests {
 
     #[test]
     fn a_slow_start_is_waited_for() {
-        let (samples, outcome) = feed(|i| if i < 100 { 50.0 } else { 500.0 } + noise(i));
+        // Time constant 3 s: after 2 s the rate is at half its height, after 9 s at 95 %.
+        let (samples, outcome) = feed(|i| 500.0 * (1.0 - (-(i as f64) / 60.0).exp()) + noise(i));
         assert_eq!(outcome, Settled::Yes);
-        assert!(samples > 100, "{samples}");
+        assert!(samples > 3 * 60, "{samples}");
     }
 
     #[test]
     fn a_server_that_gets_faster_for_ever_never_settles() {
-        let (samples, outcome) = feed(|i| (i as f64).powi(2));
+        let (samples, outcome) = feed(|i| i as f64);
         assert_eq!(outcome, Settled::Never);
         assert_eq!(samples as u64 * SAMPLE_NS, LONGEST_NS);
     }

@@ -19,11 +19,7 @@ pub(crate) const UNDECIDED_NS: u64 = u64::MAX;
 impl Window {
     /// A window from `start_ns` to `end_ns`; either may be [`UNDECIDED_NS`].
     pub(crate) const fn new(start_ns: u64, end_ns: u64) -> Self {
-        Self {
-            start_ns: AtomicU64::new(start_ns),
-            end_ns: AtomicU64::new(end_ns),
-            stopped: AtomicBool::new(false),
-        }
+        Self { start_ns: AtomicU64::new(start_ns), end_ns: AtomicU64::new(end_ns), stopped: AtomicBool::new(false) }
     }
 
     /// Decides the bounds. The end is stored first, so that no one sees a started window without its end.

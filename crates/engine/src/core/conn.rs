@@ -87,7 +87,7 @@ pub(super) fn failure_of(error: ClientError) -> Failure {
     let (phase, kind) = match error {
         ClientError::NotHttp | ClientError::UnexpectedBytes => (FirstByte, Malformed),
         ClientError::Version | ClientError::Upgrade => (Head, Malformed),
-        ClientError::Malformed(part) if part == Part::Chunk => (Body, Malformed),
+        ClientError::Malformed(Part::Chunk) => (Body, Malformed),
         ClientError::Malformed(_) => (Head, Malformed),
         ClientError::HeadTooLarge | ClientError::TooManyHeaders | ClientError::TooManyInformational => (Head, TooLarge),
         ClientError::BodyTooLarge => (Body, TooLarge),

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 pub(super) struct Ticks {
     current: Box<WorkerTick>,
     ready: VecDeque<Box<WorkerTick>>,
+    #[expect(clippy::vec_box, reason = "ticks go round through channels; moving the box is cheaper than the tick")]
     spare: Vec<Box<WorkerTick>>,
     worker: usize,
     boundary_ns: u64,

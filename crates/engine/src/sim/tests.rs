@@ -192,11 +192,11 @@ fn the_server_sees_constant_arrivals_evenly() {
 #[test]
 fn connections_the_server_closes_are_opened_again() {
     let mut n = 0;
-    let mut server = move |now| {
+    let server = move |now| {
         n += 1;
         if n % 100 == 0 { Answer::AtThenClose(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
     };
-    let seen = Sim::closed(8, 2).run(move |now| server(now));
+    let seen = Sim::closed(8, 2).run(server);
     assert_eq!(seen.cohort.failed(), 0);
     assert!((seen.flow.good as f64 - 16_000.0).abs() < 20.0);
     assert_eq!(seen.connects, 8 + seen.flow.good / 100);

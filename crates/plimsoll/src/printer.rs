@@ -20,10 +20,10 @@ pub(crate) fn result(text: &str) -> Result<(), Trouble> {
     }
 }
 
-/// Prints one line about what is going on.
-#[expect(clippy::print_stderr, reason = "this is the printer")]
+/// Prints one line about what is going on. Not `eprintln`: that panics when nobody reads stderr any more, and
+/// what happens to messages must not decide what happens to a measurement.
 pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Prints what made the program end.

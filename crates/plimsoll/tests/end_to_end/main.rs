@@ -4,6 +4,12 @@
 
 mod bad_input;
 mod broken_peers;
+mod failing_servers;
+mod interrupted;
+mod nginx;
+mod open_loop;
+mod other_clients;
+mod output;
 mod record;
 mod support;
 mod truth;

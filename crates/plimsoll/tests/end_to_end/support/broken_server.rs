@@ -35,11 +35,16 @@ pub(crate) struct Peer {
 impl BrokenServer {
     /// Runs `script` on each connection; when it returns, the connection is closed.
     pub(crate) fn start(script: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
+        Self::start_for(usize::MAX, script)
+    }
+
+    /// The same for `connections` connections; then it does not listen any more.
+    pub(crate) fn start_for(connections: usize, script: impl Fn(&mut Peer) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let shared = Arc::new(Shared::default());
         let accepting = Arc::clone(&shared);
-        let accept = std::thread::spawn(move || accepting.accept(&listener, &Arc::new(script)));
+        let accept = std::thread::spawn(move || accepting.accept(&listener, connections, &Arc::new(script)));
         Self { address, shared, threads: vec![accept] }
     }
 
@@ -85,8 +90,8 @@ impl Drop for BrokenServer {
 }
 
 impl Shared {
-    fn accept<F: Fn(&mut Peer) + Send + Sync + 'static>(&self, listener: &TcpListener, script: &Arc<F>) {
-        for stream in listener.incoming() {
+    fn accept<F: Fn(&mut Peer) + Send + Sync + 'static>(&self, listener: &TcpListener, n: usize, script: &Arc<F>) {
+        for stream in listener.incoming().take(n) {
             if self.over.load(Ordering::SeqCst) {
                 return;
             }

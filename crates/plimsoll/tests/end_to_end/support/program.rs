@@ -144,6 +144,7 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
     pub(crate) took: Duration,
     directory: TempDir,
+    #[expect(dead_code, reason = "a failing test shows it")]
     command: String,
 }
 

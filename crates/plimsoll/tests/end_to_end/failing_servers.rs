@@ -1,0 +1,161 @@
+//! Servers that pass the probe and fail under load: the run ends in time and accounts for every request.
+
+use crate::support::{BrokenServer, Findings, Peer, Target, count, load_alone, number, plimsoll};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const PROBE_CONNECTIONS: usize = 4;
+
+fn answer(peer: &mut Peer) {
+    while peer.request().is_some() && peer.send(HELLO) {}
+}
+
+/// Every planned request has exactly one end.
+#[track_caller]
+fn accounted(record: &Value) {
+    let failures = record["requests"]["failures"].as_object().expect("a map");
+    let failed: u64 = failures.values().map(|n| n.as_u64().expect("a number")).sum();
+    assert_eq!(count(record, "requests.planned"), count(record, "requests.good") + failed, "{:#}", record["requests"]);
+}
+
+#[test]
+fn answers_that_never_come_are_failures_and_lower_bounds_of_latency() {
+    let _alone = load_alone();
+    let requests = Arc::new(AtomicU64::new(0));
+    let server = BrokenServer::start(move |peer| {
+        while peer.request().is_some() {
+            if requests.fetch_add(1, Ordering::Relaxed) % 100 == 99 {
+                return peer.hold();
+            }
+            peer.send(HELLO);
+        }
+    });
+    let args = ["run", &server.url("/"), "-n", "1000", "-c", "4", "--timeout", "200ms", "--warmup", "0s", "--json"];
+    let ended = plimsoll(args).run();
+    let record = ended.exits(4).json();
+    // The three requests of the probe come first; numbers 99, 199, ... 999 follow.
+    assert_eq!(count(&record, "requests.failures.first_byte.timeout"), 10);
+    assert_eq!(count(&record, "requests.censored"), 10);
+    assert_eq!(count(&record, "requests.good"), 990);
+    assert_eq!(count(&record, "latency_ns.response.n"), 1000);
+    assert!(number(&record, "latency_ns.response.max") >= 199e6, "{:#}", record["latency_ns"]);
+    accounted(&record);
+    assert!(ended.took < Duration::from_secs(15), "{ended:#?}");
+}
+
+#[test]
+fn server_that_dies_ends_no_run_before_its_time() {
+    let _alone = load_alone();
+    // Slow enough that what fails later is a share that counts: retries are paced by a pause of their own.
+    let mut server = BrokenServer::start(|peer| {
+        while peer.request().is_some() {
+            std::thread::sleep(Duration::from_millis(5));
+            peer.send(HELLO);
+        }
+    });
+    let started = plimsoll(["run", &server.url("/"), "-c", "4", "-d", "3s", "--warmup", "0s", "--json"]).start();
+    started.wait_for_events("tick", 1);
+    server.die();
+    let ended = started.end();
+    let record = ended.exits(4).json();
+    assert_eq!(record["interrupted"], false);
+    assert_eq!(count(&record, "measured_ns"), 3_000_000_000);
+    assert!(count(&record, "requests.good") > 100);
+    assert!(count(&record, "requests.failures.connect.refused") > 0);
+    assert_eq!(Findings(&record).of("ER-01").0, "invalid");
+    accounted(&record);
+    assert_eq!(ended.recorded("run.json"), ended.stdout);
+}
+
+#[test]
+fn server_that_is_gone_after_the_probe_is_named() {
+    let _alone = load_alone();
+    let server = BrokenServer::start_for(PROBE_CONNECTIONS, answer);
+    let ended = plimsoll(["run", &server.url("/"), "-c", "3", "-d", "1s", "-q"]).run();
+    ended.fails(3, &["none of 3 connections", "connect.refused"]);
+}
+
+#[test]
+fn server_that_closes_now_and_then_is_no_failure() {
+    let _alone = load_alone();
+    let server = BrokenServer::start(|peer| {
+        for _ in 0..9 {
+            if peer.request().is_none() || !peer.send(HELLO) {
+                return;
+            }
+        }
+        if peer.request().is_some() {
+            peer.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
+        }
+    });
+    let url = server.url("/");
+    for load in [&["-n", "500", "-c", "2"][..], &["-R", "400", "-d", "1s", "-c", "20", "--arrivals", "constant"]] {
+        let args = ["run", &url, "--warmup", "0s", "--json"];
+        let record = plimsoll(args.iter().chain(load)).run().exits(4).json();
+        let planned = count(&record, "requests.planned");
+        assert!(planned >= 399, "{planned}");
+        assert_eq!(count(&record, "requests.good"), planned, "{:#}", record["requests"]);
+        assert!(count(&record, "connections.reconnects") >= planned / 10 - 20, "{:#}", record["connections"]);
+    }
+}
+
+#[test]
+fn server_that_closes_unannounced_is_accounted_for() {
+    let _alone = load_alone();
+    let server = BrokenServer::saying(HELLO);
+    let args = ["run", &server.url("/"), "-n", "300", "-c", "3", "--warmup", "0s", "--json"];
+    let record = plimsoll(args).run().exits(4).json();
+    assert_eq!(count(&record, "requests.planned"), 300);
+    assert!(count(&record, "requests.good") > 0);
+    accounted(&record);
+}
+
+#[test]
+fn http_1_0_bodies_end_with_the_connection() {
+    let _alone = load_alone();
+    let server = BrokenServer::saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nhello until the end");
+    let args = ["run", &server.url("/"), "-n", "200", "-c", "2", "--warmup", "0s", "--json"];
+    let record = plimsoll(args).run().exits(4).json();
+    assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
+    assert_eq!(count(&record, "plan.contract.size_bytes.min"), 19);
+    assert_eq!(count(&record, "connections.opened"), 200);
+    accounted(&record);
+}
+
+#[test]
+fn broken_bodies_under_load_are_counted_by_kind() {
+    let _alone = load_alone();
+    for (answer, kind) in [
+        (&b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"[..], "body.closed"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "body.malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", "head.closed"),
+        (b"", "first_byte.closed"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "first_byte.malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello!", "contract.size"),
+    ] {
+        let server = BrokenServer::start(move |peer| {
+            let said = if peer.index < PROBE_CONNECTIONS { HELLO } else { answer };
+            if peer.request().is_some() {
+                peer.send(said);
+            }
+        });
+        let args = ["run", &server.url("/"), "-n", "50", "-c", "2", "--warmup", "0s", "--json"];
+        let record = plimsoll(args).run().exits(4).json();
+        assert_eq!(count(&record, &format!("requests.failures.{kind}")), 50, "{kind}: {:#}", record["requests"]);
+        assert_eq!(count(&record, "requests.good"), 0);
+    }
+}
+
+#[test]
+fn connections_closed_for_being_too_many_are_failures() {
+    let _alone = load_alone();
+    let target = Target::start(&["--max-connections", "2"]);
+    let args = ["run", &target.url("/bytes/64"), "-c", "8", "-d", "1s", "--warmup", "0s", "--json"];
+    let record = plimsoll(args).run().exits(4).json();
+    assert!(count(&record, "requests.good") > 0);
+    assert_eq!(Findings(&record).of("ER-01").0, "invalid");
+    accounted(&record);
+}

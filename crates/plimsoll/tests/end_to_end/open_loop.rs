@@ -1,0 +1,114 @@
+//! Open loop: what was planned is offered, and a stall is felt by every request that was due in it.
+
+use crate::support::{Ended, Target, close_to, count, load_alone, number, plimsoll};
+use serde_json::Value;
+use std::path::Path;
+
+/// Requests per second of the stall tests.
+const RATE_PER_S: f64 = 1000.0;
+/// What a busy machine may add to a latency, ns.
+const NOISE_NS: f64 = 2e6;
+
+fn run(url: &str, args: &[&str]) -> (Ended, Value) {
+    let ended = plimsoll(["run", url, "--json", "-q"].iter().chain(args)).run();
+    let record = ended.json();
+    (ended, record)
+}
+
+#[test]
+fn constant_arrivals_offer_exactly_the_rate() {
+    let _alone = load_alone();
+    let target = Target::start(&[]);
+    let args = ["-R", "500", "-d", "2s", "--warmup", "0s", "--arrivals", "constant", "-t", "2"];
+    let (ended, record) = run(&target.url("/bytes/64"), &args);
+    ended.exits(4);
+    assert!(count(&record, "requests.planned").abs_diff(1000) <= 1, "{:#}", record["requests"]);
+    assert_eq!(count(&record, "requests.good"), count(&record, "requests.planned"));
+    close_to(number(&record, "goodput_per_s.value"), 500.0, 0.02, "goodput");
+}
+
+#[test]
+fn poisson_arrivals_repeat_with_their_seed() {
+    let _alone = load_alone();
+    let target = Target::start(&[]);
+    let planned = |seed: &str, threads: &str| {
+        let args = ["-R", "2000", "-d", "500ms", "--warmup", "0s", "--seed", seed, "-t", threads];
+        count(&run(&target.url("/bytes/64"), &args).1, "requests.planned")
+    };
+    let first = planned("7", "1");
+    assert_eq!(planned("7", "2"), first, "another number of threads, the same schedule");
+    assert_ne!(planned("8", "1"), first);
+    // Six standard deviations of a Poisson count of 1,000.
+    assert!(first.abs_diff(1000) < 190, "{first}");
+}
+
+#[test]
+fn overload_accounts_for_every_request() {
+    let _alone = load_alone();
+    let target = Target::start(&["--pool", "1", "--pool-time", "10ms"]);
+    let load = ["-R", "300", "--arrivals", "constant", "-d", "2s", "--warmup", "0s", "-c", "50", "--timeout", "500ms"];
+    let (ended, record) = run(&target.url("/pool"), &load);
+    ended.exits(4);
+    let planned = count(&record, "requests.planned");
+    assert!(planned.abs_diff(600) <= 1, "{planned}");
+    let failures = record["requests"]["failures"].as_object().expect("a map").values();
+    let failed: u64 = failures.map(|n| n.as_u64().expect("a number")).sum();
+    assert_eq!(planned, count(&record, "requests.good") + failed, "{:#}", record["requests"]);
+    assert!(count(&record, "requests.censored") > 100, "{:#}", record["requests"]);
+    assert!(number(&record, "goodput_per_s.value") <= 105.0, "{:#}", record["goodput_per_s"]);
+}
+
+#[test]
+fn stalls_show_in_response_times_as_long_as_they_were() {
+    let _alone = load_alone();
+    // Enough connections that each request goes out in time, and so few that most wait for one.
+    for (connections, seconds) in [("256", 5), ("8", 3)] {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("stalls.jsonl");
+        let target = Target::start(&["--stall", "200ms/1s", "--log", log.to_str().unwrap()]);
+        let duration = format!("{seconds}s");
+        // The warm-up is as long as a period: from then on, any second holds one stall.
+        let args = ["-R", "1000", "--arrivals", "constant", "-d", &duration, "--warmup", "1s", "-c", connections];
+        let (_, record) = run(&target.url("/bytes/64"), &args);
+        target.stop();
+        let planned = count(&record, "requests.planned");
+        assert!(planned.abs_diff(1000 * seconds) <= 1, "{planned}");
+        assert_eq!(count(&record, "requests.good"), planned, "{:#}", record["requests"]);
+
+        let implied = implied(&stall_lengths(&log), planned);
+        for (name, q) in [("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+            let expected = implied[((implied.len() - 1) as f64 * q) as usize];
+            let found = number(&record, &format!("latency_ns.response.{name}"));
+            let band = 0.05 * expected + NOISE_NS;
+            assert!((found - expected).abs() <= band, "{name}: {found} is not {expected} +- {band}; c {connections}");
+        }
+        assert!(number(&record, "latency_ns.response.p50") < 5e6, "{:#}", record["latency_ns"]);
+        if connections == "8" {
+            // Seen from the connections alone, nearly all is well: that is coordinated omission.
+            assert!(number(&record, "latency_ns.service.p90") < 20e6, "{:#}", record["latency_ns"]);
+            assert!(number(&record, "latency_ns.slip_blocked.p99") > 150e6, "{:#}", record["latency_ns"]);
+        }
+    }
+}
+
+/// Lengths of the stalls that ended in full; ns.
+fn stall_lengths(log: &Path) -> Vec<f64> {
+    let text = std::fs::read_to_string(log).expect("the log is there");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let stalls = lines.filter(|line| line.get("stall_begin_ns").is_some());
+    stalls.map(|line| (count(&line, "stall_end_ns") - count(&line, "stall_begin_ns")) as f64).collect()
+}
+
+/// Response times of requests at constant gaps, in rising order: one that is due within a stall is answered when
+/// that ends, all others at once.
+fn implied(stalls_ns: &[f64], requests: u64) -> Vec<f64> {
+    // The last may have been cut short by the end of the target.
+    let whole = &stalls_ns[..stalls_ns.len() - 1];
+    let mean_ns = whole.iter().sum::<f64>() / whole.len() as f64;
+    let stalls = (requests as f64 / RATE_PER_S).round() as usize;
+    let each = (mean_ns * RATE_PER_S / 1e9) as usize;
+    let mut times = vec![0.0; requests as usize - stalls * each];
+    times.extend((0..stalls * each).map(|n| mean_ns - (n % each) as f64 * 1e9 / RATE_PER_S));
+    times.sort_by(f64::total_cmp);
+    times
+}

@@ -1,0 +1,70 @@
+//! Where the result goes when pipes close and disks are full.
+
+use crate::support::{Ended, Target, count, load_alone, shell};
+use std::process::Command;
+
+/// A short run of a fresh target; `$RUN` is the command, and the target lives as long as the script.
+#[track_caller]
+fn with_run(script: &str) -> Ended {
+    let _alone = load_alone();
+    let target = Target::start(&[]);
+    let run = format!("run '{}' -n 500 -c 2 --warmup 0s", target.url("/bytes/64"));
+    shell(&script.replace("RUN", &format!("\"$PLIMSOLL\" {run}"))).run()
+}
+
+#[test]
+fn reader_that_wants_one_line_gets_it() {
+    let ended = with_run("RUN --json | head -1; exit ${PIPESTATUS[0]}");
+    assert_eq!(ended.exits(4).stdout, "{\n");
+}
+
+#[test]
+fn reader_that_has_gone_changes_no_exit_code() {
+    for script in ["RUN | true", "RUN --json | true", "RUN 2>&1 | true", "RUN 2>&-", "RUN >/dev/null 2>/dev/full"] {
+        with_run(&format!("{script}; exit ${{PIPESTATUS[0]}}")).exits(4);
+    }
+}
+
+#[test]
+fn help_into_a_closed_pipe_is_no_error() {
+    with_run("\"$PLIMSOLL\" run --help | true; exit ${PIPESTATUS[0]}").exits(0);
+}
+
+#[test]
+fn stdout_that_takes_nothing_is_named() {
+    let ended = with_run("RUN -q --json >/dev/full");
+    ended.fails(2, &["cannot write to stdout", "No space left"]);
+    assert_eq!(ended.recorded("run.json").lines().next(), Some("{"));
+}
+
+#[test]
+fn full_disk_costs_the_record_and_not_the_result() {
+    // A file system of our own that nobody else sees, where the kernel lets us mount one.
+    let unshare = ["-m", "-rm"].into_iter().find(|how| {
+        let tried = Command::new("unshare").args([how, "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+        tried.is_ok_and(|tried| tried.status.success())
+    });
+    let fill = "mkdir d && mount -t tmpfs -o size=64k none d && head -c 60000 /dev/zero >d/ballast; RUN --json -q -o d";
+    let script = match unshare {
+        Some(how) => format!("cat >script <<'END'\n{fill}\nEND\nunshare {how} bash script"),
+        // Elsewhere a limit on the size of files stands for the disk.
+        None => "(trap '' XFSZ; ulimit -f 1; RUN --json -q -o d) | cat; exit ${PIPESTATUS[0]}".into(),
+    };
+    let ended = with_run(&script);
+    let record = ended.exits(4).json();
+    assert_eq!(count(&record, "requests.good"), 500);
+    let warnings: Vec<&str> = ended.stderr.lines().collect();
+    assert!(warnings.iter().all(|line| line.starts_with("warning: cannot write")), "{ended:#?}");
+    assert!(warnings.iter().any(|line| line.contains("run.json") && line.contains("printed only")), "{ended:#?}");
+}
+
+#[test]
+fn file_size_limit_is_a_full_disk_too() {
+    let ended = with_run("(trap '' XFSZ; ulimit -f 1; RUN --json -q -o d) | cat; exit ${PIPESTATUS[0]}");
+    let record = ended.exits(4).json();
+    assert_eq!(count(&record, "requests.good"), 500);
+    let warnings: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(warnings.len(), 2, "one for the events, one for the result: {ended:#?}");
+    assert!(warnings[0].contains("cannot write to d") && warnings[0].contains("the run goes on"), "{ended:#?}");
+    assert!(warnings[1].contains("d/run.json") && warnings[1].contains("printed only"), "{ended:#?}");
+}

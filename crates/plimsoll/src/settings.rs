@@ -61,7 +61,7 @@ impl Settings {
             },
             keepalive: !request.no_keepalive,
             timeout_ns: request.timeout.ns,
-            expect: request.expect.as_deref().map_or(Ok(Expect::default()), expect)?,
+            expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), expect)?,
             threads: threads.map(|n| n as u32),
             cpus: generator.cpus.clone(),
             seed: generator.seed,

@@ -214,7 +214,7 @@ fn search(args: &SweepArgs) -> Result<SweepSettings, Trouble> {
     let over_rate = args.over == OverArg::Rate;
     let (from, to) = if over_rate { (100, 1_000_000) } else { (1, 1024) };
     let from = settings::in_range("--from", args.from.unwrap_or(Count(from)), 1, LOAD_MAX)?;
-    let to = settings::in_range("--to", args.to.unwrap_or(Count(to.max(from))), 1, LOAD_MAX)?;
+    let to = settings::in_range("--to", args.to.unwrap_or_else(|| Count(to.max(from))), 1, LOAD_MAX)?;
     if from > to {
         return Err(Trouble::usage(format!("--from {from} is above --to {to}")));
     }

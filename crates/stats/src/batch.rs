@@ -57,6 +57,14 @@ pub fn mean_of_series(series: &[f64]) -> Estimate {
     Estimate { value, low: None, high: None, n: 1 }
 }
 
+/// Standard deviation of independent runs relative to their mean (with n - 1); none for fewer than two runs or a mean
+/// of 0. From two runs it is a coarse estimate: in four cases of ten it is off by a factor of two or more.
+#[must_use]
+pub fn coefficient_of_variation(runs: &[f64]) -> Option<f64> {
+    let centre = mean(runs);
+    (runs.len() >= 2 && centre > 0.0).then(|| variance(runs).sqrt() / centre)
+}
+
 /// Arithmetic mean; 0 for none.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
@@ -65,10 +73,14 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 /// Half of the t interval of the mean of at least two independent values.
 fn half_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;
-    let centre = mean(values);
-    let variance = values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (n - 1.0);
     let t = StudentsT::new(0.0, 1.0, n - 1.0).expect("at least two values").inverse_cdf(0.5 + CONFIDENCE / 2.0);
-    t * (variance / n).sqrt()
+    t * (variance(values) / n).sqrt()
+}
+
+/// Variance (with n - 1) of at least two values.
+fn variance(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
 }
 
 /// Lag-1 autocorrelation; 0 for a constant series.
@@ -158,6 +170,14 @@ mod tests {
         assert_eq!((six.value, six.n), (11.0, 6));
         assert!((six.high.unwrap() - 11.0 - half).abs() < 1e-5 && (11.0 - six.low.unwrap() - half).abs() < 1e-5);
         assert_eq!(mean_of_runs(&[]), Estimate::default());
+    }
+
+    #[test]
+    fn the_coefficient_of_variation_is_relative_to_the_mean() {
+        let two = coefficient_of_variation(&[95.0, 105.0]).unwrap();
+        assert!((two - 50.0_f64.sqrt() / 100.0).abs() < 1e-12, "{two}");
+        assert_eq!(coefficient_of_variation(&[7.0; 3]), Some(0.0));
+        assert_eq!([&[][..], &[5.0], &[0.0, 0.0]].map(coefficient_of_variation), [None; 3]);
     }
 
     #[test]

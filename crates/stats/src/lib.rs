@@ -9,14 +9,16 @@ mod histogram;
 pub mod interval_log;
 mod knee;
 mod minimise;
+mod peak;
 mod stationarity;
 mod sweep;
 #[cfg(test)]
 mod testing;
 
-pub use batch::{BATCHES_MIN, RUNS_MIN, mean_of_runs, mean_of_series};
+pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean_of_runs, mean_of_series};
 pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
+pub use peak::{PEAK_SHARE, peak_index};
 pub use stationarity::{Mser5, mser5};
 pub use sweep::{Next, Outcome, Sweep, SweepSettings};

@@ -26,7 +26,7 @@ use std::cmp::Reverse;
 #[must_use]
 pub fn judge_run(evidence: &Evidence) -> Verdict {
     let outcomes = rules().iter().filter_map(|rule| match rule.check {
-        Check::Run(check) => Some((rule.id, check(evidence))),
+        Check::Run(check) | Check::Both { run: check, .. } => Some((rule.id, check(evidence))),
         Check::Sweep(_) => None,
     });
     verdict(outcomes)

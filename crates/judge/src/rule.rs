@@ -27,6 +27,13 @@ pub enum Check {
     Run(fn(&Evidence) -> Outcome),
     /// Looks at a whole sweep.
     Sweep(fn(&SweepEvidence) -> Outcome),
+    /// Looks at one measured load by itself, and in its own way at a whole sweep.
+    Both {
+        /// The rule for one load.
+        run: fn(&Evidence) -> Outcome,
+        /// The rule for a sweep.
+        sweep: fn(&SweepEvidence) -> Outcome,
+    },
 }
 
 /// What a rule says about the evidence.

@@ -6,8 +6,8 @@
 //! servers are expected to fail somewhere past their peak.
 
 use crate::rules::saturation::peak_index;
-use crate::text::{count, rate};
 use crate::{Check, Outcome, rules, verdict};
+use model::human::{plural, rate};
 use model::{Evidence, Finding, FindingState, SweepEvidence, Verdict};
 
 /// Judges a sweep: one finding for each rule, its worst state, and the loads it fired at.
@@ -15,7 +15,7 @@ use model::{Evidence, Finding, FindingState, SweepEvidence, Verdict};
 pub fn judge_sweep(sweep: &SweepEvidence) -> Verdict {
     verdict(rules().iter().map(|rule| match rule.check {
         Check::Run(check) => (rule.id, over_points(sweep, check)),
-        Check::Sweep(check) => (rule.id, check(sweep)),
+        Check::Sweep(check) | Check::Both { sweep: check, .. } => (rule.id, check(sweep)),
     }))
 }
 
@@ -55,48 +55,32 @@ fn weigh(finding: &Finding, i: usize, peak: usize) -> FindingState {
     finding.state.min(limit)
 }
 
-/// The worst finding, of equals the one closest to the peak, with the loads of all.
+/// The worst finding, of equals the one closest to the peak, with its load and the number of others.
 fn merge(sweep: &SweepEvidence, fired: Vec<(usize, Finding)>, peak: usize) -> Finding {
     let positions: Vec<_> = fired.iter().map(|(i, _)| *i).collect();
     let worst = fired.into_iter().max_by_key(|(i, finding)| (finding.state, std::cmp::Reverse(i.abs_diff(peak))));
     let (at, mut finding) = worst.expect("merge is called with at least one finding");
-    let mut message = format!("{}: {}", places(sweep, &positions), finding.message);
-    if positions[0] > peak && finding.state == FindingState::Warning {
-        message = format!("{message} (past the peak at {}, which stands)", place(sweep, peak));
+    let everywhere = positions.len() == sweep.points.len();
+    // What holds of every load, whatever its figures, needs no place.
+    if !(everywhere && finding.state == FindingState::Note) {
+        let others = match positions.len() - 1 {
+            0 => String::new(),
+            _ if everywhere => " and all other loads".to_owned(),
+            n => format!(" and {}", plural(n as u64, "other load")),
+        };
+        let past = if positions[0] > peak { "past the peak, " } else { "" };
+        finding.message = format!("{past}at {}{others}: {}", place(sweep, at), finding.message);
     }
-    if positions.len() > 1 && positions.len() < sweep.points.len() {
-        message = format!("{message}; the figures are those of {}", place(sweep, at));
-    }
-    finding.message = message;
     finding.evidence.insert("load".to_owned(), sweep.points[at].load);
     finding.evidence.insert("points_fired".to_owned(), positions.len() as f64);
     finding.evidence.insert("points".to_owned(), sweep.points.len() as f64);
     finding
 }
 
-/// Where a rule fired, in words; `positions` rise and are not empty.
-fn places(sweep: &SweepEvidence, positions: &[usize]) -> String {
-    let (first, last) = (positions[0], positions[positions.len() - 1]);
-    match positions.len() {
-        1 => format!("at {}", place(sweep, first)),
-        n if n == sweep.points.len() => "at every load".to_owned(),
-        n if n == last - first + 1 => format!("from {} to {}", number(sweep, first), place(sweep, last)),
-        n => format!("at {n} of {} loads from {} to {}", sweep.points.len(), number(sweep, first), place(sweep, last)),
-    }
-}
-
-fn number(sweep: &SweepEvidence, i: usize) -> String {
+/// A load in a sentence.
+pub(crate) fn place(sweep: &SweepEvidence, i: usize) -> String {
     let load = sweep.points[i].load;
-    if sweep.over_rate { rate(load) } else { count(load.round() as u64) }
-}
-
-fn place(sweep: &SweepEvidence, i: usize) -> String {
-    let unit = match (sweep.over_rate, sweep.points[i].load) {
-        (true, _) => "",
-        (false, 1.0) => " connection",
-        (false, _) => " connections",
-    };
-    format!("{}{unit}", number(sweep, i))
+    if sweep.over_rate { rate(load) } else { plural(load.round() as u64, "connection") }
 }
 
 #[cfg(test)]
@@ -119,7 +103,7 @@ mod tests {
         let verdict = judge_sweep(&curve());
         assert_eq!(verdict.state, VerdictState::Valid, "{verdict:#?}");
         assert_eq!(verdict.findings.len(), 1);
-        assert!(finding(&verdict, "LD-03").message.starts_with("at every load: the latencies of this closed loop"));
+        assert!(finding(&verdict, "LD-03").message.starts_with("closed loop: "));
     }
 
     #[test]
@@ -141,8 +125,11 @@ mod tests {
         assert_eq!(verdict.state, VerdictState::Valid);
         let errors = finding(&verdict, "ER-01");
         assert_eq!(errors.state, FindingState::Warning);
-        assert!(errors.message.starts_with("from 8 to 16 connections: 50,000 of"), "{}", errors.message);
-        assert!(errors.message.contains("past the peak at 4 connections, which stands"), "{}", errors.message);
+        assert!(
+            errors.message.starts_with("past the peak, at 8 connections and 1 other load: 50,000 of"),
+            "{}",
+            errors.message
+        );
         assert_eq!((errors.evidence["points_fired"], errors.evidence["load"]), (2.0, 8.0));
 
         sweep.points[2].evidence.fail("first_byte.timeout", 50_000);
@@ -150,14 +137,20 @@ mod tests {
     }
 
     #[test]
-    fn loads_that_are_not_neighbours_are_counted() {
+    fn the_load_of_the_figures_is_named_and_the_others_counted() {
         let mut sweep = curve();
         for i in [0, 2] {
             sweep.points[i].evidence.settled = false;
         }
         let settled = judge_sweep(&sweep);
         let message = &finding(&settled, "ST-01").message;
-        assert!(message.starts_with("at 2 of 5 loads from 1 to 4 connections: "), "{message}");
+        assert!(message.starts_with("at 4 connections and 1 other load: "), "{message}");
+        for point in &mut sweep.points {
+            point.evidence.settled = false;
+        }
+        let settled = judge_sweep(&sweep);
+        let message = &finding(&settled, "ST-01").message;
+        assert!(message.starts_with("at 4 connections and all other loads: "), "{message}");
     }
 
     #[test]

@@ -72,8 +72,13 @@ pub(crate) fn clean_open_run() -> Evidence {
 
 /// A clean closed-loop sweep with the given `(connections, goodput per second)`.
 pub(crate) fn clean_sweep(curve: &[(f64, f64)]) -> SweepEvidence {
-    let points: Vec<_> =
-        curve.iter().map(|&(load, goodput_per_s)| SweepPoint { load, goodput_per_s, evidence: clean_run() }).collect();
+    let points: Vec<_> = curve
+        .iter()
+        .map(|&(load, goodput_per_s)| {
+            let iterations_per_s = [0.99, 1.01].map(|noise| noise * goodput_per_s).to_vec();
+            SweepPoint { load, goodput_per_s, iterations_per_s, evidence: clean_run() }
+        })
+        .collect();
     let limit = points.last().map_or(0.0, |point| point.load);
     SweepEvidence { points, limit, over_rate: false }
 }

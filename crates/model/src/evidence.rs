@@ -143,6 +143,8 @@ pub struct SweepPoint {
     pub load: f64,
     /// Good responses per second, mean of the iterations.
     pub goodput_per_s: f64,
+    /// Good responses per second of each iteration, in the order measured.
+    pub iterations_per_s: Vec<f64>,
     /// What is known about it, iterations merged.
     pub evidence: Evidence,
 }

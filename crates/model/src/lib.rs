@@ -1,6 +1,6 @@
 //! The vocabulary of plimsoll: everything that is said between its parts or written down.
 //!
-//! Plain data with units in the names. No logic beyond parsing and printing units, no I/O, no clock.
+//! Plain data with units in the names. No logic beyond parsing units and printing them ([`human`]), no I/O, no clock.
 //! A shape that is written to disk carries a format version (see [`FORMAT_RUN`], [`FORMAT_SWEEP`]).
 
 mod counts;
@@ -8,6 +8,7 @@ mod event;
 mod evidence;
 mod failure;
 mod finding;
+pub mod human;
 mod plan;
 mod probe;
 mod record;

@@ -178,7 +178,7 @@ pub struct SweepRecord {
     pub curve: Vec<PointSummary>,
     /// Where more load stops buying throughput; null when the sweep did not get there.
     pub knee: Option<Knee>,
-    /// Highest goodput seen.
+    /// Highest goodput, where its plateau begins.
     pub peak: Option<Peak>,
     /// Highest load known to be held.
     pub capacity: Option<Capacity>,
@@ -224,7 +224,7 @@ pub struct Knee {
     pub goodput_per_s: f64,
 }
 
-/// Highest goodput seen.
+/// Highest goodput, where its plateau begins: the least load that comes within 1 % of the highest seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// Connections, or requests per second.

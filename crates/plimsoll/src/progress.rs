@@ -1,8 +1,7 @@
 //! Live progress on stderr: what is going on, how far it is, how long it still takes.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Event, NS_PER_S, Phase, Plan, Stop, Tick, Warmup};
-use std::time::Duration;
+use model::{Event, NS_PER_S, Phase, Plan, Stop, Tick, Warmup, human};
 
 /// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
 pub(crate) struct Progress {
@@ -36,7 +35,7 @@ impl Progress {
             Warmup::Auto => 0,
         };
         self.begin_ns = self.warmup_ns;
-        self.say(&format!("opening {} connections", plan.load.connections()));
+        self.say(&format!("opening {}", human::plural(plan.load.connections().into(), "connection")));
     }
 
     /// Shows what an event says.
@@ -78,13 +77,14 @@ impl Progress {
             (Phase::Measure, Some(window)) => time_left(self.begin_ns + window, tick.to_ns),
             _ => String::new(),
         };
-        let errors = if tick.flow.failed > 0 { format!(", {} failed", tick.flow.failed) } else { String::new() };
+        let errors =
+            if tick.flow.failed > 0 { format!(", {} failed", human::count(tick.flow.failed)) } else { String::new() };
         let p99 = if tick.response_p99_ns > 0 {
-            format!(", p99 {:.2?}", Duration::from_nanos(tick.response_p99_ns))
+            format!(", p99 {}", human::time(tick.response_p99_ns as f64))
         } else {
             String::new()
         };
-        format!("{phase}: {rate:.0} good/s{p99}{errors}{left}")
+        format!("{phase}: {} good{p99}{errors}{left}", human::rate(rate))
     }
 }
 

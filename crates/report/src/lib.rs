@@ -4,7 +4,6 @@
 //! ([`json`]). Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour.
 
-pub mod human;
 pub mod json;
 pub mod record;
 pub mod terminal;

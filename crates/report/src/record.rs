@@ -67,16 +67,13 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
     }
 }
 
-/// The highest goodput of a curve, the lowest load of equals; none for an empty curve.
+/// The peak of a curve, as [`stats::peak_index`] defines it: the least load within 1 % of the highest goodput, with its
+/// own goodput. None for an empty curve.
 #[must_use]
 pub fn peak(curve: &[PointSummary]) -> Option<Peak> {
-    let mut peak: Option<Peak> = None;
-    for point in curve {
-        if peak.is_none_or(|peak| point.goodput_per_s > peak.goodput_per_s) {
-            peak = Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s });
-        }
-    }
-    peak
+    let goodput: Vec<_> = curve.iter().map(|point| point.goodput_per_s).collect();
+    let point = &curve[stats::peak_index(&goodput)?];
+    Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s })
 }
 
 fn generator(evidence: &Evidence) -> Generator {
@@ -110,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_the_lowest_load_of_the_highest_goodput() {
-        let found = peak(&[point(1.0, 10.0), point(2.0, 20.0), point(4.0, 20.0), point(8.0, 19.0)]);
-        assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 20.0 }));
+    fn the_peak_is_where_the_plateau_begins_with_its_own_goodput() {
+        let found = peak(&[point(1.0, 100.0), point(2.0, 199.0), point(4.0, 200.0), point(8.0, 190.0)]);
+        assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 199.0 }));
         assert_eq!(peak(&[]), None);
     }
 

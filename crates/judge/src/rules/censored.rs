@@ -1,8 +1,9 @@
 //! ER-05: does the tail end where our patience ended?
 
 use crate::rules::PRINTED;
-use crate::text::{count, list, percent, time};
+use crate::text::list;
 use crate::{Check, Outcome, Rule};
+use model::human::{count, percent, time};
 use model::{Evidence, Finding, FindingState, LatencySummary};
 
 /// A maximum this close to the timeout is taken as cut by it.
@@ -27,18 +28,14 @@ fn check(evidence: &Evidence) -> Outcome {
     if cut.is_empty() {
         return Outcome::Pass;
     }
-    let names: Vec<_> = cut.iter().map(|(name, _, ns)| format!("{name} >= {}", time(*ns as f64))).collect();
+    let names: Vec<_> = cut.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let timeout = time(evidence.plan.timeout_ns as f64);
     let why = if evidence.cohort.censored > 0 {
-        format!(
-            "{} requests ({}) had no answer within the timeout of {timeout}",
-            count(evidence.cohort.censored),
-            percent(share)
-        )
+        format!("{} requests ({}) had no answer in {timeout}", count(evidence.cohort.censored), percent(share))
     } else {
-        format!("the slowest response came just before the timeout of {timeout}")
+        format!("the slowest answer came just before the timeout of {timeout}")
     };
-    let plural = if names.len() == 1 { "is only a lower bound" } else { "are only lower bounds" };
+    let plural = if names.len() == 1 { "is a lower bound" } else { "are lower bounds" };
     let mut figures = [("censored", evidence.cohort.censored as f64), ("share", share)]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec();
@@ -87,8 +84,7 @@ mod tests {
         assert_eq!(found.state, FindingState::Bound);
         assert_eq!(
             found.message,
-            "12,000 requests (1.2 %) had no answer within the timeout of 2.00 s: p99 >= 2.00 s, p99.9 >= 2.00 s and \
-             max >= 2.00 s are only lower bounds"
+            "12,000 requests (1.2 %) had no answer in 2.00 s: p99, p99.9 and max are lower bounds"
         );
         assert_eq!(found.evidence["p99_at_least_ns"], 2e9);
         assert!(!found.evidence.contains_key("p90_at_least_ns"));
@@ -99,7 +95,7 @@ mod tests {
         let mut evidence = clean_run();
         evidence.latency.response.max_ns = 1_950_000_000;
         let found = finding(check(&evidence));
-        assert!(found.message.ends_with("max >= 1.95 s is only a lower bound"), "{}", found.message);
+        assert!(found.message.ends_with("max is a lower bound"), "{}", found.message);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! CL-01: was it the load generator that could do no more?
 
-use crate::text::{percent, rate};
 use crate::{Check, Outcome, Rule};
+use model::human::{percent, rate};
 use model::{Evidence, FindingState, NS_PER_S};
 
 /// Busy share of one tick above which a load thread counts as saturated; Locust warns at the same figure.
@@ -30,33 +30,28 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let goodput_per_s = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
-    let busy = format!(
-        "the busiest load thread used {} of a CPU in its busiest second and {} on average, so the client may be the limit",
-        percent(busy_max),
-        percent(busy_mean)
-    );
-    let (state, meaning) = if evidence.plan.load.is_closed() {
+    let busy = format!("a load thread {} busy", percent(busy_max.max(busy_mean)));
+    let (state, message) = if evidence.plan.load.is_closed() {
         let goodput = rate(goodput_per_s);
-        (FindingState::Bound, format!("the server can do {goodput} or more, and its latencies are these or lower"))
+        (FindingState::Bound, format!("{busy} may be the limit: the server can do {goodput} or more"))
     } else {
-        (
-            FindingState::Invalid,
-            "the latencies contain waiting inside the client and say little about the server".into(),
-        )
+        (FindingState::Invalid, format!("{busy} delays requests: the latencies say little about the server"))
     };
     let figures = [("busy_max", busy_max), ("busy_mean", busy_mean), ("goodput_per_s", goodput_per_s)];
-    Outcome::fired(RULE.id, state, format!("{busy}: {meaning}"), remedy(evidence), figures)
+    Outcome::fired(RULE.id, state, message, remedy(evidence), figures)
 }
 
 fn remedy(evidence: &Evidence) -> String {
     let threads = evidence.plan.threads;
-    let more = if threads < evidence.plan.load.connections() {
-        format!("if CPUs are idle, use more load threads (-t {})", threads.saturating_mul(2))
-    } else {
-        "every connection has its own load thread already".to_owned()
-    };
-    let calmer = if evidence.plan.load.is_closed() { "" } else { ", offer a lower rate" };
-    format!("{more}{calmer}, or put the client on a machine of its own")
+    let mut ways = Vec::new();
+    if threads < evidence.plan.load.connections() {
+        ways.push(format!("more load threads (-t {}) if CPUs are idle", threads.saturating_mul(2)));
+    }
+    if !evidence.plan.load.is_closed() {
+        ways.push("a lower rate".to_owned());
+    }
+    ways.push("a machine of its own for the client".to_owned());
+    format!("use {}", ways.join(", or "))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! CL-06: were the connections there that the load is named after?
 
 use crate::rules::errors::failures_named;
-use crate::text::{count, list};
+use crate::text::list;
 use crate::{Check, Outcome, Rule};
+use model::human::count;
 use model::{Evidence, FindingState};
 
 /// Descriptors a process needs beside its connections and one epoll instance for each thread.
@@ -31,8 +32,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let (message, remedy) = if exhausted > 0 {
         (
             format!(
-                "this process ran out of file descriptors {} times with {} of {} connections open at the start: the load was \
-                 not the one asked for",
+                "out of file descriptors {} times, {} of {} connections open at the start: not the load asked for",
                 count(exhausted),
                 count(established),
                 count(requested)
@@ -45,14 +45,11 @@ fn check(evidence: &Evidence) -> Outcome {
         let causes = if causes.is_empty() { String::new() } else { format!(" ({})", list(&causes)) };
         (
             format!(
-                "only {} of {} connections were open when the clock started{causes}: the load was not the one asked for",
+                "only {} of {} connections were open at the start{causes}: not the load asked for",
                 count(established),
                 count(requested)
             ),
-            format!(
-                "raise the server's limit of connections and its backlog, or ask for {} or fewer",
-                count(established)
-            ),
+            format!("raise the server's limit of connections and its backlog, or ask for -c {established}"),
         )
     };
     let remedy =

@@ -1,8 +1,9 @@
 //! ER-01: how much of it failed?
 
 use crate::rules::{redirect, wrong_body};
-use crate::text::{count, list, percent};
+use crate::text::list;
 use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
 use model::{Evidence, FindingState};
 use std::cmp::Reverse;
 
@@ -41,19 +42,11 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => FindingState::Invalid,
     };
     let statuses = bad_statuses(evidence);
-    let meaning = match state {
-        _ if cohort.good == 0 => "not one request succeeded, there is no goodput to speak of",
-        FindingState::Invalid => "that is too much for any number of this run to stand for normal service",
-        FindingState::Note | FindingState::Warning | FindingState::Bound => {
-            "believe the goodput, which leaves them out, and not the throughput"
-        }
-    };
     let mut named = named(kinds.iter().map(|(name, n)| ((*name).to_owned(), *n)));
     if !statuses.is_empty() {
-        named = format!("{named}; status {}", self::named(statuses.iter().map(|(s, n)| (s.to_string(), *n))));
+        named = format!("{named}; by status {}", self::named(statuses.iter().map(|(s, n)| (s.to_string(), *n))));
     }
-    let message =
-        format!("{} of {} requests failed ({}: {named}): {meaning}", count(failed), count(attempted), percent(share));
+    let message = format!("{} of {} requests failed ({}): {named}", count(failed), count(attempted), percent(share));
     let main = kinds.first().map_or("", |(name, _)| name);
     let remedy = remedy(main, statuses.first().map(|(status, _)| *status));
     let figures = [("failed", failed as f64), ("attempted", attempted as f64), ("share", share)];
@@ -101,7 +94,7 @@ fn named(kinds: impl Iterator<Item = (String, u64)>) -> String {
 fn remedy(kind: &str, status: Option<u16>) -> String {
     let advice = match (kind, status) {
         ("contract.status", Some(403 | 429 | 503)) => {
-            "a rate limiter or firewall may be answering instead of the application: exempt this client, or lower the load"
+            "a rate limiter may be answering instead of the application: exempt this client, or lower the load"
         }
         ("contract.status", Some(404 | 410)) => "check the URL",
         ("contract.status", Some(401)) => "send credentials (-H 'Authorization: ...')",
@@ -115,7 +108,7 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
         ("connect.refused", _) => "check that the server is up, and its limit of connections and its backlog",
         (kind, _) if kind.ends_with(".timeout") => "lower the load, or allow more time (--timeout)",
         (kind, _) if kind.ends_with(".reset") || kind.ends_with(".closed") => {
-            "read the server's error log: it drops connections, be it for a limit, a crash or its keep-alive settings"
+            "it drops connections (a limit, a crash, keep-alive settings?): read the server's error log"
         }
         (kind, _) if kind.ends_with("_exhausted") => "raise the limits of the client",
         _ => "lower the load until the errors stop, and read the server's error log",
@@ -151,8 +144,7 @@ mod tests {
         let found = finding(check(&evidence));
         assert_eq!(
             found.message,
-            "20,500 of 1,000,000 requests failed (2.1 %: contract.status 20,000 and body.reset 500; status 503 20,000): \
-             that is too much for any number of this run to stand for normal service"
+            "20,500 of 1,000,000 requests failed (2.1 %): contract.status 20,000 and body.reset 500; by status 503 20,000"
         );
         assert!(found.remedy.contains("rate limiter"), "{}", found.remedy);
     }

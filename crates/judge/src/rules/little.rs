@@ -1,7 +1,7 @@
 //! PH-01: do rate, latency and requests in flight agree?
 
-use crate::text::percent;
 use crate::{Check, Outcome, Rule};
+use model::human::percent;
 use model::{Evidence, FindingState, Stop};
 
 const WARNING_OFF: f64 = 0.05;
@@ -38,19 +38,15 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let comparison = match users {
         Some(users) if by_users > by_law => {
-            format!("{:.1} requests were in flight on {users:.0} connections that should never rest", outstanding.mean)
+            format!("{:.1} requests in flight on {users:.0} connections that should never rest", outstanding.mean)
         }
         _ => format!(
-            "{:.1} requests were in flight, but rate times service time makes {:.1}",
+            "{:.1} requests in flight, but rate times service time makes {:.1}",
             outstanding.mean, outstanding.little
         ),
     };
-    let meaning = match state {
-        FindingState::Invalid => "rate and latency of this run cannot both be right",
-        FindingState::Note | FindingState::Warning | FindingState::Bound => "rate or latency is off by about as much",
-    };
-    let message = format!("{comparison} ({} off): {meaning}", percent(worst));
-    let remedy = "look for a stalled or overloaded client and for pauses in the seconds of the run, then measure again for longer";
+    let message = format!("{comparison}: rate or latency is {} off", percent(worst));
+    let remedy = "look for pauses in the seconds of the run and for an overloaded client, then measure for longer";
     let figures = [("outstanding_mean", outstanding.mean), ("outstanding_little", outstanding.little), ("off", worst)];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
@@ -96,7 +92,7 @@ mod tests {
         evidence.outstanding.little = 40.0;
         let idle = finding(check(&evidence));
         assert_eq!(idle.state, FindingState::Invalid);
-        assert!(idle.message.contains("40.0 requests were in flight on 64 connections"), "{}", idle.message);
+        assert!(idle.message.contains("40.0 requests in flight on 64 connections"), "{}", idle.message);
         evidence.connections.reconnects = 1;
         assert_eq!(check(&evidence), Outcome::Pass);
     }

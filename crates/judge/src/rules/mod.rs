@@ -13,11 +13,12 @@ mod send_rate;
 mod settled;
 mod slip;
 mod too_short;
+mod unstable;
 mod wrong_body;
 
 use crate::Rule;
 
-pub(crate) static ALL: [Rule; 15] = [
+pub(crate) static ALL: [Rule; 16] = [
     client_busy::RULE,
     slip::RULE,
     send_rate::RULE,
@@ -30,6 +31,7 @@ pub(crate) static ALL: [Rule; 15] = [
     closed_loop::RULE,
     too_short::RULE,
     settled::RULE,
+    unstable::RULE,
     saturation::NO_FAILING_LOAD,
     saturation::PEAK_AT_EDGE,
     little::RULE,

@@ -1,8 +1,8 @@
 //! CL-07: did the client run out of local ports?
 
 use crate::rules::errors::failures_named;
-use crate::text::count;
 use crate::{Check, Outcome, Rule};
+use model::human::count;
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
@@ -20,15 +20,14 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "this machine had no free local port {} times: what was measured is how fast the client's ports come free again \
-         (60 s each), not the server",
+        "no local port was free {} times: this measured how fast ports come free again (60 s each)",
         count(exhausted)
     );
-    let range = "widen net.ipv4.ip_local_port_range or use several client addresses";
+    let range = "widen net.ipv4.ip_local_port_range";
     let remedy = if evidence.plan.keepalive {
-        format!("let the server keep connections open, which it does not; otherwise {range}")
+        format!("let the server keep connections open; otherwise {range}")
     } else {
-        format!("leave out --no-keepalive if the users keep their connections; otherwise {range}")
+        format!("leave out --no-keepalive if users keep connections; otherwise {range}")
     };
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("ports_exhausted", exhausted as f64)])
 }

@@ -1,7 +1,8 @@
 //! ER-02: was it the page, or only the way to it?
 
-use crate::text::{count, list, percent};
+use crate::text::list;
 use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
 pub(crate) const RULE: Rule = Rule {
@@ -45,21 +46,14 @@ fn check(evidence: &Evidence) -> Outcome {
     let (leads, remedy) = match destination(evidence) {
         Some((first, last)) => {
             let way = if first == last { format!(" to {first}") } else { format!(" to {first}, which ends at {last}") };
-            (
-                way,
-                format!(
-                    "measure {last} instead; if the redirect itself is what you want, declare it: --expect status={status}"
-                ),
-            )
+            (way, format!("measure {last} instead, or declare the redirect: --expect status={status}"))
         }
         None => (
             String::new(),
-            format!(
-                "fetch the URL once to see where it leads and measure that, or declare it: --expect status={status}"
-            ),
+            format!("see where the URL leads and measure that, or declare the redirect: --expect status={status}"),
         ),
     };
-    let message = format!("{who} (status {}){leads}: the page itself was not measured", list(&statuses));
+    let message = format!("{who} (status {}){leads}: no page was measured", list(&statuses));
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("redirects", total as f64), ("share", share)])
 }
 
@@ -89,7 +83,7 @@ mod tests {
         assert_eq!(
             found.message,
             "all 1,000,000 responses were redirects (status 302) to /home, which ends at https://example.org/home/: \
-             the page itself was not measured"
+             no page was measured"
         );
         assert!(found.remedy.contains("measure https://example.org/home/ instead"), "{}", found.remedy);
         assert!(found.remedy.contains("--expect status=302"), "{}", found.remedy);

@@ -1,14 +1,16 @@
 //! SA-01 and SA-03: did the sweep go past what the server can do?
 
-use crate::text::{percent, rate, round_up};
+use crate::sweep::place;
+use crate::text::round_up;
 use crate::{Check, Outcome, Rule};
+use model::human::{percent, rate};
 use model::{FindingState, NS_PER_S, SweepEvidence, SweepPoint};
 
 /// Gain per doubling of the connections below which more of them buy nothing.
 const FLAT_GAIN: f64 = 0.03;
 /// Doublings the gain is looked at over: noise hides a plateau from one of them more often than from both.
 const DOUBLINGS: [i32; 2] = [1, 2];
-/// Less than this share of the peak at the last load is a fall.
+/// Less than this share of the highest goodput at the last load is a fall.
 const FALLEN_SHARE: f64 = 0.9;
 /// Share of an offered rate that must come back good for the rate to count as held; Nighthawk's send-rate threshold.
 const HELD_SHARE: f64 = 0.99;
@@ -27,7 +29,8 @@ pub(crate) const PEAK_AT_EDGE: Rule = Rule {
     id: "SA-03",
     title: "peak at the edge",
     detects: "a peak at the highest load that was tried, which may not be the top",
-    threshold: "highest goodput at the last load: bound; a note when the curve is flat there",
+    threshold: "goodput at the last load more than 1 % above that of any other (own threshold): bound; a note when it gained \
+                less than 3 % per doubling, as SA-01 says",
     data: "a sweep of two loads or more",
     check: Check::Sweep(check_edge),
 };
@@ -35,31 +38,25 @@ pub(crate) const PEAK_AT_EDGE: Rule = Rule {
 const ONE_LOAD: &str = "one load is no curve";
 
 /// Whether more load bought no more goodput at the end of the sweep: less than 3 % per doubling over the last one or
-/// two doublings of connections, or a fall below 90 % of the peak, or a last rate that was not held. False with fewer
+/// two doublings of connections, or a fall below 90 % of the highest, or a last rate that was not held. False with fewer
 /// than two points, and when nothing was good.
 #[must_use]
 pub fn saturated(sweep: &SweepEvidence) -> bool {
-    let (Some(peak), [_, .., last]) = (peak_index(&sweep.points), sweep.points.as_slice()) else { return false };
-    let peak_per_s = sweep.points[peak].goodput_per_s;
-    if peak_per_s <= 0.0 {
+    let [_, .., last] = sweep.points.as_slice() else { return false };
+    let highest_per_s = sweep.points.iter().map(|point| point.goodput_per_s).fold(0.0, f64::max);
+    if highest_per_s <= 0.0 {
         return false;
     }
     if sweep.over_rate {
         return !held(last);
     }
-    last.goodput_per_s < FALLEN_SHARE * peak_per_s
+    last.goodput_per_s < FALLEN_SHARE * highest_per_s
         || DOUBLINGS.iter().any(|doublings| gain_per_doubling(&sweep.points, *doublings) < FLAT_GAIN)
 }
 
-/// Position of the highest goodput; the first of equals.
+/// Position of the peak, as [`stats::peak_index`] defines it.
 pub(crate) fn peak_index(points: &[SweepPoint]) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for (i, point) in points.iter().enumerate() {
-        if best.is_none_or(|b| point.goodput_per_s > points[b].goodput_per_s) {
-            best = Some(i);
-        }
-    }
-    best
+    stats::peak_index(&points.iter().map(|point| point.goodput_per_s).collect::<Vec<_>>())
 }
 
 fn check_saturated(sweep: &SweepEvidence) -> Outcome {
@@ -76,9 +73,9 @@ fn check_saturated(sweep: &SweepEvidence) -> Outcome {
         (format!("every rate up to {} was held", rate(last)), 0.0)
     } else {
         let gain = gain_per_doubling(points, 1);
-        (format!("goodput still rose by {} per doubling, up to {last:.0} connections", percent(gain)), gain)
+        (format!("goodput still rose by {} per doubling at {}", percent(gain), place(sweep, points.len() - 1)), gain)
     };
-    let message = format!("not saturated: {why}, so the server can do {} or more", rate(peak_per_s));
+    let message = format!("{why}: the server can do {} or more", rate(peak_per_s));
     let figures = [("last_load", last), ("gain_per_doubling", gain), ("peak_per_s", peak_per_s)];
     Outcome::fired(NO_FAILING_LOAD.id, FindingState::Bound, message, extend(sweep), figures)
 }
@@ -92,17 +89,14 @@ fn check_edge(sweep: &SweepEvidence) -> Outcome {
         return Outcome::Pass;
     }
     let point = &points[peak];
-    let place = if sweep.over_rate { rate(point.load) } else { format!("{:.0} connections", point.load) };
-    let facts =
-        format!("the highest goodput, {}, was at the highest load measured ({place})", rate(point.goodput_per_s));
+    let facts = format!("the peak is at the highest load measured, {}", place(sweep, peak));
     let figures = [("peak_load", point.load), ("peak_per_s", point.goodput_per_s)];
     if saturated(sweep) {
-        let message =
-            format!("{facts}, but the curve is flat there: the height holds, the place of the peak is chance");
+        let message = format!("{facts}, where the curve is nearly flat");
         let remedy = "read the knee, not the place of the peak".to_owned();
         return Outcome::fired(PEAK_AT_EDGE.id, FindingState::Note, message, remedy, figures);
     }
-    let message = format!("{facts}: the real peak may be higher");
+    let message = format!("{facts}: the real one may be higher");
     Outcome::fired(PEAK_AT_EDGE.id, FindingState::Bound, message, extend(sweep), figures)
 }
 
@@ -165,9 +159,21 @@ mod tests {
 
     #[test]
     fn a_peak_at_a_flat_edge_is_a_note() {
-        let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 174.0), (4.0, 175.0)]);
+        let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 172.0), (4.0, 175.0)]);
         assert_eq!(check_saturated(&sweep), Outcome::Pass);
-        assert_eq!(finding(check_edge(&sweep)).state, FindingState::Note);
+        let edge = finding(check_edge(&sweep));
+        assert_eq!(edge.state, FindingState::Note);
+        assert_eq!(
+            edge.message,
+            "the peak is at the highest load measured, 4 connections, where the curve is nearly flat"
+        );
+    }
+
+    #[test]
+    fn a_plateau_that_ends_highest_by_chance_has_its_peak_where_it_begins() {
+        let sweep = clean_sweep(&[(1.0, 100.0), (2.0, 174.0), (4.0, 173.0), (8.0, 175.0)]);
+        assert_eq!(peak_index(&sweep.points), Some(1));
+        assert_eq!(check_edge(&sweep), Outcome::Pass);
     }
 
     #[test]

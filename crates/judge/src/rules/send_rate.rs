@@ -1,7 +1,7 @@
 //! CL-05: was the offered rate offered at all?
 
-use crate::text::{percent, rate};
 use crate::{Check, Outcome, Rule};
+use model::human::{percent, rate};
 use model::{Evidence, FindingState, Load, NS_PER_S};
 
 /// Nighthawk's send-rate threshold.
@@ -29,29 +29,20 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let sent_per_s = cohort.sent as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
-    let facts = format!("only {} of the requests due at {} were sent", percent(share), rate(rate_per_s));
+    let facts = format!("only {} of {} was sent", percent(share), rate(rate_per_s));
     // Whichever kind of slip is larger kept them back.
     let (blocked, own) = (evidence.latency.slip_blocked.p99_ns, evidence.latency.slip_client.p99_ns);
     let (state, message, remedy) = if blocked >= own {
-        let all = if connections == 1 {
-            "the one connection was".to_owned()
-        } else {
-            format!("all {connections} connections were")
-        };
+        let all = if connections == 1 { "the one connection".into() } else { format!("all {connections} connections") };
         (
             FindingState::Bound,
-            format!(
-                "{facts}: {all} waiting for the server, which does not hold this rate; what it holds is less than {}",
-                rate(rate_per_s)
-            ),
-            format!(
-                "offer a lower rate, or open more connections than -c {connections} if the server only answers slowly"
-            ),
+            format!("{facts}, with {all} waiting: the server holds less"),
+            format!("offer a lower rate, or more connections than -c {connections} if the server is only slow"),
         )
     } else {
         (
             FindingState::Invalid,
-            format!("{facts}: the client could not keep up, so this is a test of the client at {}", rate(sent_per_s)),
+            format!("{facts}: the client could not keep up and tested itself, at {}", rate(sent_per_s)),
             "use more load threads (-t), a lower rate or a faster client machine".to_owned(),
         )
     };

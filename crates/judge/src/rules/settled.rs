@@ -19,9 +19,8 @@ fn check(evidence: &Evidence) -> Outcome {
             Warmup::Fixed { .. } => Outcome::Unchecked("a fixed warm-up is not tested for having settled"),
         };
     }
-    let message = "the goodput was still changing when the measurement began: it describes a server that was warming up \
-                   (caches, compiled code, autoscaling), not a warm one";
-    let remedy = "warm up for longer, such as --warmup 60s, and look at the seconds of the run";
+    let message = "goodput was still changing when the measurement began: the server was not warm yet";
+    let remedy = "warm up for longer: --warmup 60s";
     Outcome::fired(RULE.id, FindingState::Warning, message.to_owned(), remedy.to_owned(), [("settled", 0.0)])
 }
 

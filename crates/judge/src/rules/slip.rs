@@ -1,7 +1,7 @@
 //! CL-03: how much of the latency is our own lateness?
 
-use crate::text::{percent, time};
 use crate::{Check, Outcome, Rule};
+use model::human::{percent, time};
 use model::{Evidence, FindingState};
 
 const WARNING_SHARE: f64 = 0.10;
@@ -35,29 +35,22 @@ fn check(evidence: &Evidence) -> Outcome {
         s if s <= INVALID_SHARE => FindingState::Warning,
         _ => FindingState::Invalid,
     };
-    let facts = format!(
-        "the client sent up to {} late (p99), {} of the p99 response time of {}",
+    let message = format!(
+        "the client sent {} late (p99), {} of the p99 response time of {}",
         time(slip.p99_ns as f64),
         percent(share),
         time(response.p99_ns as f64)
     );
-    let (meaning, remedy) = match state {
-        FindingState::Note => (
-            "that is an ordinary wake-up of this machine, but of a response this fast it is a visible part",
-            "compare the service time as well, which does not contain it",
-        ),
-        FindingState::Warning => (
-            "the response times are too high by about that much",
-            "use more load threads (-t) or a quieter client machine",
-        ),
-        FindingState::Bound | FindingState::Invalid => (
-            "the response times describe this client more than the server",
-            "use more load threads (-t), a lower rate or a quieter client machine",
-        ),
+    let remedy = match state {
+        FindingState::Note => "an ordinary wake-up; the service time does not contain it",
+        FindingState::Warning => "use more load threads (-t) or a quieter client machine",
+        FindingState::Bound | FindingState::Invalid => {
+            "use more load threads (-t), a lower rate or a quieter client machine"
+        }
     };
     let figures =
         [("slip_client_p99_ns", slip.p99_ns as f64), ("response_p99_ns", response.p99_ns as f64), ("share", share)];
-    Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
+    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! ER-03: was the body the one that was asked for?
 
 use crate::rules::errors::failures_named;
-use crate::text::{count, percent};
 use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
 const INVALID_SHARE: f64 = 0.001;
@@ -40,13 +40,12 @@ fn check(evidence: &Evidence) -> Outcome {
         format!("{} to {} bytes", count(size.min), count(size.max))
     };
     let message = format!(
-        "{} of {} responses did not have the expected body of {expected} ({}): they are not the page that was asked for",
+        "{} of {} responses ({}) did not have the expected body of {expected}",
         count(wrong),
         count(completed),
         percent(share)
     );
-    let remedy =
-        "fetch the URL under load and look at the body; if its size may vary, declare that: --expect size=MIN..MAX";
+    let remedy = "look at the body under load; if its size may vary, declare that: --expect size=MIN..MAX";
     let figures = [
         ("wrong_size", wrong as f64),
         ("share", share),

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::settings::{self, Settings};
 use crate::{environment, interrupt, printer, store};
 use curve::Point;
-use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, VerdictState, Warmup};
+use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, VerdictState, Warmup, human};
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -111,10 +111,10 @@ impl Walk<'_> {
             let gather = self.measure(load, iteration, of, progress)?;
             let outcome = outcome(&gather);
             progress.line(&format!(
-                "{:>3}/{of}  {}: {} good/s",
+                "{:>3}/{of}  {}: {} good",
                 self.measured,
                 self.load_text(load),
-                report::human::count(outcome.goodput_per_s.round() as u64)
+                human::rate(outcome.goodput_per_s)
             ));
             self.keep(load, gather);
             sweep.apply(load, outcome);
@@ -168,10 +168,10 @@ impl Walk<'_> {
     }
 
     fn load_text(&self, load: f64) -> String {
-        match (self.over_rate(), load) {
-            (true, _) => format!("{load:.0} requests/s"),
-            (false, 1.0) => "1 connection".into(),
-            (false, _) => format!("{load:.0} connections"),
+        if self.over_rate() {
+            format!("{} offered", human::rate(load))
+        } else {
+            human::plural(load.round() as u64, "connection")
         }
     }
 

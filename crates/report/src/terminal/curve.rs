@@ -1,7 +1,7 @@
 //! Goodput against load as a small picture: braille dots, load in doublings.
 
-use crate::human::short;
 use model::SweepRecord;
+use model::human::short;
 use textplots::{Chart, LabelBuilder, LabelFormat, Plot, Shape};
 
 /// Lines of the picture itself; title, axis, ticks and marks come on top.

@@ -71,6 +71,12 @@ pub(crate) fn labelled(label: &str, text: &str, style: Style) -> String {
     format!("{label:<width$}{}\n", wrap(text, style.width, first, rest), width = first)
 }
 
+/// As [`labelled`], with the label in `paint`.
+pub(crate) fn labelled_painted(label: &str, text: &str, paint: anstyle::Style, style: Style) -> String {
+    let line = labelled(label, text, style);
+    format!("{}{}", style.paint(paint, label), &line[label.len()..])
+}
+
 /// As [`labelled`], with the text in bold.
 pub(crate) fn labelled_bold(label: &str, text: &str, style: Style) -> String {
     let line = labelled(label, text, style);

@@ -1,6 +1,6 @@
 //! What the target answered before anything was measured, in a few lines.
 
-use crate::human;
+use model::human;
 use model::{Body, Probe};
 
 /// One to three lines: the answer, whether its body changes, where a redirect leads. Ends with a newline.

@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table};
 use super::verdict::{finding_of, findings, headline, is_bound_by};
-use crate::human::{self, count, percent, rate, time};
+use model::human::{self, count, percent, plural, rate, time};
 use model::{Estimate, Load, Quantiles, RunRecord, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,23 +20,26 @@ const NAMED_MAX: usize = 5;
 pub fn run(record: &RunRecord, style: &Style) -> String {
     let style = *style;
     let mut out = headline(&record.verdict, style);
-    out.push('\n');
-    out.push_str(&labelled("target", &record.plan.target.url, style));
-    out.push_str(&labelled("load", &load(record), style));
-    if record.interrupted {
-        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
-    }
-    out.push('\n');
     out.push_str(&labelled_bold("goodput", &goodput(record), style));
     let (good, all) = (rate(record.goodput_per_s.value), rate(record.throughput_per_s));
     if good != all {
         out.push_str(&labelled("throughput", &format!("{all} (every complete response, wrong ones too)"), style));
     }
+    out.push_str(&labelled("load", &load(record), style));
+    if let Some(text) = schedule(record) {
+        out.push_str(&labelled("on schedule", &text, style));
+    }
+    out.push_str(&labelled("target", &record.plan.target.url, style));
+    if record.interrupted {
+        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
+    }
     out.push('\n');
     out.push_str(&latency(record, style));
     out.push('\n');
     out.push_str(&requests(record, style));
-    out.push_str(&labelled("connections", &connections(record), style));
+    if let Some(text) = connections(record) {
+        out.push_str(&labelled("connections", &text, style));
+    }
     out.push_str(&labelled("traffic", &traffic(record), style));
     out.push_str(&labelled("client", &client(record), style));
     out.push_str(&findings(&record.verdict, style));
@@ -72,7 +75,19 @@ fn load(record: &RunRecord) -> String {
         }
     };
     let keepalive = if plan.keepalive { "" } else { ", a new connection for each request" };
-    format!("{}, {model}{keepalive}, measured for {}", plan.request.method, measured(record))
+    format!("{model}{keepalive}, {} for {}", plan.request.method, measured(record))
+}
+
+/// The share of an open loop's requests that were sent at all; none when that is every one.
+fn schedule(record: &RunRecord) -> Option<String> {
+    let (planned, sent) = (record.requests.planned, record.requests.sent);
+    let missing = planned.saturating_sub(sent);
+    if record.plan.load.is_closed() || missing == 0 {
+        return None;
+    }
+    // Of what is missing, as 99.8 % would round to all.
+    let share = percent(missing as f64 / planned as f64);
+    Some(format!("all but {share} of the requests were sent ({} of {})", count(sent), count(planned)))
 }
 
 fn goodput(record: &RunRecord) -> String {
@@ -99,7 +114,7 @@ fn latency(record: &RunRecord, style: Style) -> String {
     }
     rows.push(("service", &latency.service));
     let mut out = if closed {
-        labelled("latency", "in a closed loop: what clients see that wait for their answers", style)
+        String::new()
     } else {
         labelled("latency", "response from the time due, service from the time sent", style)
     };
@@ -107,7 +122,7 @@ fn latency(record: &RunRecord, style: Style) -> String {
     if !closed {
         all.extend([("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)]);
     }
-    let wide = by_row(&record.verdict, &all);
+    let wide = by_row(&record.verdict, if closed { "latency" } else { "" }, &all);
     if columns(&wide) <= style.width {
         out.push_str(&wide);
         return out;
@@ -121,8 +136,8 @@ fn latency(record: &RunRecord, style: Style) -> String {
 }
 
 /// Quantiles across, latencies down.
-fn by_row(verdict: &Verdict, rows: &[(&str, &Quantiles)]) -> String {
-    let header: Vec<_> = [""].into_iter().chain(SHOWN.map(|(name, _)| name)).collect();
+fn by_row(verdict: &Verdict, title: &str, rows: &[(&str, &Quantiles)]) -> String {
+    let header: Vec<_> = [title].into_iter().chain(SHOWN.map(|(name, _)| name)).collect();
     let rows: Vec<_> = rows
         .iter()
         .map(|(name, quantiles)| {
@@ -193,8 +208,12 @@ fn most_frequent<K: Display + Ord>(counts: &BTreeMap<K, u64>) -> String {
     items.join(", ")
 }
 
-fn connections(record: &RunRecord) -> String {
+/// Connections that were missing or had to be reopened; none when all stayed open, as they should.
+fn connections(record: &RunRecord) -> Option<String> {
     let connections = record.connections;
+    if connections.established == connections.requested && connections.reconnects == 0 {
+        return None;
+    }
     let mut text = format!(
         "{} of {} open at the start",
         count(connections.established.into()),
@@ -203,7 +222,7 @@ fn connections(record: &RunRecord) -> String {
     if connections.reconnects > 0 {
         text.push_str(&format!(", {} reopened later", count(connections.reconnects)));
     }
-    text
+    Some(text)
 }
 
 fn traffic(record: &RunRecord) -> String {
@@ -213,13 +232,9 @@ fn traffic(record: &RunRecord) -> String {
 fn client(record: &RunRecord) -> String {
     let generator = record.generator;
     format!(
-        "{}, the busiest at most {} busy; {} of CPU per request",
+        "{}, at most {} busy, {} of CPU per request",
         plural(u64::from(generator.threads), "load thread"),
         percent(generator.busy_max),
         time(generator.cpu_ns_per_request)
     )
-}
-
-fn plural(n: u64, what: &str) -> String {
-    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }

@@ -5,8 +5,8 @@ use super::curve::curve;
 use super::layout::{columns, labelled, labelled_bold, table};
 use super::run::{measured, quantile};
 use super::verdict::{findings, headline, is_bound_by};
-use crate::human::{count, percent, rate, time};
-use model::{Capacity, Knee, Load, Peak, PointSummary, SweepRecord};
+use model::human::{count, percent, plural, rate, time};
+use model::{Load, Peak, PointSummary, SweepRecord};
 
 /// The whole result of a sweep: verdict, peak, knee, table, curve, findings with remedies. Ends with a newline.
 #[must_use]
@@ -14,25 +14,19 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     let style = *style;
     let over = Over::of(record);
     let mut out = headline(&record.verdict, style);
-    out.push('\n');
-    if let Some(point) = record.points.first() {
-        out.push_str(&labelled("target", &point.plan.target.url, style));
-    }
-    out.push_str(&labelled("load", &load(record, over), style));
-    if record.interrupted {
-        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
-    }
-    out.push('\n');
     let peak =
         record.peak.map_or_else(|| "none, nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
     out.push_str(&labelled_bold("peak", &peak, style));
-    out.push_str(&labelled("knee", &knee_text(record.knee, over), style));
-    out.push_str(&labelled("saturated", saturated_text(record), style));
-    if let Some(capacity) = &record.capacity {
-        out.push_str(&labelled("capacity", &capacity_text(capacity), style));
-    }
+    out.push_str(&labelled("knee", &knee_text(record, over), style));
     if let Some(limiter) = &record.limiter {
         out.push_str(&labelled("limiter", limiter, style));
+    }
+    out.push_str(&labelled("load", &load(record, over), style));
+    if let Some(point) = record.points.first() {
+        out.push_str(&labelled("target", &point.plan.target.url, style));
+    }
+    if record.interrupted {
+        out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
     }
     out.push('\n');
     out.push_str(&points(record, over, style));
@@ -60,7 +54,7 @@ impl Over {
     fn place(self, load: f64) -> String {
         match self {
             Self::Rate => format!("{} offered", rate(load)),
-            Self::Connections if load == 1.0 => "1 connection".to_owned(),
+            Self::Connections if load.fract() == 0.0 => plural(load as u64, "connection"),
             Self::Connections => format!("{} connections", self.number(load)),
         }
     }
@@ -92,7 +86,7 @@ fn load(record: &SweepRecord, over: Over) -> String {
         Some(Load::Closed { .. }) | None => "closed loop",
     };
     let each = record.points.first().map_or_else(String::new, |point| format!(", {} each", measured(point)));
-    let loads = if record.curve.len() == 1 { "1 load".to_owned() } else { format!("{} loads", record.curve.len()) };
+    let loads = plural(record.curve.len() as u64, "load");
     format!("{model}, {loads} from {} to {}{each}", over.number(first.load), over.place(last.load))
 }
 
@@ -102,28 +96,12 @@ fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {
     format!("{}{} at {}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s), over.place(peak.load))
 }
 
-fn knee_text(knee: Option<Knee>, over: Over) -> String {
-    match knee {
-        None => "not reached".to_owned(),
-        Some(knee) => {
-            format!("{}; past it users only wait longer (plateau {})", over.place(knee.load), rate(knee.goodput_per_s))
-        }
+fn knee_text(record: &SweepRecord, over: Over) -> String {
+    match record.knee {
+        Some(knee) => format!("{}; more load than that only waits longer", over.place(knee.load)),
+        None if record.saturated => "not found, though more load bought no more goodput".to_owned(),
+        None => "not reached, more load still bought more goodput".to_owned(),
     }
-}
-
-fn saturated_text(record: &SweepRecord) -> &'static str {
-    if record.saturated { "yes, more load bought no more goodput" } else { "no, more load still bought more goodput" }
-}
-
-fn capacity_text(capacity: &Capacity) -> String {
-    let range = match (capacity.low, capacity.high) {
-        (Some(low), Some(high)) => format!(" (between {} and {})", rate(low), rate(high)),
-        (Some(low), None) => format!(" (at least {})", rate(low)),
-        (None, Some(high)) => format!(" (less than {})", rate(high)),
-        (None, None) => String::new(),
-    };
-    let reason = if capacity.reason.is_empty() { String::new() } else { format!(": {}", capacity.reason) };
-    format!("{}{range}{reason}", rate(capacity.value))
 }
 
 /// The table of points; on a narrow terminal only its most telling columns.

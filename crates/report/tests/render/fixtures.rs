@@ -24,16 +24,14 @@ pub(crate) fn bound_run() -> RunRecord {
     let busy = finding(
         "CL-01",
         FindingState::Bound,
-        "the busiest load thread used 97 % of a CPU in its busiest second and 50 % on average, so the client may be the \
-         limit: the server can do 6,000/s or more, and its latencies are these or lower",
-        "if CPUs are idle, use more load threads (-t 4), or put the client on a machine of its own",
+        "a load thread 97 % busy may be the limit: the server can do 6,000/s or more",
+        "use more load threads (-t 4) if CPUs are idle, or a machine of its own for the client",
         &[("busy_max", 0.97)],
     );
     let short = finding(
         "LD-04",
         FindingState::Bound,
-        "measured for 10.0 s, less than 30 s: good for a first look, but what happens rarely may be missing; 60,000 \
-         requests are too few for p99.9, which is not shown",
+        "only 10.0 s of the advised 30 s: rare events may be missing; p99.9 not shown",
         "measure longer: -d 30s",
         &[("p99_9_tail_n", 60.0)],
     );
@@ -66,25 +64,22 @@ pub(crate) fn invalid_run() -> RunRecord {
     let missing = finding(
         "CL-06",
         FindingState::Invalid,
-        "only 60 of 64 connections were open when the clock started (2,000 connect.refused): the load was not the one \
-         asked for",
-        "raise the server's limit of connections and its backlog, or ask for 60 (-c 60)",
+        "only 60 of 64 connections were open at the start (2,000 connect.refused): not the load asked for",
+        "raise the server's limit of connections and its backlog, or ask for -c 60",
         &[("requested", 64.0), ("established", 60.0)],
     );
     let errors = finding(
         "ER-01",
         FindingState::Invalid,
-        "52,000 of 1,002,000 requests failed (5.2 %: contract.status 38,000, first_byte.timeout 12,000 and \
-         connect.refused 2,000; status 503 38,000): that is too much for any number of this run to stand for normal \
-         service",
-        "a rate limiter or firewall may be answering instead of the application: exempt this client, or lower the load",
+        "52,000 of 1,002,000 requests failed (5.2 %): contract.status 38,000, first_byte.timeout 12,000 and \
+         connect.refused 2,000; by status 503 38,000",
+        "a rate limiter may be answering instead of the application: exempt this client, or lower the load",
         &[("share", 0.052)],
     );
     let tail = finding(
         "ER-05",
         FindingState::Bound,
-        "12,000 requests (1.2 %) had no answer within the timeout of 2.00 s: p99 >= 2.00 s, p99.9 >= 2.00 s and max >= \
-         2.00 s are only lower bounds",
+        "12,000 requests (1.2 %) had no answer in 2.00 s: p99, p99.9 and max are lower bounds",
         "allow more time (--timeout above 2.00 s) or lower the load",
         &[("p99_at_least_ns", 2e9), ("p99_9_at_least_ns", 2e9), ("max_at_least_ns", 2e9)],
     );
@@ -109,8 +104,7 @@ pub(crate) fn bound_sweep() -> SweepRecord {
             finding(
                 "SA-01",
                 FindingState::Bound,
-                "not saturated: goodput still rose by 100 % per doubling, up to 3 connections, so the server \
-                 can do 2,850/s or more",
+                "goodput still rose by 100 % per doubling at 3 connections: the server can do 2,850/s or more",
                 "go further: --to 12",
                 &[("last_load", 3.0)],
             ),
@@ -207,9 +201,8 @@ fn closed_loop() -> Finding {
     finding(
         "LD-03",
         FindingState::Note,
-        "the latencies of this closed loop are service times seen by 64 clients that each wait for their answer before they \
-         ask again; independent users do not wait and would see longer times",
-        "for response times, offer a fixed rate below the goodput, such as run --rate 23000",
+        "closed loop: independent users would wait longer",
+        "try -R 23000",
         &[("connections", 64.0)],
     )
 }

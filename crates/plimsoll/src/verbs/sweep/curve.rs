@@ -55,9 +55,9 @@ pub(super) fn record(
             high: None,
             n: curve.len() as u64,
             reason: if saturated {
-                "highest goodput seen; no goal was given, so no load counts as failed".into()
+                "goodput at the peak; no goal was given, so no load counts as failed".into()
             } else {
-                "highest goodput seen; saturation was not reached, the server may hold more".into()
+                "goodput at the peak; saturation was not reached, the server may hold more".into()
             },
         }),
         points: records,
@@ -77,7 +77,7 @@ fn sweep_point(point: &Point) -> SweepPoint {
     let mut evidence: Evidence = point.gather.evidence();
     evidence.plan = storable(&evidence.plan);
     let goodput_per_s = point.iterations_per_s.iter().sum::<f64>() / point.iterations_per_s.len().max(1) as f64;
-    SweepPoint { load: point.load, goodput_per_s, evidence }
+    SweepPoint { load: point.load, goodput_per_s, iterations_per_s: point.iterations_per_s.clone(), evidence }
 }
 
 /// The knee, as far as the sweep has seen it.

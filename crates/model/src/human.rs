@@ -1,4 +1,5 @@
-//! Figures as people read them: three digits, the natural unit, separators.
+//! Figures as people read them: three digits, the natural unit, separators. The way back is in [`crate::Duration`] and
+//! its like.
 
 /// A length of time in its natural unit: `999 ns`, `1.23 ms`, `30.0 s`, `5 min 3 s`. `ns` is in nanoseconds.
 #[must_use]
@@ -58,6 +59,12 @@ pub fn count(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A count of things by name: `1 connection`, `1,024 connections`. `what` takes an `s` in the plural.
+#[must_use]
+pub fn plural(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// A share of 0 to 1 as percent: `0 %`, `0.05 %`, `3.2 %`, `67 %`.
@@ -131,5 +138,9 @@ mod tests {
     #[test]
     fn counts_have_separators() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 1, 1_024].map(|n| plural(n, "connection")),
+            ["0 connections", "1 connection", "1,024 connections"]
+        );
     }
 }

@@ -117,6 +117,8 @@ impl Core {
     /// Starts the load: closed loops send at once, open loops offer their connections.
     pub(crate) fn start(&mut self, now: u64, net: &mut impl Transport) {
         for conn in 0..self.conns.len() {
+            // Opening was timed on a clock that began earlier: its instants may lie ahead of this one's.
+            self.conns[conn].started_ns = now;
             if self.conns[conn].state == State::Open {
                 self.slot_is_free(conn, now, net);
             } else {

@@ -102,6 +102,8 @@ struct Sim {
     quota: Option<u64>,
     keepalive: bool,
     timeout_ns: u64,
+    /// When the connections are opened, on a clock of its own.
+    opened_ns: u64,
     accepts: bool,
 }
 
@@ -128,6 +130,7 @@ impl Sim {
             quota: None,
             keepalive: true,
             timeout_ns: 5 * NS_PER_S,
+            opened_ns: 0,
             accepts: true,
         }
     }
@@ -163,7 +166,7 @@ impl Sim {
         };
         let mut core = Core::new(job, window);
         for conn in 0..self.connections {
-            core.open(conn, 0, &mut net).expect("the modelled network opens at once");
+            core.open(conn, self.opened_ns, &mut net).expect("the modelled network opens at once");
         }
         net.accepts = self.accepts;
         core.start(0, &mut net);

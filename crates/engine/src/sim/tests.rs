@@ -203,6 +203,14 @@ fn connections_the_server_closes_are_opened_again() {
 }
 
 #[test]
+fn idle_connections_opened_on_an_earlier_clock_are_not_overdue() {
+    let mut sim = Sim::open(Arrivals::Constant, 100.0, 8, 1);
+    sim.opened_ns = 20 * NS_PER_S;
+    let seen = sim.run(|now| Answer::At(now + 1_000_000));
+    assert_eq!((seen.cohort.good, seen.connects), (100, 8));
+}
+
+#[test]
 fn without_keepalive_every_request_has_its_own_connection() {
     let mut sim = Sim::closed(8, 1);
     sim.keepalive = false;

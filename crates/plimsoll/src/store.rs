@@ -13,20 +13,23 @@ use std::path::{Path, PathBuf};
 
 /// Where run directories go when nothing else is said.
 const DEFAULT_PARENT: &str = "plimsoll-runs";
+/// The result, and its name while it is not complete.
+const RESULT: &str = "run.json";
+const RESULT_PART: &str = "run.json.part";
 /// Attempts to find a free name for a new directory.
 const NAME_TRIES: u32 = 1000;
 
 /// Creates the directory of one result and returns its path.
 pub(crate) fn create(asked: Option<&Path>, verb: &str, started: &str) -> Result<PathBuf, Trouble> {
     let Some(path) = asked else { return create_new(verb, started) };
-    if path.join("run.json").exists() {
+    if path.join(RESULT).exists() {
         return Err(Trouble::usage(format!(
             "--output {}: there is a result in it already; name another directory",
             path.display()
         )));
     }
     std::fs::create_dir_all(path)
-        .and_then(|()| File::create(path.join("events.jsonl")).map(drop))
+        .and_then(|()| File::create(path.join(RESULT_PART)).map(drop))
         .map_err(|error| Trouble::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
     Ok(path.into())
 }
@@ -53,8 +56,8 @@ fn create_new(verb: &str, started: &str) -> Result<PathBuf, Trouble> {
 
 /// Writes a finished result; returns false when the disk did not take it, which has then been told.
 pub(crate) fn write_result(directory: &Path, json: &str) -> bool {
-    let path = directory.join("run.json");
-    let part = directory.join("run.json.part");
+    let path = directory.join(RESULT);
+    let part = directory.join(RESULT_PART);
     // Renamed at the end, so that a half-written file never passes for a result.
     match std::fs::write(&part, json).and_then(|()| std::fs::rename(&part, &path)) {
         Ok(()) => true,

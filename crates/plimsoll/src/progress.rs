@@ -6,6 +6,7 @@ use model::{Event, NS_PER_S, Phase, Plan, Stop, Tick, Warmup, human};
 /// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    quiet: bool,
     label: String,
     window_ns: Option<u64>,
     warmup_ns: u64,
@@ -20,7 +21,7 @@ impl Progress {
         let style =
             ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
         bar.set_style(style);
-        Self { bar, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0 }
+        Self { bar, quiet, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0 }
     }
 
     /// Begins to show a run. `label` stands in front, such as `point 3/10, 8 connections: `.
@@ -54,8 +55,11 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Prints a line that stays.
+    /// Prints a line that stays, unless the user wants quiet.
     pub(crate) fn line(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
         self.bar.suspend(|| crate::printer::note(text));
     }
 

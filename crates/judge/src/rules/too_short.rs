@@ -95,7 +95,7 @@ const fn by_time(measured_ns: u64) -> Option<FindingState> {
 fn time_part(measured_ns: u64, state: FindingState) -> String {
     let measured = time(measured_ns as f64);
     if state == FindingState::Invalid {
-        format!("only {measured} of the least 5 s: chance decides such a number")
+        format!("only {measured} of the required 5 s: chance decides")
     } else {
         format!("only {measured} of the advised 30 s: rare events may be missing")
     }

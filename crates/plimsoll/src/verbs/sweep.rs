@@ -38,9 +38,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     let (address, probe, contract) = subject.probe(&settings)?;
     let directory = store::create(args.output.output.as_deref(), "sweep", &started)?;
     let mut progress = Progress::new(args.output.quiet);
-    if !args.output.quiet {
-        progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
-    }
+    progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
 
     let mut walk = Walk {
         args,

@@ -120,7 +120,8 @@ fn latency(record: &RunRecord, style: Style) -> String {
     };
     let mut all = rows.clone();
     if !closed {
-        all.extend([("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)]);
+        let late = [("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)];
+        all.extend(late.into_iter().filter(|(_, slip)| slip.max > 0));
     }
     let wide = by_row(&record.verdict, if closed { "latency" } else { "" }, &all);
     if columns(&wide) <= style.width {

@@ -5,6 +5,7 @@
 
 mod builtin;
 mod cli;
+mod deliver;
 mod environment;
 mod exit;
 mod interrupt;

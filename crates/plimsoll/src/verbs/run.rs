@@ -1,12 +1,13 @@
 //! `plimsoll run`: one load, judged.
 
 use crate::cli::RunArgs;
+use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Subject, measure};
 use crate::progress::Progress;
 use crate::settings::{self, Settings};
-use crate::{environment, interrupt, printer, store};
-use model::{Count, RunRecord, Stop, VerdictState};
+use crate::{environment, interrupt, store};
+use model::{Count, Stop};
 use std::sync::atomic::Ordering;
 
 /// Connections of a closed loop.
@@ -37,9 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
 
     let plan = settings.plan(&subject.url, address, contract, load, until, warmup);
     let mut progress = Progress::new(args.output.quiet);
-    if !args.output.quiet {
-        progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
-    }
+    progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
     progress.begin("", &plan);
     let gathered = measure(&plan, &probe, &directory, &stop, &mut progress);
     progress.end();
@@ -50,23 +49,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let verdict = judge::judge_run(&evidence);
     let record = report::record::run_record(&evidence, verdict, gather.goodput(), environment::describe(), started);
     let json = report::json::run(&record);
-    let stored = store::write_result(&directory, &json);
-    if args.output.json {
-        printer::result(&json)?;
-    } else {
-        let mut text = report::terminal::run(&record, &printer::style());
-        if stored {
-            text.push_str(&format!("\nrecord: {}\n", directory.display()));
-        }
-        printer::result(&text)?;
-    }
-    Ok(exit(&record, stop.load(Ordering::Relaxed)))
-}
-
-fn exit(record: &RunRecord, interrupted: bool) -> Exit {
-    match record.verdict.state {
-        _ if interrupted => Exit::Interrupted,
-        VerdictState::Invalid => Exit::Invalid,
-        VerdictState::Valid | VerdictState::Bound => Exit::Fine,
-    }
+    deliver(&directory, &json, args.output.json, |style| report::terminal::run(&record, style))?;
+    Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
 }

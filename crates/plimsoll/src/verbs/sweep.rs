@@ -3,13 +3,14 @@
 mod curve;
 
 use crate::cli::{OverArg, SweepArgs};
+use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Subject, measure};
 use crate::progress::Progress;
 use crate::settings::{self, Settings};
-use crate::{environment, interrupt, printer, store};
+use crate::{environment, interrupt, store};
 use curve::Point;
-use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, VerdictState, Warmup, human};
+use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, Warmup, human};
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -54,34 +55,18 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     };
     let walked = walk.walk(Sweep::new(search), &mut progress);
     progress.end();
-    // Points that were measured before something went wrong are kept and reported.
-    match walked {
-        Err(trouble) if walk.points.is_empty() => return Err(trouble),
-        Err(trouble) => printer::error(&trouble.message),
-        Ok(()) => {}
-    }
     if walk.points.is_empty() {
+        walked?;
         return Err(Trouble { exit: Exit::Interrupted, message: "interrupted before anything was measured".into() });
     }
     let interrupted = stop.load(Ordering::Relaxed);
     let mut record = curve::record(&walk.points, &search, &environment::describe(), started);
-    record.interrupted = interrupted;
+    record.interrupted = interrupted || walked.is_err();
     let json = report::json::sweep(&record);
-    let stored = store::write_result(&directory, &json);
-    if args.output.json {
-        printer::result(&json)?;
-    } else {
-        let mut text = report::terminal::sweep(&record, &printer::style());
-        if stored {
-            text.push_str(&format!("\nrecord: {}\n", directory.display()));
-        }
-        printer::result(&text)?;
-    }
-    Ok(match record.verdict.state {
-        _ if interrupted => Exit::Interrupted,
-        VerdictState::Invalid => Exit::Invalid,
-        VerdictState::Valid | VerdictState::Bound => Exit::Fine,
-    })
+    deliver(&directory, &json, args.output.json, |style| report::terminal::sweep(&record, style))?;
+    // What made the sweep end early is told after what was measured until then.
+    walked?;
+    Ok(exit(record.verdict.state, interrupted))
 }
 
 /// Walks the loads that the search asks for.

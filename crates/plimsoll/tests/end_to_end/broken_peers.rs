@@ -42,7 +42,7 @@ fn ssh_server_is_recognised() {
         peer.send(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n");
         peer.hold();
     });
-    plimsoll(["run", &server.url("/")]).run().fails(3, &["SSH", "127.0.0.1:"]);
+    plimsoll(["run", &server.url("/")]).run().fails(3, &["SSH server", "127.0.0.1:"]);
 }
 
 #[test]

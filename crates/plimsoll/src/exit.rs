@@ -50,6 +50,10 @@ impl Trouble {
         Self { exit: Exit::Usage, message: message.to_string() }
     }
 
+    pub(crate) fn interrupted() -> Self {
+        Self { exit: Exit::Interrupted, message: "interrupted before anything was measured".into() }
+    }
+
     pub(crate) fn target(message: impl ToString) -> Self {
         Self { exit: Exit::Target, message: message.to_string() }
     }

@@ -1,7 +1,7 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
 use crate::builtin::Builtin;
-use crate::exit::{Exit, Trouble};
+use crate::exit::Trouble;
 use crate::progress::Progress;
 use crate::settings::{Expect, Settings};
 use crate::store::Recorder;
@@ -12,7 +12,7 @@ use model::{Body, Contract, Event, Plan, Probe, SizeBand};
 use stats::Gather;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Fetches before anything is measured.
 const PROBE_FETCHES: usize = 3;
@@ -41,7 +41,11 @@ impl Subject {
     }
 
     /// Looks at the target; tells its address, what it answered, and the contract that follows.
-    pub(crate) fn probe(&self, settings: &Settings) -> Result<(SocketAddr, Probe, Contract), Trouble> {
+    pub(crate) fn probe(
+        &self,
+        settings: &Settings,
+        stop: &AtomicBool,
+    ) -> Result<(SocketAddr, Probe, Contract), Trouble> {
         let addresses = self.url.resolve()?;
         let looked = probe::probe(&probe::Settings {
             addresses: &addresses,
@@ -50,6 +54,9 @@ impl Subject {
             fetches: PROBE_FETCHES,
             timeout_ns: settings.timeout_ns,
         });
+        if stop.load(Ordering::Relaxed) {
+            return Err(Trouble::interrupted());
+        }
         let (address, probe) = looked.map_err(|error: ProbeError| Trouble::target(error))?;
         let contract = contract(settings.expect, &probe)?;
         Ok((address, probe, contract))
@@ -103,9 +110,7 @@ pub(crate) fn measure(
     }
     match outcome {
         Ok(()) => Ok(gather),
-        Err(RunError::NoConnection { .. }) if stop.load(std::sync::atomic::Ordering::Relaxed) => {
-            Err(Trouble { exit: Exit::Interrupted, message: "interrupted before anything was measured".into() })
-        }
+        Err(RunError::NoConnection { .. }) if stop.load(Ordering::Relaxed) => Err(Trouble::interrupted()),
         Err(error @ RunError::NoConnection { .. }) => Err(Trouble::target(error)),
         Err(error @ (RunError::Spawn { .. } | RunError::Worker(_))) => Err(Trouble::usage(error)),
     }
@@ -114,6 +119,7 @@ pub(crate) fn measure(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
     use model::Fetch;
 
     fn probe(status: u16, body: Body) -> Probe {

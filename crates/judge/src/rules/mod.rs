@@ -6,6 +6,7 @@ mod closed_loop;
 mod connections;
 mod errors;
 mod little;
+mod outage;
 mod ports;
 mod redirect;
 pub(crate) mod saturation;
@@ -18,7 +19,7 @@ mod wrong_body;
 
 use crate::Rule;
 
-pub(crate) static ALL: [Rule; 16] = [
+pub(crate) static ALL: [Rule; 17] = [
     client_busy::RULE,
     slip::RULE,
     send_rate::RULE,
@@ -28,6 +29,7 @@ pub(crate) static ALL: [Rule; 16] = [
     redirect::RULE,
     wrong_body::RULE,
     censored::RULE,
+    outage::RULE,
     closed_loop::RULE,
     too_short::RULE,
     settled::RULE,

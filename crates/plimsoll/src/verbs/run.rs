@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let mut settings = Settings::new(&args.request, &args.generator, &subject.url.path)?;
     subject.divide_cpus(&mut settings);
     let started = engine::clock::wall_clock();
-    let (address, probe, contract) = subject.probe(&settings)?;
+    let (address, probe, contract) = subject.probe(&settings, &stop)?;
     let directory = store::create(args.output.output.as_deref(), "run", &started)?;
 
     let plan = settings.plan(&subject.url, address, contract, load, until, warmup);

@@ -36,7 +36,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     let mut settings = Settings::new(&args.request, &args.generator, &subject.url.path)?;
     subject.divide_cpus(&mut settings);
     let started = engine::clock::wall_clock();
-    let (address, probe, contract) = subject.probe(&settings)?;
+    let (address, probe, contract) = subject.probe(&settings, &stop)?;
     let directory = store::create(args.output.output.as_deref(), "sweep", &started)?;
     let mut progress = Progress::new(args.output.quiet);
     progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
@@ -57,7 +57,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     progress.end();
     if walk.points.is_empty() {
         walked?;
-        return Err(Trouble { exit: Exit::Interrupted, message: "interrupted before anything was measured".into() });
+        return Err(Trouble::interrupted());
     }
     let interrupted = stop.load(Ordering::Relaxed);
     let mut record = curve::record(&walk.points, &search, &environment::describe(), started);
@@ -92,6 +92,10 @@ impl Walk<'_> {
             }
             let of = sweep.expected_measurements();
             let gather = self.measure(load, iteration, of, progress)?;
+            // A point that was cut short says little; it is kept only when it is all there is.
+            if self.stop.load(Ordering::Relaxed) && !self.points.is_empty() {
+                return Ok(());
+            }
             let outcome = outcome(&gather);
             progress.line(&format!(
                 "{:>3}/{of}  {}: {} good",

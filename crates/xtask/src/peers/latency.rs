@@ -20,6 +20,9 @@ pub(super) struct Quantiles {
 /// 0 to 200 ms. So the q-quantile is 200 ms × (q − 0.8) / 0.2 above 0.8, and nothing below.
 pub(super) const ARITHMETIC: Quantiles = Quantiles { p50: 0.0, p90: 100.0, p99: 190.0, max: 200.0 };
 
+/// From one stall to the next.
+const STALL_PERIOD: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Both tools' answers and what they printed.
 pub(super) struct Stall {
     pub(super) plimsoll: Quantiles,
@@ -31,6 +34,8 @@ pub(super) struct Stall {
 pub(super) fn measure(lab: &Lab, seconds: u32) -> Result<Stall> {
     eprintln!("whole-server stall of 200 ms every second: {seconds} s each");
     let server = Server::target(lab, &["--stall", "200ms/1s"], &lab.file("stall-target.log"))?;
+    // The first stall begins one period after the start; a window that began before it would lack a stall.
+    std::thread::sleep(STALL_PERIOD);
     let options = "-R 1000 -c 256 -t 1 --arrivals constant";
     let (record, _) = plimsoll_record(lab, "stall-plimsoll", &server.url, seconds, options)?;
     let plimsoll = parse_plimsoll(&record).context("no latency_ns.response quantiles in plimsoll's record")?;

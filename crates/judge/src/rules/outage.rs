@@ -1,0 +1,88 @@
+//! ER-15: did the server stop answering for whole seconds?
+//!
+//! A closed loop sends almost nothing while its server is away: a few failures, each after a pause, that vanish
+//! among the good responses of before. The seconds show it.
+
+use crate::{Check, Outcome, Rule};
+use model::human::{percent, plural};
+use model::{Evidence, FindingState, NS_PER_S};
+
+/// A typical response has to be much faster than a second before an empty second means anything.
+const TYPICAL_MAX_NS: u64 = NS_PER_S / 5;
+/// Shorter ticks are pieces of a second at the end of a window.
+const TICK_MIN_NS: u64 = NS_PER_S / 2;
+/// Above this share of the window the goodput is that of another, shorter run.
+const INVALID_SHARE: f64 = 0.05;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-15",
+    title: "the server stopped answering",
+    detects: "whole seconds without one good response, in a run whose typical response takes far less than a second",
+    threshold: "any such second: warning; more than 5 % of the window: invalid (own thresholds)",
+    data: "goodput by the second, and a median service time of at most 200 ms",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let typical_ns = evidence.latency.service.p50_ns;
+    if evidence.latency.service.n == 0 || typical_ns > TYPICAL_MAX_NS {
+        return Outcome::Unchecked("a typical response takes too long for a second to tell");
+    }
+    let whole: Vec<_> = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
+    if whole.is_empty() {
+        return Outcome::Unchecked("the window has no whole second");
+    }
+    // Nothing was asked of the server in a second without anything sent, failed or completed, except by a load
+    // that waits for it.
+    let asked = |sent: u64, failed: u64| evidence.plan.load.is_closed() || sent > 0 || failed > 0;
+    let silent = whole.iter().filter(|second| second.good == 0 && asked(second.sent, second.failed)).count();
+    if silent == 0 || evidence.cohort.good == 0 {
+        return Outcome::Pass;
+    }
+    let share = silent as f64 / whole.len() as f64;
+    let state = if share > INVALID_SHARE { FindingState::Invalid } else { FindingState::Warning };
+    let message = format!(
+        "no good response at all in {} ({} of the window): the goodput is a mean over times with and without a server",
+        plural(silent as u64, "whole second"),
+        percent(share)
+    );
+    let remedy = "look into the server's log for those seconds (run.json, seconds) and measure again".to_owned();
+    Outcome::fired(RULE.id, state, message, remedy, [("silent_seconds", silent as f64), ("share", share)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding};
+
+    #[test]
+    fn silent_on_a_server_that_keeps_answering() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+    }
+
+    #[test]
+    fn one_silent_second_in_thirty_is_a_warning() {
+        let mut evidence = clean_run();
+        evidence.seconds[7].good = 0;
+        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+    }
+
+    #[test]
+    fn a_server_that_dies_half_way_is_invalid_however_few_requests_failed() {
+        let mut evidence = clean_run();
+        for second in &mut evidence.seconds[15..] {
+            (second.good, second.completed, second.failed) = (0, 0, 30);
+        }
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.contains("15 whole seconds (50 % of the window)"), "{}", found.message);
+    }
+
+    #[test]
+    fn slow_responses_leave_seconds_empty_by_right() {
+        let mut evidence = clean_run();
+        evidence.latency.service.p50_ns = 2 * NS_PER_S;
+        evidence.seconds[7].good = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

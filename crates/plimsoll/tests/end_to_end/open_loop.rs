@@ -8,6 +8,8 @@ use std::path::Path;
 const RATE_PER_S: f64 = 1000.0;
 /// What a busy machine may add to a latency, ns.
 const NOISE_NS: f64 = 2e6;
+/// Runs that may be disturbed before the tool is at fault.
+const TRIES: usize = 3;
 
 fn run(url: &str, args: &[&str]) -> (Ended, Value) {
     let ended = plimsoll(["run", url, "--json", "-q"].iter().chain(args)).run();
@@ -24,7 +26,7 @@ fn constant_arrivals_offer_exactly_the_rate() {
     ended.exits(4);
     assert!(count(&record, "requests.planned").abs_diff(1000) <= 1, "{:#}", record["requests"]);
     assert_eq!(count(&record, "requests.good"), count(&record, "requests.planned"));
-    close_to(number(&record, "goodput_per_s.value"), 500.0, 0.02, "goodput");
+    close_to(number(&record, "goodput_per_s.value"), 500.0, 0.05, "goodput");
 }
 
 #[test]
@@ -63,32 +65,45 @@ fn stalls_show_in_response_times_as_long_as_they_were() {
     let _alone = load_alone();
     // Enough connections that each request goes out in time, and so few that most wait for one.
     for (connections, seconds) in [("256", 5), ("8", 3)] {
-        let directory = tempfile::tempdir().unwrap();
-        let log = directory.path().join("stalls.jsonl");
-        let target = Target::start(&["--stall", "200ms/1s", "--log", log.to_str().unwrap()]);
-        let duration = format!("{seconds}s");
-        // The warm-up is as long as a period: from then on, any second holds one stall.
-        let args = ["-R", "1000", "--arrivals", "constant", "-d", &duration, "--warmup", "1s", "-c", connections];
-        let (_, record) = run(&target.url("/bytes/64"), &args);
-        target.stop();
-        let planned = count(&record, "requests.planned");
-        assert!(planned.abs_diff(1000 * seconds) <= 1, "{planned}");
-        assert_eq!(count(&record, "requests.good"), planned, "{:#}", record["requests"]);
+        // A machine that pauses makes one try wrong; a tool that is wrong makes all of them wrong.
+        let tries: Vec<String> = (0..TRIES).map_while(|_| deviation_from_the_log(connections, seconds)).collect();
+        assert!(tries.len() < TRIES, "c {connections}: {tries:#?}");
+    }
+}
 
-        let implied = implied(&stall_lengths(&log), planned);
-        for (name, q) in [("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
-            let expected = implied[((implied.len() - 1) as f64 * q) as usize];
-            let found = number(&record, &format!("latency_ns.response.{name}"));
-            let band = 0.05 * expected + NOISE_NS;
-            assert!((found - expected).abs() <= band, "{name}: {found} is not {expected} +- {band}; c {connections}");
-        }
-        assert!(number(&record, "latency_ns.response.p50") < 5e6, "{:#}", record["latency_ns"]);
-        if connections == "8" {
-            // Seen from the connections alone, nearly all is well: that is coordinated omission.
-            assert!(number(&record, "latency_ns.service.p90") < 20e6, "{:#}", record["latency_ns"]);
-            assert!(number(&record, "latency_ns.slip_blocked.p99") > 150e6, "{:#}", record["latency_ns"]);
+/// Runs against a target that stalls; tells how the response times deviate from what its log implies, if they do.
+fn deviation_from_the_log(connections: &str, seconds: u64) -> Option<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("stalls.jsonl");
+    let target = Target::start(&["--stall", "200ms/1s", "--log", log.to_str().unwrap()]);
+    let duration = format!("{seconds}s");
+    // The warm-up is as long as a period: from then on, any second holds one stall.
+    let args = ["-R", "1000", "--arrivals", "constant", "-d", &duration, "--warmup", "1s", "-c", connections];
+    let (_, record) = run(&target.url("/bytes/64"), &args);
+    target.stop();
+    let planned = count(&record, "requests.planned");
+    assert!(planned.abs_diff(1000 * seconds) <= 1, "{planned}");
+    assert_eq!(count(&record, "requests.good"), planned, "{:#}", record["requests"]);
+
+    let implied = implied(&stall_lengths(&log), planned);
+    for (name, q) in [("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+        let expected = implied[((implied.len() - 1) as f64 * q) as usize];
+        let found = number(&record, &format!("latency_ns.response.{name}"));
+        let band = 0.05 * expected + NOISE_NS;
+        if (found - expected).abs() > band {
+            return Some(format!("{name}: {found} is not {expected} +- {band}"));
         }
     }
+    let p50 = number(&record, "latency_ns.response.p50");
+    if p50 >= 5e6 {
+        return Some(format!("p50: {p50} although most requests meet no stall"));
+    }
+    if connections == "8" {
+        // Seen from the connections alone, nearly all is well: that is coordinated omission.
+        assert!(number(&record, "latency_ns.service.p90") < 20e6, "{:#}", record["latency_ns"]);
+        assert!(number(&record, "latency_ns.slip_blocked.p99") > 150e6, "{:#}", record["latency_ns"]);
+    }
+    None
 }
 
 /// Lengths of the stalls that ended in full; ns.

@@ -26,6 +26,8 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
     Target(TargetArgs),
+    Man(ManArgs),
+    Completions(CompletionsArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -133,6 +135,10 @@ pub(crate) struct RequestArgs {
     /// Header to add, as 'Name: value'; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
+    /// Credentials from a variable or file: SCHEME:SOURCE:NAME with basic (user:password) or bearer (token)
+    /// and env or file, such as basic:file:PATH or bearer:env:VAR; never stored
+    #[arg(long, value_name = "AUTH")]
+    pub(crate) auth: Option<String>,
     /// Body, or @FILE for the content of a file
     #[arg(short, long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
@@ -230,6 +236,26 @@ pub(crate) struct TargetArgs {
     /// End when the process that started this one ends
     #[arg(long, hide = true)]
     pub(crate) die_with_parent: bool,
+}
+
+/// Prints the manual pages in roff, or writes them into a directory.
+///
+/// To read one: plimsoll man /tmp/man && man /tmp/man/plimsoll-run.1
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Directory for one file a page, created if need be; without it all pages go to stdout
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Prints the completion script of a shell.
+///
+/// For bash: plimsoll completions bash > ~/.local/share/bash-completion/completions/plimsoll
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// See [`model::Arrivals`].

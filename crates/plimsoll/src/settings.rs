@@ -1,5 +1,6 @@
 //! From what was typed to what it means: validated, complete, free of clap.
 
+use crate::auth;
 use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, WarmupArg};
 use crate::environment::usable_cpus;
 use crate::exit::Trouble;
@@ -55,7 +56,7 @@ impl Settings {
             request: Request {
                 method: method(&request.method)?,
                 path: path.into(),
-                headers: request.headers.iter().map(|h| header(h)).collect::<Result<_, _>>()?,
+                headers: headers(request)?,
                 body_bytes: body.len() as u64,
                 body,
             },
@@ -153,6 +154,18 @@ fn method(text: &str) -> Result<String, Trouble> {
         Ok(_) => Ok(method),
         Err(_) => Err(Trouble::usage(format!("--method {text:?} is not an HTTP method; write for example POST"))),
     }
+}
+
+/// The headers that were typed, and the one of `--auth`.
+fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, Trouble> {
+    let mut headers = request.headers.iter().map(|h| header(h)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(text) = &request.auth {
+        if headers.iter().any(|(name, _)| auth::is_authorization(name)) {
+            return Err(Trouble::usage("--auth and --header Authorization exclude each other; drop the header"));
+        }
+        headers.push(auth::header(text)?);
+    }
+    Ok(headers)
 }
 
 fn header(text: &str) -> Result<(String, String), Trouble> {

@@ -4,8 +4,10 @@
 
 mod bad_input;
 mod broken_peers;
+mod credentials;
 mod failing_servers;
 mod interrupted;
+mod manual;
 mod nginx;
 mod open_loop;
 mod other_clients;

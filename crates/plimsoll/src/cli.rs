@@ -148,8 +148,10 @@ pub(crate) struct RequestArgs {
     /// A request without a complete response after this time has failed
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) timeout: Duration,
-    /// What a good response is: status=CODE, size=BYTES or size=MIN..MAX, comma-separated
-    /// [default: what the probe gets, if that is a 2xx]
+    /// What a good response is, comma-separated: status=CODE, size=BYTES or size=MIN..MAX, body~"TEXT" (the body
+    /// holds the text; no pattern), hash (the body is the one the probe got). Text and hash are looked at in one
+    /// response in 17 and compared with the bytes as sent, compressed or not
+    /// [default: status and size that the probe gets, if that is a 2xx]
     #[arg(long, value_name = "CONTRACT")]
     pub(crate) expect: Option<String>,
 }
@@ -288,5 +290,22 @@ impl std::str::FromStr for WarmupArg {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_guide_is_understood() {
+        let guide = include_str!("../../../docs/coming-from.md");
+        let commands: Vec<_> = guide.lines().filter(|line| line.starts_with("plimsoll ")).collect();
+        for command in &commands {
+            // What a shell would put in.
+            let command = command.replace("$(($(nproc)+2))", "4").replace("$(nproc)", "2");
+            Cli::try_parse_from(command.split(' ')).unwrap_or_else(|error| panic!("{command}: {error}"));
+        }
+        assert!(commands.len() > 10, "{commands:?}");
     }
 }

@@ -9,6 +9,7 @@ mod cli;
 mod deliver;
 mod environment;
 mod exit;
+mod expect;
 mod interrupt;
 mod measure;
 mod printer;

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod broken_peers;
+mod contract;
 mod credentials;
 mod failing_servers;
 mod interrupted;

@@ -4,6 +4,7 @@
 //! [`Core::deadline_ns`] says when it wants to be called again. The epoll loop and the virtual-time rig drive
 //! the same code.
 
+mod body;
 mod conn;
 mod pace;
 mod ticks;
@@ -11,6 +12,7 @@ mod ticks;
 use crate::recorder::{STATUS_CODES, WorkerTick};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
+use body::BodyCheck;
 use conn::{Conn, State};
 use model::{Contract, Failure, FailureKind, FailurePhase};
 pub(crate) use pace::Pace;
@@ -58,6 +60,8 @@ pub(crate) struct Core {
     /// When the last free slot was taken; none while one is free.
     blocked_since_ns: Option<u64>,
     busy: usize,
+    /// What bodies must hold; none when the contract does not ask.
+    bodies: Option<BodyCheck>,
     quota_used: u64,
     next_sweep_ns: u64,
     ticks: Ticks,
@@ -79,6 +83,7 @@ impl Core {
             end_ns: window.end_ns(),
             blocked_since_ns: None,
             busy: 0,
+            bodies: BodyCheck::new(&job.contract),
             quota_used: 0,
             next_sweep_ns: 0,
             ended: false,
@@ -215,7 +220,12 @@ impl Core {
     pub(crate) fn on_bytes(&mut self, conn: usize, bytes: &[u8], now: u64, net: &mut impl Transport) {
         self.ticks.advance(now);
         self.ticks.current().flow.bytes_received += bytes.len() as u64;
-        match self.conns[conn].http.receive(bytes, &mut Ignore) {
+        let c = &mut self.conns[conn];
+        let received = match &self.bodies {
+            Some(check) if c.look.is_on() => c.http.receive(bytes, &mut check.sink(&mut c.look)),
+            _ => c.http.receive(bytes, &mut Ignore),
+        };
+        match received {
             Ok(received) => match received.response {
                 // A server that sends more than it announced lies about the length of its body.
                 Some(_) if received.consumed < bytes.len() => {
@@ -302,6 +312,9 @@ impl Core {
         let blocked = self.blocked_since_ns.map_or(0, |since| now - since.max(intended).min(now));
         let c = &mut self.conns[conn];
         (c.busy, c.intended_ns, c.started_ns, c.written) = (true, intended, now, 0);
+        if let Some(check) = &mut self.bodies {
+            check.begin(&mut c.look);
+        }
         self.ticks.outstanding(now, 1);
         self.busy += 1;
         if self.in_window(intended) {
@@ -350,8 +363,12 @@ impl Core {
     /// A response is complete.
     #[inline]
     fn complete(&mut self, conn: usize, response: Response, now: u64, net: &mut impl Transport) {
-        let broken = conn::breach(&self.job.contract, response);
         let c = &self.conns[conn];
+        let framed = conn::breach(&self.job.contract, response);
+        let check = self.bodies.as_ref().filter(|_| framed.is_none() && c.look.is_on());
+        let looked_at = check.is_some();
+        let content = check.and_then(|check| check.breach(&c.look));
+        let broken = framed.or_else(|| content.map(|kind| Failure::new(FailurePhase::Contract, kind)));
         let (intended, started) = (c.intended_ns, c.started_ns);
         let in_window = self.in_window(intended);
         self.request_over(conn, now);
@@ -363,6 +380,7 @@ impl Core {
         }
         if in_window {
             tick.tally.completed += 1;
+            tick.tally.body_checked += u64::from(looked_at);
             tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
             match broken {
                 None => tick.tally.good += 1,

@@ -13,6 +13,7 @@ pub mod schedule;
 pub mod target;
 
 mod core;
+mod fnv;
 mod merge;
 mod recorder;
 #[cfg(test)]

@@ -101,6 +101,7 @@ fn add_tally(cohort: &mut Cohort, tally: &Tally) {
     cohort.sent += tally.sent;
     cohort.completed += tally.completed;
     cohort.good += tally.good;
+    cohort.body_checked += tally.body_checked;
     cohort.censored += tally.censored;
     for (status, &n) in (0_u16..).zip(tally.status.iter()) {
         if n > 0 {

@@ -1,6 +1,7 @@
 //! Looks at the target before anything is measured: a few fetches, one after the other, over plain sockets.
 
 use crate::clock::Clock;
+use crate::fnv::Fnv1a;
 use model::{Body, Fetch, Probe, Request};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -218,23 +219,6 @@ impl ResponseSink for Seen {
 
     fn body(&mut self, bytes: &[u8]) {
         self.hash.add(bytes);
-    }
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): tells changed bodies apart, no more.
-struct Fnv1a(u64);
-
-impl Default for Fnv1a {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv1a {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
     }
 }
 

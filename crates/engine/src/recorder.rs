@@ -28,6 +28,7 @@ pub(crate) struct Tally {
     pub(crate) sent: u64,
     pub(crate) completed: u64,
     pub(crate) good: u64,
+    pub(crate) body_checked: u64,
     pub(crate) censored: u64,
     pub(crate) status: Box<[u64; STATUS_CODES]>,
     pub(crate) failures: [u64; Failure::COUNT],
@@ -75,6 +76,7 @@ impl Tally {
             sent: 0,
             completed: 0,
             good: 0,
+            body_checked: 0,
             censored: 0,
             status: Box::new([0; STATUS_CODES]),
             failures: [0; Failure::COUNT],
@@ -83,6 +85,7 @@ impl Tally {
 
     fn clear(&mut self) {
         (self.planned, self.sent, self.completed, self.good, self.censored) = (0, 0, 0, 0, 0);
+        self.body_checked = 0;
         self.status.fill(0);
         self.failures.fill(0);
     }

@@ -257,7 +257,7 @@ fn job(plan: &Plan, thread: u32, request: Arc<[u8]>) -> Job {
         quota,
         keepalive: plan.keepalive,
         timeout_ns: plan.timeout_ns,
-        contract: plan.contract,
+        contract: plan.contract.clone(),
     }
 }
 

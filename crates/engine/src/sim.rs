@@ -22,6 +22,8 @@ use wire::http1::Expect;
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: sim\r\n\r\n";
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const GOOD_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+/// Of the right size, with another text.
+const WRONG: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno";
 /// A simulation that does not end is a bug; this many steps are far beyond every test.
 const STEPS_MAX: u64 = 50_000_000;
 
@@ -30,6 +32,8 @@ const STEPS_MAX: u64 = 50_000_000;
 enum Answer {
     /// A good response at this instant.
     At(u64),
+    /// The same with another body of the same size.
+    WrongAt(u64),
     /// The same, and the connection closes.
     AtThenClose(u64),
     /// The connection closes at this instant without a response.
@@ -45,6 +49,7 @@ type Server = Box<dyn FnMut(u64) -> Answer>;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Good,
+    Wrong,
     GoodThenClose,
     Eof,
 }
@@ -82,6 +87,7 @@ impl Transport for Net {
         self.arrivals.push(self.now);
         match (self.server)(self.now) {
             Answer::At(at) => self.schedule(at, conn, Due::Good),
+            Answer::WrongAt(at) => self.schedule(at, conn, Due::Wrong),
             Answer::AtThenClose(at) => self.schedule(at, conn, Due::GoodThenClose),
             Answer::CloseAt(at) => self.schedule(at, conn, Due::Eof),
             Answer::Never => {}
@@ -105,6 +111,7 @@ struct Sim {
     /// When the connections are opened, on a clock of its own.
     opened_ns: u64,
     accepts: bool,
+    contract: Contract,
 }
 
 /// Everything a simulated run has said.
@@ -132,6 +139,7 @@ impl Sim {
             timeout_ns: 5 * NS_PER_S,
             opened_ns: 0,
             accepts: true,
+            contract: Contract { status: Some(200), ..Contract::default() },
         }
     }
 
@@ -152,7 +160,7 @@ impl Sim {
             quota: self.quota,
             keepalive: self.keepalive,
             timeout_ns: self.timeout_ns,
-            contract: Contract { status: Some(200), size_bytes: None, declared: false },
+            contract: self.contract,
         };
         let mut net = Net {
             now: 0,
@@ -199,6 +207,7 @@ fn drive(core: &mut Core, net: &mut Net) -> Vec<Tick> {
             match due {
                 _ if net.generations[conn] != generation => {}
                 Due::Good => core.on_bytes(conn, GOOD, now, net),
+                Due::Wrong => core.on_bytes(conn, WRONG, now, net),
                 Due::GoodThenClose => core.on_bytes(conn, GOOD_CLOSE, now, net),
                 Due::Eof => core.on_eof(conn, now, net),
             }

@@ -49,12 +49,12 @@ pub enum Outcome {
 
 impl Outcome {
     /// A finding of `rule` with its figures.
-    pub(crate) fn fired<const N: usize>(
+    pub(crate) fn fired<'a>(
         rule: &str,
         state: FindingState,
         message: String,
         remedy: String,
-        figures: [(&str, f64); N],
+        figures: impl IntoIterator<Item = (&'a str, f64)>,
     ) -> Self {
         let evidence: BTreeMap<_, _> = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self::Fired(Finding { rule: rule.to_owned(), state, message, remedy, evidence })

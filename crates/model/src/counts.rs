@@ -41,6 +41,10 @@ pub struct Cohort {
     pub completed: u64,
     /// Of these, meeting the contract.
     pub good: u64,
+    /// Complete responses of the right status and size whose content was looked at, one in
+    /// [`crate::BODY_SAMPLE_EVERY`]; 0 when the contract asks for no content.
+    #[serde(default)]
+    pub body_checked: u64,
     /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
     pub censored: u64,
     /// Complete responses by status code.
@@ -71,6 +75,7 @@ impl Cohort {
         self.sent += other.sent;
         self.completed += other.completed;
         self.good += other.good;
+        self.body_checked += other.body_checked;
         self.censored += other.censored;
         for (status, n) in &other.status {
             *self.status.entry(*status).or_default() += n;

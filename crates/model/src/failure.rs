@@ -46,6 +46,10 @@ pub enum FailureKind {
     Status,
     /// The body size is not the declared one.
     Size,
+    /// The body does not hold the declared text.
+    Body,
+    /// The body has not the hash of the probe's.
+    Hash,
     /// Any other error of the operating system.
     Other,
 }
@@ -77,7 +81,7 @@ impl FailurePhase {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Refused,
         Self::Timeout,
         Self::Reset,
@@ -89,6 +93,8 @@ impl FailureKind {
         Self::TooLarge,
         Self::Status,
         Self::Size,
+        Self::Body,
+        Self::Hash,
         Self::Other,
     ];
 
@@ -105,6 +111,8 @@ impl FailureKind {
             Self::TooLarge => "too_large",
             Self::Status => "status",
             Self::Size => "size",
+            Self::Body => "body",
+            Self::Hash => "hash",
             Self::Other => "other",
         }
     }

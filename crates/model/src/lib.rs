@@ -21,7 +21,7 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
-pub use plan::{Arrivals, Contract, Load, Plan, Request, SizeBand, Stop, Target, Warmup};
+pub use plan::{Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Plan, Request, SizeBand, Stop, Target, Warmup};
 pub use probe::{Body, Fetch, Probe};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, Quantiles,

@@ -116,13 +116,23 @@ pub enum Warmup {
     Auto,
 }
 
+/// The content of one body in this many is looked at when the contract asks for content. Prime, so that it is never
+/// in step with a server whose every tenth or sixteenth answer is wrong.
+pub const BODY_SAMPLE_EVERY: u64 = 17;
+
 /// What a response must be to count as good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contract {
     /// The status, or none: any 2xx.
     pub status: Option<u16>,
     /// The body size, if it is part of the contract.
     pub size_bytes: Option<SizeBand>,
+    /// Text that the body must hold as it comes over the wire, looked for in one response in [`BODY_SAMPLE_EVERY`].
+    #[serde(default)]
+    pub body_text: Option<String>,
+    /// FNV-1a hash that the body must have, compared in one response in [`BODY_SAMPLE_EVERY`].
+    #[serde(default)]
+    pub body_hash: Option<u64>,
     /// Whether the user wrote the status down, as opposed to the probe having found it.
     pub declared: bool,
 }

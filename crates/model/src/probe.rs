@@ -1,5 +1,6 @@
 //! What the target answered before anything was measured.
 
+use crate::SizeBand;
 use serde::{Deserialize, Serialize};
 
 /// A few fetches of the target, and what they have in common.
@@ -11,6 +12,30 @@ pub struct Probe {
     pub body: Body,
     /// Where a redirect leads, hop by hop, as told by `Location`; empty when there is none.
     pub redirects: Vec<String>,
+}
+
+/// How far a body that changes its size may leave the sizes that the probe saw; percent of them.
+const SIZE_SLACK_PERCENT: u64 = 10;
+
+impl Probe {
+    /// The fetch that a contract follows when nothing is declared: the first 2xx, else the first of all.
+    #[must_use]
+    pub fn found(&self) -> Option<&Fetch> {
+        self.fetches.iter().find(|fetch| (200..300).contains(&fetch.status)).or_else(|| self.fetches.first())
+    }
+
+    /// The sizes that a body may have with `status`: the one that was seen, or for a page that changes its size
+    /// those seen and a tenth beyond. None when that status was not seen.
+    #[must_use]
+    pub fn size_band(&self, status: u16) -> Option<SizeBand> {
+        let sizes = || self.fetches.iter().filter(|fetch| fetch.status == status).map(|fetch| fetch.size_bytes);
+        let (min, max) = (sizes().min()?, sizes().max()?);
+        if self.body != Body::ChangingSize {
+            return Some(SizeBand { min, max });
+        }
+        let slack = |size: u64| (u128::from(size) * u128::from(SIZE_SLACK_PERCENT)).div_ceil(100) as u64;
+        Some(SizeBand { min: min - slack(min), max: max.saturating_add(slack(max)) })
+    }
 }
 
 /// One response.

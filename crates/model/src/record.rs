@@ -69,6 +69,9 @@ pub struct Requests {
     pub good: u64,
     /// Without an answer at their deadline.
     pub censored: u64,
+    /// Responses whose content was looked at; see [`crate::Cohort::body_checked`].
+    #[serde(default)]
+    pub body_checked: u64,
     /// Complete responses by status code.
     pub status: BTreeMap<u16, u64>,
     /// Failures by name; only kinds that occurred.

@@ -26,6 +26,8 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
     Target(TargetArgs),
+    Man(ManArgs),
+    Completions(CompletionsArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -133,6 +135,10 @@ pub(crate) struct RequestArgs {
     /// Header to add, as 'Name: value'; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
+    /// Credentials from a variable or file: SCHEME:SOURCE:NAME with basic (user:password) or bearer (token)
+    /// and env or file, such as basic:file:PATH or bearer:env:VAR; never stored
+    #[arg(long, value_name = "AUTH")]
+    pub(crate) auth: Option<String>,
     /// Body, or @FILE for the content of a file
     #[arg(short, long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
@@ -142,8 +148,10 @@ pub(crate) struct RequestArgs {
     /// A request without a complete response after this time has failed
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) timeout: Duration,
-    /// What a good response is: status=CODE, size=BYTES or size=MIN..MAX, comma-separated
-    /// [default: what the probe gets, if that is a 2xx]
+    /// What a good response is, comma-separated: status=CODE, size=BYTES or size=MIN..MAX, body~"TEXT" (the body
+    /// holds the text; no pattern), hash (the body is the one the probe got). Text and hash are looked at in one
+    /// response in 17 and compared with the bytes as sent, compressed or not
+    /// [default: status and size that the probe gets, if that is a 2xx]
     #[arg(long, value_name = "CONTRACT")]
     pub(crate) expect: Option<String>,
 }
@@ -232,6 +240,26 @@ pub(crate) struct TargetArgs {
     pub(crate) die_with_parent: bool,
 }
 
+/// Prints the manual pages in roff, or writes them into a directory.
+///
+/// To read one: plimsoll man /tmp/man && man /tmp/man/plimsoll-run.1
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Directory for one file a page, created if need be; without it all pages go to stdout
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Prints the completion script of a shell.
+///
+/// For bash: plimsoll completions bash > ~/.local/share/bash-completion/completions/plimsoll
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
 /// See [`model::Arrivals`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalsArg {
@@ -262,5 +290,22 @@ impl std::str::FromStr for WarmupArg {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_guide_is_understood() {
+        let guide = include_str!("../../../docs/coming-from.md");
+        let commands: Vec<_> = guide.lines().filter(|line| line.starts_with("plimsoll ")).collect();
+        for command in &commands {
+            // What a shell would put in.
+            let command = command.replace("$(($(nproc)+2))", "4").replace("$(nproc)", "2");
+            Cli::try_parse_from(command.split(' ')).unwrap_or_else(|error| panic!("{command}: {error}"));
+        }
+        assert!(commands.len() > 10, "{commands:?}");
     }
 }

@@ -55,7 +55,8 @@ fn redact_header(arg: &str) -> String {
     if is_secret(name) { format!("{front}: {REDACTED}") } else { arg.into() }
 }
 
-fn redact_userinfo(arg: &str) -> String {
+/// A URL without what stands before its host.
+pub(crate) fn redact_userinfo(arg: &str) -> String {
     let Some((scheme, rest)) = arg.split_once("://") else { return arg.into() };
     let end = rest.find('/').unwrap_or(rest.len());
     match rest[..end].rfind('@') {

@@ -3,11 +3,13 @@
 //! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
+mod auth;
 mod builtin;
 mod cli;
 mod deliver;
 mod environment;
 mod exit;
+mod expect;
 mod interrupt;
 mod measure;
 mod printer;
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
         Verb::Target(args) => verbs::target::target(&args),
+        Verb::Man(args) => verbs::man::man(&args),
+        Verb::Completions(args) => verbs::completions::completions(&args),
     };
     match outcome {
         Ok(exit) => exit.into(),

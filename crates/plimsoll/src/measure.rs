@@ -3,12 +3,12 @@
 use crate::builtin::Builtin;
 use crate::exit::Trouble;
 use crate::progress::Progress;
-use crate::settings::{Expect, Settings};
+use crate::settings::Settings;
 use crate::store::Recorder;
 use crate::target_url::TargetUrl;
 use engine::probe::{self, ProbeError};
 use engine::run::RunError;
-use model::{Body, Contract, Event, Plan, Probe, SizeBand};
+use model::{Contract, Event, Plan, Probe};
 use stats::Gather;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -58,30 +58,9 @@ impl Subject {
             return Err(Trouble::interrupted());
         }
         let (address, probe) = looked.map_err(|error: ProbeError| Trouble::target(error))?;
-        let contract = contract(settings.expect, &probe)?;
+        let contract = settings.expect.contract(&probe)?;
         Ok((address, probe, contract))
     }
-}
-
-/// What a response must be: as declared, else as the probe found it.
-fn contract(expect: Expect, probe: &Probe) -> Result<Contract, Trouble> {
-    let declared = expect.status.is_some();
-    let found = probe.fetches.iter().find(|f| (200..300).contains(&f.status)).unwrap_or(&probe.fetches[0]);
-    if !declared && found.status >= 400 {
-        return Err(Trouble::target(format!(
-            "the target answers {} to the probe; if that is what you want to measure, add --expect status={}",
-            found.status, found.status
-        )));
-    }
-    let status = match expect.status {
-        Some(status) => Some(status),
-        // An undeclared redirect is measured, but never good.
-        None => (found.status < 300).then_some(found.status),
-    };
-    let same_size = probe.body != Body::ChangingSize && status == Some(found.status);
-    let size_bytes =
-        expect.size_bytes.or_else(|| same_size.then_some(SizeBand { min: found.size_bytes, max: found.size_bytes }));
-    Ok(Contract { status, size_bytes, declared })
 }
 
 /// Puts the load of `plan` on its target and returns what was seen, recording it in `directory` as it goes.
@@ -113,49 +92,5 @@ pub(crate) fn measure(
         Err(RunError::NoConnection { .. }) if stop.load(Ordering::Relaxed) => Err(Trouble::interrupted()),
         Err(error @ RunError::NoConnection { .. }) => Err(Trouble::target(error)),
         Err(error @ (RunError::Spawn { .. } | RunError::Worker(_))) => Err(Trouble::usage(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exit::Exit;
-    use model::Fetch;
-
-    fn probe(status: u16, body: Body) -> Probe {
-        let fetch = Fetch {
-            status,
-            size_bytes: 64,
-            content_type: None,
-            server: None,
-            location: None,
-            body_hash: 0,
-            keepalive: true,
-            connect_ns: 0,
-            response_ns: 0,
-        };
-        Probe { fetches: vec![fetch], body, redirects: Vec::new() }
-    }
-
-    #[test]
-    fn a_2xx_becomes_the_contract() {
-        let c = contract(Expect::default(), &probe(200, Body::Stable)).unwrap();
-        assert_eq!(c, Contract { status: Some(200), size_bytes: Some(SizeBand { min: 64, max: 64 }), declared: false });
-        assert_eq!(contract(Expect::default(), &probe(200, Body::ChangingSize)).unwrap().size_bytes, None);
-    }
-
-    #[test]
-    fn an_undeclared_redirect_is_measured_but_cannot_be_good() {
-        let c = contract(Expect::default(), &probe(302, Body::Stable)).unwrap();
-        assert_eq!((c.status, c.size_bytes, c.declared), (None, None, false));
-    }
-
-    #[test]
-    fn an_error_at_the_probe_must_be_declared() {
-        let trouble = contract(Expect::default(), &probe(404, Body::Stable)).unwrap_err();
-        assert_eq!(trouble.exit, Exit::Target);
-        assert!(trouble.message.contains("--expect status=404"));
-        let expect = Expect { status: Some(404), size_bytes: None };
-        assert_eq!(contract(expect, &probe(404, Body::Stable)).unwrap().status, Some(404));
     }
 }

@@ -1,10 +1,12 @@
 //! From what was typed to what it means: validated, complete, free of clap.
 
+use crate::auth;
 use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, WarmupArg};
 use crate::environment::usable_cpus;
 use crate::exit::Trouble;
+use crate::expect::Expect;
 use crate::target_url::{TargetUrl, is_local};
-use model::{Arrivals, Contract, Count, Load, Plan, Request, SizeBand, Stop, Target, Warmup};
+use model::{Arrivals, Contract, Count, Load, Plan, Request, Stop, Target, Warmup};
 use std::net::SocketAddr;
 
 /// Largest request body.
@@ -32,13 +34,6 @@ pub(crate) struct Settings {
     pub(crate) seed: u64,
 }
 
-/// What `--expect` declares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Expect {
-    pub(crate) status: Option<u16>,
-    pub(crate) size_bytes: Option<SizeBand>,
-}
-
 impl Settings {
     /// Checks what was typed about request and generator. `path` comes from the URL.
     pub(crate) fn new(request: &RequestArgs, generator: &GeneratorArgs, path: &str) -> Result<Self, Trouble> {
@@ -55,13 +50,13 @@ impl Settings {
             request: Request {
                 method: method(&request.method)?,
                 path: path.into(),
-                headers: request.headers.iter().map(|h| header(h)).collect::<Result<_, _>>()?,
+                headers: headers(request)?,
                 body_bytes: body.len() as u64,
                 body,
             },
             keepalive: !request.no_keepalive,
             timeout_ns: request.timeout.ns,
-            expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), expect)?,
+            expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), Expect::parse)?,
             threads: threads.map(|n| n as u32),
             cpus: generator.cpus.clone(),
             seed: generator.seed,
@@ -155,6 +150,18 @@ fn method(text: &str) -> Result<String, Trouble> {
     }
 }
 
+/// The headers that were typed, and the one of `--auth`.
+fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, Trouble> {
+    let mut headers = request.headers.iter().map(|h| header(h)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(text) = &request.auth {
+        if headers.iter().any(|(name, _)| auth::is_authorization(name)) {
+            return Err(Trouble::usage("--auth and --header Authorization exclude each other; drop the header"));
+        }
+        headers.push(auth::header(text)?);
+    }
+    Ok(headers)
+}
+
 fn header(text: &str) -> Result<(String, String), Trouble> {
     let wrong = |why: &str| Trouble::usage(format!("--header {text:?} {why}; write for example 'Accept: text/html'"));
     let (name, value) = text.split_once(':').ok_or_else(|| wrong("has no colon"))?;
@@ -178,46 +185,9 @@ fn body(text: Option<&str>) -> Result<Vec<u8>, Trouble> {
     std::fs::read(file).map_err(|e| wrong(format!("cannot read the file: {e}")))
 }
 
-fn expect(text: &str) -> Result<Expect, Trouble> {
-    let wrong = |why: &str| Trouble::usage(format!("--expect {text:?}: {why}; write for example status=200,size=1024"));
-    let mut expect = Expect::default();
-    for part in text.split(',') {
-        match part.trim().split_once('=') {
-            Some(("status", code)) => {
-                let code = code.parse().ok().filter(|code| (200..=599).contains(code));
-                expect.status = Some(code.ok_or_else(|| wrong("a status is a number from 200 to 599"))?);
-            }
-            Some(("size", size)) => {
-                expect.size_bytes = Some(band(size).ok_or_else(|| wrong("a size is BYTES or MIN..MAX"))?);
-            }
-            _ => return Err(wrong("known parts are status= and size=")),
-        }
-    }
-    Ok(expect)
-}
-
-fn band(text: &str) -> Option<SizeBand> {
-    let size = |text: &str| text.parse::<model::ByteSize>().ok().map(|size| size.0);
-    let (min, max) = match text.split_once("..") {
-        Some((min, max)) => (size(min)?, size(max)?),
-        None => (size(text)?, size(text)?),
-    };
-    (min <= max).then_some(SizeBand { min, max })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn expectations_are_read() {
-        assert_eq!(expect("status=404").unwrap(), Expect { status: Some(404), size_bytes: None });
-        let both = expect("status=200, size=10..20").unwrap();
-        assert_eq!(both, Expect { status: Some(200), size_bytes: Some(SizeBand { min: 10, max: 20 }) });
-        for text in ["", "status", "status=99", "status=x", "size=20..10", "colour=red"] {
-            assert!(expect(text).unwrap_err().message.starts_with("--expect"), "{text}");
-        }
-    }
 
     #[test]
     fn headers_need_a_name_and_a_colon() {

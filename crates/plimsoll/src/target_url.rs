@@ -1,5 +1,6 @@
 //! Takes a URL apart and finds its addresses, once, before anything is measured.
 
+use crate::environment::redact_userinfo;
 use crate::exit::Trouble;
 use http::Uri;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -22,7 +23,9 @@ const DEFAULT_PORT: u16 = 80;
 impl TargetUrl {
     /// Reads a URL; `http://` may be left out.
     pub(crate) fn parse(text: &str) -> Result<Self, Trouble> {
-        let wrong = |why: &str| Trouble::usage(format!("{text:?} cannot be measured: {why}"));
+        // What stands before an @ may be a password, and messages end up in logs.
+        let shown = redact_userinfo(text);
+        let wrong = |why: &str| Trouble::usage(format!("{shown:?} cannot be measured: {why}"));
         let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let uri: Uri = full.parse().map_err(|e| wrong(&format!("it is not a URL ({e})")))?;
         match uri.scheme_str() {
@@ -32,7 +35,9 @@ impl TargetUrl {
         }
         let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
         if authority.as_str().contains('@') {
-            return Err(wrong("it holds credentials; send them with -H 'Authorization: ...' instead"));
+            return Err(wrong(
+                "it holds credentials; give them with --auth basic:env:VAR or --auth basic:file:PATH instead",
+            ));
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = match authority.as_str().rsplit_once(':').filter(|(_, port)| !port.contains(']')) {

@@ -26,6 +26,7 @@ pub fn run_record(
             completed: cohort.completed,
             good: cohort.good,
             censored: cohort.censored,
+            body_checked: cohort.body_checked,
             status: cohort.status.clone(),
             failures: cohort.failures.clone(),
         },

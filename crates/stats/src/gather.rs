@@ -324,7 +324,7 @@ mod tests {
             keepalive: true,
             threads: 1,
             cpus: Vec::new(),
-            contract: Contract { status: None, size_bytes: None, declared: false },
+            contract: Contract::default(),
             seed: 0,
         }
     }

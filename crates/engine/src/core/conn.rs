@@ -1,11 +1,13 @@
 //! One slot: a connection, and the request it carries.
 
+use super::body::Look;
 use model::{Contract, Failure, FailureKind, FailurePhase};
 use wire::http1::{Client, ClientError, Limits, Part, Progress, Response};
 
 /// A slot of the load: at most one connection and one request.
 pub(super) struct Conn {
     pub(super) http: Client,
+    pub(super) look: Look,
     pub(super) state: State,
     /// Whether a request is assigned.
     pub(super) busy: bool,
@@ -32,6 +34,7 @@ impl Conn {
     pub(super) fn new() -> Self {
         Self {
             http: Client::new(Limits::default()),
+            look: Look::default(),
             state: State::Closed,
             busy: false,
             intended_ns: 0,

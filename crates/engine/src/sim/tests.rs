@@ -258,3 +258,39 @@ fn every_planned_request_ends_in_exactly_one_count() {
     assert_eq!(c.completed, c.good);
     assert_eq!(seen.response.count(), c.completed + c.censored);
 }
+
+/// Every 20th answer has another body of the right size.
+fn one_in_twenty_wrong() -> impl FnMut(u64) -> Answer {
+    let mut n = 0_u64;
+    move |now| {
+        n += 1;
+        if n.is_multiple_of(20) { Answer::WrongAt(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
+    }
+}
+
+#[test]
+fn wrong_bodies_are_found_in_the_share_that_is_looked_at() {
+    let ok_hash = 0x08b0_5d07_b556_6bef; // FNV-1a of "ok"
+    for (kind, text, hash) in [("contract.body", Some("ok"), None), ("contract.hash", None, Some(ok_hash))] {
+        let mut sim = Sim::closed(10, 4);
+        sim.contract = Contract { body_text: text.map(Into::into), body_hash: hash, ..sim.contract };
+        let seen = sim.run(one_in_twenty_wrong());
+        let c = &seen.cohort;
+        // 40,000 answers; 17 and 20 have no common factor, so one in 340 is both wrong and looked at.
+        assert_eq!((c.completed, c.body_checked), (40_000, 40_000_u64.div_ceil(model::BODY_SAMPLE_EVERY)));
+        assert!(c.failures[kind].abs_diff(40_000 / 340) <= 1, "{:?}", c.failures);
+        assert_eq!(c.good + c.failures[kind], c.completed);
+        assert_eq!(seen.flow.failed, c.failures[kind]);
+    }
+}
+
+#[test]
+fn bodies_that_hold_what_is_asked_for_are_silent() {
+    let mut sim = Sim::open(Arrivals::Poisson, 1000.0, 20, 4);
+    sim.contract = Contract { body_text: Some("ok".into()), ..sim.contract };
+    let seen = sim.run(|now| Answer::At(now + 1_000_000));
+    assert_eq!(seen.cohort.failed(), 0, "{:?}", seen.cohort.failures);
+    assert_eq!(seen.cohort.body_checked, seen.cohort.completed.div_ceil(model::BODY_SAMPLE_EVERY));
+    let unasked = Sim::closed(4, 1).run(one_in_twenty_wrong());
+    assert_eq!((unasked.cohort.failed(), unasked.cohort.body_checked), (0, 0));
+}

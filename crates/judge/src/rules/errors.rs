@@ -59,7 +59,7 @@ fn own_failures(evidence: &Evidence) -> Vec<(&str, u64)> {
     let mut kinds: Vec<_> = failures_named(evidence, "")
         .map(|(name, n)| match name {
             "contract.status" => (name, n.saturating_sub(redirects)),
-            "contract.size" if wrong_body::fires(evidence) => (name, 0),
+            "contract.size" | "contract.body" | "contract.hash" if wrong_body::fires(evidence) => (name, 0),
             _ => (name, n),
         })
         .filter(|(_, n)| *n > 0)

@@ -21,7 +21,7 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 
 /// Redirects that were not declared, by status.
 pub(crate) fn undeclared(evidence: &Evidence) -> impl Iterator<Item = (u16, u64)> {
-    let contract = evidence.plan.contract;
+    let contract = &evidence.plan.contract;
     let declared = contract.status.filter(|_| contract.declared);
     let statuses = evidence.cohort.status.iter().map(|(status, n)| (*status, *n));
     statuses.filter(move |(status, n)| is_redirect(*status) && Some(*status) != declared && *n > 0)

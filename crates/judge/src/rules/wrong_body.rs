@@ -1,18 +1,21 @@
 //! ER-03: was the body the one that was asked for?
 
 use crate::rules::errors::failures_named;
+use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
-use model::{Evidence, FindingState};
+use model::{BODY_SAMPLE_EVERY, Evidence, FindingState, SizeBand};
 
 const INVALID_SHARE: f64 = 0.001;
+const REMEDY: &str =
+    "look at the body under load; if it may vary, declare what stays: --expect size=MIN..MAX or body~TEXT";
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-03",
     title: "wrong body",
-    detects: "responses with a good status but a body of another size: error pages, cut bodies",
-    threshold: "> 0.1 % of the complete responses (own threshold)",
-    data: "a body size in the contract, declared or found by the probe; failures by kind",
+    detects: "responses with a good status but a body of another size or content: error pages, cut bodies",
+    threshold: "> 0.1 % of the complete responses, or of those whose content was looked at (own threshold)",
+    data: "a body size, text or hash in the contract, declared or found by the probe; failures by kind",
     check: Check::Run(check),
 };
 
@@ -22,44 +25,77 @@ pub(crate) fn fires(evidence: &Evidence) -> bool {
 }
 
 fn check(evidence: &Evidence) -> Outcome {
-    let Some(size) = evidence.plan.contract.size_bytes else {
-        return Outcome::Unchecked("the contract has no body size, as for a page that changes from fetch to fetch");
-    };
-    let completed = evidence.cohort.completed;
-    if completed == 0 {
+    let contract = &evidence.plan.contract;
+    if contract.size_bytes.is_none() && contract.body_text.is_none() && contract.body_hash.is_none() {
+        return Outcome::Unchecked("the contract says nothing about the body");
+    }
+    if evidence.cohort.completed == 0 {
         return Outcome::Unchecked("no response was complete");
     }
-    let wrong: u64 = failures_named(evidence, "contract.size").map(|(_, n)| n).sum();
-    let share = wrong as f64 / completed as f64;
-    if share <= INVALID_SHARE {
-        return Outcome::Pass;
+    let wrong = [wrong_size(evidence), wrong_text(evidence), wrong_hash(evidence)];
+    let wrong: Vec<_> = wrong.into_iter().flatten().filter(|wrong| wrong.share() > INVALID_SHARE).collect();
+    let Some(worst) = wrong.iter().map(Wrong::share).max_by(f64::total_cmp) else { return Outcome::Pass };
+    let message = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
+    let mut figures: Vec<_> = wrong.iter().map(|wrong| (wrong.figure, wrong.n as f64)).collect();
+    figures.extend([("share", worst), ("content_checked", evidence.cohort.body_checked as f64)]);
+    if let Some(size) = contract.size_bytes {
+        figures.extend([("size_min_bytes", size.min as f64), ("size_max_bytes", size.max as f64)]);
     }
-    let expected = if size.min == size.max {
-        format!("{} bytes", count(size.min))
-    } else {
-        format!("{} to {} bytes", count(size.min), count(size.max))
+    Outcome::fired(RULE.id, FindingState::Invalid, message, REMEDY.to_owned(), figures)
+}
+
+/// One way in which bodies were wrong.
+struct Wrong {
+    figure: &'static str,
+    n: u64,
+    of: u64,
+    whose: &'static str,
+    /// What was expected, after "did not".
+    expected: String,
+}
+
+impl Wrong {
+    fn share(&self) -> f64 {
+        self.n as f64 / self.of.max(1) as f64
+    }
+
+    fn sentence(&self) -> String {
+        let (n, of) = (count(self.n), count(self.of));
+        format!("{n} of {of} {} ({}) did not have {}", self.whose, percent(self.share()), self.expected)
+    }
+}
+
+fn wrong_size(evidence: &Evidence) -> Option<Wrong> {
+    let expected = match evidence.plan.contract.size_bytes? {
+        SizeBand { min, max } if min == max => format!("{} bytes", count(min)),
+        SizeBand { min, max } => format!("{} to {} bytes", count(min), count(max)),
     };
-    let message = format!(
-        "{} of {} responses ({}) did not have the expected body of {expected}",
-        count(wrong),
-        count(completed),
-        percent(share)
-    );
-    let remedy = "look at the body under load; if its size may vary, declare that: --expect size=MIN..MAX";
-    let figures = [
-        ("wrong_size", wrong as f64),
-        ("share", share),
-        ("size_min_bytes", size.min as f64),
-        ("size_max_bytes", size.max as f64),
-    ];
-    Outcome::fired(RULE.id, FindingState::Invalid, message, remedy.to_owned(), figures)
+    let n = failures_named(evidence, "contract.size").map(|(_, n)| n).sum();
+    let of = evidence.cohort.completed;
+    let expected = format!("the expected body of {expected}");
+    Some(Wrong { figure: "wrong_size", n, of, whose: "responses", expected })
+}
+
+fn wrong_text(evidence: &Evidence) -> Option<Wrong> {
+    let text = evidence.plan.contract.body_text.as_ref()?;
+    Some(looked_at(evidence, "wrong_text", "contract.body", format!("the text {text:?} in their body")))
+}
+
+fn wrong_hash(evidence: &Evidence) -> Option<Wrong> {
+    evidence.plan.contract.body_hash?;
+    Some(looked_at(evidence, "wrong_hash", "contract.hash", "the body that the probe got".to_owned()))
+}
+
+fn looked_at(evidence: &Evidence, figure: &'static str, failure: &str, what: String) -> Wrong {
+    let n = failures_named(evidence, failure).map(|(_, n)| n).sum();
+    let expected = format!("{what} (one response in {BODY_SAMPLE_EVERY} is looked at)");
+    Wrong { figure, n, of: evidence.cohort.body_checked, whose: "responses looked at", expected }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Spoil, clean_run, finding};
-    use model::SizeBand;
 
     #[test]
     fn wrong_sizes_invalidate_and_the_expected_one_is_named() {
@@ -73,7 +109,27 @@ mod tests {
     }
 
     #[test]
-    fn silent_up_to_the_threshold_and_unchecked_without_a_size() {
+    fn wrong_content_is_held_against_the_responses_looked_at() {
+        let mut evidence = clean_run();
+        evidence.cohort.body_checked = 10_000;
+        evidence.plan.contract.body_text = Some("</html>".to_owned());
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.fail("contract.body", 10);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.fail("contract.body", 490);
+        let found = finding(check(&evidence));
+        let expected = "500 of 10,000 responses looked at (5.0 %) did not have the text \"</html>\" in their body (one \
+                        response in 17 is looked at)";
+        assert_eq!((found.state, found.message.as_str()), (FindingState::Invalid, expected));
+        evidence.plan.contract.body_hash = Some(1);
+        evidence.fail("contract.hash", 20);
+        let message = finding(check(&evidence)).message;
+        assert!(message.contains("</html>") && message.contains("20 of 10,000"), "{message}");
+        assert!(message.contains("the body that the probe got"), "{message}");
+    }
+
+    #[test]
+    fn silent_up_to_the_threshold_and_unchecked_without_anything_to_check() {
         let mut evidence = clean_run();
         assert_eq!(check(&evidence), Outcome::Pass);
         evidence.fail("contract.size", 1_000);

@@ -1,5 +1,7 @@
 //! One file a verb.
 
+pub(crate) mod completions;
+pub(crate) mod man;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod target;

@@ -124,7 +124,7 @@ impl Walk<'_> {
         let mut plan = self.settings.plan(
             &self.subject.url,
             self.address,
-            self.contract,
+            self.contract.clone(),
             load_of(self.args, load)?,
             settings::window(self.args.duration)?,
             settings::warmup(self.args.warmup)?,

@@ -89,7 +89,18 @@ fn method_that_is_none_is_named() {
 
 #[test]
 fn expectation_that_is_none_is_named() {
-    for text in ["status", "status=99", "status=ok", "size=20..10", "size=-1", "colour=red", ""] {
+    for text in [
+        "status",
+        "status=99",
+        "status=ok",
+        "size=20..10",
+        "size=-1",
+        "colour=red",
+        "body~",
+        "body~\"open",
+        "hash,hash",
+        "",
+    ] {
         refused(&["--expect", text], &["--expect", text]);
     }
 }

@@ -4,8 +4,11 @@
 
 mod bad_input;
 mod broken_peers;
+mod contract;
+mod credentials;
 mod failing_servers;
 mod interrupted;
+mod manual;
 mod nginx;
 mod open_loop;
 mod other_clients;

@@ -1,7 +1,7 @@
 //! What the target answered before anything was measured, in a few lines.
 
 use model::human;
-use model::{Body, Probe};
+use model::{Body, Probe, SizeBand};
 
 /// One to three lines: the answer, whether its body changes, where a redirect leads. Ends with a newline.
 #[must_use]
@@ -25,9 +25,14 @@ pub fn probe(probe: &Probe, url: &str) -> String {
         Body::ChangingSize => {
             let (min, max) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
             let (min, max) = (human::count(min), human::count(max));
-            out.push_str(&format!(
-                "  body: another size each time ({min} to {max} bytes), so the size is not checked\n"
-            ));
+            out.push_str(&format!("  body: another size each time ({min} to {max} bytes)"));
+            match probe.found().filter(|found| found.status < 300).and_then(|found| probe.size_band(found.status)) {
+                Some(SizeBand { min, max }) => {
+                    let (min, max) = (human::count(min), human::count(max));
+                    out.push_str(&format!("; {min} to {max} bytes are good unless --expect size= says otherwise\n"));
+                }
+                None => out.push_str(", so the size is not checked\n"),
+            }
         }
     }
     let way: Vec<_> = match (probe.redirects.as_slice(), first.location.as_deref()) {

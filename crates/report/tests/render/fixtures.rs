@@ -314,7 +314,7 @@ fn plan() -> Plan {
         contract: Contract {
             status: Some(200),
             size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
-            declared: false,
+            ..Contract::default()
         },
         seed: 1,
     }

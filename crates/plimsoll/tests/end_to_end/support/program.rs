@@ -193,6 +193,11 @@ impl Ended {
         runs.remove(0)
     }
 
+    /// The path of a file of the directory it ran in.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
     /// A file of the directory it ran in.
     #[track_caller]
     pub(crate) fn file(&self, name: &str) -> String {

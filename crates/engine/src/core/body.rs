@@ -1,0 +1,168 @@
+//! What a body must hold: looked at in every k-th response, so that the others cost nothing.
+
+use crate::fnv::Fnv1a;
+use memchr::memmem::Finder;
+use model::{BODY_SAMPLE_EVERY, Contract, FailureKind};
+use wire::http1::ResponseSink;
+
+/// What the contract asks of the content of a body.
+pub(super) struct BodyCheck {
+    text: Option<Finder<'static>>,
+    hash: Option<u64>,
+    /// Requests until the next one that is looked at; 0: the next.
+    skip: u64,
+}
+
+/// What was seen of the body of one response.
+#[derive(Default)]
+pub(super) struct Look {
+    on: bool,
+    found: bool,
+    hash: Fnv1a,
+    /// The last bytes so far, one less than the text has: it may begin in one read and end in another. Grows to
+    /// at most twice that, once a connection.
+    tail: Vec<u8>,
+}
+
+impl BodyCheck {
+    /// None when the contract does not ask for any content.
+    pub(super) fn new(contract: &Contract) -> Option<Self> {
+        let text = contract.body_text.as_ref().map(|text| Finder::new(text).into_owned());
+        let hash = contract.body_hash;
+        (text.is_some() || hash.is_some()).then_some(Self { text, hash, skip: 0 })
+    }
+
+    /// A request begins: decides whether its body is looked at. The first is.
+    #[inline]
+    pub(super) fn begin(&mut self, look: &mut Look) {
+        look.on = self.skip == 0;
+        if look.on {
+            self.skip = BODY_SAMPLE_EVERY;
+            (look.found, look.hash) = (false, Fnv1a::default());
+            look.tail.clear();
+        }
+        self.skip -= 1;
+    }
+
+    /// Takes the body of a response that is looked at.
+    pub(super) fn sink<'a>(&'a self, look: &'a mut Look) -> impl ResponseSink + 'a {
+        Looking { check: self, look }
+    }
+
+    /// What is wrong with a body that has been looked at in full.
+    pub(super) fn breach(&self, look: &Look) -> Option<FailureKind> {
+        if self.text.is_some() && !look.found {
+            return Some(FailureKind::Body);
+        }
+        self.hash.is_some_and(|hash| hash != look.hash.0).then_some(FailureKind::Hash)
+    }
+}
+
+impl Look {
+    /// Whether the current response is looked at.
+    #[inline]
+    pub(super) const fn is_on(&self) -> bool {
+        self.on
+    }
+
+    fn search(&mut self, text: &Finder<'_>, bytes: &[u8]) {
+        let overlap = text.needle().len().saturating_sub(1);
+        self.tail.extend_from_slice(&bytes[..bytes.len().min(overlap)]);
+        self.found = text.find(&self.tail).is_some() || text.find(bytes).is_some();
+        if bytes.len() > overlap {
+            self.tail.clear();
+            self.tail.extend_from_slice(&bytes[bytes.len() - overlap..]);
+        } else {
+            self.tail.drain(..self.tail.len().saturating_sub(overlap));
+        }
+    }
+}
+
+struct Looking<'a> {
+    check: &'a BodyCheck,
+    look: &'a mut Look,
+}
+
+impl ResponseSink for Looking<'_> {
+    fn body(&mut self, bytes: &[u8]) {
+        if let Some(text) = self.check.text.as_ref().filter(|_| !self.look.found) {
+            self.look.search(text, bytes);
+        }
+        if self.check.hash.is_some() {
+            self.look.hash.add(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: Option<&str>, hash: Option<u64>) -> BodyCheck {
+        let contract = Contract { body_text: text.map(Into::into), body_hash: hash, ..Contract::default() };
+        BodyCheck::new(&contract).expect("it asks for something")
+    }
+
+    /// What is wrong with a body that comes in these pieces.
+    fn breach(check: &mut BodyCheck, pieces: &[&[u8]]) -> Option<FailureKind> {
+        check.skip = 0;
+        let mut look = Look::default();
+        check.begin(&mut look);
+        for piece in pieces {
+            check.sink(&mut look).body(piece);
+        }
+        check.breach(&look)
+    }
+
+    #[test]
+    fn text_is_found_across_reads() {
+        let mut check = check(Some("</html>"), None);
+        assert_eq!(breach(&mut check, &[b"<html></html>"]), None);
+        assert_eq!(breach(&mut check, &[b"<html></h", b"tml>\n"]), None);
+        assert_eq!(breach(&mut check, &[b"<", b"/", b"h", b"t", b"m", b"l", b">"]), None);
+        for wrong in [&[&b"<html>"[..]][..], &[b"</ht", b"ml"], &[b"</h", b"x", b"tml>"], &[]] {
+            assert_eq!(breach(&mut check, wrong), Some(FailureKind::Body), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn hash_is_that_of_the_whole_body() {
+        let mut check = check(None, Some(0x8594_4171_f739_67e8));
+        assert_eq!(breach(&mut check, &[b"foo", b"bar"]), None);
+        assert_eq!(breach(&mut check, &[b"foobaz"]), Some(FailureKind::Hash));
+    }
+
+    #[test]
+    fn first_and_then_every_so_many_are_looked_at() {
+        let mut check = check(Some("x"), None);
+        let mut look = Look::default();
+        let looked: Vec<u64> = (0..3 * BODY_SAMPLE_EVERY)
+            .filter(|_| {
+                check.begin(&mut look);
+                look.is_on()
+            })
+            .collect();
+        assert_eq!(looked, [0, BODY_SAMPLE_EVERY, 2 * BODY_SAMPLE_EVERY]);
+        assert!(BodyCheck::new(&Contract::default()).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_finds_what_the_whole_holds(
+            body in "[ab]{0,40}", text in "[ab]{1,6}", mut cuts in prop::collection::vec(0..=40_usize, 0..6)
+        ) {
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for to in cuts.into_iter().filter(|&to| to < body.len()).chain([body.len()]) {
+                if to > from {
+                    pieces.push(&body.as_bytes()[from..to]);
+                    from = to;
+                }
+            }
+            let found = breach(&mut check(Some(&text), None), &pieces).is_none();
+            prop_assert_eq!(found, body.contains(&text));
+        }
+    }
+}

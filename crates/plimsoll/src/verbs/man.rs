@@ -1,0 +1,78 @@
+//! `plimsoll man`: the manual pages, made from the definition of the command line.
+
+use crate::cli::{Cli, ManArgs};
+use crate::exit::{Exit, Trouble};
+use crate::printer;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+/// Prints all pages one after the other, or writes one file each.
+pub(crate) fn man(args: &ManArgs) -> Result<Exit, Trouble> {
+    let pages = pages();
+    let Some(directory) = &args.directory else {
+        printer::result(&pages.into_iter().map(|page| page.text).collect::<String>())?;
+        return Ok(Exit::Fine);
+    };
+    let wrong = |path: &std::path::Path, error| Trouble::usage(format!("cannot write {}: {error}", path.display()));
+    std::fs::create_dir_all(directory).map_err(|error| wrong(directory, error))?;
+    for page in pages {
+        let path = directory.join(&page.file);
+        std::fs::write(&path, page.text).map_err(|error| wrong(&path, error))?;
+    }
+    Ok(Exit::Fine)
+}
+
+struct Page {
+    file: String,
+    text: String,
+}
+
+/// A page for the program and one for each verb.
+fn pages() -> Vec<Page> {
+    let mut program = Cli::command().disable_help_subcommand(true);
+    program.build();
+    let verbs = program.get_subcommands().cloned().collect::<Vec<_>>();
+    std::iter::once(program).chain(verbs).map(page).collect()
+}
+
+fn page(command: Command) -> Page {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let man = Man::new(command)
+        .title(name.to_uppercase())
+        .source(concat!("plimsoll ", env!("CARGO_PKG_VERSION")))
+        .manual("plimsoll manual");
+    let mut text = Vec::new();
+    man.render(&mut text).expect("writing to memory does not fail");
+    Page { file: format!("{name}.1"), text: String::from_utf8(text).expect("help is text") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_and_every_flag_has_its_place() {
+        let mut program = Cli::command().disable_help_subcommand(true);
+        program.build();
+        let pages = pages();
+        let text = |file: &str| {
+            let page = pages.iter().find(|page| page.file == file).unwrap_or_else(|| panic!("no page {file}"));
+            page.text.replace("\\-", "-")
+        };
+        for verb in program.get_subcommands() {
+            let name = verb.get_name();
+            assert!(text("plimsoll.1").contains(&format!("plimsoll-{name}(1)")), "{name} is not in plimsoll.1");
+            let page = text(&format!("plimsoll-{name}.1"));
+            for flag in verb.get_arguments().filter(|arg| !arg.is_hide_set()) {
+                let Some(long) = flag.get_long() else { continue };
+                assert!(page.contains(&format!("--{long}")), "--{long} is not in plimsoll-{name}.1");
+                let help = flag.get_help().expect("every flag is explained").to_string();
+                let first = help.split_whitespace().next().expect("a word");
+                assert!(page.contains(first), "--{long} is not explained in plimsoll-{name}.1");
+            }
+        }
+        assert_eq!(pages.len(), 1 + program.get_subcommands().count());
+        assert!(text("plimsoll-run.1").contains("--connections") && text("plimsoll.1").contains("130"));
+        assert!(!text("plimsoll-target.1").contains("die-with-parent"), "hidden flags stay hidden");
+    }
+}

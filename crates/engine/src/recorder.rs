@@ -40,6 +40,7 @@ pub(crate) struct Latency {
     pub(crate) service: LatencyHistogram,
     pub(crate) slip_client: LatencyHistogram,
     pub(crate) slip_blocked: LatencyHistogram,
+    pub(crate) handshake: LatencyHistogram,
 }
 
 impl WorkerTick {
@@ -94,5 +95,6 @@ impl Latency {
         self.service.clear();
         self.slip_client.clear();
         self.slip_blocked.clear();
+        self.handshake.clear();
     }
 }

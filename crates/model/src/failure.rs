@@ -8,6 +8,8 @@ use std::fmt;
 pub enum FailurePhase {
     /// Opening the connection.
     Connect,
+    /// The TLS handshake on a connection that is open.
+    Tls,
     /// Writing the request.
     Send,
     /// Waiting for the first byte of the response.
@@ -46,6 +48,10 @@ pub enum FailureKind {
     Status,
     /// The body size is not the declared one.
     Size,
+    /// The server's certificate is not valid or not trusted.
+    Certificate,
+    /// The peer and we could not agree on TLS.
+    Handshake,
     /// Any other error of the operating system.
     Other,
 }
@@ -61,11 +67,13 @@ pub struct Failure {
 
 impl FailurePhase {
     /// Every phase, in the order of a request's life.
-    pub const ALL: [Self; 6] = [Self::Connect, Self::Send, Self::FirstByte, Self::Head, Self::Body, Self::Contract];
+    pub const ALL: [Self; 7] =
+        [Self::Connect, Self::Tls, Self::Send, Self::FirstByte, Self::Head, Self::Body, Self::Contract];
 
     fn word(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::Tls => "tls",
             Self::Send => "send",
             Self::FirstByte => "first_byte",
             Self::Head => "head",
@@ -77,7 +85,7 @@ impl FailurePhase {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Refused,
         Self::Timeout,
         Self::Reset,
@@ -89,6 +97,8 @@ impl FailureKind {
         Self::TooLarge,
         Self::Status,
         Self::Size,
+        Self::Certificate,
+        Self::Handshake,
         Self::Other,
     ];
 
@@ -105,6 +115,8 @@ impl FailureKind {
             Self::TooLarge => "too_large",
             Self::Status => "status",
             Self::Size => "size",
+            Self::Certificate => "certificate",
+            Self::Handshake => "handshake",
             Self::Other => "other",
         }
     }
@@ -160,5 +172,7 @@ mod tests {
     #[test]
     fn name_is_phase_dot_kind() {
         assert_eq!(Failure::new(FailurePhase::Connect, FailureKind::Refused).to_string(), "connect.refused");
+        let tls = Failure::new(FailurePhase::Tls, FailureKind::Certificate);
+        assert_eq!(tls.to_string(), "tls.certificate");
     }
 }

@@ -180,13 +180,8 @@ fn any_certificate_passes_without_roots() {
 #[test]
 fn a_server_without_a_common_protocol_says_so() {
     let site = Site::usual();
-    let offers = Settings {
-        host: "plimsoll.test",
-        roots: None,
-        alpn: &["gopher".into()],
-        resumption: false,
-        now_s: NOW_S,
-    };
+    let offers =
+        Settings { host: "plimsoll.test", roots: None, alpn: &["gopher".into()], resumption: false, now_s: NOW_S };
     let told = first_meeting(&site, &Config::new(&offers).unwrap()).map(|_| ()).unwrap_err();
     assert_eq!(told, TlsError::Refused("alert no application protocol".into()));
 }

@@ -12,4 +12,5 @@ mod other_clients;
 mod output;
 mod record;
 mod support;
+mod tls;
 mod truth;

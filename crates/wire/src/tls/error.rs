@@ -71,10 +71,11 @@ pub(super) fn of(error: Error) -> TlsError {
     match error {
         Error::InvalidCertificate(why) => of_certificate(why),
         Error::AlertReceived(AlertDescription::CloseNotify) => TlsError::Closed,
-        Error::AlertReceived(alert) => TlsError::Refused(alert.as_str().map_or_else(
-            || format!("alert {}", u8::from(alert)),
-            |name| format!("alert {}", spaced(name)),
-        )),
+        Error::AlertReceived(alert) => TlsError::Refused(
+            alert
+                .as_str()
+                .map_or_else(|| format!("alert {}", u8::from(alert)), |name| format!("alert {}", spaced(name))),
+        ),
         Error::PeerIncompatible(why) => TlsError::Incompatible(spaced(&format!("{why:?}"))),
         other => TlsError::Protocol(other.to_string()),
     }

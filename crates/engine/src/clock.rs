@@ -43,6 +43,13 @@ pub fn wall_clock() -> String {
     format!("{now:.3}")
 }
 
+/// Wall-clock time; s since 1970, UTC.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub fn unix_s() -> u64 {
+    jiff::Timestamp::now().as_second().max(0).cast_unsigned()
+}
+
 #[inline]
 fn read(id: ClockId) -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(id);

@@ -198,10 +198,17 @@ impl Core {
         }
     }
 
+    /// A TLS handshake took so long, before the clock started or after it.
+    pub(crate) fn on_handshake(&mut self, took_ns: u64, resumed: bool) {
+        let tick = self.ticks.current();
+        tick.latency.handshake.record(took_ns);
+        tick.flow.resumed += u64::from(resumed);
+    }
+
     /// Connection `conn` could not be opened.
-    pub(crate) fn on_open_failed(&mut self, conn: usize, kind: FailureKind, now: u64, net: &mut impl Transport) {
+    pub(crate) fn on_open_failed(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
         if self.conns[conn].busy {
-            self.fail(conn, Failure::new(FailurePhase::Connect, kind), now, net);
+            self.fail(conn, failure, now, net);
         } else {
             self.abandon(conn, net);
             self.back_off(conn, now);
@@ -427,7 +434,7 @@ impl Core {
             }
         }
         self.abandon(conn, net);
-        if failure.phase == FailurePhase::Connect {
+        if matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls) {
             self.back_off(conn, now);
         } else {
             // Not in this turn: a server that refuses everything must not keep the loop from its events.
@@ -498,7 +505,7 @@ impl Core {
                 match self.open(conn, now, net) {
                     Ok(Opening::Done) => self.on_opened(conn, now, net),
                     Ok(Opening::Pending) => {}
-                    Err(kind) => self.on_open_failed(conn, kind, now, net),
+                    Err(kind) => self.on_open_failed(conn, Failure::new(FailurePhase::Connect, kind), now, net),
                 }
                 // What failed at once is due later than now and stands behind `i`.
             }
@@ -515,10 +522,12 @@ impl Core {
                 continue;
             }
             if c.busy {
-                let phase = c.phase(self.job.request.len());
+                let opening = c.state == State::Opening;
+                let phase = if opening { net.opening_phase(conn) } else { c.phase(self.job.request.len()) };
                 self.fail(conn, Failure::new(phase, FailureKind::Timeout), now, net);
             } else if c.state == State::Opening {
-                self.on_open_failed(conn, FailureKind::Timeout, now, net);
+                let failure = Failure::new(net.opening_phase(conn), FailureKind::Timeout);
+                self.on_open_failed(conn, failure, now, net);
             }
         }
     }

@@ -11,6 +11,7 @@ pub mod probe;
 pub mod run;
 pub mod schedule;
 pub mod target;
+pub mod tls;
 
 mod core;
 mod fnv;

@@ -47,6 +47,7 @@ impl Merge {
         partial.latency.service.add(&tick.latency.service);
         partial.latency.slip_client.add(&tick.latency.slip_client);
         partial.latency.slip_blocked.add(&tick.latency.slip_blocked);
+        partial.latency.handshake.add(&tick.latency.handshake);
         self.delivered_ns[tick.worker] = if tick.last { OVER } else { tick.to_ns };
     }
 
@@ -91,6 +92,10 @@ impl Partial {
                 service: encode(&self.latency.service),
                 slip_client: encode(&self.latency.slip_client),
                 slip_blocked: encode(&self.latency.slip_blocked),
+                handshake: match self.latency.handshake.count() {
+                    0 => String::new(),
+                    _ => encode(&self.latency.handshake),
+                },
             },
         }
     }

@@ -1,13 +1,17 @@
-//! Looks at the target before anything is measured: a few fetches, one after the other, over plain sockets.
+//! Looks at the target before anything is measured: a few fetches, one after the other, over blocking sockets.
+
+mod line;
 
 use crate::clock::Clock;
 use crate::fnv::Fnv1a;
+use crate::tls::Config;
+use line::Line;
 use model::{Body, Fetch, Probe, Request};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use thiserror::Error;
 use wire::http1::{Client, ClientError, Expect, Limits, ResponseSink, write_request};
+use wire::tls::TlsError;
 
 /// Redirects followed to tell where they lead.
 const REDIRECTS_MAX: usize = 5;
@@ -25,6 +29,8 @@ pub struct Settings<'a> {
     pub authority: &'a str,
     /// The request.
     pub request: &'a Request,
+    /// How to encrypt, if at all.
+    pub tls: Option<&'a Config>,
     /// Number of fetches, above 0.
     pub fetches: usize,
     /// Deadline of connecting, and of each fetch as a whole; ns.
@@ -41,6 +47,16 @@ pub enum ProbeError {
         address: SocketAddr,
         /// Why not.
         reason: String,
+    },
+    /// TLS does not work.
+    #[error("{address} cannot be measured with TLS: {error}{tip}")]
+    Tls {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        error: TlsError,
+        /// What can be done about it.
+        tip: &'static str,
     },
     /// The connection broke or stayed silent.
     #[error("{address} accepted the connection but {reason}")]
@@ -113,7 +129,8 @@ fn reachable(settings: &Settings<'_>) -> Result<SocketAddr, ProbeError> {
 fn follow(settings: &Settings<'_>, address: SocketAddr, mut next: Option<String>) -> Vec<String> {
     let mut hops = Vec::new();
     while let Some(location) = next.take() {
-        let path = same_server_path(&location, settings.authority);
+        let scheme = if settings.tls.is_some() { "https://" } else { "http://" };
+        let path = same_server_path(&location, scheme, settings.authority);
         hops.push(location);
         if hops.len() < REDIRECTS_MAX {
             next = path.and_then(|path| fetch(settings, address, &path).ok()).and_then(|f| f.location);
@@ -122,11 +139,11 @@ fn follow(settings: &Settings<'_>, address: SocketAddr, mut next: Option<String>
     hops
 }
 
-fn same_server_path(location: &str, authority: &str) -> Option<String> {
+fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<String> {
     if location.starts_with('/') && !location.starts_with("//") {
         return Some(location.into());
     }
-    let rest = location.strip_prefix("http://")?.strip_prefix(authority)?;
+    let rest = location.strip_prefix(scheme)?.strip_prefix(authority)?;
     match rest.chars().next() {
         None => Some("/".into()),
         Some('/') => Some(rest.into()),
@@ -134,46 +151,37 @@ fn same_server_path(location: &str, authority: &str) -> Option<String> {
     }
 }
 
-fn connect(address: SocketAddr, timeout_ns: u64) -> Result<TcpStream, ProbeError> {
-    let error = |e: std::io::Error| ProbeError::Connect { address, reason: plain(&e) };
-    let timeout = Duration::from_nanos(timeout_ns);
-    let stream = TcpStream::connect_timeout(&address, timeout).map_err(error)?;
-    stream.set_write_timeout(Some(timeout)).map_err(error)?;
-    Ok(stream)
+fn connect(address: SocketAddr, timeout_ns: u64) -> Result<Line, ProbeError> {
+    Line::connect(address, timeout_ns).map_err(|e| ProbeError::Connect { address, reason: plain(&e) })
 }
 
 fn fetch(settings: &Settings<'_>, address: SocketAddr, path: &str) -> Result<Fetch, ProbeError> {
     let clock = Clock::start();
-    let mut stream = connect(address, settings.timeout_ns)?;
+    let mut line = connect(address, settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
+    let failed = |e| no_answer(e, address, settings.timeout_ns);
+    if let Some(config) = settings.tls {
+        line.secure(config, settings.timeout_ns).map_err(failed)?;
+    }
+    let ready_ns = clock.now_ns();
     let request = settings.request;
     let mut bytes = Vec::new();
     write_request(&mut bytes, &request.method, path, settings.authority, &request.headers, true, &request.body);
-    let silent = |e: &std::io::Error| ProbeError::Silent { address, reason: silence(e, settings.timeout_ns) };
-    stream.write_all(&bytes).map_err(|e| silent(&e))?;
+    line.write_all(&bytes).map_err(failed)?;
 
     let mut client = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
     client.request_sent(if request.method == "HEAD" { Expect::NoBody } else { Expect::Body });
     let mut seen = Seen::default();
-    let mut buffer = vec![0; 64 * 1024];
     let response = loop {
         // Of the whole fetch: a server that drips its answer meets the deadline of no single read.
-        let left_ns = settings.timeout_ns.saturating_sub(clock.now_ns() - connect_ns);
-        let read = match left_ns {
-            0 => Err(ErrorKind::TimedOut.into()),
-            _ => stream.set_read_timeout(Some(Duration::from_nanos(left_ns))).and_then(|()| stream.read(&mut buffer)),
-        };
-        let n = match read {
-            Ok(n) => n,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(silent(&error)),
-        };
+        let left_ns = settings.timeout_ns.saturating_sub(clock.now_ns() - ready_ns);
+        let bytes = line.read(left_ns).map_err(failed)?;
         if seen.first.is_empty() {
-            seen.first = buffer[..n.min(SHOWN_BYTES)].to_vec();
+            seen.first = bytes[..bytes.len().min(SHOWN_BYTES)].to_vec();
         }
-        let outcome = match n {
-            0 => client.receive_eof(),
-            _ => client.receive(&buffer[..n], &mut seen).map(|received| received.response),
+        let outcome = match bytes {
+            [] => client.receive_eof(),
+            _ => client.receive(bytes, &mut seen).map(|received| received.response),
         };
         match outcome {
             Ok(Some(response)) => break response,
@@ -190,7 +198,7 @@ fn fetch(settings: &Settings<'_>, address: SocketAddr, path: &str) -> Result<Fet
         body_hash: seen.hash.0,
         keepalive: response.keepalive,
         connect_ns,
-        response_ns: clock.now_ns() - connect_ns,
+        response_ns: clock.now_ns() - ready_ns,
     })
 }
 
@@ -219,6 +227,17 @@ impl ResponseSink for Seen {
 
     fn body(&mut self, bytes: &[u8]) {
         self.hash.add(bytes);
+    }
+}
+
+/// Why there was no answer.
+fn no_answer(error: std::io::Error, address: SocketAddr, timeout_ns: u64) -> ProbeError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) {
+        Some(tls) => {
+            let tip = if tls.is_certificate() { "; to measure it all the same, add -k" } else { "" };
+            ProbeError::Tls { address, error: tls.clone(), tip }
+        }
+        None => ProbeError::Silent { address, reason: silence(&error, timeout_ns) },
     }
 }
 
@@ -275,13 +294,14 @@ mod tests {
 
     #[test]
     fn redirects_are_followed_on_the_same_server_only() {
-        let path = |location| same_server_path(location, "host:80");
+        let path = |location| same_server_path(location, "http://", "host:80");
         assert_eq!(path("/home").as_deref(), Some("/home"));
         assert_eq!(path("http://host:80/x?y").as_deref(), Some("/x?y"));
         assert_eq!(path("http://host:80").as_deref(), Some("/"));
         assert_eq!(path("//other/x"), None);
         assert_eq!(path("http://host:8080/x"), None);
         assert_eq!(path("https://host:80/x"), None);
+        assert_eq!(same_server_path("https://host/x", "https://", "host").as_deref(), Some("/x"));
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(crate) struct Latency {
     pub(crate) service: LatencyHistogram,
     pub(crate) slip_client: LatencyHistogram,
     pub(crate) slip_blocked: LatencyHistogram,
+    pub(crate) handshake: LatencyHistogram,
 }
 
 impl WorkerTick {
@@ -97,5 +98,6 @@ impl Latency {
         self.service.clear();
         self.slip_client.clear();
         self.slip_blocked.clear();
+        self.handshake.clear();
     }
 }

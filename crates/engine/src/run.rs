@@ -5,6 +5,7 @@ use crate::core::{Job, Pace};
 use crate::merge::Merge;
 use crate::recorder::WorkerTick;
 use crate::schedule::{Schedule, Share};
+use crate::tls::{self, SetupError};
 use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
 use crate::worker::{FromWorker, Setup, work};
@@ -41,6 +42,9 @@ pub enum RunError {
         /// Why the last one failed.
         failure: Option<Failure>,
     },
+    /// No encrypted connection can be made from this machine.
+    #[error(transparent)]
+    Tls(#[from] SetupError),
     /// A load thread ended with an error of the system.
     #[error("a load thread failed: {0}")]
     Worker(std::io::Error),
@@ -78,6 +82,7 @@ impl Crew {
     fn spawn(plan: &Plan) -> Result<Self, RunError> {
         let window = Arc::new(first_window(plan));
         let request = render_request(plan);
+        let tls = plan.tls.as_ref().map(tls::config).transpose()?;
         let (out, inbox) = channel();
         let mut crew = Self { hands: Vec::new(), inbox, window, threads: Vec::new() };
         for thread in 0..plan.threads {
@@ -87,6 +92,7 @@ impl Crew {
             let setup = Setup {
                 job: job(plan, thread, Arc::clone(&request)),
                 address: plan.target.address,
+                tls: tls.clone(),
                 cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
                 open_timeout_ns: plan.timeout_ns,
                 window: Arc::clone(&crew.window),
@@ -112,16 +118,17 @@ impl Crew {
     fn open(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
         let clock = Clock::start();
         let requested = plan.load.connections();
-        let (mut told, mut established, mut failure) = (0, 0, None);
+        let (mut told, mut established, mut failure, mut tls) = (0, 0, None, None);
         while told < self.hands.len() {
             if stop.load(Ordering::Relaxed) {
                 self.window.stop();
             }
             match self.inbox.recv_timeout(LOOK_UP) {
-                Ok(FromWorker::Opened { established: n, failure: why }) => {
+                Ok(FromWorker::Opened { established: n, failure: why, tls: session }) => {
                     told += 1;
                     established += n;
                     failure = failure.or(why);
+                    tls = tls.or(session);
                 }
                 Ok(FromWorker::Broken(error)) => return Err(RunError::Worker(error)),
                 Ok(FromWorker::Tick(_)) | Err(RecvTimeoutError::Timeout) => {}
@@ -131,7 +138,7 @@ impl Crew {
         if established == 0 {
             return Err(RunError::NoConnection { requested, failure });
         }
-        sink(Event::Connected { requested, established, took_ns: clock.now_ns() });
+        sink(Event::Connected { requested, established, took_ns: clock.now_ns(), tls });
         Ok(())
     }
 

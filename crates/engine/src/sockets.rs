@@ -1,13 +1,18 @@
 //! TCP connections on one epoll instance: each socket is registered once, edge-triggered, for both directions.
 
+mod secure;
+
 use crate::transport::{Opening, Transport};
-use model::FailureKind;
+use model::{Failure, FailureKind, FailurePhase, TlsSession};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
 use rustix::time::Timespec;
+use secure::Secure;
+pub(crate) use secure::{Handshake, PLAIN_BYTES};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use wire::tls::Config;
 
 /// Events taken from the kernel at once.
 const EVENTS_AT_ONCE: usize = 256;
@@ -18,6 +23,8 @@ pub(crate) struct Sockets {
     slots: Box<[Slot]>,
     address: SocketAddr,
     events: Vec<epoll::Event>,
+    /// Encrypts and decrypts, if the plan says so.
+    secure: Option<Secure>,
     /// The target is on this machine, where a connection is open as soon as `connect` returns.
     local: bool,
 }
@@ -42,12 +49,13 @@ impl Sockets {
     ///
     /// # Errors
     /// If the kernel has no epoll instance left for us.
-    pub(crate) fn new(address: SocketAddr, connections: usize) -> std::io::Result<Self> {
+    pub(crate) fn new(address: SocketAddr, connections: usize, tls: Option<Config>) -> std::io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             slots: (0..connections).map(|_| Slot::default()).collect(),
             address,
             events: Vec::with_capacity(EVENTS_AT_ONCE),
+            secure: tls.map(|config| Secure::new(config, connections)),
             local: address.ip().is_loopback(),
         })
     }
@@ -82,8 +90,11 @@ impl Sockets {
 
     /// Reads what is there; 0 is the end of the stream, none means nothing is there.
     #[inline]
-    pub(crate) fn read(&self, conn: usize, buffer: &mut [u8]) -> Result<Option<usize>, FailureKind> {
+    pub(crate) fn read(&mut self, conn: usize, buffer: &mut [u8]) -> Result<Option<usize>, FailureKind> {
         let Some(fd) = &self.slots[conn].fd else { return Ok(None) };
+        if let Some(secure) = &mut self.secure {
+            return secure.read(conn, fd, buffer);
+        }
         match rustix::net::recv(fd, buffer, RecvFlags::empty()) {
             Ok((n, _)) => Ok(Some(n)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
@@ -91,13 +102,44 @@ impl Sockets {
         }
     }
 
-    /// How opening `conn` has ended.
-    pub(crate) fn opened(&self, conn: usize) -> Result<(), FailureKind> {
-        let Some(fd) = &self.slots[conn].fd else { return Err(FailureKind::Other) };
-        match sockopt::socket_error(fd) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) | Err(error) => Err(kind_of(error)),
+    /// Whether the last read, of `n` bytes into a buffer of `capacity`, may have left something.
+    #[inline]
+    pub(crate) fn has_more(&self, n: usize, capacity: usize) -> bool {
+        self.secure.as_ref().map_or(n == capacity, Secure::has_more)
+    }
+
+    /// Sends what was taken and could not be sent at once.
+    #[inline]
+    pub(crate) fn flush(&mut self, conn: usize) -> Result<(), FailureKind> {
+        match (&mut self.secure, &self.slots[conn].fd) {
+            (Some(secure), Some(fd)) => secure.flush(conn, fd),
+            _ => Ok(()),
         }
+    }
+
+    /// Something has happened while `conn` was being opened: how far it is. `buffer` is for the reads of a handshake.
+    pub(crate) fn advance(&mut self, conn: usize, now: u64, buffer: &mut [u8]) -> Result<Opening, Failure> {
+        let failure = |kind| Failure::new(FailurePhase::Connect, kind);
+        let Some(fd) = &self.slots[conn].fd else { return Err(failure(FailureKind::Other)) };
+        let phase = self.opening_phase(conn);
+        match sockopt::socket_error(fd) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) | Err(error) => return Err(Failure::new(phase, kind_of(error))),
+        }
+        match &mut self.secure {
+            None => Ok(Opening::Done),
+            Some(secure) => secure.advance(conn, fd, now, buffer),
+        }
+    }
+
+    /// The TLS handshake that opening `conn` has ended with, if there was one.
+    pub(crate) fn handshake(&self, conn: usize) -> Option<Handshake> {
+        self.secure.as_ref().and_then(|secure| secure.handshake(conn))
+    }
+
+    /// What any of the connections has agreed on, if they are encrypted.
+    pub(crate) fn session(&self) -> Option<TlsSession> {
+        self.secure.as_ref().and_then(Secure::session)
     }
 }
 
@@ -119,12 +161,16 @@ impl Transport for Sockets {
         let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(&self.epoll, &fd, data, interest).map_err(kind_of)?;
         slot.fd = Some(fd);
-        Ok(opening)
+        // The handshake begins when the socket says that it is open.
+        Ok(if self.secure.is_some() { Opening::Pending } else { opening })
     }
 
     #[inline]
     fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
         let Some(fd) = &self.slots[conn].fd else { return Err(FailureKind::Closed) };
+        if let Some(secure) = &mut self.secure {
+            return secure.send(conn, fd, bytes);
+        }
         match rustix::net::send(fd, bytes, SendFlags::NOSIGNAL) {
             Ok(n) => Ok(n),
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
@@ -132,7 +178,17 @@ impl Transport for Sockets {
         }
     }
 
+    fn opening_phase(&self, conn: usize) -> FailurePhase {
+        match &self.secure {
+            Some(secure) if secure.is_handshaking(conn) => FailurePhase::Tls,
+            _ => FailurePhase::Connect,
+        }
+    }
+
     fn close(&mut self, conn: usize) {
+        if let Some(secure) = &mut self.secure {
+            secure.close(conn);
+        }
         let slot = &mut self.slots[conn];
         slot.fd = None;
         slot.generation = slot.generation.wrapping_add(1);

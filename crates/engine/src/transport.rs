@@ -1,6 +1,6 @@
 //! What a worker core needs from the world: connections that carry bytes.
 
-use model::FailureKind;
+use model::{FailureKind, FailurePhase};
 
 /// Carries bytes for connections numbered from 0. Implemented by real sockets and by the virtual-time rig.
 pub(crate) trait Transport {
@@ -15,6 +15,11 @@ pub(crate) trait Transport {
     /// # Errors
     /// Why the connection is broken; the caller then closes it.
     fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind>;
+
+    /// How far opening `conn` has come, for a failure that ends it.
+    fn opening_phase(&self, _conn: usize) -> FailurePhase {
+        FailurePhase::Connect
+    }
 
     /// Closes connection `conn`; nothing that was on its way may be delivered afterwards.
     fn close(&mut self, conn: usize);

@@ -3,15 +3,16 @@
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::core::{Core, Job};
 use crate::recorder::WorkerTick;
-use crate::sockets::{Ready, Sockets};
-use crate::transport::Opening;
+use crate::sockets::{PLAIN_BYTES, Ready, Sockets};
+use crate::transport::{Opening, Transport};
 use crate::window::Window;
-use model::{Failure, FailureKind, FailurePhase};
+use model::{Failure, FailureKind, FailurePhase, TlsSession};
 use rustix::event::epoll::EventFlags;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
+use wire::tls::Config;
 
 /// Connections a thread opens at the same time, so that a server's accept queue is not flooded at the start.
 const OPENING_AT_ONCE: usize = 64;
@@ -23,11 +24,14 @@ const OPEN_PAUSE_NS: u64 = 50_000_000;
 const OPEN_WAIT_NS: u64 = 10_000_000;
 /// One read takes at most this; one buffer per thread.
 const READ_BYTES: usize = 64 * 1024;
+const _: () = assert!(READ_BYTES >= PLAIN_BYTES, "what a read of TLS holds must fit");
 
 /// What a load thread is given.
 pub(crate) struct Setup {
     pub(crate) job: Job,
     pub(crate) address: SocketAddr,
+    /// How to encrypt, if at all.
+    pub(crate) tls: Option<Config>,
     pub(crate) cpu: Option<u32>,
     pub(crate) open_timeout_ns: u64,
     pub(crate) window: Arc<Window>,
@@ -41,7 +45,7 @@ pub(crate) struct Setup {
 /// What a load thread says.
 pub(crate) enum FromWorker {
     /// Its connections are open, or have failed to open.
-    Opened { established: u32, failure: Option<Failure> },
+    Opened { established: u32, failure: Option<Failure>, tls: Option<TlsSession> },
     /// A tick is complete.
     Tick(Box<WorkerTick>),
     /// The operating system does not let it work; it has ended.
@@ -77,7 +81,7 @@ impl Worker {
         let connections = setup.job.connections;
         Ok(Self {
             core: Core::new(setup.job, Arc::clone(&setup.window)),
-            sockets: Sockets::new(setup.address, connections)?,
+            sockets: Sockets::new(setup.address, connections, setup.tls)?,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             connections,
             open_timeout_ns: setup.open_timeout_ns,
@@ -92,7 +96,7 @@ impl Worker {
 
     fn run(mut self) -> std::io::Result<()> {
         let (established, failure) = self.open_all(Clock::start())?;
-        let told = self.out.send(FromWorker::Opened { established, failure });
+        let told = self.out.send(FromWorker::Opened { established, failure, tls: self.sockets.session() });
         // No clock means the coordinator has given the run up.
         let (Ok(()), Ok(clock)) = (told, self.start.recv()) else { return Ok(()) };
         self.cpu_seen_ns = thread_cpu_ns();
@@ -123,17 +127,31 @@ impl Worker {
     fn handle(&mut self, ready: Ready, clock: Clock) {
         let Ready { conn, flags, .. } = ready;
         if self.core.is_opening(conn) {
-            let now = clock.now_ns();
-            match self.sockets.opened(conn) {
-                Ok(()) => self.core.on_opened(conn, now, &mut self.sockets),
-                Err(kind) => return self.core.on_open_failed(conn, kind, now, &mut self.sockets),
+            match self.advance(conn, clock) {
+                Ok((Opening::Pending, _)) => return,
+                Ok((Opening::Done, now)) => self.core.on_opened(conn, now, &mut self.sockets),
+                Err((failure, now)) => return self.core.on_open_failed(conn, failure, now, &mut self.sockets),
             }
         } else if flags.contains(EventFlags::OUT) {
-            self.core.on_writable(conn, clock.now_ns(), &mut self.sockets);
+            match self.sockets.flush(conn) {
+                Ok(()) => self.core.on_writable(conn, clock.now_ns(), &mut self.sockets),
+                Err(kind) => return self.core.on_error(conn, kind, clock.now_ns(), &mut self.sockets),
+            }
         }
         if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
             self.read(ready, clock);
         }
+    }
+
+    /// Goes on opening `conn`; tells how far it is, or why it has failed, and when that was known.
+    fn advance(&mut self, conn: usize, clock: Clock) -> Result<(Opening, u64), (Failure, u64)> {
+        let outcome = self.sockets.advance(conn, clock.now_ns(), &mut self.buffer);
+        // Read again: a handshake takes its time in this thread too.
+        let now = clock.now_ns();
+        if let (Ok(Opening::Done), Some(handshake)) = (outcome, self.sockets.handshake(conn)) {
+            self.core.on_handshake(now - handshake.since_ns, handshake.resumed);
+        }
+        outcome.map(|opening| (opening, now)).map_err(|failure| (failure, now))
     }
 
     /// Reads once; again only when the buffer was full or the peer has closed its side.
@@ -149,7 +167,7 @@ impl Worker {
                 Ok(Some(0)) => return self.core.on_eof(conn, now, &mut self.sockets),
                 Ok(Some(n)) => {
                     self.core.on_bytes(conn, &self.buffer[..n], now, &mut self.sockets);
-                    if n < self.buffer.len() && !closing {
+                    if !closing && !self.sockets.has_more(n, self.buffer.len()) {
                         return;
                     }
                 }
@@ -180,30 +198,34 @@ impl Worker {
                 match self.core.open(conn, now, &mut self.sockets) {
                     Ok(Opening::Done) => opening.succeeded(),
                     Ok(Opening::Pending) => opening.pending[conn] = Some(now + self.open_timeout_ns),
-                    Err(kind) => opening.failed(conn, kind, now),
+                    Err(kind) => opening.failed(conn, Failure::new(FailurePhase::Connect, kind), now),
                 }
             }
             for i in 0..self.sockets.wait(if opening.is_over() { 0 } else { OPEN_WAIT_NS })? {
                 let Some(event) = self.sockets.event(i) else { continue };
-                if opening.pending[event.conn].take().is_some() {
-                    match self.sockets.opened(event.conn) {
-                        Ok(()) => {
-                            self.core.opened_early(event.conn);
-                            opening.succeeded();
-                        }
-                        Err(kind) => {
-                            self.core.lost_early(event.conn, &mut self.sockets);
-                            opening.failed(event.conn, kind, now);
-                        }
+                if opening.pending[event.conn].is_none() {
+                    continue;
+                }
+                match self.advance(event.conn, clock) {
+                    Ok((Opening::Pending, _)) => continue,
+                    Ok((Opening::Done, _)) => {
+                        self.core.opened_early(event.conn);
+                        opening.succeeded();
+                    }
+                    Err((failure, now)) => {
+                        self.core.lost_early(event.conn, &mut self.sockets);
+                        opening.failed(event.conn, failure, now);
                     }
                 }
+                opening.pending[event.conn] = None;
             }
             for conn in opening.overdue(clock.now_ns()) {
+                let failure = Failure::new(self.sockets.opening_phase(conn), FailureKind::Timeout);
                 self.core.lost_early(conn, &mut self.sockets);
-                opening.failed(conn, FailureKind::Timeout, now);
+                opening.failed(conn, failure, now);
             }
         }
-        Ok((opening.established, opening.failure.map(|kind| Failure::new(FailurePhase::Connect, kind))))
+        Ok((opening.established, opening.failure))
     }
 }
 
@@ -216,7 +238,7 @@ struct OpenPhase {
     pending: Vec<Option<u64>>,
     in_flight: usize,
     established: u32,
-    failure: Option<FailureKind>,
+    failure: Option<Failure>,
 }
 
 impl OpenPhase {
@@ -251,9 +273,9 @@ impl OpenPhase {
         self.established += 1;
     }
 
-    fn failed(&mut self, conn: usize, kind: FailureKind, now: u64) {
+    fn failed(&mut self, conn: usize, failure: Failure, now: u64) {
         self.in_flight -= 1;
-        self.failure = Some(kind);
+        self.failure = Some(failure);
         self.tries[conn] += 1;
         if self.tries[conn] < OPEN_TRIES {
             self.waiting.push((conn, now + OPEN_PAUSE_NS));

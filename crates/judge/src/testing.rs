@@ -31,6 +31,7 @@ pub(crate) fn clean_run() -> Evidence {
         measured_ns: SECONDS * NS_PER_S,
         iterations: 1,
         flow: Flow {
+            resumed: 0,
             sent: GOOD,
             completed: GOOD,
             good: GOOD,
@@ -49,6 +50,7 @@ pub(crate) fn clean_run() -> Evidence {
             ..Cohort::default()
         },
         connections: Connections { requested: CONNECTIONS, established: CONNECTIONS, opened: 64, reconnects: 0 },
+        tls: None,
         latency: Latencies { response, service: response, ..Latencies::default() },
         seconds: (0..SECONDS).map(second).collect(),
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
@@ -149,6 +151,7 @@ fn plan() -> Plan {
             authority: "127.0.0.1:8080".into(),
             address: "127.0.0.1:8080".parse().expect("an address"),
         },
+        tls: None,
         request: Request {
             method: "GET".into(),
             path: "/".into(),

@@ -23,6 +23,9 @@ pub struct Flow {
     pub bytes_sent: u64,
     /// Connections opened, those before the clock started excluded.
     pub opened: u64,
+    /// TLS handshakes that resumed an earlier session, those before the clock started included.
+    #[serde(default)]
+    pub resumed: u64,
     /// Integral over time of the requests in flight; request-nanoseconds. Divided by the span it is the
     /// time-average number outstanding, the left side of Little's law.
     pub outstanding_ns: u64,
@@ -64,6 +67,7 @@ impl Flow {
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
         self.opened += other.opened;
+        self.resumed += other.resumed;
         self.outstanding_ns += other.outstanding_ns;
     }
 }

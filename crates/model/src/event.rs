@@ -1,6 +1,6 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
-use crate::{Cohort, Flow, Plan, Probe, ThreadUse};
+use crate::{Cohort, Flow, Plan, Probe, ThreadUse, TlsSession};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. Instants are ns since the clock of the run started.
@@ -24,6 +24,9 @@ pub enum Event {
         established: u32,
         /// How long opening took; ns.
         took_ns: u64,
+        /// What one of them has agreed on, if they are encrypted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tls: Option<TlsSession>,
     },
     /// The measured window begins.
     Warmed {
@@ -90,6 +93,8 @@ pub struct Histograms {
     pub slip_client: String,
     /// Actual minus intended send, as far as no connection was free.
     pub slip_blocked: String,
+    /// The TLS handshake of each connection, those before the clock started included.
+    pub handshake: String,
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub struct Evidence {
     pub cohort: Cohort,
     /// Connections asked for, open and reopened.
     pub connections: Connections,
+    /// What TLS came to; none without TLS, or when no connection got that far.
+    pub tls: Option<TlsSession>,
     /// Latency summaries.
     pub latency: Latencies,
     /// One entry for each tick of the measured windows.
@@ -47,7 +49,18 @@ pub struct Connections {
     pub reconnects: u64,
 }
 
-/// The four latencies of a run. See [`crate::Histograms`] for their definitions.
+/// What the TLS handshakes of a load have agreed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsSession {
+    /// Version, such as `TLSv1.3`.
+    pub version: String,
+    /// Cipher suite by its IANA name.
+    pub cipher: String,
+    /// Handshakes that resumed an earlier session, over the whole run.
+    pub resumed: u64,
+}
+
+/// The latencies of a run. See [`crate::Histograms`] for their definitions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latencies {
     /// Completion minus intended send.
@@ -58,6 +71,8 @@ pub struct Latencies {
     pub slip_client: LatencySummary,
     /// Waiting for a free connection.
     pub slip_blocked: LatencySummary,
+    /// TLS handshakes, over the whole run.
+    pub handshake: LatencySummary,
 }
 
 /// A distribution in a few figures; ns. All zero when `n` is 0.

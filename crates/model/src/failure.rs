@@ -8,6 +8,8 @@ use std::fmt;
 pub enum FailurePhase {
     /// Opening the connection.
     Connect,
+    /// The TLS handshake on a connection that is open.
+    Tls,
     /// Writing the request.
     Send,
     /// Waiting for the first byte of the response.
@@ -50,6 +52,10 @@ pub enum FailureKind {
     Body,
     /// The body has not the hash of the probe's.
     Hash,
+    /// The server's certificate is not valid or not trusted.
+    Certificate,
+    /// The peer and we could not agree on TLS.
+    Handshake,
     /// Any other error of the operating system.
     Other,
 }
@@ -65,11 +71,13 @@ pub struct Failure {
 
 impl FailurePhase {
     /// Every phase, in the order of a request's life.
-    pub const ALL: [Self; 6] = [Self::Connect, Self::Send, Self::FirstByte, Self::Head, Self::Body, Self::Contract];
+    pub const ALL: [Self; 7] =
+        [Self::Connect, Self::Tls, Self::Send, Self::FirstByte, Self::Head, Self::Body, Self::Contract];
 
     fn word(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::Tls => "tls",
             Self::Send => "send",
             Self::FirstByte => "first_byte",
             Self::Head => "head",
@@ -81,7 +89,7 @@ impl FailurePhase {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Refused,
         Self::Timeout,
         Self::Reset,
@@ -95,6 +103,8 @@ impl FailureKind {
         Self::Size,
         Self::Body,
         Self::Hash,
+        Self::Certificate,
+        Self::Handshake,
         Self::Other,
     ];
 
@@ -113,6 +123,8 @@ impl FailureKind {
             Self::Size => "size",
             Self::Body => "body",
             Self::Hash => "hash",
+            Self::Certificate => "certificate",
+            Self::Handshake => "handshake",
             Self::Other => "other",
         }
     }
@@ -168,5 +180,7 @@ mod tests {
     #[test]
     fn name_is_phase_dot_kind() {
         assert_eq!(Failure::new(FailurePhase::Connect, FailureKind::Refused).to_string(), "connect.refused");
+        let tls = Failure::new(FailurePhase::Tls, FailureKind::Certificate);
+        assert_eq!(tls.to_string(), "tls.certificate");
     }
 }

@@ -18,10 +18,11 @@ pub use counts::{Cohort, Flow};
 pub use event::{Event, Histograms, Phase, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, Second, SweepEvidence, SweepPoint, ThreadUse,
+    TlsSession,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
-pub use plan::{Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Plan, Request, SizeBand, Stop, Target, Warmup};
+pub use plan::{Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup};
 pub use probe::{Body, Fetch, Probe};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, Quantiles,

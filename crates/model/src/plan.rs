@@ -8,6 +8,9 @@ use std::net::SocketAddr;
 pub struct Plan {
     /// Where the load goes.
     pub target: Target,
+    /// How the connections are encrypted; none: they are not.
+    #[serde(default)]
+    pub tls: Option<TlsPlan>,
     /// What is asked for.
     pub request: Request,
     /// When requests are sent.
@@ -39,6 +42,22 @@ pub struct Target {
     pub authority: String,
     /// The resolved address.
     pub address: SocketAddr,
+}
+
+/// How connections are encrypted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsPlan {
+    /// Whether the server's certificate has to be valid and trusted.
+    pub verify: bool,
+    /// Protocols offered by ALPN.
+    pub alpn: Vec<String>,
+    /// Whether later connections may resume the session of earlier ones.
+    pub resumption: bool,
+    /// The host of the URL: looked for in the certificate, and sent as SNI unless it is an IP address.
+    pub server_name: String,
+    /// Certificates trusted besides those of the system, DER; not stored.
+    #[serde(skip)]
+    pub extra_roots: Vec<Vec<u8>>,
 }
 
 /// The one request that is repeated.

@@ -1,6 +1,6 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Plan, Probe, Second, Verdict};
+use crate::{Connections, LatencySummary, Plan, Probe, Second, TlsSession, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ pub struct RunRecord {
     pub requests: Requests,
     /// Connections asked for, open and reopened.
     pub connections: Connections,
+    /// Version, cipher and resumed sessions; null without TLS.
+    #[serde(default)]
+    pub tls: Option<TlsSession>,
     /// Latency distributions.
     pub latency_ns: LatencyRecord,
     /// Traffic in the measured window.
@@ -78,7 +81,7 @@ pub struct Requests {
     pub failures: BTreeMap<String, u64>,
 }
 
-/// The four latencies; ns.
+/// The latencies; ns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyRecord {
     /// Completion minus intended send.
@@ -89,6 +92,9 @@ pub struct LatencyRecord {
     pub slip_client: Quantiles,
     /// Waiting for a free connection.
     pub slip_blocked: Quantiles,
+    /// TLS handshakes, over the whole run.
+    #[serde(default)]
+    pub handshake: Quantiles,
 }
 
 /// A distribution in a few figures; ns.

@@ -35,6 +35,7 @@ Examples:
   plimsoll run http://127.0.0.1:8080/                 64 connections, as fast as they go
   plimsoll run http://127.0.0.1:8080/ -R 1000 -d 1m   1,000 requests per second, Poisson arrivals
   plimsoll run http://127.0.0.1:8080/x --expect status=404
+  plimsoll run https://127.0.0.1:8443/ -k --no-keepalive   a TLS handshake for each request
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Puts one load on a server and judges the result.
@@ -154,6 +155,23 @@ pub(crate) struct RequestArgs {
     /// [default: status and size that the probe gets, if that is a 2xx]
     #[arg(long, value_name = "CONTRACT")]
     pub(crate) expect: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+}
+
+/// How https:// URLs are spoken to.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "TLS, for https:// URLs")]
+pub(crate) struct TlsArgs {
+    /// Take any certificate: expired, self-signed, for another name
+    #[arg(short = 'k', long)]
+    pub(crate) insecure: bool,
+    /// Trust the certificates in this file too (PEM), besides those of the system
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) ca_cert: Option<PathBuf>,
+    /// A full handshake for each connection: never resume an earlier session
+    #[arg(long)]
+    pub(crate) no_resumption: bool,
 }
 
 /// The load generator itself.

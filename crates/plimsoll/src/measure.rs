@@ -46,11 +46,13 @@ impl Subject {
         settings: &Settings,
         stop: &AtomicBool,
     ) -> Result<(SocketAddr, Probe, Contract), Trouble> {
+        let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
         let addresses = self.url.resolve()?;
         let looked = probe::probe(&probe::Settings {
             addresses: &addresses,
             authority: &self.url.authority,
             request: &settings.request,
+            tls: tls.as_ref(),
             fetches: PROBE_FETCHES,
             timeout_ns: settings.timeout_ns,
         });
@@ -91,6 +93,6 @@ pub(crate) fn measure(
         Ok(()) => Ok(gather),
         Err(RunError::NoConnection { .. }) if stop.load(Ordering::Relaxed) => Err(Trouble::interrupted()),
         Err(error @ RunError::NoConnection { .. }) => Err(Trouble::target(error)),
-        Err(error @ (RunError::Spawn { .. } | RunError::Worker(_))) => Err(Trouble::usage(error)),
+        Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Worker(_))) => Err(Trouble::usage(error)),
     }
 }

@@ -1,12 +1,12 @@
 //! From what was typed to what it means: validated, complete, free of clap.
 
 use crate::auth;
-use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, WarmupArg};
+use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, TlsArgs, WarmupArg};
 use crate::environment::usable_cpus;
 use crate::exit::Trouble;
 use crate::expect::Expect;
 use crate::target_url::{TargetUrl, is_local};
-use model::{Arrivals, Contract, Count, Load, Plan, Request, Stop, Target, Warmup};
+use model::{Arrivals, Contract, Count, Load, Plan, Request, Stop, Target, TlsPlan, Warmup};
 use std::net::SocketAddr;
 
 /// Largest request body.
@@ -26,6 +26,7 @@ const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) request: Request,
+    pub(crate) tls: Option<TlsPlan>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
     pub(crate) expect: Expect,
@@ -35,8 +36,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Checks what was typed about request and generator. `path` comes from the URL.
-    pub(crate) fn new(request: &RequestArgs, generator: &GeneratorArgs, path: &str) -> Result<Self, Trouble> {
+    /// Checks what was typed about request and generator, for `url`.
+    pub(crate) fn new(request: &RequestArgs, generator: &GeneratorArgs, url: &TargetUrl) -> Result<Self, Trouble> {
         if !TIMEOUT_NS.contains(&request.timeout.ns) {
             return Err(Trouble::usage(format!("--timeout {} is not between 1ms and 10m", request.timeout)));
         }
@@ -49,11 +50,12 @@ impl Settings {
         Ok(Self {
             request: Request {
                 method: method(&request.method)?,
-                path: path.into(),
+                path: url.path.clone(),
                 headers: headers(request)?,
                 body_bytes: body.len() as u64,
                 body,
             },
+            tls: tls(&request.tls, url)?,
             keepalive: !request.no_keepalive,
             timeout_ns: request.timeout.ns,
             expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), Expect::parse)?,
@@ -76,6 +78,7 @@ impl Settings {
         Plan {
             target: Target { url: url.url.clone(), authority: url.authority.clone(), address },
             request: self.request.clone(),
+            tls: self.tls.clone(),
             load,
             stop,
             warmup,
@@ -98,6 +101,33 @@ impl Settings {
             pinned => pinned,
         })
     }
+}
+
+/// How to encrypt: not at all without https.
+fn tls(args: &TlsArgs, url: &TargetUrl) -> Result<Option<TlsPlan>, Trouble> {
+    if !url.tls {
+        let given = [
+            ("--insecure", args.insecure),
+            ("--ca-cert", args.ca_cert.is_some()),
+            ("--no-resumption", args.no_resumption),
+        ];
+        return match given.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(Trouble::usage(format!("{flag} is for https:// URLs, not for {}", url.url))),
+            None => Ok(None),
+        };
+    }
+    let extra_roots = args.ca_cert.as_ref().map(|path| {
+        let wrong = |why: String| Trouble::usage(format!("--ca-cert {}: {why}", path.display()));
+        let pem = std::fs::read(path).map_err(|e| wrong(format!("cannot read the file: {e}")))?;
+        engine::tls::certificates(&pem).map_err(|e| wrong(e.to_string()))
+    });
+    Ok(Some(TlsPlan {
+        verify: !args.insecure,
+        alpn: vec!["http/1.1".into()],
+        resumption: !args.no_resumption,
+        server_name: url.host.clone(),
+        extra_roots: extra_roots.transpose()?.unwrap_or_default(),
+    }))
 }
 
 /// Closed loop without a rate, open loop with one.

@@ -127,6 +127,7 @@ impl Recorder {
             ("service", &h.service),
             ("slip_client", &h.slip_client),
             ("slip_blocked", &h.slip_blocked),
+            ("handshake", &h.handshake),
         ] {
             stats::interval_log::write_interval(&mut self.histograms, tag, tick.from_ns, length_ns, encoded)?;
         }

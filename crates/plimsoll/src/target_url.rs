@@ -14,11 +14,14 @@ pub(crate) struct TargetUrl {
     pub(crate) authority: String,
     pub(crate) host: String,
     pub(crate) port: u16,
+    /// Whether the scheme is https.
+    pub(crate) tls: bool,
     /// Path and query.
     pub(crate) path: String,
 }
 
-const DEFAULT_PORT: u16 = 80;
+const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
 
 impl TargetUrl {
     /// Reads a URL; `http://` may be left out.
@@ -28,11 +31,11 @@ impl TargetUrl {
         let wrong = |why: &str| Trouble::usage(format!("{shown:?} cannot be measured: {why}"));
         let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let uri: Uri = full.parse().map_err(|e| wrong(&format!("it is not a URL ({e})")))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => return Err(wrong("https is not supported yet; use an http:// URL")),
-            other => return Err(wrong(&format!("the scheme is {}, not http", other.unwrap_or("missing")))),
-        }
+        let (tls, default_port) = match uri.scheme_str() {
+            Some("http") => (false, HTTP_PORT),
+            Some("https") => (true, HTTPS_PORT),
+            other => return Err(wrong(&format!("the scheme is {}, not http or https", other.unwrap_or("missing")))),
+        };
         let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
         if authority.as_str().contains('@') {
             return Err(wrong(
@@ -41,7 +44,7 @@ impl TargetUrl {
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = match authority.as_str().rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
-            None => DEFAULT_PORT,
+            None => default_port,
             Some(_) => {
                 authority.port_u16().filter(|port| *port > 0).ok_or_else(|| wrong("its port is not 1 to 65535"))?
             }
@@ -51,8 +54,9 @@ impl TargetUrl {
         }
         let path = uri.path_and_query().map_or("/", |p| p.as_str()).to_owned();
         let shown =
-            if port == DEFAULT_PORT { authority.host().to_owned() } else { format!("{}:{port}", authority.host()) };
-        Ok(Self { url: format!("http://{shown}{path}"), authority: shown, host, port, path })
+            if port == default_port { authority.host().to_owned() } else { format!("{}:{port}", authority.host()) };
+        let scheme = if tls { "https" } else { "http" };
+        Ok(Self { url: format!("{scheme}://{shown}{path}"), authority: shown, host, port, tls, path })
     }
 
     /// All addresses of the host, in the order of the system's resolver.
@@ -81,12 +85,14 @@ mod tests {
         let url = TargetUrl::parse("http://[::1]:81").unwrap();
         assert_eq!((url.host.as_str(), url.port, url.authority.as_str()), ("::1", 81, "[::1]:81"));
         assert_eq!(TargetUrl::parse("http://x/").unwrap().authority, "x");
+        let url = TargetUrl::parse("https://x/y").unwrap();
+        assert_eq!((url.tls, url.port, url.authority.as_str(), url.url.as_str()), (true, 443, "x", "https://x/y"));
+        assert_eq!(TargetUrl::parse("https://x:80/").unwrap().authority, "x:80");
     }
 
     #[test]
     fn what_cannot_be_measured_is_named_with_its_reason() {
         for (text, why) in [
-            ("https://x/", "https is not supported yet"),
             ("ftp://x/", "scheme is ftp"),
             ("http://", "not a URL"),
             ("http://user:secret@x/", "credentials"),

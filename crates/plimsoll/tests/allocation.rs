@@ -40,6 +40,7 @@ fn target() -> (Served, SocketAddr) {
 fn plan(address: SocketAddr, requests: u64, keepalive: bool, text: Option<&str>) -> Plan {
     Plan {
         target: Target { url: format!("http://{address}/bytes/64"), authority: address.to_string(), address },
+        tls: None,
         request: Request {
             method: "GET".into(),
             path: "/bytes/64".into(),

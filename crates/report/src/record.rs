@@ -31,11 +31,13 @@ pub fn run_record(
             failures: cohort.failures.clone(),
         },
         connections: evidence.connections,
+        tls: evidence.tls.clone(),
         latency_ns: LatencyRecord {
             response: latency.response.into(),
             service: latency.service.into(),
             slip_client: latency.slip_client.into(),
             slip_blocked: latency.slip_blocked.into(),
+            handshake: latency.handshake.into(),
         },
         bytes: Bytes { received: flow.bytes_received, sent: flow.bytes_sent },
         generator: generator(evidence),

@@ -10,7 +10,7 @@ use model::{
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
 const TICK_MIN_NS: u64 = NS_PER_S / 2;
 /// Failures whose names begin like this never were in flight.
-const CONNECT_PREFIX: &str = "connect.";
+const CONNECT_PREFIXES: [&str; 2] = ["connect.", "tls."];
 
 /// Good responses per second, with a 95 % interval where one is honest.
 ///
@@ -45,7 +45,7 @@ pub fn throughput_per_s(evidence: &Evidence) -> f64 {
     per_second(evidence.flow.completed, evidence.measured_ns)
 }
 
-/// The four latency histograms of a load, all seconds and iterations merged; ns. See [`model::Histograms`].
+/// The latency histograms of a load, all seconds and iterations merged; ns. See [`model::Histograms`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MergedHistograms {
     /// Completion minus intended send.
@@ -56,6 +56,8 @@ pub struct MergedHistograms {
     pub slip_client: MergedHistogram,
     /// Waiting for a free connection.
     pub slip_blocked: MergedHistogram,
+    /// TLS handshakes, over the whole run.
+    pub handshake: MergedHistogram,
 }
 
 /// Folds the events of a run into evidence, and the iterations of a load into one.
@@ -84,6 +86,7 @@ impl Gather {
             flow: Default::default(),
             cohort: Default::default(),
             connections: Connections::default(),
+            tls: None,
             latency: Latencies::default(),
             seconds: Vec::new(),
             threads: Vec::new(),
@@ -105,7 +108,8 @@ impl Gather {
         match event {
             Event::Probed(probe) => self.evidence.probe = Some(probe.clone()),
             Event::Started { .. } => {}
-            Event::Connected { requested, established, .. } => {
+            Event::Connected { requested, established, tls, .. } => {
+                self.evidence.tls.clone_from(tls);
                 self.evidence.connections.requested = *requested;
                 self.evidence.connections.established = *established;
                 self.evidence.connections.opened += u64::from(*established);
@@ -138,6 +142,10 @@ impl Gather {
         a.established = a.established.min(b.established);
         a.opened += b.opened;
         a.reconnects += b.reconnects;
+        match (&mut mine.tls, &theirs.tls) {
+            (Some(mine), Some(theirs)) => mine.resumed += theirs.resumed,
+            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
+        }
         add_threads(&mut mine.threads, &theirs.threads);
         self.histograms.add(&other.histograms);
         self.merged_per_s.extend(other.iterations_per_s());
@@ -184,6 +192,9 @@ impl Gather {
         let evidence = &mut self.evidence;
         evidence.cohort.add(&tick.cohort);
         evidence.connections.opened += tick.flow.opened;
+        if let Some(tls) = &mut evidence.tls {
+            tls.resumed += tick.flow.resumed;
+        }
         evidence.connections.reconnects += tick.flow.opened;
         if tick.phase != Phase::Measure {
             return Ok(());
@@ -219,6 +230,7 @@ impl MergedHistograms {
             service: read(&encoded.service)?,
             slip_client: read(&encoded.slip_client)?,
             slip_blocked: read(&encoded.slip_blocked)?,
+            handshake: read(&encoded.handshake)?,
         })
     }
 
@@ -228,9 +240,10 @@ impl MergedHistograms {
         self.service.add(&other.service);
         self.slip_client.add(&other.slip_client);
         self.slip_blocked.add(&other.slip_blocked);
+        self.handshake.add(&other.handshake);
     }
 
-    /// The four distributions in a few figures.
+    /// The distributions in a few figures.
     #[must_use]
     pub fn summaries(&self) -> Latencies {
         Latencies {
@@ -238,6 +251,7 @@ impl MergedHistograms {
             service: self.service.summary(),
             slip_client: self.slip_client.summary(),
             slip_blocked: self.slip_blocked.summary(),
+            handshake: self.handshake.summary(),
         }
     }
 }
@@ -252,8 +266,13 @@ fn outstanding(evidence: &Evidence) -> Outstanding {
     if evidence.measured_ns == 0 {
         return Outstanding::default();
     }
-    let unsent: u64 =
-        evidence.cohort.failures.iter().filter(|(name, _)| name.starts_with(CONNECT_PREFIX)).map(|(_, n)| n).sum();
+    let unsent: u64 = evidence
+        .cohort
+        .failures
+        .iter()
+        .filter(|(name, _)| CONNECT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        .map(|(_, n)| n)
+        .sum();
     let ended = (evidence.flow.good + evidence.flow.failed).saturating_sub(unsent);
     let mean_service_s = evidence.latency.service.mean_ns / NS_PER_S as f64;
     Outstanding {
@@ -301,7 +320,7 @@ mod tests {
     use super::*;
     use crate::LatencyHistogram;
     use crate::testing::Noise;
-    use model::{Cohort, Contract, Flow, Load, Request, Stop, Target};
+    use model::{Cohort, Contract, Flow, Load, Request, Stop, Target, TlsSession};
 
     fn plan(warmup: Warmup) -> Plan {
         Plan {
@@ -310,6 +329,7 @@ mod tests {
                 authority: "127.0.0.1".into(),
                 address: ([127, 0, 0, 1], 80).into(),
             },
+            tls: None,
             request: Request {
                 method: "GET".into(),
                 path: "/".into(),
@@ -367,7 +387,7 @@ mod tests {
     }
 
     fn ticks(ticks: impl IntoIterator<Item = Tick>) -> Vec<Event> {
-        let mut events = vec![Event::Connected { requested: 4, established: 4, took_ns: 1 }];
+        let mut events = vec![Event::Connected { requested: 4, established: 4, took_ns: 1, tls: None }];
         events.extend(ticks.into_iter().map(|t| Event::Tick(Box::new(t))));
         events.push(Event::Ended { at_ns: 0, interrupted: false });
         events
@@ -426,6 +446,27 @@ mod tests {
     }
 
     #[test]
+    fn handshakes_and_resumed_sessions_of_the_whole_run_count() {
+        let session = TlsSession { version: "TLSv1.3".into(), cipher: "TLS_X".into(), resumed: 0 };
+        let connected = Event::Connected { requested: 4, established: 4, took_ns: 1, tls: Some(session.clone()) };
+        let run = || {
+            let phases = [Phase::Warmup, Phase::Measure, Phase::Drain];
+            let ticks = phases.map(|phase| {
+                let mut t = tick(phase, 0, 1000, 1);
+                t.flow.resumed = 2;
+                t.histograms.handshake = encoded([300_000].into_iter());
+                Event::Tick(Box::new(t))
+            });
+            gather(fixed(), [connected.clone()].into_iter().chain(ticks))
+        };
+        let mut all = run();
+        all.merge(&run());
+        let e = all.evidence();
+        assert_eq!(e.tls, Some(TlsSession { resumed: 12, ..session }));
+        assert_eq!(e.latency.handshake.n, 6);
+    }
+
+    #[test]
     fn littles_law_holds_whatever_way_requests_end() {
         // 4 always in flight for 10 ms each: 400 end per second; 100 good, 200 break the contract, 100 time out
         let mut t = tick(Phase::Measure, 0, 1000, 0);
@@ -481,7 +522,7 @@ mod tests {
     #[test]
     fn merging_keeps_the_worst() {
         let mut all = gather(fixed(), ticks([]));
-        let mut bad = gather(fixed(), [Event::Connected { requested: 4, established: 2, took_ns: 1 }]);
+        let mut bad = gather(fixed(), [Event::Connected { requested: 4, established: 2, took_ns: 1, tls: None }]);
         bad.apply(&Event::Warmed { at_ns: 0, settled: false }).unwrap();
         all.merge(&bad);
         let e = all.evidence();

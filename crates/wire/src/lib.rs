@@ -7,3 +7,4 @@
 
 pub mod http1;
 pub mod testing;
+pub mod tls;

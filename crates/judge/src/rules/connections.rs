@@ -40,8 +40,10 @@ fn check(evidence: &Evidence) -> Outcome {
             format!("raise the limit of open files to {} or more (ulimit -n {needed})", count(needed)),
         )
     } else {
-        let causes: Vec<_> =
-            failures_named(evidence, "connect.").map(|(name, n)| format!("{} {name}", count(n))).collect();
+        let causes: Vec<_> = failures_named(evidence, "connect.")
+            .chain(failures_named(evidence, "tls."))
+            .map(|(name, n)| format!("{} {name}", count(n)))
+            .collect();
         let causes = if causes.is_empty() { String::new() } else { format!(" ({})", list(&causes)) };
         (
             format!(

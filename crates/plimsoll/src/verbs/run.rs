@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     engine::limits::prepare(load.connections(), 1).map_err(Trouble::usage)?;
     let stop = interrupt::watch()?;
     let subject = Subject::new(args.url.as_deref())?;
-    let mut settings = Settings::new(&args.request, &args.generator, &subject.url.path)?;
+    let mut settings = Settings::new(&args.request, &args.generator, &subject.url)?;
     subject.divide_cpus(&mut settings);
     let started = engine::clock::wall_clock();
     let (address, probe, contract) = subject.probe(&settings, &stop)?;

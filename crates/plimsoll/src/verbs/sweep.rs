@@ -33,7 +33,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     settings::warmup(args.warmup)?;
     let stop = interrupt::watch()?;
     let subject = Subject::new(args.url.as_deref())?;
-    let mut settings = Settings::new(&args.request, &args.generator, &subject.url.path)?;
+    let mut settings = Settings::new(&args.request, &args.generator, &subject.url)?;
     subject.divide_cpus(&mut settings);
     let started = engine::clock::wall_clock();
     let (address, probe, contract) = subject.probe(&settings, &stop)?;

@@ -13,8 +13,16 @@ fn refused(args: &[&str], named: &[&str]) {
 }
 
 #[test]
-fn https_is_not_supported_and_said_so() {
-    plimsoll(["run", "https://127.0.0.1:1/"]).run().fails(2, &["https"]);
+fn tls_flags_are_for_https_and_need_a_certificate_file() {
+    refused(&["-k"], &["--insecure", "https://", NOWHERE]);
+    refused(&["--no-resumption"], &["--no-resumption", "https://"]);
+    refused(&["--ca-cert", "/nowhere/at-all"], &["--ca-cert", "https://"]);
+    let refused = |args: &[&str], named: &[&str]| {
+        plimsoll(["run", "https://127.0.0.1:1/"].iter().chain(args)).run().fails(2, named);
+    };
+    refused(&["--ca-cert", "/nowhere/at-all"], &["--ca-cert", "/nowhere/at-all", "No such file"]);
+    refused(&["--ca-cert", "/dev/null"], &["--ca-cert", "/dev/null", "no certificate"]);
+    refused(&["--ca-cert", "/dev/null", "-k"], &["--ca-cert", "--insecure"]);
 }
 
 #[test]

@@ -15,4 +15,5 @@ mod other_clients;
 mod output;
 mod record;
 mod support;
+mod tls;
 mod truth;

@@ -40,6 +40,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if let Some(text) = connections(record) {
         out.push_str(&labelled("connections", &text, style));
     }
+    if let Some(text) = tls(record) {
+        out.push_str(&labelled("tls", &text, style));
+    }
     out.push_str(&labelled("traffic", &traffic(record), style));
     out.push_str(&labelled("client", &client(record), style));
     out.push_str(&findings(&record.verdict, style));
@@ -224,6 +227,23 @@ fn connections(record: &RunRecord) -> Option<String> {
         text.push_str(&format!(", {} reopened later", count(connections.reconnects)));
     }
     Some(text)
+}
+
+/// What TLS came to; none without it.
+fn tls(record: &RunRecord) -> Option<String> {
+    let session = record.tls.as_ref()?;
+    let handshake = &record.latency_ns.handshake;
+    let verified =
+        if record.plan.tls.as_ref().is_some_and(|tls| tls.verify) { "" } else { ", certificate not checked" };
+    Some(format!(
+        "{} {}{verified}; {}, p50 {}, max {}, {} resumed",
+        session.version,
+        session.cipher,
+        plural(handshake.n, "handshake"),
+        time(handshake.p50 as f64),
+        time(handshake.max as f64),
+        count(session.resumed)
+    ))
 }
 
 fn traffic(record: &RunRecord) -> String {

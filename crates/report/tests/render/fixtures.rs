@@ -258,6 +258,7 @@ fn evidence(good: u64) -> Evidence {
             ..Cohort::default()
         },
         connections: Connections { requested: 64, established: 64, opened: 64, reconnects: 0 },
+        tls: None,
         latency: Latencies { response: latency, service: latency, ..Latencies::default() },
         seconds: vec![Second {
             from_ns: 0,
@@ -297,6 +298,7 @@ fn plan() -> Plan {
             authority: "127.0.0.1:8080".to_owned(),
             address: "127.0.0.1:8080".parse().expect("an address"),
         },
+        tls: None,
         request: Request {
             method: "GET".to_owned(),
             path: "/".to_owned(),

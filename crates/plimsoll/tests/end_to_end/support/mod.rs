@@ -7,7 +7,7 @@ mod record;
 mod target;
 
 pub(crate) use broken_server::{BrokenServer, Peer};
-pub(crate) use nginx::Nginx;
+pub(crate) use nginx::{Certificate, Nginx};
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use target::Target;

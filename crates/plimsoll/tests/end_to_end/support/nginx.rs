@@ -11,6 +11,7 @@ use tempfile::TempDir;
 pub(crate) struct Nginx {
     child: Child,
     port: u16,
+    tls: bool,
     _directory: TempDir,
 }
 
@@ -18,6 +19,17 @@ impl Nginx {
     /// Serves `files` (name, content) from a directory of its own; `.txt` is compressed for who asks.
     #[track_caller]
     pub(crate) fn start(files: &[(&str, &[u8])]) -> Self {
+        Self::launch(files, None)
+    }
+
+    /// The same with TLS: `protocols` as nginx names them, such as `TLSv1.3`.
+    #[track_caller]
+    pub(crate) fn secure(files: &[(&str, &[u8])], protocols: &str, certificate: &Certificate) -> Self {
+        Self::launch(files, Some((protocols, certificate)))
+    }
+
+    #[track_caller]
+    fn launch(files: &[(&str, &[u8])], tls: Option<(&str, &Certificate)>) -> Self {
         let program = installed("nginx", "nginx-light");
         let directory = tempfile::tempdir().expect("a temporary directory");
         let root = directory.path();
@@ -27,7 +39,15 @@ impl Nginx {
             write(root.join("www").join(name), content).expect("a file");
         }
         let port = free_port();
-        write(root.join("nginx.conf"), configuration(port)).expect("a file");
+        let listen = tls.map_or_else(String::new, |(protocols, certificate)| {
+            write(root.join("cert.pem"), &certificate.pem).expect("a file");
+            write(root.join("key.pem"), &certificate.key_pem).expect("a file");
+            format!(
+                "ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_protocols {protocols}; \
+                 ssl_session_cache shared:s:1m;"
+            )
+        });
+        write(root.join("nginx.conf"), configuration(port, &listen)).expect("a file");
         let log = root.join("error.log");
         let mut child = Command::new(program)
             .arg("-p")
@@ -44,11 +64,15 @@ impl Nginx {
             let _ = child.wait();
             panic!("nginx does not listen: {}", read_to_string(log).unwrap_or_default());
         }
-        Self { child, port, _directory: directory }
+        Self { child, port, tls: tls.is_some(), _directory: directory }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
+        format!("{}://127.0.0.1:{}{path}", if self.tls { "https" } else { "http" }, self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 }
 
@@ -60,13 +84,33 @@ impl Drop for Nginx {
     }
 }
 
+/// A self-signed certificate and its key, PEM.
+pub(crate) struct Certificate {
+    pub(crate) pem: String,
+    key_pem: String,
+}
+
+impl Certificate {
+    /// For `name`, from 2020 to the begin of `until_year`.
+    pub(crate) fn new(name: &str, until_year: i32) -> Self {
+        let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(until_year, 1, 1);
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        Self { pem: certificate.pem(), key_pem: key.serialize_pem() }
+    }
+}
+
 /// nginx cannot be given port 0 and say which it took.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("it is bound").port()
 }
 
-fn configuration(port: u16) -> String {
+fn configuration(port: u16, tls: &str) -> String {
+    let ssl = if tls.is_empty() { "" } else { " ssl" };
     format!(
         "daemon off;\n\
          master_process off;\n\
@@ -86,7 +130,7 @@ fn configuration(port: u16) -> String {
            fastcgi_temp_path temp;\n\
            uwsgi_temp_path temp;\n\
            scgi_temp_path temp;\n\
-           server {{ listen 127.0.0.1:{port} backlog=1024; root www; }}\n\
+           server {{ listen 127.0.0.1:{port}{ssl} backlog=1024; {tls} root www; }}\n\
          }}\n"
     )
 }

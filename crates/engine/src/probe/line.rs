@@ -1,0 +1,109 @@
+//! One blocking connection of the probe, encrypted or not.
+
+use crate::clock::Clock;
+use crate::tls::Config;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+use wire::tls::{Connection, RECORD_BYTES, TlsError};
+
+/// One read takes at most this.
+const READ_BYTES: usize = 64 * 1024;
+
+/// A connection; TLS errors come as [`io::Error`] with a [`TlsError`] inside.
+pub(super) struct Line {
+    stream: TcpStream,
+    tls: Option<Box<Connection>>,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    plain: Vec<u8>,
+}
+
+impl Line {
+    /// Opens a TCP connection.
+    pub(super) fn connect(address: SocketAddr, timeout_ns: u64) -> io::Result<Self> {
+        let timeout = Duration::from_nanos(timeout_ns);
+        let stream = TcpStream::connect_timeout(&address, timeout)?;
+        stream.set_write_timeout(Some(timeout))?;
+        Ok(Self {
+            stream,
+            tls: None,
+            incoming: vec![0; READ_BYTES],
+            outgoing: Vec::new(),
+            plain: vec![0; READ_BYTES + RECORD_BYTES],
+        })
+    }
+
+    /// Does the TLS handshake.
+    pub(super) fn secure(&mut self, config: &Config, timeout_ns: u64) -> io::Result<()> {
+        self.tls = Some(Box::new(Connection::new(config).map_err(io::Error::other)?));
+        let clock = Clock::start();
+        while self.tls.as_ref().is_some_and(|tls| tls.is_handshaking()) {
+            self.flush()?;
+            let n = self.read_once(timeout_ns.saturating_sub(clock.now_ns()))?;
+            if n == 0 {
+                return Err(io::Error::other(TlsError::Closed));
+            }
+            self.receive(n)?;
+        }
+        self.flush()
+    }
+
+    pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        if self.tls.is_none() {
+            return self.stream.write_all(bytes);
+        }
+        while let (Some(tls), false) = (&mut self.tls, bytes.is_empty()) {
+            let n = tls.send(bytes);
+            bytes = &bytes[n..];
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// What comes within `left_ns`; empty at the end of the stream.
+    pub(super) fn read(&mut self, left_ns: u64) -> io::Result<&[u8]> {
+        let clock = Clock::start();
+        loop {
+            let closed = self.tls.as_ref().is_some_and(|tls| tls.is_closed());
+            let n = if closed { 0 } else { self.read_once(left_ns.saturating_sub(clock.now_ns()))? };
+            if n == 0 || self.tls.is_none() {
+                return Ok(&self.incoming[..n]);
+            }
+            let plain_bytes = self.receive(n)?;
+            if plain_bytes > 0 {
+                return Ok(&self.plain[..plain_bytes]);
+            }
+        }
+    }
+
+    fn read_once(&mut self, left_ns: u64) -> io::Result<usize> {
+        if left_ns == 0 {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(Duration::from_nanos(left_ns)))?;
+        loop {
+            match self.stream.read(&mut self.incoming) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn receive(&mut self, n: usize) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return Ok(0) };
+        let outcome = tls.receive(&self.incoming[..n], &mut self.plain);
+        // After an error this is the alert; whether the peer takes it changes nothing.
+        let flushed = self.flush();
+        let plain_bytes = outcome.map_err(io::Error::other)?;
+        flushed.map(|()| plain_bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        tls.transmit(&mut self.outgoing);
+        let outcome = self.stream.write_all(&self.outgoing);
+        self.outgoing.clear();
+        outcome
+    }
+}

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod target;

@@ -58,8 +58,7 @@ fn way(page: &Path, directory: &Path) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Trouble> {
-    std::fs::write(path, text)
-        .map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
 }
 
 fn text(stored: &[Stored], to_file: bool) -> String {
@@ -83,6 +82,9 @@ fn json(stored: &[Stored]) -> String {
     };
     match stored {
         [stored] => one(stored),
-        _ => format!("[{}]\n", stored.iter().map(|stored| one(stored).trim_end().to_owned()).collect::<Vec<_>>().join(",\n")),
+        _ => format!(
+            "[{}]\n",
+            stored.iter().map(|stored| one(stored).trim_end().to_owned()).collect::<Vec<_>>().join(",\n")
+        ),
     }
 }

@@ -11,5 +11,6 @@ mod open_loop;
 mod other_clients;
 mod output;
 mod record;
+mod report;
 mod support;
 mod truth;

@@ -15,6 +15,9 @@ pub(super) const GREY: &str = "#8a8f98";
 /// Labels an axis has room for on a narrow screen.
 const TICKS_MAX: usize = 7;
 
+/// Ratio of the ends of an axis of times at least.
+const TIME_SPAN_MIN: f64 = 4.0;
+
 /// One chart of the page.
 pub(super) struct Chart {
     pub(super) title: String,
@@ -23,8 +26,11 @@ pub(super) struct Chart {
     pub(super) json: String,
 }
 
+/// One curve of a chart.
+pub(super) type Curve = Box<Scatter<f64, f64>>;
+
 /// A chart of `traces`; the caller has seen to it that there is something in them.
-pub(super) fn chart(title: &str, note: &str, traces: Vec<Box<Scatter<f64, f64>>>, layout: Layout) -> Chart {
+pub(super) fn chart(title: &str, note: &str, traces: Vec<Curve>, layout: Layout) -> Chart {
     let mut plot = Plot::new();
     for trace in traces {
         plot.add_trace(trace);
@@ -43,13 +49,7 @@ pub(super) fn chart(title: &str, note: &str, traces: Vec<Box<Scatter<f64, f64>>>
 }
 
 /// A line with a mark at each point; `hover` is what a point says of itself.
-pub(super) fn line(
-    name: &str,
-    colour: &'static str,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    hover: Vec<String>,
-) -> Box<Scatter<f64, f64>> {
+pub(super) fn line(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>, hover: Vec<String>) -> Curve {
     Scatter::new(x, y)
         .name(plain(name))
         .mode(Mode::LinesMarkers)
@@ -67,7 +67,9 @@ pub(super) fn layout(x: Axis, y: Axis) -> Layout {
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
         .margin(Margin::new().left(60).right(20).top(40).bottom(50))
-        .legend(Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(plotly::common::Anchor::Bottom))
+        .legend(
+            Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(plotly::common::Anchor::Bottom),
+        )
         .show_legend(true)
         .hover_mode(HoverMode::XUnified)
         .x_axis(x)
@@ -93,10 +95,13 @@ pub(super) fn share_axis() -> Axis {
 /// A logarithmic axis of times in ns, labelled in their natural units.
 pub(super) fn time_axis(values_ns: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = extremes(values_ns);
-    let mut ticks: Vec<f64> = decades(low, high, &[1.0, 2.0, 5.0]);
-    if ticks.len() > TICKS_MAX {
-        ticks = decades(low, high, &[1.0]);
-    }
+    // What hardly changes is not to look wild.
+    let widen = (TIME_SPAN_MIN / (high / low)).max(1.0).sqrt();
+    let (low, high) = (low / widen, high * widen);
+    let steps: [&[f64]; 3] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0]];
+    let choices = steps.into_iter().map(|steps| decades(low, high, steps));
+    let ticks =
+        choices.into_iter().find(|ticks| ticks.len() <= TICKS_MAX).unwrap_or_else(|| decades(low, high, &[1.0]));
     let text = ticks.iter().map(|ns| short_time(*ns)).collect();
     // A little air, so that the outermost marks are whole; the scale wants logarithms.
     let range = vec![low.log10() - 0.1, high.log10() + 0.1];
@@ -112,13 +117,7 @@ pub(super) fn load_axis(loads: impl Iterator<Item = f64>, title: &str) -> Axis {
     let ticks: Vec<f64> = (0..=count).map(|i| low * (step * f64::from(i)).exp2()).collect();
     let text = ticks.iter().map(|load| label(*load)).collect();
     let range = vec![low.log10() - 0.05, high.log10() + 0.05];
-    Axis::new()
-        .type_(AxisType::Log)
-        .tick_values(ticks)
-        .tick_text(text)
-        .range(range)
-        .title(title)
-        .zero_line(false)
+    Axis::new().type_(AxisType::Log).tick_values(ticks).tick_text(text).range(range).title(title).zero_line(false)
 }
 
 /// `text` without what Plotly takes for markup.
@@ -146,7 +145,7 @@ fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if high <= 0.0 { (1.0, 10.0) } else { (low, high.max(low * 1.5)) }
 }
 
-/// `steps` times powers of ten between `low` and `high`, one of them outside on either side at most.
+/// `steps` times powers of ten between `low` and `high`, or hardly outside of it.
 fn decades(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));

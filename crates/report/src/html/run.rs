@@ -6,9 +6,9 @@ use super::{Distributions, Item};
 use crate::terminal::run as words;
 use model::human::{count, percent, rate, time};
 use model::{Contract, NS_PER_S, Plan, RunRecord, Second, Stop, Warmup};
+use plotly::Layout;
 use plotly::common::Mode;
-use plotly::layout::{Axis, AxisType, HoverMode};
-use plotly::{Layout, Scatter};
+use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
 use stats::MergedHistogram;
 
 /// Values that must lie beyond a quantile for it to be drawn: as few as rule LD-04 asks for a printed one.
@@ -28,13 +28,14 @@ pub(super) fn view(item: &Item<'_>, record: &RunRecord) -> ResultView {
     }));
     ResultView {
         kind: "run",
+        name: item.named.name.to_owned(),
         title: record.plan.target.url.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
         headline: headline(record),
         charts,
         tables: tables(record),
-        groups: vec![plan(&record.plan), environment(&record.environment)],
+        groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),
         files: files(item.base, false),
     }
@@ -50,7 +51,10 @@ pub(super) fn overlaid(items: &[Item<'_>]) -> Option<Chart> {
 
 fn headline(record: &RunRecord) -> Vec<Fact> {
     let mut facts = vec![fact("goodput", words::goodput(record))];
-    let shown = |key, ns| words::quantile(&record.verdict, key, ns);
+    let shown = |key, ns| match words::quantile(&record.verdict, key, ns) {
+        text if text == "-" => "not told: too few requests".to_owned(),
+        text => text,
+    };
     let response = &record.latency_ns.response;
     if response.n > 0 {
         facts.push(fact("response time, median", shown("p50", response.p50)));
@@ -98,8 +102,8 @@ fn share_row(name: String, n: u64, of: u64) -> Vec<String> {
     vec![name, count(n), share]
 }
 
-/// What was to be done, complete.
-pub(super) fn plan(plan: &Plan) -> Group {
+/// What was to be done; the seed differs between the points of a sweep.
+pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
     let request = &plan.request;
     let mut facts = vec![
         fact("target", format!("{} ({})", plan.target.url, plan.target.address)),
@@ -123,8 +127,10 @@ pub(super) fn plan(plan: &Plan) -> Group {
         fact("timeout", time(plan.timeout_ns as f64)),
         fact("connections", if plan.keepalive { "kept alive" } else { "a new one for each request" }),
         fact("load threads", format!("{}, {pinned}", plan.threads)),
-        fact("seed", plan.seed.to_string()),
     ]);
+    if with_seed {
+        facts.push(fact("seed", plan.seed.to_string()));
+    }
     Group { title: "Plan", facts }
 }
 
@@ -154,7 +160,11 @@ fn timeline(seconds: &[Second]) -> Vec<Chart> {
     if failed > 0 {
         traces.push(rates("failed", RED, &|s| s.failed));
     }
-    let note = if failed > 0 { "each second of the measured window" } else { "each second of the measured window; none failed" };
+    let note = if failed > 0 {
+        "each second of the measured window"
+    } else {
+        "each second of the measured window; none failed"
+    };
     let mut charts = vec![chart("Responses per second", note, traces, layout(clock(), from_zero()))];
 
     let answered: Vec<_> = seconds.iter().zip(&at_s).filter(|(s, _)| s.response_p50_ns > 0).collect();
@@ -174,7 +184,11 @@ fn timeline(seconds: &[Second]) -> Vec<Chart> {
 }
 
 fn clock() -> Axis {
-    Axis::new().title("seconds since the window opened").hover_format(".1f").zero_line(false)
+    Axis::new()
+        .title("seconds since the window opened")
+        .hover_format(".1f")
+        .range_mode(RangeMode::ToZero)
+        .zero_line(false)
 }
 
 /// Latency against percentile, stretched so that each further nine has the same width.
@@ -193,11 +207,11 @@ fn percentiles(curves: &[(&str, &MergedHistogram)]) -> Option<Chart> {
         let (x, y) = points.iter().copied().unzip();
         line(name, COLOURS[i % COLOURS.len()], x, y, hover.collect()).mode(Mode::Lines)
     });
-    let traces: Vec<Box<Scatter<f64, f64>>> = traces.collect();
     let furthest = drawn.iter().flat_map(|(_, points)| points.last()).map(|(x, _)| *x).fold(10.0, f64::max);
-    let axes: Layout = layout(nines(furthest), time_axis(drawn.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns)));
+    let axes: Layout =
+        layout(nines(furthest), time_axis(drawn.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns)));
     let note = format!("share of the requests answered within a time; drawn as far as {TAIL_MIN} requests lie beyond");
-    Some(chart("Latency by percentile", &note, traces, axes.hover_mode(HoverMode::Closest)))
+    Some(chart("Latency by percentile", &note, traces.collect(), axes.hover_mode(HoverMode::Closest)))
 }
 
 /// Points (1 / share beyond, latency in ns) of a percentile curve, about evenly spaced on its axis.

@@ -1,16 +1,19 @@
 //! A sweep as a page: what load buys, and what it costs in time.
 
 use super::Item;
-use super::chart::{COLOURS, Chart, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis};
+use super::chart::{
+    COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
+};
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files};
 use crate::record::AnyRecord;
-use crate::{Named, table};
+use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, knee_text, load, peak_text};
-use model::human::{percent, rate, time};
+use crate::{Named, table};
+use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, Mode};
-use plotly::layout::{Annotation, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Layout, Scatter};
 
 /// Points of the drawn pool model.
@@ -23,13 +26,18 @@ pub(super) fn view(item: &Item<'_>, record: &SweepRecord) -> ResultView {
     let header = table::point_header(over);
     ResultView {
         kind: "sweep",
+        name: item.named.name.to_owned(),
         title: first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone()),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
         headline: headline(record, over),
         charts: charts.into_iter().flatten().collect(),
         tables: vec![Table { title: "Points", header, rows: table::point_rows(record) }],
-        groups: first.map(|point| plan(&point.plan)).into_iter().chain([environment(&record.environment)]).collect(),
+        groups: first
+            .map(|point| plan(&point.plan, false))
+            .into_iter()
+            .chain([environment(&record.environment)])
+            .collect(),
         command: command(&record.environment),
         files: files(item.base, true),
     }
@@ -84,7 +92,7 @@ fn goodputs(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
     Some(chart(&title, "good responses per second; each doubling of the load has the same width", traces, axes))
 }
 
-fn means(name: &str, colour: &'static str, record: &SweepRecord) -> Box<Scatter<f64, f64>> {
+fn means(name: &str, colour: &'static str, record: &SweepRecord) -> Curve {
     let x = record.curve.iter().map(|point| point.load).collect();
     let y = record.curve.iter().map(|point| point.goodput_per_s).collect();
     let hover = record.curve.iter().map(|point| format!("{name} {}", rate(point.goodput_per_s))).collect();
@@ -116,7 +124,9 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
         traces.push(each.hover_info(HoverInfo::Skip));
     }
     traces.push(means("goodput", COLOURS[0], record));
-    let axes = layout(load_axis(loads(), over.axis()), from_zero()).y_axis2(share_axis());
+    let axes = layout(load_axis(loads(), over.axis()), from_zero())
+        .y_axis2(share_axis())
+        .margin(Margin::new().left(60).right(52).top(40).bottom(50));
     let title = format!("Goodput by {}", over.axis());
     let note = "good responses per second; each doubling of the load has the same width";
     Some(chart(&title, note, traces, marked(axes, record)))
@@ -124,8 +134,8 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
 
 /// Vertical lines at knee and peak.
 fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
-    let knee = record.knee.map(|knee| (knee.load, "knee", 0.0, DashType::Dash));
-    let peak = record.peak.map(|peak| (peak.load, "peak", 0.08, DashType::Dot));
+    let knee = record.knee.map(|knee| (knee.load, "knee", 0.3, DashType::Dash));
+    let peak = record.peak.map(|peak| (peak.load, "peak", 0.2, DashType::Dot));
     for (load, name, y, dash) in knee.into_iter().chain(peak).filter(|(load, ..)| *load > 0.0) {
         axes.add_shape(
             Shape::new()
@@ -173,25 +183,17 @@ fn model_curve(fit: &PoolFit, low: f64, high: f64) -> (Vec<f64>, Vec<f64>) {
 
 /// Median and 99th percentile; a percentile that rests on too few requests is left out.
 fn latency(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
+    let alone = sweeps.len() == 1;
     let mut traces = Vec::new();
     let (mut loads, mut all_ns) = (Vec::new(), Vec::new());
     for (i, (name, record)) in sweeps.iter().enumerate() {
-        for (key, dash) in [("p50", DashType::Solid), ("p99", DashType::Dash)] {
-            let (mut x, mut y, mut hover) = (Vec::new(), Vec::new(), Vec::new());
-            let label = if sweeps.len() > 1 { format!("{name} {key}") } else { key.to_owned() };
-            for (point, run) in record.curve.iter().zip(&record.points) {
-                let ns = if key == "p50" { point.response_p50_ns } else { point.response_p99_ns };
-                let text = crate::terminal::run::quantile(&run.verdict, key, ns);
-                if ns > 0 && text != "-" {
-                    x.push(point.load);
-                    y.push(ns as f64);
-                    hover.push(format!("{label} {}", if text.starts_with('>') { format!("at least {}", time(ns as f64)) } else { text }));
-                }
-            }
+        let own = COLOURS[i % COLOURS.len()];
+        for (key, colour, dash) in [("p50", COLOURS[2], DashType::Solid), ("p99", COLOURS[1], DashType::Dash)] {
+            let label = if alone { key.to_owned() } else { format!("{name} {key}") };
+            let (colour, dash) = if alone { (colour, DashType::Solid) } else { (own, dash) };
+            let (x, y, hover) = told(record, key, &label);
             loads.extend(&x);
             all_ns.extend(&y);
-            let colour = if sweeps.len() > 1 { COLOURS[i % COLOURS.len()] } else { COLOURS[if key == "p50" { 2 } else { 1 }] };
-            let dash = if sweeps.len() > 1 { dash } else { DashType::Solid };
             if !x.is_empty() {
                 let style = Line::new().color(colour).width(2.0).dash(dash);
                 traces.push(line(&label, colour, x, y, hover).line(style));
@@ -203,5 +205,21 @@ fn latency(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
     }
     let axes = layout(load_axis(loads.into_iter(), over.axis()), time_axis(all_ns.into_iter()));
     let title = format!("Response time by {}", over.axis());
-    Some(chart(&title, "median and 99th percentile, logarithmic; left out where too few requests are behind it", traces, axes))
+    let note = "median and 99th percentile, logarithmic; left out where too few requests are behind it";
+    Some(chart(&title, note, traces, axes))
+}
+
+/// Load, time in ns and words of each point whose quantile may be told.
+fn told(record: &SweepRecord, key: &str, label: &str) -> (Vec<f64>, Vec<f64>, Vec<String>) {
+    let (mut x, mut y, mut hover) = (Vec::new(), Vec::new(), Vec::new());
+    for (point, run) in record.curve.iter().zip(&record.points) {
+        let ns = if key == "p50" { point.response_p50_ns } else { point.response_p99_ns };
+        let text = quantile(&run.verdict, key, ns);
+        if ns > 0 && text != "-" {
+            x.push(point.load);
+            y.push(ns as f64);
+            hover.push(format!("{label} {}", text.replace(">=", "at least")));
+        }
+    }
+    (x, y, hover)
 }

@@ -21,6 +21,7 @@ pub(super) struct Page<'a> {
 #[derive(Default)]
 pub(super) struct ResultView {
     pub(super) kind: &'static str,
+    pub(super) name: String,
     pub(super) title: String,
     pub(super) started: String,
     pub(super) verdict: Option<VerdictView>,

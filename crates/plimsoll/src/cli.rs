@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
+    Report(ReportArgs),
     Target(TargetArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
@@ -202,6 +203,45 @@ pub(crate) struct OutputArgs {
     /// No progress on stderr
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  plimsoll report plimsoll-runs/2026-01-02T03-04-05-sweep
+  plimsoll report before after -o both.html           side by side in one page
+  plimsoll report plimsoll-runs/* --format csv -o all.csv";
+
+/// Shows stored results once more: as a page, a table or data.
+///
+/// The page is one file that needs no network. Of one result it is written into its directory, of several into the
+/// current one, and its path is printed. Everything else goes to stdout.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// Directories that run or sweep have written
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directories: Vec<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = FormatArg::Html)]
+    pub(crate) format: FormatArg,
+    /// File to write to
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// How a stored result is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// One page with charts that opens offline
+    Html,
+    /// Tables of results and points
+    Markdown,
+    /// One line a run or point, unrounded
+    Csv,
+    /// What run and sweep print
+    Text,
+    /// The record; several as a list
+    Json,
 }
 
 const TARGET_EXAMPLES: &str = "\

@@ -16,6 +16,7 @@ mod printer;
 mod progress;
 mod settings;
 mod store;
+mod stored;
 mod target_url;
 mod verbs;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
+        Verb::Report(args) => verbs::report::report(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Man(args) => verbs::man::man(&args),
         Verb::Completions(args) => verbs::completions::completions(&args),

@@ -68,6 +68,19 @@ pub(crate) fn write_result(directory: &Path, json: &str) -> bool {
     }
 }
 
+/// Writes a page about a result; returns false when the disk did not take it, which has then been told.
+pub(crate) fn write_page(path: &Path, page: &str) -> bool {
+    match std::fs::write(path, page) {
+        Ok(()) => true,
+        Err(error) => {
+            // Half a page helps nobody; when it cannot be removed either, the warning stands for it.
+            let _ = std::fs::remove_file(path);
+            printer::note(&format!("warning: cannot write {}: {error}; the result itself is kept", path.display()));
+            false
+        }
+    }
+}
+
 /// Writes events and histograms of one run.
 pub(crate) struct Recorder {
     events: BufWriter<File>,

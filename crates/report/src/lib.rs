@@ -1,9 +1,22 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
-//! Responsibilities: the records themselves from evidence ([`record`]), the terminal ([`terminal`]) and JSON
-//! ([`json`]). Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
+//! Responsibilities: the records themselves from evidence ([`record`]), the terminal ([`terminal`]), JSON ([`json`]),
+//! the HTML page ([`html`]), Markdown and CSV. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour.
 
+pub mod html;
 pub mod json;
 pub mod record;
+mod table;
 pub mod terminal;
+
+pub use table::{csv, markdown};
+
+/// A result and what it is called among others.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Name, as a rule of the run directory.
+    pub name: &'a str,
+    /// The result itself.
+    pub record: record::AnyRecord<'a>,
+}

@@ -2,8 +2,17 @@
 
 use model::{
     Bytes, Environment, Estimate, Evidence, FORMAT_RUN, Generator, LatencyRecord, NS_PER_S, Peak, PointSummary,
-    Requests, RunRecord, Verdict,
+    Requests, RunRecord, SweepRecord, Verdict,
 };
+
+/// A result of either kind.
+#[derive(Clone, Copy, Debug)]
+pub enum AnyRecord<'a> {
+    /// One load.
+    Run(&'a RunRecord),
+    /// Rising load.
+    Sweep(&'a SweepRecord),
+}
 
 /// The record of one measured load. `started` is RFC 3339, UTC.
 #[must_use]

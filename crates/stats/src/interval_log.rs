@@ -4,7 +4,7 @@
 //! base time of the header, values inside the histogram are ns, the maximum in the line is ms, all as the Java
 //! `HistogramLogWriter` has it.
 
-use crate::MergedHistogram;
+use crate::{DecodeError, MergedHistogram};
 use std::io::{self, Write};
 
 /// Writes the head of a log. `base_epoch_s` is the wall-clock time that interval times count from, if known;
@@ -37,6 +37,16 @@ pub fn write_interval(out: &mut impl Write, tag: &str, start_ns: u64, length_ns:
     let histogram = MergedHistogram::decode(encoded).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
     let max_ms = histogram.summary().max_ns as f64 / 1e6;
     writeln!(out, "Tag={tag},{:.3},{:.3},{max_ms:.3},{encoded}", start_ns as f64 / 1e9, length_ns as f64 / 1e9)
+}
+
+/// Tag and histogram of each interval in `log`, a text that [`write_header`] and [`write_interval`] have written; a line
+/// that cannot be read is an error in its place.
+pub fn read(log: &str) -> impl Iterator<Item = Result<(&str, MergedHistogram), DecodeError>> {
+    log.lines().filter_map(|line| {
+        let (tag, rest) = line.strip_prefix("Tag=")?.split_once(',')?;
+        let encoded = rest.rsplit(',').next()?;
+        Some(MergedHistogram::decode(encoded).map(|histogram| (tag, histogram)))
+    })
 }
 
 #[cfg(test)]
@@ -75,6 +85,10 @@ mod tests {
         assert_eq!(second.tag().unwrap().as_str(), "service");
         assert_eq!((second.start_timestamp(), second.duration()), (Duration::from_secs(1), Duration::from_millis(500)));
         assert_eq!(MergedHistogram::decode(second.encoded_histogram()).unwrap().count(), 1);
+
+        let read: Vec<_> = read(std::str::from_utf8(&log).unwrap()).map(Result::unwrap).collect();
+        let counts: Vec<_> = read.iter().map(|(tag, histogram)| (*tag, histogram.count())).collect();
+        assert_eq!(counts, [("response", 3), ("service", 1)]);
     }
 
     #[test]

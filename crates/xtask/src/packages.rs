@@ -11,11 +11,12 @@ pub(crate) struct Tool {
     packages: &'static [&'static str],
 }
 
-/// What the tests run beside the product: other servers, other clients, and the means to isolate them.
+/// What the tests run beside the product: other servers, other clients, a browser, and the means to isolate them.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "curl", packages: &["curl"] },
+    Tool { program: "chromium", packages: &["chromium"] },
     Tool { program: "ip", packages: &["iproute2"] },
 ];
 

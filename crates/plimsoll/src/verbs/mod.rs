@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod man;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod target;

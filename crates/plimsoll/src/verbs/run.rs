@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::settings::{self, Settings};
 use crate::{environment, interrupt, store};
 use model::{Count, Stop};
+use report::record::AnyRecord;
 use std::sync::atomic::Ordering;
 
 /// Connections of a closed loop.
@@ -48,7 +49,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     evidence.plan = store::storable(&evidence.plan);
     let verdict = judge::judge_run(&evidence);
     let record = report::record::run_record(&evidence, verdict, gather.goodput(), environment::describe(), started);
-    let json = report::json::run(&record);
-    deliver(&directory, &json, args.output.json, |style| report::terminal::run(&record, style))?;
+    deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
     Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
 }

@@ -11,6 +11,7 @@ use crate::settings::{self, Settings};
 use crate::{environment, interrupt, store};
 use curve::Point;
 use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, Warmup, human};
+use report::record::AnyRecord;
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -62,8 +63,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     let interrupted = stop.load(Ordering::Relaxed);
     let mut record = curve::record(&walk.points, &search, &environment::describe(), started);
     record.interrupted = interrupted || walked.is_err();
-    let json = report::json::sweep(&record);
-    deliver(&directory, &json, args.output.json, |style| report::terminal::sweep(&record, style))?;
+    deliver(&directory, AnyRecord::Sweep(&record), args.output.json)?;
     // What made the sweep end early is told after what was measured until then.
     walked?;
     Ok(exit(record.verdict.state, interrupted))

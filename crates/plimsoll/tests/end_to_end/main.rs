@@ -14,6 +14,7 @@ mod open_loop;
 mod other_clients;
 mod output;
 mod record;
+mod report;
 mod support;
 mod tls;
 mod truth;

@@ -3,9 +3,9 @@
 mod curve;
 mod layout;
 mod probe;
-mod run;
-mod sweep;
-mod verdict;
+pub(crate) mod run;
+pub(crate) mod sweep;
+pub(crate) mod verdict;
 
 pub use probe::probe;
 pub use run::run;

@@ -68,7 +68,7 @@ pub(crate) fn measured(record: &RunRecord) -> String {
     if iterations == 1 { each } else { format!("{iterations} iterations of {each}") }
 }
 
-fn load(record: &RunRecord) -> String {
+pub(crate) fn load(record: &RunRecord) -> String {
     let plan = &record.plan;
     let model = match plan.load {
         Load::Closed { connections } => format!("closed loop, {}", plural(u64::from(connections), "connection")),
@@ -82,7 +82,7 @@ fn load(record: &RunRecord) -> String {
 }
 
 /// The share of an open loop's requests that were sent at all; none when that is every one.
-fn schedule(record: &RunRecord) -> Option<String> {
+pub(crate) fn schedule(record: &RunRecord) -> Option<String> {
     let (planned, sent) = (record.requests.planned, record.requests.sent);
     let missing = planned.saturating_sub(sent);
     if record.plan.load.is_closed() || missing == 0 {
@@ -93,7 +93,7 @@ fn schedule(record: &RunRecord) -> Option<String> {
     Some(format!("all but {share} of the requests were sent ({} of {})", count(sent), count(planned)))
 }
 
-fn goodput(record: &RunRecord) -> String {
+pub(crate) fn goodput(record: &RunRecord) -> String {
     let Estimate { value, low, high, n } = record.goodput_per_s;
     let bound = if is_bound_by(&record.verdict, "CL-01") { ">= " } else { "" };
     match (low, high) {
@@ -110,22 +110,12 @@ fn latency(record: &RunRecord, style: Style) -> String {
         return labelled("latency", "no response time was recorded", style);
     }
     let closed = record.plan.load.is_closed();
-    let mut rows = Vec::new();
-    // In a closed loop a request is intended when it is sent, so that both are the same.
-    if !(closed && latency.response == latency.service) {
-        rows.push(("response", &latency.response));
-    }
-    rows.push(("service", &latency.service));
+    let (rows, all) = rows(record);
     let mut out = if closed {
         String::new()
     } else {
         labelled("latency", "response from the time due, service from the time sent", style)
     };
-    let mut all = rows.clone();
-    if !closed {
-        let late = [("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)];
-        all.extend(late.into_iter().filter(|(_, slip)| slip.max > 0));
-    }
     let wide = by_row(&record.verdict, if closed { "latency" } else { "" }, &all);
     if columns(&wide) <= style.width {
         out.push_str(&wide);
@@ -139,16 +129,44 @@ fn latency(record: &RunRecord, style: Style) -> String {
     out
 }
 
+/// A latency and what it is called.
+type Row<'a> = (&'static str, &'a Quantiles);
+
+/// Response and service times as far as they differ, and the same with the lateness that occurred.
+fn rows(record: &RunRecord) -> (Vec<Row<'_>>, Vec<Row<'_>>) {
+    let latency = &record.latency_ns;
+    let closed = record.plan.load.is_closed();
+    let mut rows = Vec::new();
+    // In a closed loop a request is intended when it is sent, so that both are the same.
+    if !(closed && latency.response == latency.service) {
+        rows.push(("response", &latency.response));
+    }
+    rows.push(("service", &latency.service));
+    let mut all = rows.clone();
+    if !closed {
+        let late = [("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)];
+        all.extend(late.into_iter().filter(|(_, slip)| slip.max > 0));
+    }
+    (rows, all)
+}
+
+/// Name and quantiles of each latency, as far as they may be told; empty when nothing was recorded.
+pub(crate) fn latencies(record: &RunRecord) -> Vec<Vec<String>> {
+    if record.latency_ns.response.n == 0 {
+        return Vec::new();
+    }
+    rows(record).1.iter().map(|row| cells(&record.verdict, row)).collect()
+}
+
+fn cells(verdict: &Verdict, (name, quantiles): &Row<'_>) -> Vec<String> {
+    let cells = SHOWN.iter().zip(values(quantiles)).map(|((_, key), ns)| cell(verdict, name, key, ns));
+    [(*name).to_owned()].into_iter().chain(cells).collect()
+}
+
 /// Quantiles across, latencies down.
-fn by_row(verdict: &Verdict, title: &str, rows: &[(&str, &Quantiles)]) -> String {
+fn by_row(verdict: &Verdict, title: &str, rows: &[Row<'_>]) -> String {
     let header: Vec<_> = [title].into_iter().chain(SHOWN.map(|(name, _)| name)).collect();
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|(name, quantiles)| {
-            let cells = SHOWN.iter().zip(values(quantiles)).map(|((_, key), ns)| cell(verdict, name, key, ns));
-            [(*name).to_owned()].into_iter().chain(cells).collect()
-        })
-        .collect();
+    let rows: Vec<_> = rows.iter().map(|row| cells(verdict, row)).collect();
     table(&header, &rows, 1, 2)
 }
 
@@ -182,7 +200,7 @@ fn requests(record: &RunRecord, style: Style) -> String {
     if failed == 0 {
         return String::new();
     }
-    let share = failed as f64 / requests.planned.max(requests.good + failed) as f64;
+    let share = failed_share(record);
     let text = format!(
         "{} planned, {} sent, {} answered, {} good, {} failed ({})",
         count(requests.planned),
@@ -198,6 +216,21 @@ fn requests(record: &RunRecord, style: Style) -> String {
         out.push_str(&labelled("status", &most_frequent(&requests.status), style));
     }
     out
+}
+
+/// Failed requests by number and share.
+pub(crate) fn failed(record: &RunRecord) -> String {
+    match record.requests.failures.values().sum() {
+        0 => "none".to_owned(),
+        failed => format!("{} ({})", count(failed), percent(failed_share(record))),
+    }
+}
+
+/// Failed share of the requests, 0 to 1.
+pub(crate) fn failed_share(record: &RunRecord) -> f64 {
+    let requests = &record.requests;
+    let failed: u64 = requests.failures.values().sum();
+    failed as f64 / requests.planned.max(requests.good + failed).max(1) as f64
 }
 
 /// `name count` for the most frequent entries, the most frequent first.
@@ -250,7 +283,7 @@ fn traffic(record: &RunRecord) -> String {
     format!("{} received, {} sent", human::bytes(record.bytes.received), human::bytes(record.bytes.sent))
 }
 
-fn client(record: &RunRecord) -> String {
+pub(crate) fn client(record: &RunRecord) -> String {
     let generator = record.generator;
     format!(
         "{}, at most {} busy, {} of CPU per request",

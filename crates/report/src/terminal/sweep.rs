@@ -40,13 +40,13 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
 
 /// What was varied.
 #[derive(Clone, Copy)]
-enum Over {
+pub(crate) enum Over {
     Connections,
     Rate,
 }
 
 impl Over {
-    fn of(record: &SweepRecord) -> Self {
+    pub(crate) fn of(record: &SweepRecord) -> Self {
         if record.over == "rate" { Self::Rate } else { Self::Connections }
     }
 
@@ -60,7 +60,7 @@ impl Over {
     }
 
     /// A load in a table.
-    fn number(self, load: f64) -> String {
+    pub(crate) fn number(self, load: f64) -> String {
         match self {
             Self::Rate => rate(load),
             Self::Connections if load.fract() == 0.0 => count(load as u64),
@@ -69,7 +69,7 @@ impl Over {
         }
     }
 
-    fn axis(self) -> &'static str {
+    pub(crate) fn axis(self) -> &'static str {
         match self {
             Self::Connections => "connections",
             Self::Rate => "offered rate",
@@ -77,7 +77,7 @@ impl Over {
     }
 }
 
-fn load(record: &SweepRecord, over: Over) -> String {
+pub(crate) fn load(record: &SweepRecord, over: Over) -> String {
     let (Some(first), Some(last)) = (record.curve.first(), record.curve.last()) else {
         return "no load was measured".to_owned();
     };
@@ -90,13 +90,13 @@ fn load(record: &SweepRecord, over: Over) -> String {
     format!("{model}, {loads} from {} to {}{each}", over.number(first.load), over.place(last.load))
 }
 
-fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {
+pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {
     let verdict = &record.verdict;
     let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(verdict, rule));
     format!("{}{} at {}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s), over.place(peak.load))
 }
 
-fn knee_text(record: &SweepRecord, over: Over) -> String {
+pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {
     match record.knee {
         Some(knee) => format!("{}; more load than that only waits longer", over.place(knee.load)),
         None if record.saturated => "not found, though more load bought no more goodput".to_owned(),
@@ -115,7 +115,8 @@ fn points(record: &SweepRecord, over: Over, style: Style) -> String {
     table(&["load", "goodput", "p99", "failed", ""], &narrow, 0, 1)
 }
 
-fn row(record: &SweepRecord, i: usize, point: &PointSummary, over: Over) -> Vec<String> {
+/// A point in the columns of the wide table.
+pub(crate) fn row(record: &SweepRecord, i: usize, point: &PointSummary, over: Over) -> Vec<String> {
     let shown = |key: &str, ns: u64| match record.points.get(i) {
         Some(run) => quantile(&run.verdict, key, ns),
         None => time(ns as f64),

@@ -7,21 +7,30 @@ use model::{Finding, FindingState, Verdict, VerdictState};
 
 /// The state in a word, what it means, and the rules behind it; ends with a newline.
 pub(crate) fn headline(verdict: &Verdict, style: Style) -> String {
-    let (word, colour, decisive) = match verdict.state {
-        VerdictState::Valid => ("VALID", AnsiColor::Green, FindingState::Warning),
-        VerdictState::Bound => ("BOUND", AnsiColor::Yellow, FindingState::Bound),
-        VerdictState::Invalid => ("INVALID", AnsiColor::Red, FindingState::Invalid),
+    let (word, colour) = match verdict.state {
+        VerdictState::Valid => ("VALID", AnsiColor::Green),
+        VerdictState::Bound => ("BOUND", AnsiColor::Yellow),
+        VerdictState::Invalid => ("INVALID", AnsiColor::Red),
+    };
+    labelled_painted(word, &meaning(verdict), bold(colour), style)
+}
+
+/// What the state means for the numbers, and the rules behind it.
+pub(crate) fn meaning(verdict: &Verdict) -> String {
+    let decisive = match verdict.state {
+        VerdictState::Valid => FindingState::Warning,
+        VerdictState::Bound => FindingState::Bound,
+        VerdictState::Invalid => FindingState::Invalid,
     };
     let rules: Vec<_> =
         verdict.findings.iter().filter(|f| f.state == decisive).map(|finding| finding.rule.as_str()).collect();
     let rules = rules.join(", ");
-    let meaning = match verdict.state {
+    match verdict.state {
         VerdictState::Valid if rules.is_empty() => "the numbers mean what they say".to_owned(),
         VerdictState::Valid => format!("the numbers stand, with warnings ({rules})"),
         VerdictState::Bound => format!("some of the numbers are only bounds ({rules})"),
         VerdictState::Invalid => format!("do not use these numbers ({rules})"),
-    };
-    labelled_painted(word, &meaning, bold(colour), style)
+    }
 }
 
 /// All findings with their remedies, worst first, and how many rules were not checked; ends with a newline.

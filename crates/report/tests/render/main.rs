@@ -3,3 +3,4 @@
 mod contract;
 mod fixtures;
 mod golden;
+mod page;

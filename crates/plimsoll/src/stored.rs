@@ -1,0 +1,134 @@
+//! Reads a run directory back: the record, and the histograms beside it.
+
+use crate::exit::Trouble;
+use model::{FORMAT_RUN, FORMAT_SWEEP, RunRecord, SweepRecord};
+use report::Named;
+use report::html::Distributions;
+use report::record::AnyRecord;
+use std::path::{Path, PathBuf};
+
+/// A result that was read back.
+pub(crate) struct Stored {
+    /// Last part of the directory's path.
+    pub(crate) name: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) record: Record,
+}
+
+/// Its record.
+pub(crate) enum Record {
+    Run(Box<RunRecord>),
+    Sweep(Box<SweepRecord>),
+}
+
+impl Stored {
+    /// The result in `directory`; one line says what is wrong with what is none.
+    pub(crate) fn read(directory: &Path) -> Result<Self, Trouble> {
+        let wrong = |what: String| Trouble::usage(format!("{}: {what}", directory.display()));
+        let text = std::fs::read_to_string(directory.join("run.json")).map_err(|error| {
+            let unfinished = directory.join("events.jsonl").exists() || directory.join("points").exists();
+            wrong(match error.kind() {
+                std::io::ErrorKind::NotFound if unfinished => {
+                    "the result is missing (no run.json): the run did not end, or has not ended yet".into()
+                }
+                std::io::ErrorKind::NotFound if directory.is_dir() => "not a run directory (no run.json in it)".into(),
+                std::io::ErrorKind::NotFound => "no such directory".into(),
+                std::io::ErrorKind::NotADirectory => "not a directory; name the one that has the run.json".into(),
+                _ => format!("cannot read its run.json: {error}"),
+            })
+        })?;
+        let record = Record::parse(&text).map_err(wrong)?;
+        let whole = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.into());
+        let name = whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(Self { name, directory: directory.into(), record })
+    }
+
+    pub(crate) fn named(&self) -> Named<'_> {
+        let record = match &self.record {
+            Record::Run(record) => AnyRecord::Run(record),
+            Record::Sweep(record) => AnyRecord::Sweep(record),
+        };
+        Named { name: &self.name, record }
+    }
+
+    /// The distributions of a run; none of a sweep, or when the histograms are gone or damaged.
+    pub(crate) fn distributions(&self) -> Option<Distributions> {
+        match self.record {
+            Record::Run(_) => distributions(&self.directory),
+            Record::Sweep(_) => None,
+        }
+    }
+}
+
+impl Record {
+    fn parse(text: &str) -> Result<Self, String> {
+        let json: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| format!("its run.json is no JSON: {error}"))?;
+        let format = json.get("format").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let damaged = |error: serde_json::Error| format!("its run.json is no complete {format}: {error}");
+        // From the text, as numbers have to be the same to the bit.
+        match format {
+            FORMAT_RUN => serde_json::from_str(text).map(Self::Run).map_err(damaged),
+            FORMAT_SWEEP => serde_json::from_str(text).map(Self::Sweep).map_err(damaged),
+            other if other.starts_with("plimsoll.") => {
+                Err(format!("its format is {other:?}, and this plimsoll reads {FORMAT_RUN} and {FORMAT_SWEEP}"))
+            }
+            _ => Err("its run.json is not of plimsoll (no format it knows)".into()),
+        }
+    }
+}
+
+/// The histograms of all seconds in `directory`, merged; none when there is nothing to merge.
+pub(crate) fn distributions(directory: &Path) -> Option<Distributions> {
+    let log = std::fs::read_to_string(directory.join("latency.hlog")).ok()?;
+    let mut merged = Distributions::default();
+    for interval in stats::interval_log::read(&log) {
+        let (tag, histogram) = interval.ok()?;
+        match tag {
+            "response" => merged.response.add(&histogram),
+            "service" => merged.service.add(&histogram),
+            _ => {}
+        }
+    }
+    (!merged.response.is_empty()).then_some(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn trouble(directory: &Path) -> String {
+        Stored::read(directory).err().expect("no result").message
+    }
+
+    #[test]
+    fn what_is_no_result_is_told_in_one_line() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path();
+        assert!(trouble(&directory.join("nowhere")).ends_with("no such directory"));
+        assert!(trouble(directory).contains("not a run directory"));
+        std::fs::write(directory.join("events.jsonl"), "").unwrap();
+        assert!(trouble(directory).contains("did not end"));
+        assert!(trouble(&directory.join("events.jsonl")).contains("not a directory"));
+        for (text, said) in [
+            ("{", "no JSON"),
+            ("[1]", "not of plimsoll"),
+            (r#"{"format":"other/1"}"#, "not of plimsoll"),
+            (r#"{"format":"plimsoll.run/2"}"#, "\"plimsoll.run/2\", and this plimsoll reads plimsoll.run/1"),
+            (r#"{"format":"plimsoll.sweep/1"}"#, "no complete plimsoll.sweep/1"),
+        ] {
+            std::fs::write(directory.join("run.json"), text).unwrap();
+            let message = trouble(directory);
+            assert!(message.contains(said) && message.lines().count() == 1, "{message}");
+        }
+    }
+
+    #[test]
+    fn histograms_that_are_gone_or_damaged_are_none() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(distributions(directory.path()).is_none());
+        std::fs::write(directory.path().join("latency.hlog"), "Tag=response,0.000,1.000,1.000,AAAA\n").unwrap();
+        assert!(distributions(directory.path()).is_none());
+    }
+}

@@ -1,0 +1,90 @@
+//! `plimsoll report`: stored results once more, as a page, a table or data.
+
+use crate::cli::{FormatArg, ReportArgs};
+use crate::exit::{Exit, Trouble};
+use crate::printer;
+use crate::stored::{Record, Stored};
+use report::html::Item;
+use std::path::{Path, PathBuf};
+
+/// The page in a run directory, or of several results in the current one.
+pub(crate) const PAGE: &str = "report.html";
+
+pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Trouble> {
+    let stored: Vec<Stored> = args.directories.iter().map(|path| Stored::read(path)).collect::<Result<_, _>>()?;
+    let named: Vec<_> = stored.iter().map(Stored::named).collect();
+    let text = match args.format {
+        FormatArg::Html => return page(args, &stored),
+        FormatArg::Markdown => report::markdown(&named),
+        FormatArg::Csv => report::csv(&named),
+        FormatArg::Text => text(&stored, args.output.is_some()),
+        FormatArg::Json => json(&stored),
+    };
+    match &args.output {
+        Some(path) => write(path, &text)?,
+        None => printer::result(&text)?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// Writes the page and prints its path.
+fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, Trouble> {
+    let path = match (&args.output, stored) {
+        (Some(path), _) => path.clone(),
+        (None, [one]) => one.directory.join(PAGE),
+        (None, _) => PathBuf::from(PAGE),
+    };
+    let ways: Vec<String> = stored.iter().map(|stored| way(&path, &stored.directory)).collect();
+    let distributions: Vec<_> = stored.iter().map(Stored::distributions).collect();
+    let items: Vec<Item<'_>> = stored
+        .iter()
+        .zip(&ways)
+        .zip(&distributions)
+        .map(|((stored, base), found)| Item { named: stored.named(), distributions: found.as_ref(), base })
+        .collect();
+    write(&path, &report::html::page(&items))?;
+    printer::result(&format!("{}\n", path.display()))?;
+    Ok(Exit::Fine)
+}
+
+/// What stands before the names of raw files: nothing when the page lies beside them.
+fn way(page: &Path, directory: &Path) -> String {
+    let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let same = |path: &Path| std::fs::canonicalize(path).ok();
+    if same(folder).is_some() && same(folder) == same(directory) {
+        return String::new();
+    }
+    format!("{}/", directory.display())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Trouble> {
+    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+fn text(stored: &[Stored], to_file: bool) -> String {
+    let mut style = printer::style();
+    style.colour &= !to_file;
+    let one = |stored: &Stored| match &stored.record {
+        Record::Run(record) => report::terminal::run(record, &style),
+        Record::Sweep(record) => report::terminal::sweep(record, &style),
+    };
+    match stored {
+        [stored] => one(stored),
+        _ => stored.iter().map(|stored| format!("== {}\n{}", stored.name, one(stored))).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// One record as it was stored, several as a list.
+fn json(stored: &[Stored]) -> String {
+    let one = |stored: &Stored| match &stored.record {
+        Record::Run(record) => report::json::run(record),
+        Record::Sweep(record) => report::json::sweep(record),
+    };
+    match stored {
+        [stored] => one(stored),
+        _ => format!(
+            "[{}]\n",
+            stored.iter().map(|stored| one(stored).trim_end().to_owned()).collect::<Vec<_>>().join(",\n")
+        ),
+    }
+}

@@ -1,0 +1,172 @@
+//! What all charts share: look, scales, and the way their data gets into the page.
+
+use model::human;
+use plotly::common::{AxisSide, Font, Line, Marker, Mode, Orientation};
+use plotly::configuration::DisplayModeBar;
+use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, RangeMode};
+use plotly::{Configuration, Layout, Plot, Scatter};
+
+/// Readable on white and on black.
+pub(super) const COLOURS: [&str; 6] = ["#2f7fd6", "#e0812b", "#2a9d6f", "#9061c2", "#c9a227", "#3aa6b9"];
+/// What failed.
+pub(super) const RED: &str = "#d6453d";
+/// What only helps to read.
+pub(super) const GREY: &str = "#8a8f98";
+/// Labels an axis has room for on a narrow screen.
+const TICKS_MAX: usize = 7;
+
+/// Ratio of the ends of an axis of times at least.
+const TIME_SPAN_MIN: f64 = 4.0;
+
+/// One chart of the page.
+pub(super) struct Chart {
+    pub(super) title: String,
+    pub(super) note: String,
+    /// Plotly's data, layout and configuration, safe inside a script element.
+    pub(super) json: String,
+}
+
+/// One curve of a chart.
+pub(super) type Curve = Box<Scatter<f64, f64>>;
+
+/// A chart of `traces`; the caller has seen to it that there is something in them.
+pub(super) fn chart(title: &str, note: &str, traces: Vec<Curve>, layout: Layout) -> Chart {
+    let mut plot = Plot::new();
+    for trace in traces {
+        plot.add_trace(trace);
+    }
+    plot.set_layout(layout);
+    plot.set_configuration(
+        Configuration::new()
+            .responsive(true)
+            .display_logo(false)
+            .display_mode_bar(DisplayModeBar::False)
+            .typeset_math(false),
+    );
+    // In a script element only `<` could end it or begin a comment.
+    let json = plot.to_json().replace('<', "\\u003c");
+    Chart { title: title.to_owned(), note: note.to_owned(), json }
+}
+
+/// A line with a mark at each point; `hover` is what a point says of itself.
+pub(super) fn line(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>, hover: Vec<String>) -> Curve {
+    Scatter::new(x, y)
+        .name(plain(name))
+        .mode(Mode::LinesMarkers)
+        .line(Line::new().color(colour).width(2.0))
+        .marker(Marker::new().color(colour).size(6))
+        .text_array(hover.iter().map(|text| plain(text)).collect::<Vec<_>>())
+        .hover_template("%{text}<extra></extra>")
+}
+
+/// The layout all charts begin with.
+pub(super) fn layout(x: Axis, y: Axis) -> Layout {
+    Layout::new()
+        .auto_size(true)
+        .font(Font::new().family("system-ui, sans-serif").size(13))
+        .paper_background_color("rgba(0,0,0,0)")
+        .plot_background_color("rgba(0,0,0,0)")
+        .margin(Margin::new().left(60).right(20).top(40).bottom(50))
+        .legend(
+            Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(plotly::common::Anchor::Bottom),
+        )
+        .show_legend(true)
+        .hover_mode(HoverMode::XUnified)
+        .x_axis(x)
+        .y_axis(y)
+}
+
+/// An axis from zero with short figures.
+pub(super) fn from_zero() -> Axis {
+    Axis::new().range_mode(RangeMode::ToZero).tick_format("~s").zero_line(false)
+}
+
+/// A second vertical axis on the right, for shares of 0 to 1.
+pub(super) fn share_axis() -> Axis {
+    Axis::new()
+        .overlaying("y")
+        .side(AxisSide::Right)
+        .range(vec![0.0, 1.05])
+        .tick_format(".0%")
+        .show_grid(false)
+        .zero_line(false)
+}
+
+/// A logarithmic axis of times in ns, labelled in their natural units.
+pub(super) fn time_axis(values_ns: impl Iterator<Item = f64>) -> Axis {
+    let (low, high) = extremes(values_ns);
+    // What hardly changes is not to look wild.
+    let widen = (TIME_SPAN_MIN / (high / low)).max(1.0).sqrt();
+    let (low, high) = (low / widen, high * widen);
+    let steps: [&[f64]; 3] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0]];
+    let choices = steps.into_iter().map(|steps| decades(low, high, steps));
+    let ticks =
+        choices.into_iter().find(|ticks| ticks.len() <= TICKS_MAX).unwrap_or_else(|| decades(low, high, &[1.0]));
+    let text = ticks.iter().map(|ns| short_time(*ns)).collect();
+    // A little air, so that the outermost marks are whole; the scale wants logarithms.
+    let range = vec![low.log10() - 0.1, high.log10() + 0.1];
+    Axis::new().type_(AxisType::Log).tick_values(ticks).tick_text(text).range(range).zero_line(false)
+}
+
+/// A logarithmic axis of loads: each doubling is the same width.
+pub(super) fn load_axis(loads: impl Iterator<Item = f64>, title: &str) -> Axis {
+    let (low, high) = extremes(loads);
+    let doublings = (high / low).log2().max(1.0);
+    let step = (doublings / (TICKS_MAX - 1) as f64).ceil().max(1.0);
+    let count = (doublings / step).floor() as i32;
+    let ticks: Vec<f64> = (0..=count).map(|i| low * (step * f64::from(i)).exp2()).collect();
+    let text = ticks.iter().map(|load| label(*load)).collect();
+    let range = vec![low.log10() - 0.05, high.log10() + 0.05];
+    Axis::new().type_(AxisType::Log).tick_values(ticks).tick_text(text).range(range).title(title).zero_line(false)
+}
+
+/// `text` without what Plotly takes for markup.
+pub(super) fn plain(text: &str) -> String {
+    text.replace('&', "+").replace('<', "\u{2039}").replace('>', "\u{203a}")
+}
+
+/// A time without the zeros of a round number: `20 ms`.
+fn short_time(ns: f64) -> String {
+    let text = human::time(ns);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    format!("{number} {unit}")
+}
+
+fn label(load: f64) -> String {
+    if load < 10_000.0 { format!("{}", (load * 10.0).round() / 10.0) } else { human::short(load) }
+}
+
+/// Smallest and largest of the positive values; apart from each other, so that they make an axis.
+fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) = values
+        .filter(|value| *value > 0.0)
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    if high <= 0.0 { (1.0, 10.0) } else { (low, high.max(low * 1.5)) }
+}
+
+/// `steps` times powers of ten between `low` and `high`, or hardly outside of it.
+fn decades(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+    all.filter(|tick| (low * 0.8..=high * 1.25).contains(tick)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        assert_eq!(decades(1.5e6, 60e6, &[1.0, 2.0, 5.0]), [2e6, 5e6, 1e7, 2e7, 5e7]);
+        assert_eq!([1e6, 2e4, 5e8, 1e9].map(short_time), ["1 ms", "20 µs", "500 ms", "1 s"]);
+        assert_eq!(extremes([0.0, 4.0, 9.0].into_iter()), (4.0, 9.0));
+        assert_eq!(extremes([].into_iter()), (1.0, 10.0));
+        assert_eq!([1.0, 2.5, 4096.0, 20_000.0].map(label), ["1", "2.5", "4096", "20.0k"]);
+    }
+
+    #[test]
+    fn names_cannot_carry_markup() {
+        assert_eq!(plain("<a href='x'>&lt;"), "\u{2039}a href='x'\u{203a}+lt;");
+    }
+}

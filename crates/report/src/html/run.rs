@@ -1,0 +1,246 @@
+//! One measured load as a page: how it went second by second, and how long responses took.
+
+use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
+use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files};
+use super::{Distributions, Item};
+use crate::terminal::run as words;
+use model::human::{count, percent, rate, time};
+use model::{Contract, NS_PER_S, Plan, RunRecord, Second, Stop, Warmup};
+use plotly::Layout;
+use plotly::common::Mode;
+use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
+use stats::MergedHistogram;
+
+/// Values that must lie beyond a quantile for it to be drawn: as few as rule LD-04 asks for a printed one.
+const TAIL_MIN: f64 = 100.0;
+/// Points of a percentile curve in each tenfold of its axis.
+const POINTS_A_DECADE: f64 = 60.0;
+
+pub(super) fn view(item: &Item<'_>, record: &RunRecord) -> ResultView {
+    let mut charts = timeline(&record.seconds);
+    charts.extend(item.distributions.and_then(|distributions| {
+        let mut curves = vec![("response time", &distributions.response)];
+        // In a closed loop a request is intended when it is sent, so that both are the same.
+        if !record.plan.load.is_closed() {
+            curves.push(("service time", &distributions.service));
+        }
+        percentiles(&curves)
+    }));
+    ResultView {
+        kind: "run",
+        name: item.named.name.to_owned(),
+        title: record.plan.target.url.clone(),
+        started: record.started.clone(),
+        verdict: Some(VerdictView::of(&record.verdict)),
+        headline: headline(record),
+        charts,
+        tables: tables(record),
+        groups: vec![plan(&record.plan, true), environment(&record.environment)],
+        command: command(&record.environment),
+        files: files(item.base, false),
+    }
+}
+
+/// The percentile curves of all runs whose histograms are there, when there are several.
+pub(super) fn overlaid(items: &[Item<'_>]) -> Option<Chart> {
+    let found: Vec<(&Item<'_>, &Distributions)> =
+        items.iter().filter_map(|item| Some((item, item.distributions?))).collect();
+    let curves: Vec<_> = found.iter().map(|(item, found)| (item.named.name, &found.response)).collect();
+    if curves.len() > 1 { percentiles(&curves) } else { None }
+}
+
+fn headline(record: &RunRecord) -> Vec<Fact> {
+    let mut facts = vec![fact("goodput", words::goodput(record))];
+    let shown = |key, ns| match words::quantile(&record.verdict, key, ns) {
+        text if text == "-" => "not told: too few requests".to_owned(),
+        text => text,
+    };
+    let response = &record.latency_ns.response;
+    if response.n > 0 {
+        facts.push(fact("response time, median", shown("p50", response.p50)));
+        facts.push(fact("response time, 99 % within", shown("p99", response.p99)));
+    }
+    facts.push(fact("failed", words::failed(record)));
+    facts.push(fact("load", words::load(record)));
+    if let Some(text) = words::schedule(record) {
+        facts.push(fact("on schedule", text));
+    }
+    facts.push(fact("load generator", words::client(record)));
+    if record.interrupted {
+        facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
+    }
+    facts
+}
+
+fn tables(record: &RunRecord) -> Vec<Table> {
+    let mut tables = Vec::new();
+    let rows = words::latencies(record);
+    if !rows.is_empty() {
+        let header = ["", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned).to_vec();
+        tables.push(Table { title: "Latency", header, rows });
+    }
+    let requests = &record.requests;
+    let mut rows: Vec<Vec<String>> = [
+        ("planned", requests.planned),
+        ("sent", requests.sent),
+        ("answered", requests.completed),
+        ("good", requests.good),
+        ("without an answer in time", requests.censored),
+    ]
+    .map(|(name, n)| share_row(name.to_owned(), n, requests.planned))
+    .to_vec();
+    rows.extend(requests.status.iter().map(|(status, n)| share_row(format!("status {status}"), *n, requests.planned)));
+    let failures = requests.failures.iter();
+    rows.extend(failures.map(|(name, n)| share_row(format!("failure {name}"), *n, requests.planned)));
+    let header = ["", "requests", "share of planned"].map(str::to_owned).to_vec();
+    tables.push(Table { title: "Requests", header, rows });
+    tables
+}
+
+fn share_row(name: String, n: u64, of: u64) -> Vec<String> {
+    let share = if of == 0 { "-".to_owned() } else { percent(n as f64 / of as f64) };
+    vec![name, count(n), share]
+}
+
+/// What was to be done; the seed differs between the points of a sweep.
+pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
+    let request = &plan.request;
+    let mut facts = vec![
+        fact("target", format!("{} ({})", plan.target.url, plan.target.address)),
+        fact("request", format!("{} {}, {} bytes of body", request.method, request.path, count(request.body_bytes))),
+    ];
+    facts.extend(request.headers.iter().map(|(name, value)| fact("header", format!("{name}: {value}"))));
+    let window = match plan.stop {
+        Stop::Duration { duration_ns } => time(duration_ns as f64),
+        Stop::Count { requests } => format!("{} requests", count(requests)),
+    };
+    let warmup = match plan.warmup {
+        Warmup::Fixed { duration_ns } => time(duration_ns as f64),
+        Warmup::Auto => "until goodput is settled".to_owned(),
+    };
+    let cpus: Vec<_> = plan.cpus.iter().map(ToString::to_string).collect();
+    let pinned = if cpus.is_empty() { "not pinned".to_owned() } else { format!("pinned to CPU {}", cpus.join(", ")) };
+    facts.extend([
+        fact("good response", contract(&plan.contract)),
+        fact("measured window", window),
+        fact("warm-up", warmup),
+        fact("timeout", time(plan.timeout_ns as f64)),
+        fact("connections", if plan.keepalive { "kept alive" } else { "a new one for each request" }),
+        fact("load threads", format!("{}, {pinned}", plan.threads)),
+    ]);
+    if with_seed {
+        facts.push(fact("seed", plan.seed.to_string()));
+    }
+    Group { title: "Plan", facts }
+}
+
+fn contract(contract: &Contract) -> String {
+    let status = contract.status.map_or_else(|| "any 2xx".to_owned(), |status| format!("status {status}"));
+    let size = match contract.size_bytes {
+        None => String::new(),
+        Some(band) if band.min == band.max => format!(", {} bytes", count(band.min)),
+        Some(band) => format!(", {} to {} bytes", count(band.min), count(band.max)),
+    };
+    format!("{status}{size} ({})", if contract.declared { "declared" } else { "as probed" })
+}
+
+/// Goodput and response times against time; none when there are too few seconds for a curve.
+fn timeline(seconds: &[Second]) -> Vec<Chart> {
+    let seconds: Vec<_> = seconds.iter().filter(|second| second.length_ns > 0).collect();
+    let Some(first) = seconds.first().filter(|_| seconds.len() > 1) else { return Vec::new() };
+    let at_s: Vec<f64> = seconds.iter().map(|s| (s.from_ns - first.from_ns + s.length_ns) as f64 / 1e9).collect();
+    let per_s = |n: u64, s: &Second| n as f64 * NS_PER_S as f64 / s.length_ns as f64;
+    let rates = |name: &str, colour, of: &dyn Fn(&Second) -> u64| {
+        let y: Vec<f64> = seconds.iter().map(|s| per_s(of(s), s)).collect();
+        let hover = y.iter().map(|y| format!("{name} {}", rate(*y))).collect();
+        line(name, colour, at_s.clone(), y, hover)
+    };
+    let mut traces = vec![rates("good", COLOURS[0], &|s| s.good)];
+    let failed: u64 = seconds.iter().map(|s| s.failed).sum();
+    if failed > 0 {
+        traces.push(rates("failed", RED, &|s| s.failed));
+    }
+    let note = if failed > 0 {
+        "each second of the measured window"
+    } else {
+        "each second of the measured window; none failed"
+    };
+    let mut charts = vec![chart("Responses per second", note, traces, layout(clock(), from_zero()))];
+
+    let answered: Vec<_> = seconds.iter().zip(&at_s).filter(|(s, _)| s.response_p50_ns > 0).collect();
+    if answered.len() > 1 {
+        let times = |name: &str, colour, of: &dyn Fn(&Second) -> u64| {
+            let y: Vec<f64> = answered.iter().map(|(s, _)| of(s) as f64).collect();
+            let hover = y.iter().map(|y| format!("{name} {}", time(*y))).collect();
+            line(name, colour, answered.iter().map(|(_, at)| **at).collect(), y, hover)
+        };
+        let traces =
+            vec![times("p50", COLOURS[2], &|s| s.response_p50_ns), times("p99", COLOURS[1], &|s| s.response_p99_ns)];
+        let all = answered.iter().flat_map(|(s, _)| [s.response_p50_ns as f64, s.response_p99_ns as f64]);
+        let axes = layout(clock(), time_axis(all));
+        charts.push(chart("Response time", "median and 99th percentile of each second, logarithmic", traces, axes));
+    }
+    charts
+}
+
+fn clock() -> Axis {
+    Axis::new()
+        .title("seconds since the window opened")
+        .hover_format(".1f")
+        .range_mode(RangeMode::ToZero)
+        .zero_line(false)
+}
+
+/// Latency against percentile, stretched so that each further nine has the same width.
+fn percentiles(curves: &[(&str, &MergedHistogram)]) -> Option<Chart> {
+    let drawn: Vec<_> =
+        curves.iter().map(|(name, h)| (*name, curve(h))).filter(|(_, points)| points.len() > 1).collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let traces = drawn.iter().enumerate().map(|(i, (name, points))| {
+        let hover = points.iter().map(|(beyond, ns)| {
+            let within = 100.0 * (1.0 - 1.0 / beyond);
+            let digits = (beyond.log10().floor() as usize).max(1);
+            format!("{name}: {within:.digits$} % within {}", time(*ns))
+        });
+        let (x, y) = points.iter().copied().unzip();
+        line(name, COLOURS[i % COLOURS.len()], x, y, hover.collect()).mode(Mode::Lines)
+    });
+    let furthest = drawn.iter().flat_map(|(_, points)| points.last()).map(|(x, _)| *x).fold(10.0, f64::max);
+    let axes: Layout =
+        layout(nines(furthest), time_axis(drawn.iter().flat_map(|(_, points)| points).map(|(_, ns)| *ns)));
+    let note = format!("share of the requests answered within a time; drawn as far as {TAIL_MIN} requests lie beyond");
+    Some(chart("Latency by percentile", &note, traces.collect(), axes.hover_mode(HoverMode::Closest)))
+}
+
+/// Points (1 / share beyond, latency in ns) of a percentile curve, about evenly spaced on its axis.
+fn curve(histogram: &MergedHistogram) -> Vec<(f64, f64)> {
+    let total = histogram.count() as f64;
+    let mut points = Vec::new();
+    let (mut up_to, mut next) = (0, 0.0);
+    for (ns, n) in histogram.buckets() {
+        let share = (total - up_to as f64) / total;
+        up_to += n;
+        let beyond = 1.0 / share;
+        if beyond.log10() >= next && total - (up_to as f64) + n as f64 >= TAIL_MIN {
+            points.push((beyond, ns as f64));
+            next = beyond.log10() + 1.0 / POINTS_A_DECADE;
+        }
+    }
+    points
+}
+
+fn nines(furthest: f64) -> Axis {
+    let names = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"];
+    let mut ticks = vec![(1.0, names[0]), (2.0, "50 %")];
+    ticks.extend((1..names.len()).map(|i| (10f64.powi(i as i32), names[i])).filter(|(x, _)| *x <= furthest * 1.2));
+    let (values, text): (Vec<f64>, Vec<String>) = ticks.into_iter().map(|(x, name)| (x, name.to_owned())).unzip();
+    Axis::new()
+        .type_(AxisType::Log)
+        .tick_values(values)
+        .tick_text(text)
+        .range(vec![-0.02, furthest.log10() * 1.03 + 0.02])
+        .title("share of the requests")
+        .zero_line(false)
+}

@@ -1,0 +1,225 @@
+//! A sweep as a page: what load buys, and what it costs in time.
+
+use super::Item;
+use super::chart::{
+    COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
+};
+use super::run::plan;
+use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files};
+use crate::record::AnyRecord;
+use crate::terminal::run::quantile;
+use crate::terminal::sweep::{Over, knee_text, load, peak_text};
+use crate::{Named, table};
+use model::human::{percent, rate};
+use model::{PoolFit, SweepRecord};
+use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, Mode};
+use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::{Layout, Scatter};
+
+/// Points of the drawn pool model.
+const FIT_POINTS: usize = 80;
+
+pub(super) fn view(item: &Item<'_>, record: &SweepRecord) -> ResultView {
+    let over = Over::of(record);
+    let first = record.points.first();
+    let charts = [goodput(record, over), latency(&[(item.named.name, record)], over)];
+    let header = table::point_header(over);
+    ResultView {
+        kind: "sweep",
+        name: item.named.name.to_owned(),
+        title: first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone()),
+        started: record.started.clone(),
+        verdict: Some(VerdictView::of(&record.verdict)),
+        headline: headline(record, over),
+        charts: charts.into_iter().flatten().collect(),
+        tables: vec![Table { title: "Points", header, rows: table::point_rows(record) }],
+        groups: first
+            .map(|point| plan(&point.plan, false))
+            .into_iter()
+            .chain([environment(&record.environment)])
+            .collect(),
+        command: command(&record.environment),
+        files: files(item.base, true),
+    }
+}
+
+/// The curves of all sweeps over the same kind of load, when there are several.
+pub(super) fn overlaid(all: &[Named<'_>]) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (kind, over) in [("connections", Over::Connections), ("rate", Over::Rate)] {
+        let sweeps: Vec<(&str, &SweepRecord)> = all
+            .iter()
+            .filter_map(|named| match named.record {
+                AnyRecord::Sweep(record) if record.over == kind => Some((named.name, record)),
+                AnyRecord::Sweep(_) | AnyRecord::Run(_) => None,
+            })
+            .collect();
+        if sweeps.len() > 1 {
+            charts.extend(goodputs(&sweeps, over));
+            charts.extend(latency(&sweeps, over));
+        }
+    }
+    charts
+}
+
+fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
+    let peak = record.peak.map_or_else(|| "nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
+    let mut facts = vec![fact("peak goodput", peak), fact("knee", knee_text(record, over))];
+    if let Some(limiter) = &record.limiter {
+        facts.push(fact("limiter", limiter.clone()));
+    }
+    facts.push(fact("load", load(record, over)));
+    if record.interrupted {
+        facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
+    }
+    facts
+}
+
+/// Goodput of several sweeps.
+fn goodputs(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
+    let traces: Vec<_> = sweeps
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, record))| !record.curve.is_empty())
+        .map(|(i, (name, record))| means(name, COLOURS[i % COLOURS.len()], record))
+        .collect();
+    if traces.is_empty() {
+        return None;
+    }
+    let loads = sweeps.iter().flat_map(|(_, record)| &record.curve).map(|point| point.load);
+    let title = format!("Goodput by {}", over.axis());
+    let axes = layout(load_axis(loads, over.axis()), from_zero());
+    Some(chart(&title, "good responses per second; each doubling of the load has the same width", traces, axes))
+}
+
+fn means(name: &str, colour: &'static str, record: &SweepRecord) -> Curve {
+    let x = record.curve.iter().map(|point| point.load).collect();
+    let y = record.curve.iter().map(|point| point.goodput_per_s).collect();
+    let hover = record.curve.iter().map(|point| format!("{name} {}", rate(point.goodput_per_s))).collect();
+    line(name, colour, x, y, hover)
+}
+
+/// Goodput, each iteration of it, the fitted model and how busy the generator was.
+fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
+    let loads = || record.curve.iter().map(|point| point.load);
+    let (low, high) = (loads().reduce(f64::min)?, loads().reduce(f64::max)?);
+    let busy = record.curve.iter().map(|point| point.generator_busy_max);
+    let hover = busy.clone().map(|share| format!("generator {} busy", percent(share))).collect();
+    let busy = line("generator busy (right)", GREY, loads().collect(), busy.collect(), hover)
+        .line(Line::new().color(GREY).width(1.5).dash(DashType::Dot))
+        .marker(Marker::new().color(GREY).size(4))
+        .y_axis("y2");
+    let mut traces = vec![busy];
+    if let Some(fit) = record.fit {
+        let (x, y) = model_curve(&fit, low, high);
+        let style = Line::new().color(COLOURS[0]).width(1.0).dash(DashType::Dash);
+        let fit = Scatter::new(x, y).name("pool model").mode(Mode::Lines).line(style).hover_info(HoverInfo::Skip);
+        traces.push(fit.opacity(0.7));
+    }
+    if record.curve.iter().any(|point| point.iterations_per_s.len() > 1) {
+        let each = record.curve.iter().flat_map(|point| point.iterations_per_s.iter().map(|y| (point.load, *y)));
+        let (x, y): (Vec<f64>, Vec<f64>) = each.unzip();
+        let marks = Marker::new().color(COLOURS[0]).size(4).opacity(0.5);
+        let each = Scatter::new(x, y).name("each iteration").mode(Mode::Markers).marker(marks);
+        traces.push(each.hover_info(HoverInfo::Skip));
+    }
+    traces.push(means("goodput", COLOURS[0], record));
+    let axes = layout(load_axis(loads(), over.axis()), from_zero())
+        .y_axis2(share_axis())
+        .margin(Margin::new().left(60).right(52).top(40).bottom(50));
+    let title = format!("Goodput by {}", over.axis());
+    let note = "good responses per second; each doubling of the load has the same width";
+    Some(chart(&title, note, traces, marked(axes, record)))
+}
+
+/// Vertical lines at knee and peak.
+fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
+    let knee = record.knee.map(|knee| (knee.load, "knee", 0.3, DashType::Dash));
+    let peak = record.peak.map(|peak| (peak.load, "peak", 0.2, DashType::Dot));
+    for (load, name, y, dash) in knee.into_iter().chain(peak).filter(|(load, ..)| *load > 0.0) {
+        axes.add_shape(
+            Shape::new()
+                .shape_type(ShapeType::Line)
+                .layer(ShapeLayer::Below)
+                .x_ref("x")
+                .y_ref("paper")
+                .x0(load)
+                .x1(load)
+                .y0(0.0)
+                .y1(1.0)
+                .line(ShapeLine::new().color(GREY).width(1.5).dash(dash)),
+        );
+        axes.add_annotation(
+            Annotation::new()
+                .text(format!("{name} {}", over_number(record, load)))
+                .show_arrow(false)
+                // Annotations on a logarithmic axis are placed by exponent.
+                .x(load.log10())
+                .y(y)
+                .y_ref("paper")
+                .x_anchor(Anchor::Left)
+                .y_anchor(Anchor::Bottom),
+        );
+    }
+    axes
+}
+
+fn over_number(record: &SweepRecord, load: f64) -> String {
+    plain(&Over::of(record).number(load))
+}
+
+/// The pool model `X = ((D/N)^p + (1/C)^p)^(-1/p)` from `low` to `high` connections.
+fn model_curve(fit: &PoolFit, low: f64, high: f64) -> (Vec<f64>, Vec<f64>) {
+    let at = |load: f64| {
+        let (residence, service) = (fit.residence_ns / 1e9 / load, 1.0 / fit.plateau_per_s);
+        // The larger taken out, so that a sharp bend does not underflow.
+        let largest = residence.max(service);
+        let sum = (residence / largest).powf(fit.sharpness) + (service / largest).powf(fit.sharpness);
+        1.0 / (largest * sum.powf(1.0 / fit.sharpness))
+    };
+    let loads = (0..=FIT_POINTS).map(|i| low * (high / low).powf(i as f64 / FIT_POINTS as f64));
+    loads.map(|load| (load, at(load))).filter(|(_, y)| y.is_finite()).unzip()
+}
+
+/// Median and 99th percentile; a percentile that rests on too few requests is left out.
+fn latency(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
+    let alone = sweeps.len() == 1;
+    let mut traces = Vec::new();
+    let (mut loads, mut all_ns) = (Vec::new(), Vec::new());
+    for (i, (name, record)) in sweeps.iter().enumerate() {
+        let own = COLOURS[i % COLOURS.len()];
+        for (key, colour, dash) in [("p50", COLOURS[2], DashType::Solid), ("p99", COLOURS[1], DashType::Dash)] {
+            let label = if alone { key.to_owned() } else { format!("{name} {key}") };
+            let (colour, dash) = if alone { (colour, DashType::Solid) } else { (own, dash) };
+            let (x, y, hover) = told(record, key, &label);
+            loads.extend(&x);
+            all_ns.extend(&y);
+            if !x.is_empty() {
+                let style = Line::new().color(colour).width(2.0).dash(dash);
+                traces.push(line(&label, colour, x, y, hover).line(style));
+            }
+        }
+    }
+    if traces.is_empty() {
+        return None;
+    }
+    let axes = layout(load_axis(loads.into_iter(), over.axis()), time_axis(all_ns.into_iter()));
+    let title = format!("Response time by {}", over.axis());
+    let note = "median and 99th percentile, logarithmic; left out where too few requests are behind it";
+    Some(chart(&title, note, traces, axes))
+}
+
+/// Load, time in ns and words of each point whose quantile may be told.
+fn told(record: &SweepRecord, key: &str, label: &str) -> (Vec<f64>, Vec<f64>, Vec<String>) {
+    let (mut x, mut y, mut hover) = (Vec::new(), Vec::new(), Vec::new());
+    for (point, run) in record.curve.iter().zip(&record.points) {
+        let ns = if key == "p50" { point.response_p50_ns } else { point.response_p99_ns };
+        let text = quantile(&run.verdict, key, ns);
+        if ns > 0 && text != "-" {
+            x.push(point.load);
+            y.push(ns as f64);
+            hover.push(format!("{label} {}", text.replace(">=", "at least")));
+        }
+    }
+    (x, y, hover)
+}

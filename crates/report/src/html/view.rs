@@ -1,0 +1,152 @@
+//! The page as its template sees it: text, tables and charts, already worded.
+
+use super::chart::Chart;
+use crate::terminal::verdict::meaning;
+use askama::Template;
+use model::{Environment, FindingState, Verdict, VerdictState};
+
+/// The whole page.
+#[derive(Template)]
+#[template(path = "page.html")]
+pub(super) struct Page<'a> {
+    pub(super) title: &'a str,
+    pub(super) style: &'a str,
+    pub(super) script: &'a str,
+    pub(super) plotly: &'a str,
+    pub(super) has_charts: bool,
+    pub(super) results: Vec<ResultView>,
+}
+
+/// One result, or the comparison above several.
+#[derive(Default)]
+pub(super) struct ResultView {
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) started: String,
+    pub(super) verdict: Option<VerdictView>,
+    pub(super) headline: Vec<Fact>,
+    pub(super) charts: Vec<Chart>,
+    pub(super) tables: Vec<Table>,
+    pub(super) groups: Vec<Group>,
+    pub(super) command: String,
+    pub(super) files: Vec<FileView>,
+}
+
+/// The judgement, in words.
+pub(super) struct VerdictView {
+    class: &'static str,
+    word: &'static str,
+    meaning: String,
+    findings: Vec<FindingView>,
+    unchecked: String,
+}
+
+struct FindingView {
+    class: &'static str,
+    word: &'static str,
+    rule: String,
+    message: String,
+    remedy: String,
+}
+
+/// A name and what it says.
+pub(super) struct Fact {
+    name: &'static str,
+    value: String,
+}
+
+/// Facts under a heading.
+pub(super) struct Group {
+    pub(super) title: &'static str,
+    pub(super) facts: Vec<Fact>,
+}
+
+/// Rows under a header; the first cell of a row names it.
+pub(super) struct Table {
+    pub(super) title: &'static str,
+    pub(super) header: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// A file behind the result; `linked` when the page lies beside it.
+pub(super) struct FileView {
+    name: String,
+    linked: bool,
+    what: &'static str,
+}
+
+impl VerdictView {
+    pub(super) fn of(verdict: &Verdict) -> Self {
+        let (class, word) = match verdict.state {
+            VerdictState::Valid => ("valid", "VALID"),
+            VerdictState::Bound => ("bound", "BOUND"),
+            VerdictState::Invalid => ("invalid", "INVALID"),
+        };
+        let findings = verdict.findings.iter().map(|finding| {
+            let word = match finding.state {
+                FindingState::Note => "note",
+                FindingState::Warning => "warning",
+                FindingState::Bound => "bound",
+                FindingState::Invalid => "invalid",
+            };
+            FindingView {
+                class: word,
+                word,
+                rule: finding.rule.clone(),
+                message: finding.message.clone(),
+                remedy: finding.remedy.clone(),
+            }
+        });
+        Self {
+            class,
+            word,
+            meaning: meaning(verdict),
+            findings: findings.collect(),
+            unchecked: verdict.unchecked.join(", "),
+        }
+    }
+}
+
+pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
+    Fact { name, value: value.into() }
+}
+
+/// Where it ran.
+pub(super) fn environment(environment: &Environment) -> Group {
+    let facts = vec![
+        fact("host", environment.host.clone()),
+        fact("CPU", format!("{} ({} usable)", environment.cpu_model, environment.cpus)),
+        fact("kernel", environment.kernel.clone()),
+        fact("open files", model::human::count(environment.nofile)),
+        fact("plimsoll", environment.plimsoll.clone()),
+    ];
+    Group { title: "Environment", facts }
+}
+
+/// The command as it can be typed again.
+pub(super) fn command(environment: &Environment) -> String {
+    let quoted = environment.command.iter().map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// The raw files of a run, or of a sweep; `base` is the way from the page to them, empty when it lies beside them.
+pub(super) fn files(base: &str, sweep: bool) -> Vec<FileView> {
+    let kept: &[(&str, &str)] = if sweep {
+        &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
+    } else {
+        &[
+            ("run.json", "this result"),
+            ("events.jsonl", "every event as it happened"),
+            ("latency.hlog", "latency histograms of every second, for HdrHistogram's tools"),
+        ]
+    };
+    kept.iter().map(|(name, what)| FileView { name: format!("{base}{name}"), linked: base.is_empty(), what }).collect()
+}

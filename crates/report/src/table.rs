@@ -1,0 +1,176 @@
+//! Results as rows: for the page, for Markdown, and raw as CSV.
+
+use crate::Named;
+use crate::record::AnyRecord;
+use crate::terminal::run as run_words;
+use crate::terminal::sweep::{Over, peak_text, row as point_row};
+use model::human::percent;
+use model::{RunRecord, SweepRecord, VerdictState};
+
+/// Columns of [`row`].
+pub(crate) const HEADER: [&str; 7] = ["result", "verdict", "goodput", "p50", "p99", "failed", "target"];
+const CSV_HEADER: [&str; 18] = [
+    "result",
+    "verdict",
+    "url",
+    "started",
+    "load",
+    "load_unit",
+    "goodput_per_s",
+    "goodput_low_per_s",
+    "goodput_high_per_s",
+    "throughput_per_s",
+    "response_p50_ns",
+    "response_p90_ns",
+    "response_p99_ns",
+    "response_p99_9_ns",
+    "response_max_ns",
+    "failed_share",
+    "generator_busy_max",
+    "measured_ns",
+];
+
+/// One table of all results, then the points of each sweep.
+#[must_use]
+pub fn markdown(results: &[Named<'_>]) -> String {
+    let rows: Vec<_> = results.iter().map(|named| row(*named)).collect();
+    let mut out = markdown_table(&HEADER.map(str::to_owned), &rows);
+    for named in results {
+        if let AnyRecord::Sweep(record) = named.record {
+            out.push_str(&format!("\n### {}\n\n", cell(named.name)));
+            out.push_str(&markdown_table(&point_header(Over::of(record)), &point_rows(record)));
+        }
+    }
+    out
+}
+
+/// One line for each run and each point of a sweep, unrounded, names with units.
+#[must_use]
+pub fn csv(results: &[Named<'_>]) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let mut put = |row: &[String]| out.write_record(row).expect("writing to memory cannot fail");
+    put(&CSV_HEADER.map(str::to_owned));
+    for named in results {
+        match named.record {
+            AnyRecord::Run(record) => put(&csv_row(named.name, record, record.goodput_per_s.value)),
+            AnyRecord::Sweep(record) => {
+                for (point, run) in record.curve.iter().zip(&record.points) {
+                    put(&csv_row(named.name, run, point.goodput_per_s));
+                }
+            }
+        }
+    }
+    let bytes = out.into_inner().expect("writing to memory cannot fail");
+    String::from_utf8(bytes).expect("text makes text")
+}
+
+/// A result in one line.
+pub(crate) fn row(named: Named<'_>) -> Vec<String> {
+    let name = named.name.to_owned();
+    match named.record {
+        AnyRecord::Run(record) => {
+            let response = &record.latency_ns.response;
+            let shown = |key, ns| run_words::quantile(&record.verdict, key, ns);
+            vec![
+                name,
+                word(record.verdict.state).to_owned(),
+                run_words::goodput(record),
+                shown("p50", response.p50),
+                shown("p99", response.p99),
+                percent(run_words::failed_share(record)),
+                record.plan.target.url.clone(),
+            ]
+        }
+        AnyRecord::Sweep(record) => {
+            let over = Over::of(record);
+            let at_peak = record.peak.and_then(|peak| record.curve.iter().position(|point| point.load == peak.load));
+            let cells = at_peak.map(|i| point_row(record, i, &record.curve[i], over));
+            let at = |i: usize| cells.as_ref().map_or_else(|| "-".to_owned(), |cells| cells[i].clone());
+            vec![
+                name,
+                word(record.verdict.state).to_owned(),
+                record.peak.map_or_else(|| "-".to_owned(), |peak| format!("peak {}", peak_text(record, peak, over))),
+                at(3),
+                at(4),
+                at(5),
+                record.points.first().map_or_else(String::new, |point| point.plan.target.url.clone()),
+            ]
+        }
+    }
+}
+
+/// Columns of [`point_rows`].
+pub(crate) fn point_header(over: Over) -> Vec<String> {
+    [over.axis(), "goodput", "spread", "p50", "p99", "failed", "client busy", "verdict", ""].map(str::to_owned).to_vec()
+}
+
+/// The points of a sweep, in the words of the terminal.
+pub(crate) fn point_rows(record: &SweepRecord) -> Vec<Vec<String>> {
+    let over = Over::of(record);
+    let rows = record.curve.iter().enumerate().map(|(i, point)| {
+        let mut cells = point_row(record, i, point, over);
+        let verdict = record.points.get(i).map_or("-", |run| word(run.verdict.state));
+        cells.insert(cells.len() - 1, verdict.to_owned());
+        cells
+    });
+    rows.collect()
+}
+
+fn csv_row(name: &str, run: &RunRecord, goodput_per_s: f64) -> Vec<String> {
+    let (load, unit) = match run.plan.load {
+        model::Load::Closed { connections } => (f64::from(connections), "connections"),
+        model::Load::Open { rate_per_s, .. } => (rate_per_s, "per_s"),
+    };
+    let optional = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let response = &run.latency_ns.response;
+    let mut cells = vec![
+        name.to_owned(),
+        word(run.verdict.state).to_owned(),
+        run.plan.target.url.clone(),
+        run.started.clone(),
+        load.to_string(),
+        unit.to_owned(),
+        goodput_per_s.to_string(),
+        optional(run.goodput_per_s.low),
+        optional(run.goodput_per_s.high),
+        run.throughput_per_s.to_string(),
+    ];
+    cells.extend([response.p50, response.p90, response.p99, response.p99_9, response.max].map(|ns| ns.to_string()));
+    cells.push(run_words::failed_share(run).to_string());
+    cells.push(run.generator.busy_max.to_string());
+    cells.push(run.measured_ns.to_string());
+    cells
+}
+
+const fn word(state: VerdictState) -> &'static str {
+    match state {
+        VerdictState::Valid => "valid",
+        VerdictState::Bound => "bound",
+        VerdictState::Invalid => "invalid",
+    }
+}
+
+fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|c| cell(c)).collect::<Vec<_>>().join(" | "));
+    let mut out = line(header);
+    // Names to the left, figures to the right.
+    let rule: Vec<_> = (0..header.len()).map(|i| if i == 0 { "---" } else { "---:" }.to_owned()).collect();
+    out.push_str(&line(&rule));
+    rows.iter().for_each(|row| out.push_str(&line(row)));
+    out
+}
+
+/// Text that stays in its cell and is no markup.
+fn cell(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' => out.extend(['\\', c]),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

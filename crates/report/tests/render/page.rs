@@ -1,0 +1,260 @@
+//! The HTML page: what is in it, what must not be, and that a browser draws every chart of it.
+
+use crate::fixtures::{bound_sweep, invalid_run, valid_run, valid_sweep};
+use model::{RunRecord, Second, SweepRecord};
+use report::Named;
+use report::html::{Distributions, Item, page};
+use report::record::AnyRecord;
+use serde_json::Value;
+use std::process::Command;
+
+const HOSTILE: &str = r#"http://h/<script>alert(1)</script>"'&amp;</title>|`*"#;
+/// A page of twelve points and its script.
+const SIZE_MAX: usize = 6_000_000;
+
+#[test]
+fn a_run_has_its_parts_in_order() {
+    let page = of_run(&with_seconds(invalid_run()));
+    in_order(
+        &page,
+        &[
+            "<title>http://127.0.0.1:8080/ - plimsoll</title>",
+            r#"<section class="verdict invalid""#,
+            "do not use these numbers (CL-06, ER-01)",
+            "invalid CL-06",
+            "bound ER-05",
+            r#"<dl class="headline">"#,
+            "<h2>Responses per second</h2>",
+            "<h2>Response time</h2>",
+            "<h2>Latency by percentile</h2>",
+            "<h2>Latency</h2>",
+            "&#62;= 2.00 s",
+            "<h2>Requests</h2>",
+            "status 503",
+            "failure first_byte.timeout",
+            "<h2>Plan</h2>",
+            "<h2>Environment</h2>",
+            "Example CPU (4 usable)",
+            "<pre>plimsoll run http://127.0.0.1:8080/</pre>",
+            r#"<a href="latency.hlog">"#,
+        ],
+    );
+    let charts = charts(&page);
+    assert_eq!(charts.len(), 3);
+    assert_eq!(names(&charts[0]), ["good", "failed"]);
+    assert_eq!(names(&charts[1]), ["p50", "p99"]);
+    assert_eq!(names(&charts[2]), ["response time", "service time"]);
+    // Of 1,000,000 values 100 or more, and less than a bucket, lie beyond the last point.
+    let furthest = charts[2]["data"][0]["x"].as_array().and_then(|x| x.last()).and_then(Value::as_f64);
+    assert!(furthest.is_some_and(|x| (1_000.0..=10_000.1).contains(&x)), "{furthest:?}");
+}
+
+#[test]
+fn a_sweep_has_its_parts_in_order() {
+    let page = of_sweep(&valid_sweep());
+    in_order(
+        &page,
+        &[
+            r#"<section class="verdict valid""#,
+            "peak goodput",
+            "3,996/s at 4 connections",
+            "<h2>Goodput by connections</h2>",
+            "<h2>Response time by connections</h2>",
+            "<h2>Points</h2>",
+            r#"<th scope="row">1,024</th>"#,
+            "<h2>Plan</h2>",
+            r#"<a href="points/">"#,
+        ],
+    );
+    let charts = charts(&page);
+    assert_eq!(charts.len(), 2);
+    assert_eq!(names(&charts[0]), ["generator busy (right)", "pool model", "each iteration", "goodput"]);
+    let marks: Vec<_> =
+        charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|m| &m["text"]).collect();
+    assert_eq!(marks, ["knee 4.2", "peak 4"]);
+    // Rule LD-04 keeps p99 of the loads below 4 back, and so does the chart.
+    assert_eq!(charts[1]["data"][0]["x"].as_array().map(Vec::len), Some(11));
+    assert_eq!(charts[1]["data"][1]["x"][0], 4.0);
+    assert!(!charts[1]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
+}
+
+#[test]
+fn what_is_unknown_makes_no_empty_chart() {
+    // One second, no histogram: neither a timeline nor a distribution.
+    let record = valid_run();
+    let page = page(&[item("r", AnyRecord::Run(&record), None)]);
+    assert_eq!(charts(&page).len(), 0);
+    assert!(!page.contains("Plotly.newPlot") && page.contains("<h2>Latency</h2>"));
+    let mut empty = bound_sweep();
+    (empty.points, empty.curve, empty.peak) = (Vec::new(), Vec::new(), None);
+    assert_eq!(charts(&of_sweep(&empty)).len(), 0);
+}
+
+#[test]
+fn several_results_stand_side_by_side() {
+    let (run, sweep, other) = (with_seconds(valid_run()), valid_sweep(), bound_sweep());
+    let found = distributions();
+    let page = page(&[
+        item("first", AnyRecord::Sweep(&sweep), None),
+        item("second", AnyRecord::Sweep(&other), None),
+        item("third", AnyRecord::Run(&run), Some(&found)),
+    ]);
+    in_order(&page, &["3 results side by side", "<h2>Results</h2>", "<th scope=\"row\">third</th>"]);
+    let charts = charts(&page);
+    assert_eq!(names(&charts[0]), ["first", "second"]);
+    assert_eq!(names(&charts[1]), ["first p50", "first p99", "second p50"]);
+    assert_eq!(charts.len(), 2 + 2 + 2 + 3, "two overlaid, and those of each result");
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let mut run = with_seconds(invalid_run());
+    run.plan.target.url = HOSTILE.into();
+    run.plan.request.headers = vec![("X-<b>".into(), HOSTILE.into())];
+    run.environment.command.push(HOSTILE.into());
+    run.verdict.findings[0].message = HOSTILE.into();
+    run.requests.failures.insert(HOSTILE.into(), 3);
+    let found = distributions();
+    let (first, second) =
+        (item(HOSTILE, AnyRecord::Run(&run), Some(&found)), item("b", AnyRecord::Run(&run), Some(&found)));
+    let both = page(&[first, second]);
+    let rest = both.replace(&script(&both), "");
+    assert!(!rest.contains("<script>alert") && !rest.contains("</title>|") && !rest.contains("X-<b>"));
+    assert_eq!(rest.matches("</script>").count(), charts(&both).len() + 2);
+    let name = charts(&both)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
+    assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
+    let markdown = report::markdown(&[first.named]);
+    assert!(!markdown.contains("<script>") && markdown.lines().count() == 3, "{markdown}");
+    let csv = report::csv(&[first.named]);
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let row = rows.records().next().expect("a row").expect("as many cells as names");
+    assert_eq!((&row[0], &row[2]), (HOSTILE, HOSTILE));
+}
+
+#[test]
+fn nothing_is_fetched_and_the_page_is_small() {
+    for page in [of_run(&with_seconds(invalid_run())), of_sweep(&valid_sweep())] {
+        assert!(page.len() < SIZE_MAX, "{}", page.len());
+        assert!(page.contains("default-src 'none'"));
+        let rest = page.replace(&script(&page), "");
+        for reference in ["src=", "<link", "@import", "url(", "srcset", "<iframe", "<img", "fetch(", "import("] {
+            assert!(!rest.contains(reference), "{reference}");
+        }
+        for link in rest.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(["run.json", "events.jsonl", "latency.hlog", "points/"].contains(&link), "{link}");
+        }
+    }
+}
+
+#[test]
+fn csv_is_unrounded_and_has_a_row_for_each_point() {
+    let (run, sweep) = (valid_run(), valid_sweep());
+    let named =
+        [Named { name: "r", record: AnyRecord::Run(&run) }, Named { name: "s", record: AnyRecord::Sweep(&sweep) }];
+    let csv = report::csv(&named);
+    assert_eq!(csv.lines().count(), 1 + 1 + 11);
+    assert!(csv.starts_with("result,verdict,url,started,load,load_unit,goodput_per_s,"), "{csv}");
+    assert!(
+        csv.contains("\nr,valid,http://127.0.0.1:8080/,2026-01-02T03:04:05Z,64,connections,33333.333333333336,"),
+        "{csv}"
+    );
+    assert!(csv.contains("\ns,valid,http://127.0.0.1:8080/,2026-01-02T03:04:05Z,1024,connections,2976,"), "{csv}");
+    let markdown = report::markdown(&named);
+    assert!(markdown.contains("| s | valid | peak 3,996/s at 4 connections |"), "{markdown}");
+    assert!(markdown.contains("\n### s\n\n| connections | goodput |"), "{markdown}");
+}
+
+#[test]
+fn a_browser_draws_every_chart_without_an_error() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for (name, page) in [("run", of_run(&with_seconds(invalid_run()))), ("sweep", of_sweep(&valid_sweep()))] {
+        let path = directory.path().join(format!("{name}.html"));
+        std::fs::write(&path, &page).expect("a file in it");
+        // `timeout` ends a browser that hangs; nothing is asserted on how long it takes.
+        let shown = Command::new("timeout")
+            .args(["--kill-after=5", "60", "chromium", "--headless", "--no-sandbox", "--disable-gpu"])
+            .args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", directory.path().join("profile").display()))
+            .arg(format!("file://{}", path.display()))
+            .output()
+            .expect("timeout, of coreutils, starts");
+        let (dom, log) = (String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
+        assert!(shown.status.success(), "chromium (Debian package chromium) failed: {log}");
+        let console: Vec<_> = log.lines().filter(|line| line.contains(":CONSOLE")).collect();
+        assert_eq!(console, [""; 0], "{name}");
+        let charts = charts(&page);
+        assert!(
+            charts.len() > 1 && dom.matches(" drawn\"").count() == charts.len(),
+            "{name}: not every chart is drawn"
+        );
+        let curves: usize = charts.iter().map(|chart| names(chart).len()).sum();
+        assert_eq!(dom.matches("class=\"trace scatter ").count(), curves, "{name}: a curve is missing");
+    }
+}
+
+fn of_run(record: &RunRecord) -> String {
+    page(&[item("run", AnyRecord::Run(record), Some(&distributions()))])
+}
+
+fn of_sweep(record: &SweepRecord) -> String {
+    page(&[item("sweep", AnyRecord::Sweep(record), None)])
+}
+
+fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Distributions>) -> Item<'a> {
+    Item { named: Named { name, record }, distributions, base: "" }
+}
+
+/// A million values from 1 ms to 11 ms.
+fn distributions() -> Distributions {
+    let mut found = Distributions::default();
+    for i in 0..1_000_000 {
+        found.response.record(1_000_000 + 10 * i);
+        found.service.record(900_000 + 10 * i);
+    }
+    found
+}
+
+/// The record with a timeline of five seconds, of which one stood still.
+fn with_seconds(mut record: RunRecord) -> RunRecord {
+    let first = record.seconds[0];
+    record.seconds = (0..5).map(|i| Second { from_ns: i * first.length_ns, failed: 10 * i, ..first }).collect();
+    record.seconds[3] = Second { good: 0, completed: 0, response_p50_ns: 0, response_p99_ns: 0, ..record.seconds[3] };
+    record
+}
+
+/// Every chart of a page; fails when one has a curve without points.
+#[track_caller]
+fn charts(page: &str) -> Vec<Value> {
+    let data = page.split(r#"<script type="application/json">"#).skip(1);
+    let charts: Vec<Value> = data
+        .map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap_or_default()).expect("JSON"))
+        .collect();
+    for chart in &charts {
+        let curves = chart["data"].as_array().expect("curves");
+        assert!(!curves.is_empty());
+        for curve in curves {
+            let length = |axis: &str| curve[axis].as_array().map_or(0, Vec::len);
+            assert!(length("x") > 0 && length("x") == length("y"), "{curve}");
+        }
+    }
+    charts
+}
+
+fn names(chart: &Value) -> Vec<&str> {
+    chart["data"].as_array().expect("curves").iter().map(|curve| curve["name"].as_str().expect("a name")).collect()
+}
+
+/// Plotly's own script, which is not ours to judge.
+fn script(page: &str) -> String {
+    let begin = page.find("<script>/**").expect("the page has the script");
+    let end = page[begin..].find("</script>").expect("it ends");
+    page[begin + "<script>".len()..begin + end].to_owned()
+}
+
+#[track_caller]
+fn in_order(page: &str, parts: &[&str]) {
+    let mut rest = page;
+    for part in parts {
+        rest = rest.split_once(part).unwrap_or_else(|| panic!("{part:?} is missing or out of place")).1;
+    }
+}

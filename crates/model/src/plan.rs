@@ -180,3 +180,25 @@ impl Load {
         matches!(self, Self::Closed { .. })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan as it was written before plans could say anything about TLS.
+    const OLD: &str = r#"{"target":{"url":"http://h/","authority":"h","address":"127.0.0.1:80"},
+        "request":{"method":"GET","path":"/","headers":[],"body_bytes":0},"load":{"mode":"closed","connections":1},
+        "stop":{"until":"count","requests":1},"warmup":{"warmup":"auto"},"timeout_ns":1,"keepalive":true,"threads":1,
+        "cpus":[],"contract":{"status":200,"size_bytes":null,"declared":false},"seed":1}"#;
+
+    #[test]
+    fn a_plan_without_tls_reads_back_and_one_with_it_too() {
+        let mut plan: Plan = serde_json::from_str(OLD).unwrap();
+        assert_eq!(plan.tls, None);
+        let alpn = vec!["http/1.1".to_owned()];
+        plan.tls =
+            Some(TlsPlan { verify: true, alpn, resumption: false, server_name: "h".into(), extra_roots: Vec::new() });
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan, "{text}");
+    }
+}

@@ -9,18 +9,20 @@ use report::html::Item;
 use report::record::AnyRecord;
 use std::path::Path;
 
-/// Stores `record` and its page in `directory` and prints it, as JSON or for people.
+/// Stores `record` in `directory` and prints it: as JSON, or for people, who also get a page.
+///
+/// Programs that ask for JSON get no page: it is megabytes to write and to hold, and `plimsoll report` makes it later.
 pub(crate) fn deliver(directory: &Path, record: AnyRecord<'_>, as_json: bool) -> Result<(), Trouble> {
     let json = match record {
         AnyRecord::Run(record) => report::json::run(record),
         AnyRecord::Sweep(record) => report::json::sweep(record),
     };
     let stored = store::write_result(directory, &json);
-    // Without its record a page has nothing to point at, and the disk has no room for it either.
-    let shown = stored && write_page(directory, record);
     if as_json {
         return printer::result(&json);
     }
+    // Without its record a page has nothing to point at, and the disk has no room for it either.
+    let shown = stored && write_page(directory, record);
     let style = printer::style();
     let mut text = match record {
         AnyRecord::Run(record) => report::terminal::run(record, &style),

@@ -454,7 +454,7 @@ mod tests {
             let ticks = phases.map(|phase| {
                 let mut t = tick(phase, 0, 1000, 1);
                 t.flow.resumed = 2;
-                t.histograms.handshake = encoded([300_000].into_iter());
+                t.histograms.handshake = encoded([300_000]);
                 Event::Tick(Box::new(t))
             });
             gather(fixed(), [connected.clone()].into_iter().chain(ticks))

@@ -11,7 +11,7 @@ mod faults;
 #[path = "target/hostile.rs"]
 mod hostile;
 
-use client::{Client, get, serve};
+use client::{Client, serve};
 use engine::clock::Clock;
 use engine::target::{Break, Faults, Limit, Pool, TargetConfig, TargetError, start};
 

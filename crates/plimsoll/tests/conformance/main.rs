@@ -58,6 +58,48 @@ fn bodies_nobody_reads_keep_nobody_waiting() {
     }
 }
 
+/// Whoever copies a command from the page gets an answer.
+#[test]
+fn every_command_of_the_landing_page_works_as_it_stands() {
+    let server = Builtin::start();
+    let here = format!("http://{}", server.address());
+    let page = get(&server, "/");
+    let page = String::from_utf8(page.body).expect("HTML in UTF-8").replace("&amp;", "&");
+    let commands = page.split("<code>curl -i ").skip(1).filter_map(|rest| rest.split_once("</code>"));
+    let mut tried = 0;
+    for (command, _) in commands.filter(|(command, _)| !command.contains("fault=drop")) {
+        let (options, url) = command.trim_end_matches('\'').split_once('\'').expect("a quoted address");
+        let target = url.strip_prefix(&here).expect("the host that was asked");
+        let upload = options == "--data-binary hello ";
+        assert_eq!(upload, target.starts_with("/upload"), "{command}");
+        let (method, body) = if upload { ("POST", "Content-Length: 5\r\n\r\nhello") } else { ("GET", "\r\n") };
+        let request = format!("{method} {target} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n{body}");
+        let expected = match target {
+            "/status/404" | "/pool" => 404,
+            _ => 200,
+        };
+        assert_eq!(exchange(server.address(), request.as_bytes()).status, expected, "{command}");
+        tried += 1;
+    }
+    assert!(tried >= 18, "{tried} commands in {page}");
+}
+
+#[test]
+fn flags_put_faults_on_every_answer_but_the_counters() {
+    let broken = Builtin::start_with(&["--fault", "wrong-size=0.5", "--growth", "1us", "--ramp", "1ms/1s"]);
+    let sizes: Vec<usize> = (0..4).map(|_| get(&broken, "/zero?size=100").body.len()).collect();
+    assert_eq!(sizes, [100, 50, 100, 50]);
+    let limited = Builtin::start_with(&["--limit", "1/2", "--first-byte", "1ms", "--body-rate", "1MB"]);
+    let refused = (0..10).map(|_| get(&limited, "/zero")).find(|answer| answer.status == 429).expect("after two");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(get(&limited, "/stats").status, 200);
+}
+
+fn get(server: &dyn Server, target: &str) -> Answer {
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address());
+    exchange(server.address(), request.as_bytes())
+}
+
 #[track_caller]
 fn check(server: &dyn Server, row: &Row, expected: &Expected) {
     let workers = server.workers();

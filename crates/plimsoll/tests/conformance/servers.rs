@@ -31,8 +31,14 @@ pub(crate) struct Builtin {
 impl Builtin {
     #[track_caller]
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    #[track_caller]
+    pub(crate) fn start_with(flags: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
             .args(["target", "--die-with-parent", "--workers", "2"])
+            .args(flags)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary is built");

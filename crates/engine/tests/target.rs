@@ -1,15 +1,19 @@
 //! The built-in target over real sockets on loopback.
 
+#[path = "target/breaks.rs"]
+mod breaks;
 #[path = "target/client.rs"]
 mod client;
+#[path = "target/endpoints.rs"]
+mod endpoints;
 #[path = "target/faults.rs"]
 mod faults;
 #[path = "target/hostile.rs"]
 mod hostile;
 
-use client::{Client, get, serve};
+use client::{Client, serve};
 use engine::clock::Clock;
-use engine::target::{Pool, TargetConfig, TargetError, start};
+use engine::target::{Break, Faults, Limit, Pool, TargetConfig, TargetError, start};
 
 const MS: u64 = 1_000_000;
 
@@ -73,7 +77,7 @@ fn every_bad_parameter_is_answered_400_with_an_example() {
         ("/bytes/x", "SIZE"),
         ("/bytes/2GiB", "SIZE"),
         ("/bytes/1?chunked=perhaps", "chunked"),
-        ("/sleep", "time"),
+        ("/sleep?time=x", "time"),
         ("/sleep?time=2m", "time"),
         ("/status/99", "CODE"),
         ("/status/OK", "CODE"),
@@ -107,9 +111,9 @@ fn uploads_are_read_counted_and_announced_when_asked() {
     client.send("POST /upload HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 300000\r\n\r\n");
     assert!(client.read_head().starts_with("HTTP/1.1 100 Continue\r\n"));
     client.send(&"b".repeat(300_000));
-    assert_eq!(client.response().body, b"received 300000 bytes\n");
+    assert!(client.response().text().starts_with("{\"received_bytes\":300000,"));
     client.send("PUT /upload HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
-    assert_eq!(client.response().body, b"received 3 bytes\n");
+    assert_eq!(client.response().text(), "{\"received_bytes\":3,\"crc32\":\"352441c2\"}\n");
     let stats = client.get("/stats").text();
     assert!(stats.contains("\"body_bytes\":300003"), "{stats}");
 }
@@ -210,14 +214,9 @@ fn a_pipelined_batch_is_answered_in_order_also_when_some_wait() {
 }
 
 #[test]
-fn the_landing_page_names_the_address_it_is_at() {
-    let server = serve(TargetConfig::default());
-    let page = get(&server, "/").text();
-    assert!(page.contains(&format!("curl -i 'http://{}/bytes/64KiB'", server.address())), "{page}");
-}
-
-#[test]
 fn a_start_that_cannot_work_says_why() {
+    const NONE: Faults =
+        Faults { first_byte_ns: 0, body_bytes_per_s: 0, growth_ns: 0, ramp: None, limit: None, broken: None };
     let server = serve(TargetConfig::default());
     let taken = TargetConfig { listen: server.address(), ..TargetConfig::default() };
     let error = start(taken).expect_err("the address is taken").to_string();
@@ -228,6 +227,11 @@ fn a_start_that_cannot_work_says_why() {
     for config in [
         TargetConfig { workers: 0, ..TargetConfig::default() },
         TargetConfig { error_share: f64::NAN, ..TargetConfig::default() },
+        TargetConfig {
+            faults: Faults { limit: Some(Limit { per_s: 0, burst: 1 }), ..NONE },
+            ..TargetConfig::default()
+        },
+        TargetConfig { faults: Faults { broken: Some((Break::Half, 1.1)), ..NONE }, ..TargetConfig::default() },
         TargetConfig { redirect: Some("/a\r\nSet-Cookie: b".into()), ..TargetConfig::default() },
         TargetConfig { pool: Some(Pool { workers: 0, service_ns: 1, queue: 1 }), ..TargetConfig::default() },
     ] {

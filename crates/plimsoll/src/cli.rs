@@ -1,7 +1,7 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::{Count, Duration, Rate};
+use model::{ByteSize, Count, Duration, Rate};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -248,12 +248,14 @@ const TARGET_EXAMPLES: &str = "\
 Examples:
   plimsoll target --listen 127.0.0.1:8080
   plimsoll target --pool 8 --pool-time 5ms            /pool answers at most 1,600 per second
-  plimsoll target --stall 200ms/1s --log stalls.jsonl the whole server stops 200 ms every second";
+  plimsoll target --stall 200ms/1s --log stalls.jsonl the whole server stops 200 ms every second
+  plimsoll target --fault reset=0.01 --limit 500/50   1 % reset half-way; above 500/s, 50 at once, 429";
 
-/// Runs the built-in test server: exact sizes, exact delays, CPU burn, and faults on demand.
+/// Runs the built-in test server: exact sizes, exact delays, CPU burn, checked uploads, and faults on demand.
 ///
 /// Its first line on stdout is JSON with the address it listens on. Open that address for a page that lists
-/// the endpoints. It runs until ^C.
+/// the endpoints, each with a form and a curl command, and the faults a single request can ask for. The faults
+/// below hit every answer but those of /stats. It runs until ^C.
 #[derive(Debug, Args)]
 #[command(after_help = TARGET_EXAMPLES)]
 pub(crate) struct TargetArgs {
@@ -278,6 +280,26 @@ pub(crate) struct TargetArgs {
     /// Fault: answer this share of the requests with 500, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) error_share: f64,
+    /// Fault: break this share of the answers: reset or half (cut off by a reset or a close), drop (never
+    /// answered) or wrong-size
+    #[arg(long, value_name = "KIND=SHARE")]
+    pub(crate) fault: Option<String>,
+    /// Fault: answer everything this much later, up to 60s
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub(crate) first_byte: Duration,
+    /// Fault: send the bodies of /bytes, /zero, /urandom and /download at this many bytes a second, or at what
+    /// they take ten minutes with [default: as fast as they go]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) body_rate: Option<ByteSize>,
+    /// Fault: answer each request this much later than the one before, up to 60s in all
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub(crate) growth: Duration,
+    /// Fault: be cold at first: the first answer comes EXTRA later, falling to nothing after LENGTH
+    #[arg(long, value_name = "EXTRA/LENGTH")]
+    pub(crate) ramp: Option<String>,
+    /// Fault: answer 429 with Retry-After beyond this many requests a second, BURST of them at once
+    #[arg(long, value_name = "RATE/BURST")]
+    pub(crate) limit: Option<String>,
     /// Fault: answer / with a redirect to this location
     #[arg(long, value_name = "LOCATION")]
     pub(crate) redirect: Option<String>,

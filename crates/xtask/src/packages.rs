@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-/// A program and the Debian packages that bring it, best first.
+/// A program, or a file by its full path, and the Debian packages that bring it, best first.
 pub(crate) struct Tool {
     program: &'static str,
     packages: &'static [&'static str],
@@ -14,6 +14,7 @@ pub(crate) struct Tool {
 /// What the tests run beside the product: other servers, other clients, a browser, and the means to isolate them.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
+    Tool { program: "/usr/lib/nginx/modules/ngx_http_lua_module.so", packages: &["libnginx-mod-http-lua"] },
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "curl", packages: &["curl"] },
     Tool { program: "chromium", packages: &["chromium"] },
@@ -80,6 +81,8 @@ mod tests {
     fn a_program_is_found_by_its_full_path() {
         assert!(find("sh").is_some_and(|path| path.is_absolute()));
         assert_eq!(find("no-such-program-anywhere"), None);
+        assert_eq!(find("/etc/passwd"), Some("/etc/passwd".into()), "a full path stands for itself");
+        assert_eq!(find("/usr/lib/no-such-file"), None);
     }
 
     #[test]

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use model::NS_PER_S;
 use wire::http1::{
     Length, Method, Request, ResponseHead, ServerError, Version, write_chunk, write_last_chunk, write_response_head,
 };
 
-use super::route::{Route, RouteError, route};
+use super::body::{Body, Fill, Pace, Source};
+use super::faults::{AnswerFaults, Break};
+use super::route::{EXPECT, Route, RouteError, SLEEP_MAX_NS, body_rate_min, plan};
 use super::{Shared, page, stats};
 
 /// Bodies up to this size are written together with their head, and kept rendered; bytes.
@@ -16,45 +19,50 @@ const WHOLE_MAX: u64 = 8 * 1024;
 const RENDERED_MAX: usize = 16;
 /// Longest request target whose answer is kept; bytes.
 const RENDERED_TARGET_MAX: usize = 64;
+/// How long a connection stays open whose answer never comes; ns.
+const DROP_MAX_NS: u64 = 60 * NS_PER_S;
 
 const TEXT: &str = "text/plain";
 const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=utf-8";
 const BINARY: &str = "application/octet-stream";
 
-/// What is left to do after the bytes were written to `out`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Nothing: that was the whole answer.
-    Send,
-    /// Send that head, then a body.
-    SendBody(Body),
-    /// Send the answer at this time and nothing before; ns since the start.
-    SendAt(u64),
-    /// Burn this much CPU time, then send the answer; ns.
-    BurnThenSend(u64),
+/// A request, complete.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) request: Request,
+    /// Path and query.
+    pub(super) target: &'a str,
+    /// The Host header; empty without one.
+    pub(super) host: &'a str,
+    /// Of the body.
+    pub(super) crc32: u32,
+    /// When it was read; ns since the start.
+    pub(super) now_ns: u64,
 }
 
-/// A body that is sent in pieces as the client takes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Body {
-    pub(super) size: u64,
-    pub(super) sent: u64,
-    pub(super) chunked: bool,
-}
-
-/// An answer, its bytes apart.
+/// What is left to do after the head, and a small body, were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    pub(super) next: Next,
     /// Whether the connection serves further requests.
     pub(super) keepalive: bool,
+    /// CPU time to burn before anything is sent; ns.
+    pub(super) burn_ns: u64,
+    /// Nothing is sent before this; ns since the start.
+    pub(super) due_ns: Option<u64>,
+    /// What follows.
+    pub(super) body: Option<Body>,
+    /// The connection is reset behind it.
+    pub(super) reset: bool,
+    /// There is none, and who stops waiting for it may go.
+    pub(super) dropped: bool,
 }
 
 /// Answers the requests of one worker.
 pub(super) struct Answers {
     shared: Arc<Shared>,
-    filler: Box<[u8]>,
+    /// Where bodies come from.
+    pub(super) source: Source,
     /// Whole answers to GET on a connection that stays open, by request target.
     rendered: Vec<(String, Vec<u8>)>,
     /// The one used last.
@@ -72,30 +80,49 @@ struct Plain<'a> {
     body: &'a [u8],
 }
 
+impl Answer {
+    /// Goes out as it is.
+    const fn now(keepalive: bool) -> Self {
+        Self { keepalive, burn_ns: 0, due_ns: None, body: None, reset: false, dropped: false }
+    }
+
+    /// Cuts it after half of its body, or of its head when that is all; it begins at `begin` in `out`.
+    fn break_off(&mut self, out: &mut Vec<u8>, begin: usize) {
+        self.keepalive = false;
+        if let Some(body) = &mut self.body {
+            body.size /= 2;
+            body.unfinished = true;
+            self.body = self.body.filter(|body| body.size > 0);
+            return;
+        }
+        let answer = &out[begin..];
+        let head = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
+        let rest = answer.len() - head;
+        out.truncate(begin + if rest > 0 { head + rest / 2 } else { head / 2 });
+    }
+}
+
 impl Answers {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, filler: page::filler(), rendered: Vec::new(), recent: 0, oldest: 0 }
+        Self { shared, source: Source::new(), rendered: Vec::new(), recent: 0, oldest: 0 }
     }
 
-    pub(super) fn filler(&self) -> &[u8] {
-        &self.filler
-    }
-
-    /// Appends the answer to `out`, or the first part of it; `now_ns` is when the request was read.
-    pub(super) fn answer(&mut self, request: &Request, target: &str, now_ns: u64, out: &mut Vec<u8>) -> Answer {
-        let common = request.method == Method::Get && request.keepalive;
-        if common && let Some(found) = self.find(target) {
+    /// Appends the answer to `out`, or the first part of it.
+    pub(super) fn answer(&mut self, asked: &Asked<'_>, out: &mut Vec<u8>) -> Answer {
+        let request = &asked.request;
+        let common = request.method == Method::Get && request.keepalive && !self.shared.faults.any();
+        if common && let Some(found) = self.find(asked.target) {
             if self.fails() {
                 failure(request, out);
             } else {
                 out.extend_from_slice(&self.rendered[found].1);
             }
-            return Answer { next: Next::Send, keepalive: true };
+            return Answer::now(true);
         }
         let begin = out.len();
-        let (answer, keep) = self.compose(request, target, now_ns, out);
-        if common && keep && target.len() <= RENDERED_TARGET_MAX {
-            self.keep(target, &out[begin..]);
+        let (answer, keep) = self.compose(asked, out);
+        if common && keep && asked.target.len() <= RENDERED_TARGET_MAX {
+            self.keep(asked.target, &out[begin..]);
         }
         answer
     }
@@ -119,34 +146,72 @@ impl Answers {
     }
 
     /// The answer, and whether it is always the same, whole and good.
-    fn compose(&self, request: &Request, target: &str, now_ns: u64, out: &mut Vec<u8>) -> (Answer, bool) {
-        let respond = |plain: Plain<'_>, out: &mut Vec<u8>| respond(request, plain, out);
-        let now = Answer { next: Next::Send, keepalive: request.keepalive };
-        let route = match route(target) {
-            Ok(route) => route,
+    fn compose(&mut self, asked: &Asked<'_>, out: &mut Vec<u8>) -> (Answer, bool) {
+        let Asked { request, now_ns, .. } = asked;
+        let now = Answer::now(request.keepalive);
+        let plan = match plan(asked.target) {
+            Ok(plan) => plan,
             Err(RouteError::Unknown) => {
-                respond(json(404, page::error("no such endpoint; / lists them").as_bytes()), out);
+                respond(request, json(404, page::error("no such endpoint; / lists them").as_bytes()), out);
                 return (now, false);
             }
             Err(RouteError::Parameter(bad)) => {
-                respond(json(400, page::bad_parameter(&bad).as_bytes()), out);
+                respond(request, json(400, page::bad_parameter(&bad).as_bytes()), out);
                 return (now, false);
             }
         };
-        if let Some(allowed) = allowed_instead(route, request.method) {
+        if let Some(allowed) = allowed_instead(plan.route, request.method) {
             let body = page::error("this endpoint does not take that method");
-            respond(Plain { headers: &[("Allow", allowed)], ..json(405, body.as_bytes()) }, out);
+            respond(request, Plain { headers: &[("Allow", allowed)], ..json(405, body.as_bytes()) }, out);
             return (now, false);
         }
+        let mut faults = plan.faults;
+        if plan.route != Route::Stats {
+            if let Err(wait_ns) = self.shared.faults.admit(*now_ns) {
+                limited(request, wait_ns, out);
+                return (now, false);
+            }
+            faults = faults.and(self.shared.faults.next(*now_ns));
+        }
+        if faults.broken == Some(Break::Drop) {
+            let due_ns = Some(now_ns + DROP_MAX_NS);
+            return (Answer { keepalive: false, due_ns, dropped: true, ..now }, false);
+        }
+        let begin = out.len();
+        let (mut answer, keep) = self.endpoint(asked, plan.route, faults, out);
+        if faults.delay_ns > 0 {
+            answer.due_ns = Some(answer.due_ns.unwrap_or(*now_ns) + faults.delay_ns);
+        }
+        if let Some(kind @ (Break::Half | Break::Reset)) = faults.broken {
+            answer.break_off(out, begin);
+            answer.reset = kind == Break::Reset;
+        }
+        (answer, keep && faults == AnswerFaults::default())
+    }
+
+    /// The answer of an endpoint, faults of timing and breaks apart.
+    fn endpoint(&mut self, asked: &Asked<'_>, route: Route, faults: AnswerFaults, out: &mut Vec<u8>) -> (Answer, bool) {
+        let request = &asked.request;
+        let now = Answer::now(request.keepalive);
+        let wrong = faults.broken == Some(Break::WrongSize);
+        let respond = |plain: Plain<'_>, out: &mut Vec<u8>| {
+            let size = if wrong { plain.body.len() / 2 } else { plain.body.len() };
+            respond(request, Plain { body: &plain.body[..size], ..plain }, out);
+        };
         match route {
             Route::Stats => {
                 let body = stats::json(&self.shared.stats, self.shared.refused.load(Relaxed));
                 respond(json(200, body.as_bytes()), out);
                 return (now, false);
             }
-            Route::Pool => return (self.pool(request, now_ns, out), false),
+            Route::Pool => return (self.pool(asked, respond, out), false),
             Route::Status(status @ 400..) => {
                 respond(plain(status, format!("status {status}\n").as_bytes()), out);
+                return (now, false);
+            }
+            Route::Upload { expect: Some(bytes) } if bytes != request.body_bytes => {
+                let error = format!("{} bytes came, {bytes} were expected", request.body_bytes);
+                respond(json(400, page::bad_parameter(&EXPECT.bad(error)).as_bytes()), out);
                 return (now, false);
             }
             _ => {}
@@ -163,17 +228,23 @@ impl Answers {
         match route {
             Route::Sleep { delay_ns } => {
                 good(b"slept\n", out);
-                return (Answer { next: Next::SendAt(now_ns + delay_ns), ..now }, false);
+                return (Answer { due_ns: Some(asked.now_ns + delay_ns), ..now }, false);
+            }
+            Route::SleepDrawn { dist, seed } => {
+                good(b"slept\n", out);
+                let index = self.shared.sleeps.fetch_add(1, Relaxed);
+                let delay_ns = dist.draw_ns(seed, index, SLEEP_MAX_NS);
+                return (Answer { due_ns: Some(asked.now_ns + delay_ns), ..now }, false);
             }
             Route::Cpu { burn_ns } => {
                 good(b"burned\n", out);
-                return (Answer { next: Next::BurnThenSend(burn_ns), ..now }, false);
+                return (Answer { burn_ns, ..now }, false);
             }
             _ if fails => return (now, false),
-            Route::Bytes { size, chunked } => return self.bytes(request, size, chunked, out),
-            Route::Landing => self.landing(request, out),
-            Route::Upload => {
-                good(format!("received {} bytes\n", request.body_bytes).as_bytes(), out);
+            Route::Body { fill, size, chunk } => return self.body(asked, (fill, size, chunk), faults, out),
+            Route::Landing => return (now, self.landing(asked, respond, out)),
+            Route::Upload { .. } => {
+                respond(json(200, page::upload(request.body_bytes, asked.crc32).as_bytes()), out);
                 return (now, false);
             }
             Route::Status(status) => respond(plain(status, format!("status {status}\n").as_bytes()), out),
@@ -182,62 +253,79 @@ impl Answers {
         (now, true)
     }
 
-    fn landing(&self, request: &Request, out: &mut Vec<u8>) {
-        let found = [("Location", self.shared.config.redirect.as_deref().unwrap_or_default())];
-        let page = if self.shared.config.redirect.is_some() {
-            Plain { headers: &found, ..plain(302, b"") }
-        } else {
-            Plain { content_type: HTML, ..plain(200, self.shared.landing.as_bytes()) }
-        };
-        respond(request, page, out);
+    /// The page or the redirect of `/`; whether it is always the same.
+    fn landing(&self, asked: &Asked<'_>, respond: impl Fn(Plain<'_>, &mut Vec<u8>), out: &mut Vec<u8>) -> bool {
+        if let Some(redirect) = &self.shared.config.redirect {
+            respond(Plain { headers: &[("Location", redirect)], ..plain(302, b"") }, out);
+            return true;
+        }
+        let page = page::landing(self.shared.address, asked.host);
+        respond(Plain { content_type: HTML, ..plain(200, page.as_bytes()) }, out);
+        false
     }
 
-    fn bytes(&self, request: &Request, size: u64, chunked: bool, out: &mut Vec<u8>) -> (Answer, bool) {
+    fn body(
+        &mut self,
+        asked: &Asked<'_>,
+        (fill, size, chunk): (Fill, u64, Option<usize>),
+        faults: AnswerFaults,
+        out: &mut Vec<u8>,
+    ) -> (Answer, bool) {
+        let request = &asked.request;
+        // Other than asked for, also when nothing was.
+        let wrong = if size == 0 { 1 } else { size / 2 };
+        let size = if faults.broken == Some(Break::WrongSize) { wrong } else { size };
         // HTTP/1.0 knows no chunks; there the end of the connection ends the body.
-        let length = match (chunked, request.version) {
-            (false, _) => Length::Exact(size),
-            (true, Version::Http11) => Length::Chunked,
-            (true, Version::Http10) => Length::UntilClose,
+        let length = match (chunk, request.version) {
+            (None, _) => Length::Exact(size),
+            (Some(_), Version::Http11) => Length::Chunked,
+            (Some(_), Version::Http10) => Length::UntilClose,
         };
-        let chunked = length == Length::Chunked;
+        let chunk = chunk.filter(|_| length == Length::Chunked);
         let keepalive = request.keepalive && length != Length::UntilClose;
+        let now = Answer::now(keepalive);
         write_response_head(out, &ResponseHead { status: 200, content_type: BINARY, length, keepalive, headers: &[] });
         if request.method == Method::Head {
-            return (Answer { next: Next::Send, keepalive }, false);
+            return (now, false);
         }
-        if size > WHOLE_MAX {
-            return (Answer { next: Next::SendBody(Body { size, sent: 0, chunked }), keepalive }, false);
+        let pace = faults.body_bytes_per_s.map(|bytes_per_s| Pace {
+            bytes_per_s: bytes_per_s.max(body_rate_min(size)),
+            begin_ns: asked.now_ns + faults.delay_ns,
+        });
+        if size > 0 && (size > WHOLE_MAX || pace.is_some()) {
+            let body = Body { fill, size, sent: 0, chunk, unfinished: false, pace };
+            return (Answer { body: Some(body), ..now }, false);
         }
-        let body = &self.filler[..size as usize];
-        if chunked {
-            write_chunk(out, body);
-            write_last_chunk(out);
-        } else {
-            out.extend_from_slice(body);
+        let body = self.source.piece(fill, 0, size as usize);
+        match chunk {
+            Some(chunk) => {
+                body.chunks(chunk).for_each(|chunk| write_chunk(out, chunk));
+                write_last_chunk(out);
+            }
+            None => out.extend_from_slice(body),
         }
-        (Answer { next: Next::Send, keepalive }, keepalive)
+        (now, keepalive)
     }
 
-    fn pool(&self, request: &Request, now_ns: u64, out: &mut Vec<u8>) -> Answer {
-        let now = Answer { next: Next::Send, keepalive: request.keepalive };
+    fn pool(&self, asked: &Asked<'_>, respond: impl Fn(Plain<'_>, &mut Vec<u8>), out: &mut Vec<u8>) -> Answer {
+        let now = Answer::now(asked.request.keepalive);
         let Some(pool) = &self.shared.pool else {
-            let body = page::error("no pool is configured; start the target with one");
-            respond(request, json(404, body.as_bytes()), out);
+            respond(json(404, page::error("no pool is configured; start the target with one").as_bytes()), out);
             return now;
         };
-        let due = pool.lock().expect("no thread panics with it").arrive(now_ns);
+        let due = pool.lock().expect("no thread panics with it").arrive(asked.now_ns);
         match due {
             Ok(due_ns) => {
                 if self.fails() {
-                    failure(request, out);
+                    failure(&asked.request, out);
                 } else {
-                    respond(request, plain(200, b"served\n"), out);
+                    respond(plain(200, b"served\n"), out);
                 }
-                Answer { next: Next::SendAt(due_ns), ..now }
+                Answer { due_ns: Some(due_ns), ..now }
             }
             Err(full) => {
                 let body = page::error(&format!("all workers are busy and {} requests wait", full.waiting));
-                respond(request, json(503, body.as_bytes()), out);
+                respond(json(503, body.as_bytes()), out);
                 now
             }
         }
@@ -257,6 +345,13 @@ pub(super) fn refuse(error: ServerError, out: &mut Vec<u8>) {
     let head = ResponseHead { status: error.status(), content_type: JSON, length, keepalive: false, headers: &[] };
     write_response_head(out, &head);
     out.extend_from_slice(body.as_bytes());
+}
+
+/// The answer to a request that comes too early by this much.
+fn limited(request: &Request, wait_ns: u64, out: &mut Vec<u8>) {
+    let wait_s = wait_ns.div_ceil(NS_PER_S).to_string();
+    let body = page::error("too many requests; Retry-After says when there is room again");
+    respond(request, Plain { headers: &[("Retry-After", &wait_s)], ..json(429, body.as_bytes()) }, out);
 }
 
 /// The methods an endpoint takes when `method` is none of them. Load with bodies may go anywhere but to pages.

@@ -1,21 +1,22 @@
 //! One connection: its socket, its protocol machine, and what it still owes its client.
 
+use std::time::Duration;
+
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use wire::http1::{Limits, Server, write_chunk, write_last_chunk};
 
-use super::answer::Body;
-use super::page::PIECE_BYTES;
+use super::body::{Body, Source};
 
 /// Longest request head; beyond it is 414 or 431.
 const HEAD_MAX_BYTES: usize = 16 * 1024;
 /// Most header lines of a request.
 const HEADERS_MAX: usize = 128;
+/// Longest Host header that is kept: a name of 253 bytes and a port; bytes.
+pub(super) const HOST_MAX_BYTES: usize = 260;
 /// Largest request body; beyond it is 413.
 const BODY_MAX_BYTES: u64 = 1 << 30;
-/// Body bytes in one chunk of chunked transfer coding.
-const CHUNK_BYTES: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -26,8 +27,8 @@ pub(super) struct Connection {
     sent: usize,
     /// What follows `unsent`.
     pub(super) body: Option<Body>,
-    /// An answer that waits for its time, and for that only.
-    pub(super) held: Option<Vec<u8>>,
+    /// An answer that waits for its time, and for that only, with the body that follows it.
+    pub(super) held: Option<(Vec<u8>, Option<Body>)>,
     /// When its timer is due, if it has one; ns since the start.
     pub(super) due_ns: Option<u64>,
     /// Read behind a request whose answer is not sent yet.
@@ -42,8 +43,23 @@ pub(super) struct Connection {
     pub(super) last: bool,
     /// The client may still be sending: closing at once would reset the connection and take the answer away.
     pub(super) linger: bool,
+    /// It ends with a reset.
+    pub(super) reset: bool,
+    /// What is held stands for an answer that never comes.
+    pub(super) dropped: bool,
+    /// The request that is being read.
+    pub(super) incoming: Incoming,
     /// The sending side is closed, and what still comes is discarded.
     pub(super) draining: bool,
+}
+
+/// What an answer needs to know of a request besides what its machine keeps.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    /// The Host header, at most [`HOST_MAX_BYTES`] of it.
+    pub(super) host: String,
+    /// Over the body so far.
+    pub(super) crc32: crc32fast::Hasher,
 }
 
 /// What became of bytes that were to be sent.
@@ -68,6 +84,15 @@ pub(super) enum Read {
     Gone,
 }
 
+impl Incoming {
+    /// The sum over the body that has just ended.
+    pub(super) fn take_crc32(&mut self) -> u32 {
+        let crc32 = self.crc32.clone().finalize();
+        self.crc32.reset();
+        crc32
+    }
+}
+
 impl Connection {
     pub(super) fn new(socket: OwnedFd) -> Self {
         let limits = Limits {
@@ -90,6 +115,9 @@ impl Connection {
             queued: false,
             last: false,
             linger: false,
+            reset: false,
+            dropped: false,
+            incoming: Incoming::default(),
             draining: false,
         }
     }
@@ -122,7 +150,7 @@ impl Connection {
     /// Sends `answers` when nothing else is owed; what the kernel does not take is owed then.
     pub(super) fn send(&mut self, answers: &[u8]) -> Sent {
         debug_assert!(self.unsent.is_empty(), "answers go out in order");
-        match self.hand_over(answers, self.body.is_some()) {
+        match self.hand_over(answers, self.more_follows()) {
             Ok(taken) if taken == answers.len() => Sent::All,
             Ok(taken) => {
                 self.unsent.extend_from_slice(&answers[taken..]);
@@ -134,7 +162,8 @@ impl Connection {
 
     /// What was held is owed from now on.
     pub(super) fn release(&mut self) {
-        let Some(answer) = self.held.take() else { return };
+        let Some((answer, body)) = self.held.take() else { return };
+        self.body = body;
         if self.unsent.is_empty() {
             (self.unsent, self.sent) = (answer, 0);
         } else {
@@ -142,20 +171,25 @@ impl Connection {
         }
     }
 
+    /// When what is owed may go on, if it has to wait; ns since the start.
+    pub(super) fn paused_until_ns(&self) -> Option<u64> {
+        if self.unsent.is_empty() { self.body?.due_ns() } else { None }
+    }
+
     /// Sends what is owed, once.
-    pub(super) fn send_owed(&mut self, filler: &[u8]) -> Sent {
+    pub(super) fn send_owed(&mut self, source: &mut Source) -> Sent {
         if !self.unsent.is_empty() {
             return self.send_unsent();
         }
         match self.body {
             None => Sent::All,
-            Some(body) if body.chunked => self.send_chunk(body, filler),
-            Some(body) => self.send_piece(body, filler),
+            Some(body) if body.chunk.is_some() => self.send_chunk(body, source),
+            Some(body) => self.send_piece(body, source),
         }
     }
 
     fn send_unsent(&mut self) -> Sent {
-        match self.hand_over(&self.unsent[self.sent..], self.body.is_some()) {
+        match self.hand_over(&self.unsent[self.sent..], self.more_follows()) {
             Ok(taken) => self.sent += taken,
             Err(_) => return Sent::Gone,
         }
@@ -167,18 +201,16 @@ impl Connection {
         if self.body.is_some() { Sent::Some } else { Sent::All }
     }
 
-    /// The next piece, straight from the filler.
-    fn send_piece(&mut self, mut body: Body, filler: &[u8]) -> Sent {
-        let offset = body.sent as usize % PIECE_BYTES;
-        let piece = &filler[offset..];
-        let left = usize::try_from(body.size - body.sent).unwrap_or(usize::MAX).min(piece.len());
-        match self.hand_over(&piece[..left], false) {
+    /// The next piece, straight from its source.
+    fn send_piece(&mut self, mut body: Body, source: &mut Source) -> Sent {
+        let piece = source.piece(body.fill, body.sent, body.next_len());
+        match self.hand_over(piece, false) {
             Ok(taken) => {
                 body.sent += taken as u64;
                 self.body = (body.sent < body.size).then_some(body);
                 match self.body {
                     None => Sent::All,
-                    Some(_) if taken < left => Sent::Blocked,
+                    Some(_) if taken < piece.len() => Sent::Blocked,
                     Some(_) => Sent::Some,
                 }
             }
@@ -187,16 +219,20 @@ impl Connection {
     }
 
     /// The next chunk: written to `unsent`, which is empty, and sent from there.
-    fn send_chunk(&mut self, mut body: Body, filler: &[u8]) -> Sent {
-        let size = usize::try_from(body.size - body.sent).unwrap_or(usize::MAX).min(CHUNK_BYTES);
-        let offset = body.sent as usize % PIECE_BYTES;
-        write_chunk(&mut self.unsent, &filler[offset..offset + size]);
+    fn send_chunk(&mut self, mut body: Body, source: &mut Source) -> Sent {
+        let size = body.next_len();
+        write_chunk(&mut self.unsent, source.piece(body.fill, body.sent, size));
         body.sent += size as u64;
         self.body = (body.sent < body.size).then_some(body);
-        if self.body.is_none() {
+        if self.body.is_none() && !body.unfinished {
             write_last_chunk(&mut self.unsent);
         }
         self.send_unsent()
+    }
+
+    /// Whether a body follows at once.
+    fn more_follows(&self) -> bool {
+        self.body.is_some_and(|body| body.pace.is_none())
     }
 
     /// Bytes the kernel took, 0 when it takes none at the moment. With `more` to follow, the kernel may wait for it
@@ -210,6 +246,12 @@ impl Connection {
                 result => return result,
             }
         }
+    }
+
+    /// Closing will discard what is not acknowledged and send a reset.
+    pub(super) fn reset_on_close(&self) {
+        // Without it the connection ends in good order, which the client also sees as broken off.
+        let _ = sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
     }
 
     /// Closes the sending side; what the client still sends is read and discarded from now on.

@@ -2,15 +2,18 @@
 //!
 //! One thread accepts and hands each connection to the worker with the fewest; each worker has an epoll loop of
 //! its own (`worker`) and answers (`answer`) from memory that is bounded by named constants. What a request
-//! asks for is read by `route`; `pool`, `faults` and `timers` are arithmetic without clock or threads.
+//! asks for is read by `route`; `pool`, `faults`, `random` and `timers` are arithmetic without clock or threads.
 
 mod accept;
 mod answer;
+mod body;
 mod connection;
 mod faults;
 mod log;
 mod page;
 mod pool;
+mod query;
+mod random;
 mod route;
 mod slab;
 mod stats;
@@ -30,13 +33,14 @@ use thiserror::Error;
 
 use crate::clock::Clock;
 use accept::{Acceptor, Mailbox};
-use faults::ErrorShare;
+use faults::{ErrorShare, FaultState};
 use log::StopSignal;
 use pool::PoolQueue;
 use stats::WorkerStats;
 use worker::Worker;
 
-pub use route::{BYTES_MAX, CPU_MAX_NS, SLEEP_MAX_NS};
+pub use faults::{Break, Faults, LIMIT_MAX, Limit, Ramp};
+pub use route::{BYTES_MAX, CHUNK_MAX, CPU_MAX_NS, SIGMA_MAX, SLEEP_MAX_NS, SLOW_BODY_MAX_NS};
 
 /// Most worker threads.
 pub const WORKERS_MAX: u32 = 256;
@@ -62,6 +66,8 @@ pub struct TargetConfig {
     pub stall: Option<Stall>,
     /// Share of otherwise good answers (status below 400) that are 500 instead, 0 to 1.
     pub error_share: f64,
+    /// Further faults.
+    pub faults: Faults,
     /// What answers `/pool`.
     pub pool: Option<Pool>,
     /// Where `/` redirects to (302) instead of showing the landing page.
@@ -145,6 +151,7 @@ impl Default for TargetConfig {
             max_connections: 65_536,
             stall: None,
             error_share: 0.0,
+            faults: Faults::default(),
             pool: None,
             redirect: None,
             log: None,
@@ -248,8 +255,10 @@ struct Shared {
     errors: Option<ErrorShare>,
     /// Good answers so far; counted only for `errors`.
     good_answers: AtomicU64,
+    faults: FaultState,
+    /// Sleeps drawn from a distribution so far.
+    sleeps: AtomicU64,
     pool: Option<Mutex<PoolQueue>>,
-    landing: String,
 }
 
 impl Shared {
@@ -265,7 +274,8 @@ impl Shared {
             errors: ErrorShare::new(config.error_share),
             good_answers: AtomicU64::new(0),
             pool: config.pool.map(|pool| Mutex::new(PoolQueue::new(pool))),
-            landing: page::landing(address),
+            faults: FaultState::new(config.faults),
+            sleeps: AtomicU64::new(0),
             config,
         })
     }
@@ -334,6 +344,7 @@ fn check(config: &TargetConfig) -> Result<(), TargetError> {
         let holds = (1..=POOL_MAX).contains(&pool.workers) && pool.queue <= POOL_MAX;
         require(holds, "pool", format!("1 to {POOL_MAX} workers and at most {POOL_MAX} waiting"))?;
     }
+    config.faults.check().or_else(|expected| require(false, "faults", expected))?;
     if let Some(redirect) = &config.redirect {
         let plain = !redirect.is_empty() && redirect.bytes().all(|byte| byte.is_ascii_graphic());
         require(plain, "redirect", "an address in visible ASCII".into())?;

@@ -1,50 +1,166 @@
 //! The texts a target answers with. None depends on the clock or on chance.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use super::route::BadParameter;
+use super::query::BadParameter;
 
-/// What bodies of `/bytes/SIZE` repeat.
-const PATTERN: &[u8; 16] = b"0123456789abcdef";
-/// Bytes of body that are handed to the kernel at once.
-pub(super) const PIECE_BYTES: usize = 64 * 1024;
+/// An endpoint as the page shows it.
+struct Endpoint {
+    /// Where its form goes.
+    path: &'static str,
+    /// Parameters with values that work.
+    fields: &'static [(&'static str, &'static str)],
+    does: &'static str,
+}
 
-const ENDPOINTS: [(&str, &str); 9] = [
-    ("/bytes/64KiB", "a body of exactly that many bytes, up to 1 GiB; HEAD answers with its head"),
-    ("/bytes/64KiB?chunked", "the same in chunked transfer coding"),
-    ("/sleep?time=20ms", "an answer after exactly that time, up to 60 s, without keeping a worker busy"),
-    ("/cpu?us=500", "an answer after burning that much CPU time of a worker, up to 10 s"),
-    ("/status/404", "that status, 200 to 599"),
-    ("/pool", "an answer from a pool of workers behind a bounded queue, when one is configured"),
-    ("/upload", "reads and counts a request body (POST or PUT)"),
-    ("/stats", "connections and requests by worker"),
-    ("/", "this page"),
+const ENDPOINTS: [Endpoint; 14] = [
+    Endpoint {
+        path: "/bytes/64KiB",
+        fields: &[("chunked", "no")],
+        does: "a body of exactly the size in the path, up to 1 GiB; chunked=yes sends it in chunked transfer coding",
+    },
+    Endpoint { path: "/zero", fields: &[("size", "2048")], does: "exactly that many zero bytes, up to 1 GiB" },
+    Endpoint {
+        path: "/urandom",
+        fields: &[("size", "2048"), ("seed", "1")],
+        does: "exactly that many pseudo-random bytes, up to 1 GiB; the same seed gives the same bytes",
+    },
+    Endpoint {
+        path: "/download",
+        fields: &[("size", "20480"), ("chunk_size", "2048")],
+        does: "exactly that many zero bytes in chunks of that size, up to 64 KiB; without chunk_size with their length",
+    },
+    Endpoint {
+        path: "/sleep",
+        fields: &[("time", "20ms")],
+        does: "an answer after exactly that time, up to 60 s, without keeping a worker busy",
+    },
+    Endpoint {
+        path: "/sleep",
+        fields: &[("dist", "exp"), ("mean", "5ms"), ("seed", "1")],
+        does: "an answer after an exponentially distributed time",
+    },
+    Endpoint {
+        path: "/sleep",
+        fields: &[("dist", "uniform"), ("min", "1ms"), ("max", "9ms")],
+        does: "after a uniformly distributed time",
+    },
+    Endpoint {
+        path: "/sleep",
+        fields: &[("dist", "lognormal"), ("mean", "5ms"), ("sigma", "0.5")],
+        does: "after a lognormally distributed time; sigma, up to 3, is the deviation of its logarithm",
+    },
+    Endpoint {
+        path: "/cpu",
+        fields: &[("us", "500")],
+        does: "an answer after burning that much CPU time of a worker, up to 10 s",
+    },
+    Endpoint { path: "/status/404", fields: &[], does: "the status in the path, 200 to 599" },
+    Endpoint {
+        path: "/pool",
+        fields: &[],
+        does: "an answer from a pool of workers behind a bounded queue, when one is configured",
+    },
+    Endpoint {
+        path: "/upload",
+        fields: &[("expect", "5")],
+        does: "reads a request body (POST or PUT), counts it and answers with its size and CRC-32 in JSON; with expect \
+               another size is refused",
+    },
+    Endpoint { path: "/stats", fields: &[], does: "connections and requests by worker" },
+    Endpoint { path: "/", fields: &[], does: "this page, also at /index.html" },
 ];
 
-/// The page of `/`: what there is, each with a command that works as it stands.
-pub(super) fn landing(address: SocketAddr) -> String {
-    let base = base(address);
+/// Faults that any endpoint takes, on one that shows them.
+const FAULTS: [Endpoint; 6] = [
+    Endpoint { path: "/bytes/64KiB", fields: &[("first_byte", "50ms")], does: "the answer comes later, up to 60 s" },
+    Endpoint {
+        path: "/bytes/64KiB",
+        fields: &[("body_rate", "32KiB")],
+        does: "the body of /bytes, /zero, /urandom or /download comes at that many bytes a second, in at most 10 minutes",
+    },
+    Endpoint {
+        path: "/bytes/64KiB",
+        fields: &[("fault", "half")],
+        does: "half of the answer, then the connection closes",
+    },
+    Endpoint {
+        path: "/bytes/64KiB",
+        fields: &[("fault", "reset")],
+        does: "up to half of the answer, then a reset (RST)",
+    },
+    Endpoint {
+        path: "/bytes/64KiB",
+        fields: &[("fault", "drop")],
+        does: "no answer; the connection closes after 60 s",
+    },
+    Endpoint {
+        path: "/bytes/64KiB",
+        fields: &[("fault", "wrong-size")],
+        does: "a complete answer with a body of half the size",
+    },
+];
+
+/// The page of `/`: what there is, each with a command that works as it stands for who asked as `host`.
+pub(super) fn landing(address: SocketAddr, host: &str) -> String {
+    let base = base(address, host);
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>plimsoll target</title>\n\
          <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-         code{background:#8882;padding:.1rem .3rem}dd{margin:0 0 1rem 1rem}</style></head>\n\
-         <body><h1>plimsoll target</h1>\n<p>A small, exact test server. Everything answers GET and HEAD.</p>\n<dl>\n",
+         code{background:#8882;padding:.1rem .3rem}li{margin:0 0 1rem}input{width:7rem}</style></head>\n\
+         <body><h1>plimsoll target</h1>\n<p>A small, exact test server. Everything answers GET and HEAD, and POST and \
+         PUT where that makes sense. What cannot be meant is answered 400 with the reason.</p>\n<ul>\n",
     );
-    for (path, does) in ENDPOINTS {
-        let body = if path == "/upload" { "--data-binary hello " } else { "" };
-        writeln!(
-            page,
-            "<dt><a href=\"{path}\">{path}</a></dt><dd>{does}<br><code>curl -i {body}'{base}{path}'</code></dd>"
-        )
-        .expect("writing to a string does not fail");
-    }
-    page.push_str("</dl></body></html>\n");
+    ENDPOINTS.iter().for_each(|endpoint| endpoint.write(&base, &mut page));
+    page.push_str("</ul>\n<h2>Faults</h2>\n<p>Every endpoint takes these parameters too.</p>\n<ul>\n");
+    FAULTS.iter().for_each(|fault| fault.write(&base, &mut page));
+    page.push_str("</ul></body></html>\n");
     page
 }
 
-/// A wildcard address cannot be connected to by name; loopback stands for it.
-fn base(address: SocketAddr) -> String {
+impl Endpoint {
+    fn target(&self) -> String {
+        let mut target = self.path.to_owned();
+        for (index, (name, value)) in self.fields.iter().enumerate() {
+            target.extend([if index == 0 { "?" } else { "&" }, name, "=", value]);
+        }
+        target
+    }
+
+    /// One item of the list: what it does, a form and a command.
+    fn write(&self, base: &str, page: &mut String) {
+        let upload = self.path == "/upload";
+        let target = self.target();
+        let (base, target) = (escape(base), escape(&target));
+        let body = if upload { "--data-binary hello " } else { "" };
+        let mut item = |text: std::fmt::Arguments<'_>| page.write_fmt(text).expect("writing to a string does not fail");
+        item(format_args!("<li><b>{}</b>: {}<br><code>curl -i {body}'{base}{target}'</code>", self.path, self.does));
+        if upload {
+            // A form cannot send a file without framing of its own, and expect would have to count that.
+            item(format_args!(
+                "<form action=\"/upload\" method=\"post\" enctype=\"multipart/form-data\">\
+                 <input type=\"file\" name=\"file\"> <button>POST</button> with the framing of the form</form>"
+            ));
+        } else {
+            item(format_args!("<form action=\"{}\">", self.path));
+            for (name, value) in self.fields {
+                item(format_args!("<label>{name} <input name=\"{name}\" value=\"{value}\"></label> "));
+            }
+            item(format_args!("<button>GET</button></form>"));
+        }
+        item(format_args!("</li>\n"));
+    }
+}
+
+/// What to put before a path. A Host header that is no host, or would end a shell's quotes, is not repeated.
+fn base(address: SocketAddr, host: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".:-_[]".contains(&byte);
+    if !host.is_empty() && host.bytes().all(plain) {
+        return format!("http://{host}");
+    }
+    // A wildcard address cannot be connected to by name; loopback stands for it.
     match address {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => format!("http://127.0.0.1:{}", v4.port()),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => format!("http://[::1]:{}", v6.port()),
@@ -52,9 +168,18 @@ fn base(address: SocketAddr) -> String {
     }
 }
 
-/// One piece of body; byte i is the i-th of the repeated pattern, so any piece may begin at any offset.
-pub(super) fn filler() -> Box<[u8]> {
-    PATTERN.repeat(PIECE_BYTES / PATTERN.len()).into_boxed_slice()
+/// Text as HTML, in attributes too.
+fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    Cow::Owned(escaped.replace('"', "&quot;").replace('\'', "&#39;"))
+}
+
+/// The JSON that answers an upload.
+pub(super) fn upload(bytes: u64, crc32: u32) -> String {
+    format!("{{\"received_bytes\":{bytes},\"crc32\":\"{crc32:08x}\"}}\n")
 }
 
 /// The JSON that answers a parameter that cannot be used.
@@ -90,16 +215,30 @@ fn json_string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::route::route;
+    use crate::target::route::plan;
 
     #[test]
-    fn the_landing_page_lists_commands_that_work() {
-        let page = landing("0.0.0.0:8080".parse().unwrap());
-        for (path, _) in ENDPOINTS {
-            assert!(page.contains(&format!("'http://127.0.0.1:8080{path}'")), "{path}");
-            assert!(route(path).is_ok(), "{path}");
+    fn the_landing_page_lists_commands_and_forms_that_work() {
+        let page = landing("0.0.0.0:8080".parse().unwrap(), "shop.example:81");
+        for endpoint in ENDPOINTS.iter().chain(&FAULTS) {
+            let target = endpoint.target();
+            assert!(page.contains(&format!("'http://shop.example:81{}'", target.replace('&', "&amp;"))), "{target}");
+            assert!(plan(&target).is_ok(), "{target}");
+            assert!(page.contains(&format!("<form action=\"{}\"", endpoint.path)), "{target}");
         }
-        assert!(landing("[::1]:80".parse().unwrap()).contains("'http://[::1]:80/stats'"));
+        assert_eq!(page.matches("<li>").count(), page.matches("</form></li>").count());
+    }
+
+    #[test]
+    fn a_host_that_is_none_is_not_repeated() {
+        let (wildcard, v6) = ("0.0.0.0:8080".parse().unwrap(), "[::1]:80".parse().unwrap());
+        assert!(landing(v6, "").contains("'http://[::1]:80/stats'"));
+        for host in ["", "<script>alert(1)</script>", "a'; rm x; '", "a\tb", "\u{e4}"] {
+            let page = landing(wildcard, host);
+            assert!(page.contains("'http://127.0.0.1:8080/stats'"), "{host}");
+            assert!(host.is_empty() || !page.contains(host), "{host}");
+        }
+        assert_eq!(escape("<a href=\"x\">'&"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
     }
 
     #[test]
@@ -110,11 +249,5 @@ mod tests {
             bad_parameter(&bad),
             "{\"error\":\"\\\"a\\\\\\u0001µ\\\" is wrong\",\"parameter\":\"time\",\"example\":\"/sleep?time=20ms\"}\n"
         );
-    }
-
-    #[test]
-    fn the_filler_repeats_its_pattern() {
-        let filler = filler();
-        assert!(filler.len() == PIECE_BYTES && filler.chunks(16).all(|chunk| chunk == PATTERN));
     }
 }

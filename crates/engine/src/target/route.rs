@@ -1,183 +1,252 @@
-//! Which endpoint a request names, and its parameters.
+//! What a request asks for: its endpoint, its parameters and the faults it wants, each within a named bound.
 
 use model::{ByteSize, Count, Duration, NS_PER_S};
 
-/// Largest body of `/bytes/SIZE`.
+use super::body::{Fill, PIECE_BYTES};
+use super::faults::{AnswerFaults, Break};
+use super::query::{BadParameter, Parameter, Query};
+use super::random::Dist;
+
+/// Largest body of `/bytes/SIZE`, `/zero`, `/urandom` and `/download`.
 pub const BYTES_MAX: u64 = 1 << 30;
-/// Longest delay of `/sleep`; ns.
+/// Largest chunk of `/download`.
+pub const CHUNK_MAX: u64 = PIECE_BYTES as u64;
+/// Longest delay of `/sleep` and of an answer that is made to come late; ns.
 pub const SLEEP_MAX_NS: u64 = 60 * NS_PER_S;
+/// Largest deviation of the logarithm of a lognormal sleep.
+pub const SIGMA_MAX: f64 = 3.0;
 /// Longest burn of `/cpu`; ns.
 pub const CPU_MAX_NS: u64 = 10 * NS_PER_S;
+/// Longest time a slow body may take; ns.
+pub const SLOW_BODY_MAX_NS: u64 = 600 * NS_PER_S;
+
+/// Body of `/zero` and `/urandom` when nobody says; bytes.
+const SIZE_DEFAULT: u64 = 2048;
+/// Chunks of `/download`, and its body in such chunks, when nobody says.
+const CHUNK_DEFAULT: u64 = 2048;
+const CHUNKS_DEFAULT: u64 = 10;
+/// Time of `/sleep` when nobody says; ns.
+const SLEEP_DEFAULT_NS: u64 = NS_PER_S;
+/// Chunk of `/bytes/SIZE?chunked`; bytes.
+const BYTES_CHUNK: usize = 16 * 1024;
 
 /// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Plan {
+    pub(super) route: Route,
+    pub(super) faults: AnswerFaults,
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Route {
     Landing,
-    Bytes { size: u64, chunked: bool },
-    Sleep { delay_ns: u64 },
+    /// A body of this size, in chunks of that or with its length.
+    Body {
+        fill: Fill,
+        size: u64,
+        chunk: Option<usize>,
+    },
+    Sleep {
+        delay_ns: u64,
+    },
+    SleepDrawn {
+        dist: Dist,
+        seed: u64,
+    },
     Status(u16),
-    Cpu { burn_ns: u64 },
+    Cpu {
+        burn_ns: u64,
+    },
     Pool,
-    Upload,
+    /// Counts the body, and refuses another size than expected.
+    Upload {
+        expect: Option<u64>,
+    },
     Stats,
 }
 
-/// Why there is no route.
+/// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RouteError {
     Unknown,
     Parameter(BadParameter),
 }
 
-/// A parameter that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BadParameter {
-    pub(super) error: String,
-    pub(super) parameter: &'static str,
-    pub(super) example: &'static str,
+impl From<BadParameter> for RouteError {
+    fn from(bad: BadParameter) -> Self {
+        Self::Parameter(bad)
+    }
 }
 
-/// The route of a request target (path and query). Parameters nobody asked for are ignored: load tests append
-/// their own to defeat caches.
-pub(super) fn route(target: &str) -> Result<Route, RouteError> {
+type Read<T> = Result<T, BadParameter>;
+
+/// The plan for a request target (path and query).
+pub(super) fn plan(target: &str) -> Result<Plan, RouteError> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let query = Query(query);
+    let route = route(path, query)?;
+    Ok(Plan { route, faults: faults(query, &route)? })
+}
+
+fn route(path: &str, query: Query<'_>) -> Result<Route, RouteError> {
     let Some(path) = path.strip_prefix('/') else { return Err(RouteError::Unknown) };
     let (first, rest) = path.split_once('/').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    match (first, rest) {
-        ("", None) => Ok(Route::Landing),
-        ("bytes", size) => bytes(size.unwrap_or_default(), query),
-        ("sleep", None) => sleep(query),
-        ("status", code) => status(code.unwrap_or_default()),
-        ("cpu", None) => cpu(query),
-        ("pool", None) => Ok(Route::Pool),
-        ("upload", None) => Ok(Route::Upload),
-        ("stats", None) => Ok(Route::Stats),
-        _ => Err(RouteError::Unknown),
-    }
+    Ok(match (first, rest) {
+        ("" | "index.html", None) => Route::Landing,
+        ("bytes", size) => bytes(size.unwrap_or_default(), query)?,
+        ("zero", None) => Route::Body { fill: Fill::Zero, size: size_of(query, "/zero?size=2048")?, chunk: None },
+        ("urandom", None) => urandom(query)?,
+        ("download", None) => download(query)?,
+        ("sleep", None) => sleep(query)?,
+        ("status", code) => status(code.unwrap_or_default())?,
+        ("cpu", None) => cpu(query)?,
+        ("pool", None) => Route::Pool,
+        ("upload", None) => upload(query)?,
+        ("stats", None) => Route::Stats,
+        _ => return Err(RouteError::Unknown),
+    })
 }
 
-fn bytes(size: &str, query: &str) -> Result<Route, RouteError> {
-    let bad = |error: String| bad(error, "SIZE", "/bytes/64KiB");
-    let ByteSize(size) = size.parse().map_err(|error| bad(format!("{error}")))?;
-    if size > BYTES_MAX {
-        return Err(bad(format!("{size} bytes are more than the {BYTES_MAX} this server sends")));
-    }
-    let chunked = match value(query, "chunked") {
-        None | Some("0" | "false" | "no") => false,
-        Some("" | "1" | "true" | "yes") => true,
-        Some(other) => {
-            return Err(self::bad(format!("{other:?} is not a yes or no"), "chunked", "/bytes/64KiB?chunked"));
-        }
+fn bytes(size: &str, query: Query<'_>) -> Read<Route> {
+    let parameter = Parameter { name: "SIZE", example: "/bytes/64KiB" };
+    let ByteSize(size) = size.parse().map_err(|error| parameter.bad(error))?;
+    let size = within(parameter, size, 0, BYTES_MAX)?;
+    let chunked = query.flag(Parameter { name: "chunked", example: "/bytes/64KiB?chunked" })?;
+    Ok(Route::Body { fill: Fill::Pattern, size, chunk: chunked.then_some(BYTES_CHUNK) })
+}
+
+fn size_of(query: Query<'_>, example: &'static str) -> Read<u64> {
+    size(query, Parameter { name: "size", example }, 0, BYTES_MAX).map(|size| size.unwrap_or(SIZE_DEFAULT))
+}
+
+fn urandom(query: Query<'_>) -> Read<Route> {
+    let size = size_of(query, "/urandom?size=2048")?;
+    Ok(Route::Body { fill: Fill::Random { seed: seed(query, "/urandom?size=2048&seed=7")? }, size, chunk: None })
+}
+
+fn download(query: Query<'_>) -> Read<Route> {
+    let parameter = |name| Parameter { name, example: "/download?size=20480&chunk_size=2048" };
+    let chunk = size(query, parameter("chunk_size"), 1, CHUNK_MAX)?;
+    let size = size(query, parameter("size"), 0, BYTES_MAX)?;
+    let size = size.unwrap_or_else(|| CHUNKS_DEFAULT * chunk.unwrap_or(CHUNK_DEFAULT));
+    Ok(Route::Body { fill: Fill::Zero, size, chunk: chunk.map(|bytes| bytes as usize) })
+}
+
+fn sleep(query: Query<'_>) -> Read<Route> {
+    let fixed = Parameter { name: "time", example: "/sleep?time=20ms" };
+    let parameter = Parameter { name: "dist", example: "/sleep?dist=exp&mean=5ms" };
+    let time = duration(query, fixed)?;
+    let Some(kind) = query.text(parameter)? else {
+        return Ok(Route::Sleep { delay_ns: time.unwrap_or(SLEEP_DEFAULT_NS) });
     };
-    Ok(Route::Bytes { size, chunked })
-}
-
-fn sleep(query: &str) -> Result<Route, RouteError> {
-    let bad = |error: String| bad(error, "time", "/sleep?time=20ms");
-    let text = value(query, "time").ok_or_else(|| bad("how long is missing".into()))?;
-    let Duration { ns } = text.parse().map_err(|error| bad(format!("{error}")))?;
-    if ns > SLEEP_MAX_NS {
-        return Err(bad(format!("{text} is longer than the {} s allowed", SLEEP_MAX_NS / NS_PER_S)));
+    if time.is_some() {
+        return Err(fixed.bad("a sleep has a time or a distribution, not both"));
     }
-    Ok(Route::Sleep { delay_ns: ns })
+    let needed = |name, example| {
+        let parameter = Parameter { name, example };
+        duration(query, parameter)?.ok_or_else(|| parameter.bad("it is missing"))
+    };
+    let dist = match kind.as_ref() {
+        "exp" => Dist::Exponential { mean_ns: needed("mean", parameter.example)? },
+        "uniform" => {
+            let example = "/sleep?dist=uniform&min=1ms&max=9ms";
+            let (min_ns, max_ns) = (needed("min", example)?, needed("max", example)?);
+            if min_ns > max_ns {
+                return Err(Parameter { name: "min", example }.bad("it is above max"));
+            }
+            Dist::Uniform { min_ns, max_ns }
+        }
+        "lognormal" => {
+            let example = "/sleep?dist=lognormal&mean=5ms&sigma=0.5";
+            Dist::Lognormal { mean_ns: needed("mean", example)?, sigma: sigma(query, example)? }
+        }
+        other => return Err(parameter.bad(format!("{other:?} is none of exp, uniform and lognormal"))),
+    };
+    Ok(Route::SleepDrawn { dist, seed: seed(query, "/sleep?dist=exp&mean=5ms&seed=7")? })
 }
 
-fn status(code: &str) -> Result<Route, RouteError> {
+fn sigma(query: Query<'_>, example: &'static str) -> Read<f64> {
+    let parameter = Parameter { name: "sigma", example };
+    match query.value(parameter)? {
+        Some(sigma) if (0.0..=SIGMA_MAX).contains(&sigma) => Ok(sigma),
+        Some(sigma) => Err(parameter.bad(format!("{sigma} is not within 0 and {SIGMA_MAX}"))),
+        None => Err(parameter.bad("it is missing")),
+    }
+}
+
+fn status(code: &str) -> Read<Route> {
     let plain = code.bytes().all(|byte| byte.is_ascii_digit());
     match code.parse() {
         Ok(status @ 200..=599) if plain => Ok(Route::Status(status)),
-        _ => Err(bad(format!("{code:?} is not a status code from 200 to 599"), "CODE", "/status/404")),
+        _ => Err(Parameter { name: "CODE", example: "/status/404" }
+            .bad(format!("{code:?} is not a status code from 200 to 599"))),
     }
 }
 
-fn cpu(query: &str) -> Result<Route, RouteError> {
-    let bad = |error: String| bad(error, "us", "/cpu?us=500");
-    let text = value(query, "us").ok_or_else(|| bad("how many microseconds is missing".into()))?;
-    let Count(us) = text.parse().map_err(|error| bad(format!("{error}")))?;
-    if us > CPU_MAX_NS / 1_000 {
-        return Err(bad(format!("{us} us are more than the {} allowed", CPU_MAX_NS / 1_000)));
+fn cpu(query: Query<'_>) -> Read<Route> {
+    let parameter = Parameter { name: "us", example: "/cpu?us=500" };
+    let Count(us) = query.value(parameter)?.ok_or_else(|| parameter.bad("how many microseconds is missing"))?;
+    Ok(Route::Cpu { burn_ns: within(parameter, us, 0, CPU_MAX_NS / 1_000)? * 1_000 })
+}
+
+fn upload(query: Query<'_>) -> Read<Route> {
+    let expect = size(query, EXPECT, 0, u64::MAX)?;
+    Ok(Route::Upload { expect })
+}
+
+/// The size a body has to have.
+pub(super) const EXPECT: Parameter = Parameter { name: "expect", example: "/upload?expect=5" };
+
+/// The faults any endpoint takes.
+fn faults(query: Query<'_>, route: &Route) -> Read<AnswerFaults> {
+    if query.0.is_empty() {
+        return Ok(AnswerFaults::default());
     }
-    Ok(Route::Cpu { burn_ns: us * 1_000 })
+    let first_byte = Parameter { name: "first_byte", example: "/bytes/64KiB?first_byte=50ms" };
+    let rate = Parameter { name: "body_rate", example: "/bytes/64KiB?body_rate=32KiB" };
+    let fault = Parameter { name: "fault", example: "/bytes/64KiB?fault=reset" };
+    let bytes_per_s = size(query, rate, 1, u64::MAX)?;
+    if let (Some(bytes_per_s), Route::Body { size, .. }) = (bytes_per_s, route)
+        && bytes_per_s < body_rate_min(*size)
+    {
+        let most_s = SLOW_BODY_MAX_NS / NS_PER_S;
+        return Err(rate.bad(format!("{size} bytes at {bytes_per_s} a second take longer than the {most_s} s allowed")));
+    }
+    Ok(AnswerFaults {
+        delay_ns: duration(query, first_byte)?.unwrap_or_default(),
+        body_bytes_per_s: bytes_per_s,
+        broken: query.value::<Break>(fault)?,
+    })
 }
 
-/// The value of the first `name` in a query; empty when it has none.
-fn value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
-    query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, ""))).find(|(key, _)| *key == name).map(|p| p.1)
+/// The rate at which a body of this size takes as long as it may; bytes a second.
+pub(super) const fn body_rate_min(size: u64) -> u64 {
+    let rate = size.div_ceil(SLOW_BODY_MAX_NS / NS_PER_S);
+    if rate == 0 { 1 } else { rate }
 }
 
-fn bad(error: String, parameter: &'static str, example: &'static str) -> RouteError {
-    RouteError::Parameter(BadParameter { error, parameter, example })
+fn seed(query: Query<'_>, example: &'static str) -> Read<u64> {
+    Ok(query.value(Parameter { name: "seed", example })?.unwrap_or(1))
+}
+
+fn size(query: Query<'_>, parameter: Parameter, min: u64, max: u64) -> Read<Option<u64>> {
+    let given = query.value(parameter)?;
+    given.map(|ByteSize(bytes)| within(parameter, bytes, min, max)).transpose()
+}
+
+fn duration(query: Query<'_>, parameter: Parameter) -> Read<Option<u64>> {
+    match query.value::<Duration>(parameter)? {
+        Some(time) if time.ns > SLEEP_MAX_NS => {
+            Err(parameter.bad(format!("{time} is longer than the {} s allowed", SLEEP_MAX_NS / NS_PER_S)))
+        }
+        given => Ok(given.map(|time| time.ns)),
+    }
+}
+
+fn within(parameter: Parameter, n: u64, min: u64, max: u64) -> Read<u64> {
+    if (min..=max).contains(&n) { Ok(n) } else { Err(parameter.bad(format!("{n} is not within {min} and {max}"))) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn every_endpoint_is_found_with_its_parameters() {
-        for (target, expected) in [
-            ("/", Route::Landing),
-            ("/?x=1", Route::Landing),
-            ("/bytes/0", Route::Bytes { size: 0, chunked: false }),
-            ("/bytes/64KiB?x=1&chunked", Route::Bytes { size: 65_536, chunked: true }),
-            ("/bytes/1GiB?chunked=0", Route::Bytes { size: BYTES_MAX, chunked: false }),
-            ("/sleep?time=20ms", Route::Sleep { delay_ns: 20_000_000 }),
-            ("/sleep?time=60s", Route::Sleep { delay_ns: SLEEP_MAX_NS }),
-            ("/status/204", Route::Status(204)),
-            ("/cpu?us=500", Route::Cpu { burn_ns: 500_000 }),
-            ("/cpu?us=10M", Route::Cpu { burn_ns: CPU_MAX_NS }),
-            ("/pool?r=1", Route::Pool),
-            ("/upload", Route::Upload),
-            ("/stats", Route::Stats),
-        ] {
-            assert_eq!(route(target), Ok(expected), "{target}");
-        }
-    }
-
-    #[test]
-    fn a_bad_parameter_is_named_with_an_example() {
-        for (target, named) in [
-            ("/bytes", "SIZE"),
-            ("/bytes/", "SIZE"),
-            ("/bytes/x", "SIZE"),
-            ("/bytes/-1", "SIZE"),
-            ("/bytes/1.5", "SIZE"),
-            ("/bytes/1025MiB", "SIZE"),
-            ("/bytes/99999999999999999999", "SIZE"),
-            ("/bytes/1?chunked=maybe", "chunked"),
-            ("/sleep", "time"),
-            ("/sleep?time=", "time"),
-            ("/sleep?time=61s", "time"),
-            ("/sleep?time=-1s", "time"),
-            ("/status/", "CODE"),
-            ("/status/199", "CODE"),
-            ("/status/600", "CODE"),
-            ("/status/+200", "CODE"),
-            ("/cpu", "us"),
-            ("/cpu?us=1.5", "us"),
-            ("/cpu?us=10000001", "us"),
-        ] {
-            let Err(RouteError::Parameter(bad)) = route(target) else { panic!("{target}: {:?}", route(target)) };
-            assert_eq!(bad.parameter, named, "{target}");
-            assert!(route(bad.example).is_ok(), "{}", bad.example);
-        }
-    }
-
-    #[test]
-    fn other_paths_are_unknown() {
-        for target in ["/nothing", "//", "/sleep/", "/pool/1", "*", "/stats/x"] {
-            assert_eq!(route(target), Err(RouteError::Unknown), "{target}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_has_an_answer(target in ".{0,64}", size in "[0-9a-zA-Z.+-]{0,24}") {
-            let _ = route(&target);
-            if let Ok(Route::Bytes { size, .. }) = route(&format!("/bytes/{size}")) {
-                prop_assert!(size <= BYTES_MAX);
-            }
-        }
-    }
-}
+mod tests;

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use wire::http1::{Length, RequestSink, ResponseHead, write_response_head};
 
-use super::answer::{Answers, Next, refuse};
-use super::connection::{Connection, Read, Sent};
+use super::answer::{Answers, Asked, refuse};
+use super::connection::{Connection, HOST_MAX_BYTES, Incoming, Read, Sent};
 use super::slab::Slab;
 use super::stats::{WorkerStats, bump};
 use super::timers::Timers;
@@ -57,15 +57,26 @@ enum Fate {
     Close,
 }
 
-/// Discards and counts bodies; tells clients that ask for it to send theirs.
+/// Counts, sums up and discards bodies; tells clients that ask for it to send theirs.
 struct Bodies<'a> {
     stats: &'a WorkerStats,
+    incoming: &'a mut Incoming,
     out: &'a mut Vec<u8>,
 }
 
 impl RequestSink for Bodies<'_> {
+    const HEADERS: bool = true;
+
+    fn header(&mut self, name: &[u8], value: &[u8]) {
+        if name.len() == 4 && name.eq_ignore_ascii_case(b"host") && value.len() <= HOST_MAX_BYTES {
+            self.incoming.host.clear();
+            self.incoming.host.push_str(str::from_utf8(value).unwrap_or_default());
+        }
+    }
+
     fn body(&mut self, bytes: &[u8]) {
         bump(&self.stats.body_bytes, bytes.len() as u64);
+        self.incoming.crc32.update(bytes);
     }
 
     fn expect_continue(&mut self) {
@@ -205,6 +216,9 @@ impl Worker {
                     self.timers.cancel(due_ns, token);
                 }
                 self.connections.forget(token);
+                if connection.reset {
+                    connection.reset_on_close();
+                }
                 // Closing the socket takes it out of the epoll set.
                 drop(connection);
                 self.stats().open.fetch_sub(1, Relaxed);
@@ -216,17 +230,25 @@ impl Worker {
     fn drive(&mut self, token: u64, connection: &mut Connection) -> Fate {
         for _ in 0..STEPS_PER_TURN {
             self.shared.pass_stall();
-            match connection.send_owed(self.answers.filler()) {
+            if let Some(due_ns) = connection.paused_until_ns()
+                && due_ns > self.shared.clock.now_ns()
+            {
+                if connection.due_ns.is_none() {
+                    self.set_timer(token, connection, due_ns);
+                }
+                return Fate::Wait;
+            }
+            match connection.send_owed(&mut self.answers.source) {
                 Sent::All => {}
                 Sent::Some => continue,
                 Sent::Blocked => return Fate::Wait,
                 Sent::Gone => return Fate::Close,
             }
             if connection.held.is_some() {
-                return Fate::Wait;
+                return if connection.dropped && connection.half_closed { Fate::Close } else { Fate::Wait };
             }
             if connection.last && !connection.draining {
-                if !connection.linger {
+                if !connection.linger || connection.reset {
                     return Fate::Close;
                 }
                 connection.drain();
@@ -271,12 +293,13 @@ impl Worker {
     /// Answers the requests in `input`, which were read just now or left over, and sends the answers.
     fn serve(&mut self, token: u64, connection: &mut Connection, input: &[u8]) -> Sent {
         let now_ns = self.shared.clock.now_ns();
-        let mut burn_ns = None;
+        let mut burn_ns = 0;
         let mut at = 0;
         self.out.clear();
         while at < input.len() && connection.is_free() && self.out.len() < OUT_BYTES {
             let stats = &self.shared.stats[self.index];
-            let received = connection.machine.receive(&input[at..], &mut Bodies { stats, out: &mut self.out });
+            let sink = &mut Bodies { stats, incoming: &mut connection.incoming, out: &mut self.out };
+            let received = connection.machine.receive(&input[at..], sink);
             let request = match received {
                 Ok(received) => {
                     at += received.consumed;
@@ -292,20 +315,19 @@ impl Worker {
             };
             stats.arrival(now_ns);
             let begin = self.out.len();
-            let answer = self.answers.answer(&request, connection.machine.target(), now_ns, &mut self.out);
-            match answer.next {
-                Next::Send => {}
-                Next::SendBody(body) => connection.body = Some(body),
-                Next::SendAt(due_ns) => {
-                    connection.held = Some(self.out.split_off(begin));
-                    self.set_timer(token, connection, due_ns);
-                }
-                Next::BurnThenSend(ns) => {
-                    connection.held = Some(self.out.split_off(begin));
-                    burn_ns = Some(ns);
-                }
+            let crc32 = connection.incoming.take_crc32();
+            let (target, host) = (connection.machine.target(), connection.incoming.host.as_str());
+            let answer = self.answers.answer(&Asked { request, target, host, crc32, now_ns }, &mut self.out);
+            (connection.last, connection.reset, connection.dropped) = (!answer.keepalive, answer.reset, answer.dropped);
+            if answer.burn_ns == 0 && answer.due_ns.is_none() {
+                connection.body = answer.body;
+                continue;
             }
-            connection.last = !answer.keepalive;
+            connection.held = Some((self.out.split_off(begin), answer.body));
+            burn_ns = answer.burn_ns;
+            if let Some(due_ns) = answer.due_ns {
+                self.set_timer(token, connection, due_ns);
+            }
         }
         if connection.last {
             connection.linger |= at < input.len();
@@ -314,9 +336,13 @@ impl Worker {
         }
         self.shared.pass_stall();
         let sent = if self.out.is_empty() { Sent::All } else { connection.send(&self.out) };
-        let Some(burn_ns) = burn_ns else { return sent };
+        if burn_ns == 0 {
+            return sent;
+        }
         self.burn(burn_ns);
-        connection.release();
+        if connection.due_ns.is_none() {
+            connection.release();
+        }
         if sent == Sent::All { Sent::Some } else { sent }
     }
 

@@ -100,12 +100,16 @@ impl Client {
         Response { status, head, chunked, body }
     }
 
-    /// Everything up to the end of the connection.
+    /// Everything up to the end of the connection; a reset also ends one.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
+        self.rest_and_end().0
+    }
+
+    /// Everything up to the end of the connection, and whether that came in good order.
+    pub(crate) fn rest_and_end(&mut self) -> (Vec<u8>, bool) {
         let mut rest = Vec::new();
-        // A reset also ends a connection.
-        let _ = self.stream.read_to_end(&mut rest);
-        rest
+        let end = self.stream.read_to_end(&mut rest);
+        (rest, end.is_ok())
     }
 
     /// Appends the next chunk; whether there are more.

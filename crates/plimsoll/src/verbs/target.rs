@@ -4,8 +4,9 @@ use crate::cli::TargetArgs;
 use crate::exit::{Exit, Trouble};
 use crate::settings::in_range;
 use crate::{interrupt, printer};
-use engine::target::{Pool, Stall, TargetConfig, TargetError, start};
-use model::Duration;
+use engine::target::{Break, Faults, Limit, Pool, Ramp, Stall, TargetConfig, TargetError, start};
+use model::{Count, Duration};
+use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
 /// How often the main thread looks for ^C.
@@ -55,15 +56,53 @@ fn config(args: &TargetArgs) -> Result<TargetConfig, Trouble> {
         max_connections: count("--max-connections", args.max_connections)?,
         stall: args.stall.as_deref().map(stall).transpose()?,
         error_share: args.error_share,
+        faults: faults(args)?,
         pool: pool.transpose()?,
         redirect: args.redirect.clone(),
         log: args.log.clone(),
     })
 }
 
+fn faults(args: &TargetArgs) -> Result<Faults, Trouble> {
+    let body_bytes_per_s =
+        args.body_rate.map(|size| in_range("--body-rate", Count(size.0), 1, u64::MAX)).transpose()?;
+    Ok(Faults {
+        first_byte_ns: args.first_byte.ns,
+        body_bytes_per_s: body_bytes_per_s.unwrap_or_default(),
+        growth_ns: args.growth.ns,
+        ramp: args.ramp.as_deref().map(ramp).transpose()?,
+        limit: args.limit.as_deref().map(limit).transpose()?,
+        broken: args.fault.as_deref().map(fault).transpose()?,
+    })
+}
+
+fn fault(text: &str) -> Result<(Break, f64), Trouble> {
+    pair("--fault", text, '=', "KIND=SHARE", "reset=0.01")
+}
+
+fn ramp(text: &str) -> Result<Ramp, Trouble> {
+    let (extra, length): (Duration, Duration) = pair("--ramp", text, '/', "EXTRA/LENGTH", "50ms/10s")?;
+    Ok(Ramp { extra_ns: extra.ns, length_ns: length.ns })
+}
+
+fn limit(text: &str) -> Result<Limit, Trouble> {
+    let (per_s, burst): (Count, Count) = pair("--limit", text, '/', "RATE/BURST", "500/50")?;
+    Ok(Limit { per_s: per_s.0, burst: burst.0 })
+}
+
 fn stall(text: &str) -> Result<Stall, Trouble> {
-    let wrong = || Trouble::usage(format!("--stall {text:?} is not LENGTH/PERIOD; write for example 200ms/1s"));
-    let (length, period) = text.split_once('/').ok_or_else(wrong)?;
-    let ns = |text: &str| text.parse::<Duration>().map(|time| time.ns).map_err(|_| wrong());
-    Ok(Stall { every_ns: ns(period)?, length_ns: ns(length)? })
+    let (length, period): (Duration, Duration) = pair("--stall", text, '/', "LENGTH/PERIOD", "200ms/1s")?;
+    Ok(Stall { every_ns: period.ns, length_ns: length.ns })
+}
+
+/// The two values of a flag.
+fn pair<A: FromStr, B: FromStr>(
+    flag: &str,
+    text: &str,
+    between: char,
+    form: &str,
+    example: &str,
+) -> Result<(A, B), Trouble> {
+    let read = text.split_once(between).and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    read.ok_or_else(|| Trouble::usage(format!("{flag} {text:?} is not {form}; write for example {example}")))
 }

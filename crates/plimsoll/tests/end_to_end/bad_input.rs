@@ -149,6 +149,16 @@ fn target_settings_that_make_no_sense_are_named() {
     };
     refused(&["--stall", "2s/1s"], &["stall"]);
     refused(&["--stall", "often"], &["--stall", "often"]);
+    refused(&["--fault", "reset"], &["--fault", "reset=0.01"]);
+    refused(&["--fault", "explode=0.1"], &["--fault", "explode"]);
+    refused(&["--fault", "half=1.1"], &["faults", "share"]);
+    refused(&["--ramp", "50ms"], &["--ramp", "50ms/10s"]);
+    refused(&["--ramp", "50ms/0s"], &["ramp"]);
+    refused(&["--limit", "0/5"], &["limit"]);
+    refused(&["--limit", "often"], &["--limit", "often"]);
+    refused(&["--first-byte", "61s"], &["60 s"]);
+    refused(&["--body-rate", "0"], &["--body-rate"]);
+    refused(&["--growth", "soon"], &["--growth", "soon"]);
     refused(&["--error-share", "1.5"], &["error"]);
     refused(&["--error-share", "nan"], &["error"]);
     refused(&["--workers", "0"], &["--workers"]);

@@ -34,9 +34,9 @@ fn curl_reuses_its_connection_and_posts() {
     let write = ["-sS", "-w", " %{http_code} %{num_connects}\n"].map(String::from);
     let ended = Program::new(curl.clone(), write.iter().chain(&urls)).run();
     assert_eq!(ended.exits(0).stdout, "0 200 1\n01 200 0\nstatus 404\n 404 0\n");
-    let upload = Program::new(curl, ["-sS", "--data-binary", "@form", &target.url("/upload")]);
+    let upload = Program::new(curl, ["-sS", "--data-binary", "@form", &target.url("/upload?expect=100000")]);
     let ended = upload.with_file("form", &[b'x'; 100_000]).run();
-    assert_eq!(ended.exits(0).stdout, "received 100000 bytes\n");
+    assert_eq!(ended.exits(0).stdout, "{\"received_bytes\":100000,\"crc32\":\"fe071171\"}\n");
 }
 
 #[test]

@@ -254,8 +254,9 @@ Examples:
 /// Runs the built-in test server: exact sizes, exact delays, CPU burn, checked uploads, and faults on demand.
 ///
 /// Its first line on stdout is JSON with the address it listens on. Open that address for a page that lists
-/// the endpoints, each with a form and a curl command, and the faults a single request can ask for. The faults
-/// below hit every answer but those of /stats. It runs until ^C.
+/// the endpoints, each with a form and a curl command, and the faults a single request can ask for. Of the
+/// faults below --stall stops everything and --redirect is for / alone; the others spare /stats and refusals.
+/// It runs until ^C.
 #[derive(Debug, Args)]
 #[command(after_help = TARGET_EXAMPLES)]
 pub(crate) struct TargetArgs {
@@ -287,8 +288,8 @@ pub(crate) struct TargetArgs {
     /// Fault: answer everything this much later, up to 60s
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub(crate) first_byte: Duration,
-    /// Fault: send the bodies of /bytes, /zero, /urandom and /download at this many bytes a second, or at what
-    /// they take ten minutes with [default: as fast as they go]
+    /// Fault: send the bodies of /bytes, /zero, /urandom and /download at this many bytes a second, but none for
+    /// longer than ten minutes [default: as fast as they go]
     #[arg(long, value_name = "SIZE")]
     pub(crate) body_rate: Option<ByteSize>,
     /// Fault: answer each request this much later than the one before, up to 60s in all

@@ -67,9 +67,12 @@ impl<C: Counter> HistogramOf<C> {
         self.inner.saturating_record(value_ns);
     }
 
-    /// Forgets all values and keeps the memory.
+    /// Forgets all values and keeps the memory. Memory that nothing was recorded in stays untouched, and so is never
+    /// really taken from the system.
     pub fn clear(&mut self) {
-        self.inner.reset();
+        if !self.is_empty() {
+            self.inner.reset();
+        }
     }
 
     /// Whether nothing was recorded.
@@ -86,6 +89,9 @@ impl<C: Counter> HistogramOf<C> {
 
     /// Adds every value of `other`.
     pub fn add(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
         self.inner.add(&other.inner).expect("all histograms share one geometry");
     }
 

@@ -87,12 +87,13 @@ impl<C: Counter> HistogramOf<C> {
         self.inner.len()
     }
 
-    /// Adds every value of `other`.
+    /// Adds every value of `other`, bucket by bucket: only the buckets in use are touched, so that a sum of
+    /// histograms takes no more memory than their values need.
     pub fn add(&mut self, other: &Self) {
-        if other.is_empty() {
-            return;
+        for step in other.inner.iter_recorded() {
+            let count = C::from_u64(step.count_since_last_iteration()).expect("it was counted in the same type");
+            self.inner.saturating_record_n(step.value_iterated_to(), count);
         }
-        self.inner.add(&other.inner).expect("all histograms share one geometry");
     }
 
     /// Smallest recorded value that at least the share `q` (0 to 1) of all values does not exceed; ns. 0 when empty.

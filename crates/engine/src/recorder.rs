@@ -55,7 +55,14 @@ impl WorkerTick {
             to_ns: 0,
             flow: Flow::default(),
             tally: Tally::new(),
-            latency: Latency::default(),
+            // What every request records into has its memory beforehand; handshakes are rare or none.
+            latency: Latency {
+                response: LatencyHistogram::new(),
+                service: LatencyHistogram::new(),
+                slip_client: LatencyHistogram::new(),
+                slip_blocked: LatencyHistogram::new(),
+                ..Latency::default()
+            },
             cpu_ns: 0,
         }
     }

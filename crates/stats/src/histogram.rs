@@ -23,9 +23,10 @@ pub type MergedHistogram = HistogramOf<u64>;
 /// A histogram of ns values with counters of type `C`; see [`LatencyHistogram`] and [`MergedHistogram`].
 ///
 /// All share one geometry, so any two of the same counter type can be added.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct HistogramOf<C: Counter> {
-    inner: Histogram<C>,
+    /// None until the first value, unless memory was asked for.
+    inner: Option<Histogram<C>>,
 }
 
 /// An encoded histogram that could not be read.
@@ -48,88 +49,98 @@ pub enum DecodeError {
 }
 
 impl<C: Counter> Default for HistogramOf<C> {
+    /// An empty histogram that takes memory with its first value only.
     fn default() -> Self {
-        Self::new()
+        Self { inner: None }
     }
+}
+
+impl<C: Counter> PartialEq for HistogramOf<C> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.is_empty() && other.is_empty()) || self.inner == other.inner
+    }
+}
+
+fn with_memory<C: Counter>() -> Histogram<C> {
+    Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS).expect("constant bounds are valid")
 }
 
 impl<C: Counter> HistogramOf<C> {
     /// An empty histogram. Allocates everything it will ever need.
     #[must_use]
     pub fn new() -> Self {
-        let inner = Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS).expect("constant bounds are valid");
-        Self { inner }
+        Self { inner: Some(with_memory()) }
     }
 
-    /// Counts one value; ns. Never allocates, never fails: above [`HIGHEST_NS`] it saturates.
+    /// Counts one value; ns. Never allocates when made by [`HistogramOf::new`], never fails: above [`HIGHEST_NS`] it
+    /// saturates.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        self.inner.saturating_record(value_ns);
+        self.inner.get_or_insert_with(with_memory).saturating_record(value_ns);
     }
 
     /// Forgets all values and keeps the memory. Memory that nothing was recorded in stays untouched, and so is never
     /// really taken from the system.
     pub fn clear(&mut self) {
-        if !self.is_empty() {
-            self.inner.reset();
+        if let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_empty()) {
+            inner.reset();
         }
     }
 
     /// Whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.inner.is_empty()
+        self.inner.as_ref().is_none_or(Histogram::is_empty)
     }
 
     /// Values recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.inner.len()
+        self.inner.as_ref().map_or(0, Histogram::len)
     }
 
     /// Adds every value of `other`, bucket by bucket: only the buckets in use are touched, so that a sum of
     /// histograms takes no more memory than their values need.
     pub fn add(&mut self, other: &Self) {
-        for step in other.inner.iter_recorded() {
+        let Some(theirs) = other.inner.as_ref().filter(|theirs| !theirs.is_empty()) else { return };
+        let mine = self.inner.get_or_insert_with(with_memory);
+        for step in theirs.iter_recorded() {
             let count = C::from_u64(step.count_since_last_iteration()).expect("it was counted in the same type");
-            self.inner.saturating_record_n(step.value_iterated_to(), count);
+            mine.saturating_record_n(step.value_iterated_to(), count);
         }
     }
 
     /// Smallest recorded value that at least the share `q` (0 to 1) of all values does not exceed; ns. 0 when empty.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
-        self.inner.value_at_quantile(q)
+        self.inner.as_ref().map_or(0, |inner| inner.value_at_quantile(q))
     }
 
     /// The distribution in a few figures; all zero when empty.
     #[must_use]
     pub fn summary(&self) -> LatencySummary {
-        if self.is_empty() {
+        let Some(inner) = self.inner.as_ref().filter(|inner| !inner.is_empty()) else {
             return LatencySummary::default();
-        }
+        };
         LatencySummary {
             n: self.count(),
-            mean_ns: self.inner.mean(),
-            min_ns: self.inner.min(),
+            mean_ns: inner.mean(),
+            min_ns: inner.min(),
             p50_ns: self.quantile(0.5),
             p90_ns: self.quantile(0.9),
             p99_ns: self.quantile(0.99),
             p99_9_ns: self.quantile(0.999),
-            max_ns: self.inner.max(),
+            max_ns: inner.max(),
         }
     }
 
     /// Share of the values above `value_ns`, 0 to 1; values in the same bucket do not count as above.
     #[must_use]
     pub fn share_above(&self, value_ns: u64) -> f64 {
-        if self.is_empty() {
-            return 0.0;
-        }
-        let up_to: u64 = self
-            .inner
+        let Some(inner) = self.inner.as_ref().filter(|inner| !inner.is_empty()) else { return 0.0 };
+        let up_to: u64 = inner
             .iter_recorded()
-            .take_while(|step| self.inner.lowest_equivalent(step.value_iterated_to()) <= value_ns)
+            .take_while(|step| inner.lowest_equivalent(step.value_iterated_to()) <= value_ns)
             .map(|step| step.count_since_last_iteration())
             .sum();
         (self.count() - up_to) as f64 / self.count() as f64
@@ -137,14 +148,25 @@ impl<C: Counter> HistogramOf<C> {
 
     /// The recorded buckets in rising order: largest value of the bucket in ns, and how many values are in it.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.inner.iter_recorded().map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+        self.inner
+            .iter()
+            .flat_map(Histogram::iter_recorded)
+            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
     }
 
     /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory cannot fail");
+        let empty;
+        let inner = match &self.inner {
+            Some(inner) => inner,
+            None => {
+                empty = with_memory();
+                &empty
+            }
+        };
+        V2DeflateSerializer::new().serialize(inner, &mut bytes).expect("writing to memory cannot fail");
         STANDARD.encode(bytes)
     }
 
@@ -159,7 +181,7 @@ impl<C: Counter> HistogramOf<C> {
         if (inner.low(), inner.high(), inner.sigfig()) != (1, HIGHEST_NS, SIGNIFICANT_DIGITS) {
             return Err(DecodeError::Geometry { digits: inner.sigfig(), highest_ns: inner.high() });
         }
-        Ok(Self { inner })
+        Ok(Self { inner: Some(inner) })
     }
 }
 
@@ -218,7 +240,7 @@ mod tests {
     #[test]
     fn counters_beyond_32_bits_merge() {
         let mut merged = MergedHistogram::new();
-        merged.inner.record_n(7, u64::from(u32::MAX)).unwrap();
+        merged.inner.as_mut().unwrap().record_n(7, u64::from(u32::MAX)).unwrap();
         merged.add(&merged.clone());
         assert_eq!(MergedHistogram::decode(&merged.encode()).unwrap().count(), 2 * u64::from(u32::MAX));
         assert!(matches!(LatencyHistogram::decode(&merged.encode()), Err(DecodeError::Format(_))));
@@ -232,7 +254,7 @@ mod tests {
         assert!(matches!(MergedHistogram::decode("no base64!"), Err(DecodeError::Base64(_))));
         assert!(matches!(MergedHistogram::decode(""), Err(DecodeError::Format(_))));
         assert!(matches!(MergedHistogram::decode(&text[..text.len() / 8 * 4]), Err(DecodeError::Format(_))));
-        let foreign = HistogramOf { inner: Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 2).unwrap() };
+        let foreign = HistogramOf { inner: Some(Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 2).unwrap()) };
         assert!(matches!(MergedHistogram::decode(&foreign.encode()), Err(DecodeError::Geometry { digits: 2, .. })));
     }
 

@@ -15,6 +15,7 @@ mod other_clients;
 mod output;
 mod record;
 mod report;
+mod requests;
 mod support;
 mod tls;
 mod truth;

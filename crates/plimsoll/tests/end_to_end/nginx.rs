@@ -39,10 +39,10 @@ fn compressed_chunked_page_is_read_to_its_end() {
     let url = nginx.url("/page.txt");
     let plain = run(&url, &["-c", "4", "-n", "300"]);
     assert_eq!(count(&plain, "requests.good"), 300, "{:#}", plain["requests"]);
-    assert_eq!(count(&plain, "plan.contract.size_bytes.min"), page.len() as u64);
+    assert_eq!(count(&plain, "plan.requests.0.contract.size_bytes.min"), page.len() as u64);
     let packed = run(&url, &["-c", "4", "-n", "300", "-H", "Accept-Encoding: gzip"]);
     assert_eq!(count(&packed, "requests.good"), 300, "{:#}", packed["requests"]);
-    let size = count(&packed, "plan.contract.size_bytes.min");
+    let size = count(&packed, "plan.requests.0.contract.size_bytes.min");
     assert!((1..page.len() as u64 / 3).contains(&size), "{size} bytes are not compressed");
     assert_eq!(count(&packed, "connections.opened"), 4);
 }

@@ -28,7 +28,8 @@ fn at<'a>(record: &'a Value, path: &str) -> &'a Value {
         if let Some(last) = value.get(rest) {
             return last;
         }
-        let next = rest.split_once('.').and_then(|(key, after)| Some((value.get(key)?, after)));
+        let step = |key: &str| value.get(key).or_else(|| value.get(key.parse::<usize>().ok()?));
+        let next = rest.split_once('.').and_then(|(key, after)| Some((step(key)?, after)));
         (value, rest) = next.unwrap_or_else(|| panic!("no {path} in {record:#}"));
     }
 }

@@ -22,11 +22,13 @@ usage: cargo xtask TASK [OPTIONS]
 
   test                  packages, format, lints, tidy and all tests; what CI runs
   tidy                  rules of this repository that no lint checks
-  peers                 the load generator beside wrk, same server, interleaved rounds
+  peers                 plimsoll beside wrk, h2load, ab, httperf, hey, siege, oha and rewrk: same server, interleaved
+                        rounds; about 15 minutes
       --rounds N          rounds per case (5)
-      --seconds S         length of a measured window (4)
+      --seconds S         length of a measured window (3)
       --connections C     connections of the ordinary cases (64)
-      --quick             one short round: does everything still run?
+      --only CASE         keep-alive, many, nginx, close, tls, stall or pacing
+      --quick             one short round (3 minutes): does everything still run?
       --raw DIR           keep every tool's raw output there
       --write-docs        write docs/peers.md as well
   null-server           the fixed-response server that peers uses

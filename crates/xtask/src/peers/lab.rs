@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Resource, Rlimit};
 
-use crate::{packages, workspace};
+use crate::packages;
 
 /// Core of the server under test.
 pub(super) const SERVER_CORE: &str = "0";
@@ -16,11 +16,11 @@ pub(super) const CLIENT_CORE: &str = "1";
 /// Clock ticks per second in /proc: fixed in the kernel's interface (USER_HZ).
 const TICKS_PER_S: f64 = 100.0;
 
+/// Users that siege may have, each a thread.
+const SIEGE_USERS_MAX: u32 = 1024;
+
 /// Paths and facts every measurement shares.
 pub(super) struct Lab {
-    pub(super) plimsoll: PathBuf,
-    pub(super) xtask: PathBuf,
-    pub(super) wrk: PathBuf,
     pub(super) nginx: PathBuf,
     pub(super) time: PathBuf,
     /// Raw outputs, server configuration and logs.
@@ -40,17 +40,11 @@ impl Lab {
         let folder = raw.map_or(temporary, Path::to_path_buf);
         std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
         let folder = folder.canonicalize()?;
+        for (name, connection) in [("siege-keep.conf", "keep-alive"), ("siege-close.conf", "close")] {
+            std::fs::write(folder.join(name), siege_config(connection))?;
+        }
         let found = |name: &str| packages::find(name).with_context(|| format!("{name} is not installed"));
-        Ok(Self {
-            plimsoll: workspace::release_binary("plimsoll"),
-            xtask: workspace::release_binary("xtask"),
-            wrk: found("wrk")?,
-            nginx: found("nginx")?,
-            time: found("time")?,
-            folder,
-            isolation,
-            keep: raw.is_some(),
-        })
+        Ok(Self { nginx: found("nginx")?, time: found("time")?, folder, isolation, keep: raw.is_some() })
     }
 
     /// A file of the raw folder.
@@ -73,6 +67,13 @@ impl Drop for Lab {
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+/// siege reads how to use connections from a file; without one it writes to the home directory.
+fn siege_config(connection: &str) -> String {
+    format!(
+        "protocol = HTTP/1.1\nconnection = {connection}\nlimit = {SIEGE_USERS_MAX}\nlogging = false\nverbose = false\n"
+    )
 }
 
 /// CPU seconds that the whole machine has spent since boot, guests and stolen time included.

@@ -78,9 +78,9 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
     let only = settings.only.as_ref().map(|only| format!(" --only {only}")).unwrap_or_default();
     let Settings { rounds, seconds, connections, .. } = settings;
     format!(
-        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`.\n\n\\
-         - Machine: {model}, {cores} cores seen, Linux {}; network: {}.\n\\
-         - Versions: {}, nginx {}.\n\\
+        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`.\n\n\
+         - Machine: {model}, {cores} cores seen, Linux {}; network: {}.\n\
+         - Versions: {}, nginx {}.\n\
          - Server on core {SERVER_CORE}, client on core {CLIENT_CORE} with one thread where the tool lets choose. With \
          TLS every client has to take {CIPHER_SUITE} and a self-signed certificate (ECDSA, P-256).\n{READING}",
         kernel.trim(),

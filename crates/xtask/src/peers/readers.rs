@@ -124,6 +124,18 @@ mod tests {
     }
 
     #[test]
+    fn oha() {
+        let found = read(Tool::Oha, include_str!("captured/oha.json")).unwrap();
+        let rounded = [found.p50, found.p90, found.p99, found.max].map(|ms| (ms.unwrap() * 100.0).round() / 100.0);
+        assert_eq!(rounded, [0.1, 2.28, 191.43, 202.93]);
+    }
+
+    #[test]
+    fn rewrk() {
+        assert_eq!(read(Tool::Rewrk, include_str!("captured/rewrk.txt")), quantiles(6.59, 16.48, 83.68, 204.41));
+    }
+
+    #[test]
     fn plimsoll() {
         let text = r#"{"latency_ns":{"response":{"p50":100000,"p90":100000000,"p99":190000000,"max":200000000}}}"#;
         assert_eq!(read(Tool::Plimsoll, text), quantiles(0.1, 100.0, 190.0, 200.0));

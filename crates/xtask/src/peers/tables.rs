@@ -89,7 +89,7 @@ fn reconnects(case: &Case, tool: Tool, loads: &[Load]) -> String {
 /// Median and range of the rounds' ratios.
 fn show_ratio(ours: &[f64], theirs: &[f64]) -> String {
     let ratio = ratio(ours, theirs);
-    format!("**{:.2}** ({:.2}..{:.2})", ratio.median, ratio.min, ratio.max)
+    format!("{:.2} ({:.2}..{:.2})", ratio.median, ratio.min, ratio.max)
 }
 
 /// What each tool said under the stall, below the truth.
@@ -225,10 +225,10 @@ pub(super) mod tests {
     #[test]
     fn medians_and_ratios_stand_in_the_row_of_a_tool() {
         let table = case(&sample("keep-alive"));
-        let same = "100000 | **1.00** (1.00..1.00) | 2.0 | **1.00** (1.00..1.00) |";
-        has_line(&table, &format!("| **plimsoll** | 7.50 | **0.75** (0.50..1.00) | {same}"));
+        let same = "100000 | 1.00 (1.00..1.00) | 2.0 | 1.00 (1.00..1.00) |";
+        has_line(&table, &format!("| **plimsoll** | 7.50 | 0.75 (0.50..1.00) | {same}"));
         has_line(&table, "| wrk | 10.00 | 1 | 100000 | 1 | 2.0 | 1 |");
-        has_line(&table, "- Client CPU, plimsoll ÷ bare loop: **1.50** (1.00..2.00).");
+        has_line(&table, "- Client CPU, plimsoll ÷ bare loop: 1.50 (1.00..2.00).");
         assert!(table.contains("0.25 cores in the median round, 0.25 at most"), "{table}");
     }
 

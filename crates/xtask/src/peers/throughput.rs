@@ -188,7 +188,7 @@ fn one(
     let label = format!("{label}-{}", tool.name().replace(' ', "-"));
     let cost = client::run(lab, tool, &label, invocation, load.seconds)?.cost;
     let counts = server.counts()?.since(before);
-    is_as_asked(counts, load).with_context(|| format!("{} did something else", tool.name()))?;
+    is_as_asked(counts, load).context("another load than asked for")?;
     Ok(Load { counts, cost })
 }
 
@@ -206,7 +206,7 @@ fn is_as_asked(counts: Counts, load: &Closed<'_>) -> Result<()> {
         Mode::KeepAlive | Mode::Tls if connections * 10 < asked * 9 => {
             bail!("{connections} connections were opened instead of {asked}");
         }
-        Mode::KeepAlive | Mode::Tls if connections > asked && connections * 2 > requests => {
+        Mode::KeepAlive | Mode::Tls if connections > asked && connections * 10 > requests * 9 => {
             bail!("connections were not kept: {connections} for {requests} requests");
         }
         _ => Ok(()),
@@ -231,6 +231,7 @@ mod tests {
         assert!(check(Mode::KeepAlive, 64, 70), "a slow server is no fault of the client");
         assert!(!check(Mode::KeepAlive, 32, 400_000), "half of the connections are missing");
         assert!(!check(Mode::Tls, 40_000, 40_000), "a connection for each request");
+        assert!(check(Mode::Tls, 10_000, 40_000), "the page says how many requests came on each");
         assert!(check(Mode::Close, 40_000, 40_001));
         assert!(!check(Mode::Close, 64, 40_000), "connections were kept");
         assert!(!check(Mode::KeepAlive, 64, 0));

@@ -175,6 +175,8 @@ impl Tool {
             }
             Self::Siege => {
                 let rc = if is_close { "siege-close.conf" } else { "siege-keep.conf" };
+                // Its clock has whole seconds and strikes up to one early.
+                let seconds = seconds + 1;
                 Invocation::new(&format!("-R {rc} -b -q -j -c {connections} -t {seconds}S {url}"))
             }
             Self::Oha => {

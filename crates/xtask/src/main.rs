@@ -31,6 +31,9 @@ usage: cargo xtask TASK [OPTIONS]
       --quick             one short round (3 minutes): does everything still run?
       --raw DIR           keep every tool's raw output there
       --write-docs        write docs/peers.md as well
+  scale                 10,000 connections held open, then memory over time, against the built-in target
+      --minutes N         length of the run whose memory must not grow (10)
+      --only PART         connections or memory
   null-server           the fixed-response server that peers uses
       --listen ADDRESS    (127.0.0.1:0)
   floor                 the least a client can do per request, which peers uses as well
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         "test" => options.finish().and_then(|()| test::run()),
         "tidy" => options.finish().and_then(|()| tidy::run()),
         "peers" => peers::run(options),
+        "scale" => peers::scale::run(options),
         "null-server" => null_server::run(options),
         "floor" => peers::floor::run(options),
         "fuzz" => fuzz::run(options),

@@ -108,6 +108,18 @@ fn parse_process_cpu(stat: &str) -> Option<f64> {
     Some(ticks.iter().sum::<f64>() / TICKS_PER_S)
 }
 
+/// A size in `/proc/PID/status`, such as `VmRSS` or `VmHWM`, in KiB.
+pub(super) fn process_kib(pid: u32, name: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    parse_status_kib(&status, name).with_context(|| format!("no {name} of process {pid}"))
+}
+
+/// Lines `VmRSS:      8064 kB`.
+fn parse_status_kib(status: &str, name: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 /// Raises the soft limit of open files to the hard one; children inherit it.
 pub(super) fn raise_file_limit() -> Result<()> {
     let limit = rustix::process::getrlimit(Resource::Nofile);
@@ -117,7 +129,15 @@ pub(super) fn raise_file_limit() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_machine_cpu, parse_process_cpu};
+    use super::{parse_machine_cpu, parse_process_cpu, parse_status_kib};
+
+    #[test]
+    fn sizes_are_read_by_their_whole_name() {
+        let status = "Name:\tVmRSS\nVmHWM:\t    9000 kB\nVmRSS:\t    8064 kB\nThreads:\t2\n";
+        assert_eq!(parse_status_kib(status, "VmRSS"), Some(8064));
+        assert_eq!(parse_status_kib(status, "Vm"), None);
+        assert_eq!(parse_status_kib(status, "Threads"), None);
+    }
 
     #[test]
     fn idle_and_io_wait_are_not_busy() {

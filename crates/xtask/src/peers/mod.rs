@@ -8,20 +8,20 @@ mod figures;
 pub(crate) mod floor;
 mod goals;
 mod install;
+mod isolation;
 mod lab;
 mod latency;
 mod pacing;
 mod page;
 mod progress;
 mod readers;
+pub(crate) mod scale;
 mod server;
 mod tables;
 mod throughput;
 mod tools;
 
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -30,8 +30,6 @@ use crate::{packages, workspace};
 use lab::Lab;
 use progress::Progress;
 
-/// Set in the copy of this process that runs inside the network namespace, or that could not have one.
-const ISOLATION: &str = "PLIMSOLL_PEERS_ISOLATION";
 /// What starting and ending a client takes beside its window, in seconds: for the forecast only.
 const RUN_OVERHEAD_S: f64 = 0.3;
 /// What `--only` calls the latencies under a stall and the evenness of open loops.
@@ -96,7 +94,7 @@ impl Settings {
 /// Builds, isolates, measures and prints the page.
 pub(crate) fn run(mut options: Options) -> Result<()> {
     let settings = Settings::read(&mut options)?;
-    let Some(isolation) = std::env::var(ISOLATION).ok() else {
+    let Some(isolation) = isolation::of_this_process() else {
         return prepare_and_isolate();
     };
     lab::raise_file_limit()?;
@@ -136,33 +134,11 @@ fn measure(lab: &Lab, settings: &Settings) -> Result<Results> {
     Ok(results)
 }
 
-/// Everything that needs the network or cargo, then this task again, as a release build, in a namespace of its own.
-///
-/// Container tooling puts connection tracking on the host's loopback, which costs about 0.6 µs per request; a fresh
-/// network namespace has none.
+/// Everything that needs the network, then this task again, isolated.
 fn prepare_and_isolate() -> Result<()> {
     packages::ensure(packages::FOR_PEERS)?;
     install::ensure();
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "-p", "plimsoll", "-p", "xtask"]))?;
-    let isolated = rustix::process::geteuid().is_root() && can_unshare();
-    let mut command = if isolated {
-        let mut command = Command::new("unshare");
-        command.args(["--net", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]);
-        command.arg(workspace::release_binary("xtask"));
-        command.env(ISOLATION, "a private network namespace");
-        command
-    } else {
-        let mut command = Command::new(workspace::release_binary("xtask"));
-        command.env(ISOLATION, "the host's loopback (no private network namespace: connection tracking may distort)");
-        command
-    };
-    Err(command.args(std::env::args_os().skip(1)).exec()).context("cannot start the isolated copy")
-}
-
-fn can_unshare() -> bool {
-    let mut probe = Command::new("unshare");
-    probe.args(["--net", "ip", "link", "set", "lo", "up"]).stdout(Stdio::null()).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
+    isolation::restart_isolated()
 }
 
 #[cfg(test)]

@@ -87,6 +87,18 @@ impl Server {
         parse_counts(&body).with_context(|| format!("no counts in `{body}`"))
     }
 
+    /// Connections that are open at the built-in target, this asking left out.
+    pub(super) fn open_connections(&self) -> Result<u64> {
+        let (address, path) = &self.status;
+        let body = get(address, path).with_context(|| format!("asking {address} for its counts"))?;
+        Ok(parse_open(&body).with_context(|| format!("no open connections in `{body}`"))?.saturating_sub(1))
+    }
+
+    /// Largest resident set so far, in KiB.
+    pub(super) fn peak_kib(&self) -> Result<u64> {
+        lab::process_kib(self.child.id(), "VmHWM")
+    }
+
     /// CPU seconds spent so far.
     pub(super) fn cpu_s(&self) -> f64 {
         lab::process_cpu_s(self.child.id())
@@ -162,6 +174,12 @@ fn parse_counts(body: &str) -> Option<Counts> {
     Some(Counts { connections: *numbers.first()?, requests: *numbers.get(2)? })
 }
 
+/// The sum over the workers in the built-in target's `/stats`.
+fn parse_open(body: &str) -> Option<u64> {
+    let stats: Value = serde_json::from_str(body).ok()?;
+    stats["workers"].as_array()?.iter().map(|worker| worker["open"].as_u64()).sum()
+}
+
 /// Two ports that are free now.
 fn free_ports() -> Result<[u16; 2]> {
     let listeners = [TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?];
@@ -223,7 +241,7 @@ http {{
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, nginx_config, parse_counts};
+    use super::{Counts, nginx_config, parse_counts, parse_open};
 
     #[test]
     fn nginx_keeps_to_its_folder_and_port() {
@@ -253,6 +271,13 @@ mod tests {
         let null = "{\"connections\":65,\"requests\":1000}";
         assert_eq!(parse_counts(null), Some(Counts { connections: 65, requests: 1000 }));
         assert_eq!(parse_counts("<html>\n"), None);
+    }
+
+    #[test]
+    fn open_connections_are_those_of_all_workers() {
+        let stats = r#"{"workers":[{"connections":9,"open":3},{"connections":9,"open":4}],"refused_connections":0}"#;
+        assert_eq!(parse_open(stats), Some(7));
+        assert_eq!(parse_open(r#"{"workers":[{"connections":9}]}"#), None);
     }
 
     #[test]

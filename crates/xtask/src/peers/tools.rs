@@ -258,7 +258,7 @@ const OHA: &str = "--no-tui --output-format json --http-version 1.1";
 
 /// plimsoll with one thread and no warm-up: the whole process is measured, as it is for the others. A short window is
 /// not valid to it, but measured.
-fn plimsoll(options: &str, seconds: u32) -> Invocation {
+pub(super) fn plimsoll(options: &str, seconds: u32) -> Invocation {
     let line = format!("run {options} -t 1 -d {seconds}s --warmup 0s --json");
     Invocation { accepted: &[0, 4], ..Invocation::new(&line) }
 }

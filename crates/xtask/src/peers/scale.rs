@@ -126,8 +126,8 @@ fn many_connections(lab: &Lab) -> Result<()> {
         let grown_bytes = (kib(&held[1]) as f64 - kib(&held[0]) as f64) * 1024.0;
         grown_bytes / f64::from(held[1].connections - held[0].connections)
     };
-    println!("\nPer connection: client {:.0} bytes, ", each(|held| held.client_kib));
-    println!("server {:.0} bytes.\n", each(|held| held.server_kib));
+    let (client, server) = (each(|held| held.client_kib), each(|held| held.server_kib));
+    println!("\nPer connection: client {client:.0} bytes, server {server:.0} bytes.\n");
     Ok(())
 }
 

@@ -59,7 +59,7 @@ pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, s
             "{} ended with {}: {}",
             tool.name(),
             output.status,
-            last_line(&stderr).or_else(|| last_line(&stdout)).unwrap_or("it said nothing")
+            last_line(&stderr).or_else(|| last_line(&stdout)).unwrap_or_else(|| "it said nothing".to_owned())
         );
     }
     let cost = std::fs::read_to_string(&cost_file).with_context(|| format!("no cost of {label}"))?;
@@ -67,8 +67,13 @@ pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, s
     Ok(Finished { stdout, cost })
 }
 
-fn last_line(text: &str) -> Option<&str> {
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty())
+/// The last line that says something, without colours.
+fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    let mut parts = line.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|part| part.split_once('m').map_or(part, |pair| pair.1));
+    Some(std::iter::once(first).chain(rest).collect())
 }
 
 /// `wall user system peak_kib` as GNU time prints it, to 10 ms: 0.33 % of a 3 s window. Before that it says when the
@@ -100,7 +105,9 @@ mod tests {
 
     #[test]
     fn an_error_is_told_by_its_last_line() {
-        assert_eq!(last_line("usage\nunable to connect\n\n"), Some("unable to connect"));
+        assert_eq!(last_line("usage\nunable to connect\n\n").as_deref(), Some("unable to connect"));
+        let colourful = "[\u{1b}[1;33merror\u{1b}[0m] socket: read error\n";
+        assert_eq!(last_line(colourful).as_deref(), Some("[error] socket: read error"));
         assert_eq!(last_line("\n"), None);
     }
 }

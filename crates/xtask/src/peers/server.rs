@@ -16,6 +16,8 @@ use crate::workspace;
 /// How long a server may take to start or to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
+/// A server to which nothing comes for this long has settled.
+const QUIET: Duration = Duration::from_millis(50);
 
 /// The only cipher suite nginx may agree on, so that every client encrypts alike.
 pub(super) const CIPHER_SUITE: &str = "TLS_AES_256_GCM_SHA384";
@@ -85,6 +87,21 @@ impl Server {
         let (address, path) = &self.status;
         let body = get(address, path).with_context(|| format!("asking {address} for its counts"))?;
         parse_counts(&body).with_context(|| format!("no counts in `{body}`"))
+    }
+
+    /// Waits until nothing comes any more: what the last client left in the queues must not count for the next.
+    pub(super) fn settle(&self) -> Result<()> {
+        let started = Instant::now();
+        let mut before = self.counts()?;
+        while started.elapsed() < PATIENCE {
+            std::thread::sleep(QUIET);
+            let now = self.counts()?;
+            if now.since(before) == (Counts { connections: 0, requests: 0 }) {
+                return Ok(());
+            }
+            before = now;
+        }
+        bail!("the server is still busy {PATIENCE:?} after its last client has ended")
     }
 
     /// Connections that are open at the built-in target, this asking left out.

@@ -157,7 +157,7 @@ fn round(
     for (tool, outcome) in outcomes {
         let Outcome::Measured(loads) = outcome else { continue };
         let invocation = tool.closed(load).map_err(anyhow::Error::msg)?;
-        match one(lab, server, load, *tool, &invocation, label) {
+        match measured(lab, server, load, *tool, &invocation, label) {
             Ok(load) => {
                 clients_s += load.cost.cpu_s;
                 loads.push(load);
@@ -175,6 +175,22 @@ fn round(
     Ok((others_s / started.elapsed().as_secs_f64()).max(0.0))
 }
 
+/// One tool, counted by the server. A second try tells what a tool cannot do from a hiccup of the machine.
+fn measured(
+    lab: &Lab,
+    server: &Server,
+    load: &Closed<'_>,
+    tool: Tool,
+    invocation: &Invocation,
+    label: &str,
+) -> Result<Load> {
+    let first = one(lab, server, load, tool, invocation, label);
+    first.or_else(|error| {
+        eprintln!("  {} once more: {error:#}", tool.name());
+        one(lab, server, load, tool, invocation, label)
+    })
+}
+
 /// One tool once, counted by the server.
 fn one(
     lab: &Lab,
@@ -184,6 +200,7 @@ fn one(
     invocation: &Invocation,
     label: &str,
 ) -> Result<Load> {
+    server.settle()?;
     let before = server.counts()?;
     let label = format!("{label}-{}", tool.name().replace(' ', "-"));
     let cost = client::run(lab, tool, &label, invocation, load.seconds)?.cost;

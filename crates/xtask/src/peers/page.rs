@@ -22,6 +22,11 @@ const READING: &str = "\
 - httperf has no window: it is ended when the time is over, and it spins, so it uses its whole core whatever it does.
 ";
 
+const GOALS: &str = "\
+What plimsoll has set itself. A busy machine spoils latencies and pacing: each table says what else ran meanwhile.
+
+";
+
 const STALL: &str = "\
 The built-in target stands still for 200 ms in every second. Requests that arrive evenly spread over the second wait for
 what is left of the stall, so the quantiles follow by arithmetic. Response times in ms, as each tool prints them (`–`: it
@@ -46,7 +51,7 @@ pub(super) fn render(lab: &Lab, settings: &Settings, results: &Results) -> Strin
 }
 
 fn body(results: &Results) -> String {
-    let mut page = format!("\n## Goals\n\n{}", goals::table(results));
+    let mut page = format!("\n## Goals\n\n{GOALS}{}", goals::table(results));
     if !results.cases.is_empty() {
         page.push_str("\n## Full speed, closed loop\n");
     }

@@ -22,13 +22,18 @@ usage: cargo xtask TASK [OPTIONS]
 
   test                  packages, format, lints, tidy and all tests; what CI runs
   tidy                  rules of this repository that no lint checks
-  peers                 the load generator beside wrk, same server, interleaved rounds
+  peers                 plimsoll beside wrk, h2load, ab, httperf, hey, siege, oha and rewrk: same server, interleaved
+                        rounds; about 15 minutes
       --rounds N          rounds per case (5)
-      --seconds S         length of a measured window (4)
+      --seconds S         length of a measured window (3)
       --connections C     connections of the ordinary cases (64)
-      --quick             one short round: does everything still run?
+      --only CASE         keep-alive, many, nginx, close, tls, stall or pacing
+      --quick             one short round (3 minutes): does everything still run?
       --raw DIR           keep every tool's raw output there
       --write-docs        write docs/peers.md as well
+  scale                 10,000 connections held open, then memory over time, against the built-in target
+      --minutes N         length of the run whose memory must not grow (10)
+      --only PART         connections or memory
   null-server           the fixed-response server that peers uses
       --listen ADDRESS    (127.0.0.1:0)
   floor                 the least a client can do per request, which peers uses as well
@@ -45,6 +50,7 @@ fn main() -> ExitCode {
         "test" => options.finish().and_then(|()| test::run()),
         "tidy" => options.finish().and_then(|()| tidy::run()),
         "peers" => peers::run(options),
+        "scale" => peers::scale::run(options),
         "null-server" => null_server::run(options),
         "floor" => peers::floor::run(options),
         "fuzz" => fuzz::run(options),

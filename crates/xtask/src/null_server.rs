@@ -1,8 +1,9 @@
 //! The null server: the least a server can do per request, so that a client's own cost stands out.
 //!
 //! One thread, one level-triggered epoll set, one read and one write per request, a fixed response with a 64-byte
-//! body. It looks at two things only: whether the request's end has arrived, and whether it says
-//! `Connection: close`. Requests must be small, carry no body and not be pipelined.
+//! body. It looks at three things only: whether the request's end has arrived, whether it says `Connection: close`,
+//! and whether it is for `/stats`, which tells how many connections and requests there have been. Requests must be
+//! small, carry no body and not be pipelined.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,10 +20,12 @@ use crate::options::Options;
 const BACKLOG: i32 = 4096;
 /// Events taken per turn of the loop.
 const EVENTS: usize = 1024;
-/// A request of wrk or plimsoll is some 50 to 200 bytes.
+/// A request of a load generator is some 50 to 200 bytes.
 const REQUEST_BYTES_MAX: usize = 4096;
 
-const KEEP: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 64\r\n\r\n\
+/// Says that the connection is kept, which clients of HTTP/1.0 need to hear.
+const KEEP: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 64\r\nConnection: keep-alive\r\n\r\n\
 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 64\r\nConnection: close\r\n\r\n\
 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -44,6 +47,14 @@ struct NullServer {
     events: Vec<epoll::Event>,
     /// Indexed by file descriptor.
     connections: Vec<Option<TcpStream>>,
+    counts: Counts,
+}
+
+/// Since the start, those for `/stats` included.
+#[derive(Default)]
+struct Counts {
+    connections: u64,
+    requests: u64,
 }
 
 impl NullServer {
@@ -54,7 +65,8 @@ impl NullServer {
         listener.set_nonblocking(true)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, epoll::EventData::new_u64(index(&listener) as u64), epoll::EventFlags::IN)?;
-        Ok(Self { listener, epoll, events: Vec::with_capacity(EVENTS), connections: Vec::new() })
+        let events = Vec::with_capacity(EVENTS);
+        Ok(Self { listener, epoll, events, connections: Vec::new(), counts: Counts::default() })
     }
 
     fn address(&self) -> Result<SocketAddr> {
@@ -73,7 +85,7 @@ impl NullServer {
             let ready = self.events[at].data.u64() as usize;
             if ready == listener {
                 self.accept()?;
-            } else if !self.connections[ready].as_mut().is_none_or(answer) {
+            } else if !self.connections[ready].as_mut().is_none_or(|stream| answer(stream, &mut self.counts)) {
                 // Dropping the socket closes it, and closing takes it out of the epoll set.
                 self.connections[ready] = None;
             }
@@ -91,13 +103,14 @@ impl NullServer {
                 self.connections.resize_with(at + 1, || None);
             }
             self.connections[at] = Some(stream);
+            self.counts.connections += 1;
         }
         Ok(())
     }
 }
 
 /// Reads once and answers once; whether the connection stays open.
-fn answer(stream: &mut TcpStream) -> bool {
+fn answer(stream: &mut TcpStream, counts: &mut Counts) -> bool {
     let mut buffer = [0_u8; REQUEST_BYTES_MAX];
     let request = match stream.read(&mut buffer) {
         Ok(0) => return false,
@@ -108,10 +121,24 @@ fn answer(stream: &mut TcpStream) -> bool {
         // The rest is on its way.
         return true;
     }
+    counts.requests += 1;
+    if request.starts_with(b"GET /stats ") {
+        // The connection is closed whether or not the client got its answer.
+        let _ = stream.write_all(stats(counts).as_bytes());
+        return false;
+    }
     let close = says_close(request);
     let response = if close { CLOSE } else { KEEP };
     let written = stream.write(response).is_ok_and(|length| length == response.len());
     written && !close
+}
+
+fn stats(counts: &Counts) -> String {
+    let body = format!("{{\"connections\":{},\"requests\":{}}}", counts.connections, counts.requests);
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
 }
 
 /// Whether a header value is `close`; the only header that clients of this server send it in is `Connection`.
@@ -160,6 +187,22 @@ mod tests {
         let mut response = Vec::new();
         client.read_to_end(&mut response).unwrap();
         assert_eq!(response, CLOSE);
+    }
+
+    #[test]
+    fn everything_is_counted() {
+        let mut server = NullServer::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(server.address().unwrap()).unwrap();
+        server.turn(Some(&TURN)).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        server.turn(Some(&TURN)).unwrap();
+        let mut asker = TcpStream::connect(server.address().unwrap()).unwrap();
+        server.turn(Some(&TURN)).unwrap();
+        asker.write_all(b"GET /stats HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        server.turn(Some(&TURN)).unwrap();
+        let mut response = String::new();
+        asker.read_to_string(&mut response).unwrap();
+        assert!(response.ends_with("\r\n\r\n{\"connections\":2,\"requests\":2}"), "{response}");
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
 pub(crate) const FOR_PEERS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
     Tool { program: "wrk", packages: &["wrk"] },
+    Tool { program: "h2load", packages: &["nghttp2-client"] },
+    Tool { program: "ab", packages: &["apache2-utils"] },
+    Tool { program: "httperf", packages: &["httperf"] },
+    Tool { program: "hey", packages: &["hey"] },
+    Tool { program: "siege", packages: &["siege"] },
     Tool { program: "ip", packages: &["iproute2"] },
     Tool { program: "taskset", packages: &["util-linux"] },
     Tool { program: "setpriv", packages: &["util-linux"] },

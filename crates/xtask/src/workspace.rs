@@ -13,10 +13,14 @@ pub(crate) fn root() -> PathBuf {
     manifest_dir.ancestors().nth(2).map_or_else(|| manifest_dir.clone(), Path::to_path_buf)
 }
 
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Path of a binary built with `--release`.
 pub(crate) fn release_binary(name: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join("release").join(name)
+    target().join("release").join(name)
 }
 
 /// A cargo command in the workspace root, with the toolchain this task was started with.

@@ -18,6 +18,12 @@ const RESPONSE_BYTES_MAX: usize = 4096;
 /// How late the end may be seen when nothing arrives.
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
+/// The arguments of this program that run the loop against a server.
+pub(super) fn command_line(url: &str, connections: u32, seconds: u32) -> String {
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    format!("floor --address {address} --connections {connections} --seconds {seconds}")
+}
+
 /// `floor --address A --connections C --seconds S`: prints `{"requests":N,"per_s":R}`.
 pub(crate) fn run(mut options: Options) -> Result<()> {
     let address: SocketAddr = options.value("--address")?.context("--address is needed")?;

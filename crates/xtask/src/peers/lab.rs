@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Resource, Rlimit};
 
-use crate::{packages, workspace};
+use crate::packages;
 
 /// Core of the server under test.
 pub(super) const SERVER_CORE: &str = "0";
@@ -16,11 +16,11 @@ pub(super) const CLIENT_CORE: &str = "1";
 /// Clock ticks per second in /proc: fixed in the kernel's interface (USER_HZ).
 const TICKS_PER_S: f64 = 100.0;
 
+/// Users that siege may have, each a thread.
+const SIEGE_USERS_MAX: u32 = 1024;
+
 /// Paths and facts every measurement shares.
 pub(super) struct Lab {
-    pub(super) plimsoll: PathBuf,
-    pub(super) xtask: PathBuf,
-    pub(super) wrk: PathBuf,
     pub(super) nginx: PathBuf,
     pub(super) time: PathBuf,
     /// Raw outputs, server configuration and logs.
@@ -40,17 +40,11 @@ impl Lab {
         let folder = raw.map_or(temporary, Path::to_path_buf);
         std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
         let folder = folder.canonicalize()?;
+        for (name, connection) in [("siege-keep.conf", "keep-alive"), ("siege-close.conf", "close")] {
+            std::fs::write(folder.join(name), siege_config(connection))?;
+        }
         let found = |name: &str| packages::find(name).with_context(|| format!("{name} is not installed"));
-        Ok(Self {
-            plimsoll: workspace::release_binary("plimsoll"),
-            xtask: workspace::release_binary("xtask"),
-            wrk: found("wrk")?,
-            nginx: found("nginx")?,
-            time: found("time")?,
-            folder,
-            isolation,
-            keep: raw.is_some(),
-        })
+        Ok(Self { nginx: found("nginx")?, time: found("time")?, folder, isolation, keep: raw.is_some() })
     }
 
     /// A file of the raw folder.
@@ -73,6 +67,13 @@ impl Drop for Lab {
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+/// siege reads how to use connections from a file; without one it writes to the home directory.
+fn siege_config(connection: &str) -> String {
+    format!(
+        "protocol = HTTP/1.1\nconnection = {connection}\nlimit = {SIEGE_USERS_MAX}\nlogging = false\nverbose = false\n"
+    )
 }
 
 /// CPU seconds that the whole machine has spent since boot, guests and stolen time included.
@@ -107,6 +108,18 @@ fn parse_process_cpu(stat: &str) -> Option<f64> {
     Some(ticks.iter().sum::<f64>() / TICKS_PER_S)
 }
 
+/// A size in `/proc/PID/status`, such as `VmRSS` or `VmHWM`, in KiB.
+pub(super) fn process_kib(pid: u32, name: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    parse_status_kib(&status, name).with_context(|| format!("no {name} of process {pid}"))
+}
+
+/// Lines `VmRSS:      8064 kB`.
+fn parse_status_kib(status: &str, name: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    value.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
 /// Raises the soft limit of open files to the hard one; children inherit it.
 pub(super) fn raise_file_limit() -> Result<()> {
     let limit = rustix::process::getrlimit(Resource::Nofile);
@@ -116,7 +129,15 @@ pub(super) fn raise_file_limit() -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_machine_cpu, parse_process_cpu};
+    use super::{parse_machine_cpu, parse_process_cpu, parse_status_kib};
+
+    #[test]
+    fn sizes_are_read_by_their_whole_name() {
+        let status = "Name:\tVmRSS\nVmHWM:\t    9000 kB\nVmRSS:\t    8064 kB\nThreads:\t2\n";
+        assert_eq!(parse_status_kib(status, "VmRSS"), Some(8064));
+        assert_eq!(parse_status_kib(status, "Vm"), None);
+        assert_eq!(parse_status_kib(status, "Threads"), None);
+    }
 
     #[test]
     fn idle_and_io_wait_are_not_busy() {

@@ -1,4 +1,4 @@
-//! `cargo xtask peers`: plimsoll beside wrk against the same servers, in interleaved rounds.
+//! `cargo xtask peers`: plimsoll beside wrk and other load generators, same servers, interleaved rounds.
 //!
 //! The server is pinned to core 0 and the client to core 1 with one thread. Only ratios taken from one interleaved
 //! run are claims: on a shared machine the same run varies by 5 to 15 % between repetitions.
@@ -6,25 +6,35 @@
 mod client;
 mod figures;
 pub(crate) mod floor;
+mod goals;
+mod install;
+mod isolation;
 mod lab;
 mod latency;
 mod pacing;
 mod page;
+mod progress;
+mod readers;
+pub(crate) mod scale;
 mod server;
+mod tables;
 mod throughput;
+mod tools;
 
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
 use crate::options::Options;
 use crate::{packages, workspace};
 use lab::Lab;
+use progress::Progress;
 
-/// Set in the copy of this process that runs inside the network namespace, or that could not have one.
-const ISOLATION: &str = "PLIMSOLL_PEERS_ISOLATION";
+/// What starting and ending a client takes beside its window, in seconds: for the forecast only.
+const RUN_OVERHEAD_S: f64 = 0.3;
+/// What `--only` calls the latencies under a stall and the evenness of open loops.
+const STALL: &str = "stall";
+const PACING: &str = "pacing";
 
 /// What was asked for on the command line.
 pub(crate) struct Settings {
@@ -34,8 +44,18 @@ pub(crate) struct Settings {
     /// Length of the latency and pacing runs, in seconds.
     long_seconds: u32,
     connections: u32,
+    /// The one case to run; none: all.
+    only: Option<String>,
     raw: Option<PathBuf>,
     write_docs: bool,
+}
+
+/// What was measured.
+#[derive(Default)]
+struct Results {
+    cases: Vec<throughput::Case>,
+    stall: Vec<latency::Said>,
+    pacing: Vec<pacing::Pacing>,
 }
 
 impl Settings {
@@ -43,9 +63,10 @@ impl Settings {
         let quick = options.flag("--quick");
         let settings = Self {
             rounds: options.value("--rounds")?.unwrap_or(if quick { 1 } else { 5 }),
-            seconds: options.value("--seconds")?.unwrap_or(if quick { 1 } else { 4 }),
-            long_seconds: if quick { 4 } else { 10 },
+            seconds: options.value("--seconds")?.unwrap_or(if quick { 1 } else { 3 }),
+            long_seconds: if quick { 4 } else { 8 },
             connections: options.value("--connections")?.unwrap_or(64),
+            only: options.value("--only")?,
             raw: options.value("--raw")?,
             write_docs: options.flag("--write-docs"),
         };
@@ -53,22 +74,33 @@ impl Settings {
         if settings.rounds == 0 || settings.seconds == 0 || settings.connections == 0 {
             bail!("rounds, seconds and connections must be at least 1");
         }
+        if let Some(only) = &settings.only {
+            let cases: Vec<&str> = throughput::PLANS.iter().map(|plan| plan.key).chain([STALL, PACING]).collect();
+            if !cases.contains(&only.as_str()) {
+                bail!("--only: there is no case `{only}`; the cases are {}", cases.join(", "));
+            }
+            if settings.write_docs {
+                bail!("--write-docs writes a page with every case: leave --only out");
+            }
+        }
         Ok(settings)
+    }
+
+    fn wants(&self, case: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == case)
     }
 }
 
 /// Builds, isolates, measures and prints the page.
 pub(crate) fn run(mut options: Options) -> Result<()> {
     let settings = Settings::read(&mut options)?;
-    let Some(isolation) = std::env::var(ISOLATION).ok() else {
+    let Some(isolation) = isolation::of_this_process() else {
         return prepare_and_isolate();
     };
     lab::raise_file_limit()?;
     let lab = Lab::open(settings.raw.as_deref(), isolation)?;
-    let cases = throughput::measure(&lab, &settings)?;
-    let stall = latency::measure(&lab, settings.long_seconds)?;
-    let pacing = pacing::measure(&lab, settings.long_seconds)?;
-    let page = page::render(&lab, &settings, &cases, &stall, &pacing);
+    let results = measure(&lab, &settings)?;
+    let page = page::render(&lab, &settings, &results);
     print!("{page}");
     if settings.write_docs {
         let path = workspace::root().join("docs/peers.md");
@@ -78,30 +110,61 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     Ok(())
 }
 
-/// Everything that needs the network or cargo, then this task again, as a release build, in a namespace of its own.
-///
-/// Container tooling puts connection tracking on the host's loopback, which costs about 0.6 µs per request; a fresh
-/// network namespace has none.
-fn prepare_and_isolate() -> Result<()> {
-    packages::ensure(packages::FOR_PEERS)?;
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "-p", "plimsoll", "-p", "xtask"]))?;
-    let isolated = rustix::process::geteuid().is_root() && can_unshare();
-    let mut command = if isolated {
-        let mut command = Command::new("unshare");
-        command.args(["--net", "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\""]);
-        command.arg(workspace::release_binary("xtask"));
-        command.env(ISOLATION, "a private network namespace");
-        command
-    } else {
-        let mut command = Command::new(workspace::release_binary("xtask"));
-        command.env(ISOLATION, "the host's loopback (no private network namespace: connection tracking may distort)");
-        command
-    };
-    Err(command.args(std::env::args_os().skip(1)).exec()).context("cannot start the isolated copy")
+fn measure(lab: &Lab, settings: &Settings) -> Result<Results> {
+    let long_seconds = settings.long_seconds;
+    let plans = throughput::PLANS.iter().filter(|plan| settings.wants(plan.key));
+    let mut expected_s: f64 = plans.clone().map(|plan| plan.expected_s(settings)).sum();
+    if settings.wants(STALL) {
+        expected_s += latency::expected_s(long_seconds);
+    }
+    if settings.wants(PACING) {
+        expected_s += pacing::expected_s(long_seconds);
+    }
+    let mut progress = Progress::new(expected_s);
+    let mut results = Results::default();
+    for plan in plans {
+        results.cases.push(plan.measure(lab, settings, &mut progress)?);
+    }
+    if settings.wants(STALL) {
+        results.stall = latency::measure(lab, long_seconds, &mut progress)?;
+    }
+    if settings.wants(PACING) {
+        results.pacing = pacing::measure(lab, long_seconds, &mut progress)?;
+    }
+    Ok(results)
 }
 
-fn can_unshare() -> bool {
-    let mut probe = Command::new("unshare");
-    probe.args(["--net", "ip", "link", "set", "lo", "up"]).stdout(Stdio::null()).stderr(Stdio::null());
-    probe.status().is_ok_and(|status| status.success())
+/// Everything that needs the network, then this task again, isolated.
+fn prepare_and_isolate() -> Result<()> {
+    packages::ensure(packages::FOR_PEERS)?;
+    install::ensure();
+    isolation::restart_isolated()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+    use crate::options::Options;
+
+    fn read(line: &str) -> Result<Settings, String> {
+        let mut options = Options::new(line.split_whitespace().map(str::to_owned));
+        Settings::read(&mut options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_case_can_be_chosen() {
+        let all = read("--quick").unwrap();
+        assert!(all.wants("tls") && all.wants("stall"));
+        let tls = read("--only tls").unwrap();
+        assert!(tls.wants("tls") && !tls.wants("stall"));
+        let error = read("--only tsl").err().unwrap();
+        assert!(error.contains("`tsl`") && error.contains("keep-alive, many, nginx, close, tls, stall"), "{error}");
+    }
+
+    #[test]
+    fn a_page_is_never_written_from_a_part() {
+        assert!(read("--only tls --write-docs").err().unwrap().contains("--only"));
+        assert!(read("--write-docs").is_ok());
+        assert!(read("--rounds 0").is_err());
+    }
 }

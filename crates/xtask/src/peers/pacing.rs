@@ -5,53 +5,96 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::client::plimsoll_record;
+use super::RUN_OVERHEAD_S;
+use super::client::run;
 use super::figures::standard_deviation;
 use super::lab::Lab;
+use super::progress::Progress;
 use super::server::Server;
+use super::tools::Tool;
 
 /// Requests per second asked for.
 pub(super) const RATE_PER_S: u32 = 10_000;
 const MS_PER_S: usize = 1000;
 
-/// What the open loop did.
+/// How evenly a tool sent.
 pub(super) struct Pacing {
-    /// Requests sent ÷ requests planned.
-    pub(super) sent_of_planned: f64,
-    /// 99th percentile of the generator's own lateness, in µs.
-    pub(super) slip_client_p99_us: f64,
-    /// Standard deviation of arrivals per ms at the server. Poisson arrivals at this rate would give 3.2.
+    pub(super) tool: Tool,
+    /// Its arrivals, or why there are none.
+    pub(super) outcome: Result<Arrivals, String>,
+}
+
+/// Arrivals at the server over full seconds, without the first and the last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Arrivals {
+    /// Arrivals ÷ what was asked for in the same time.
+    pub(super) of_asked: f64,
+    /// Standard deviation of arrivals per ms. Poisson arrivals at this rate would give 3.2.
     pub(super) sd_per_ms: f64,
     /// Most arrivals in one ms.
     pub(super) burst_max: u64,
-    /// Milliseconds that were judged: full seconds, without the first and the last.
+    /// Longest run of ms without an arrival.
+    pub(super) gap_max_ms: usize,
+    /// Milliseconds that were judged.
     pub(super) judged_ms: usize,
-    /// Cores the generator used.
+    /// Cores that the tool used.
     pub(super) client_cores: f64,
 }
 
-/// Constant-rate arrivals against the built-in target.
-pub(super) fn measure(lab: &Lab, seconds: u32) -> Result<Pacing> {
-    eprintln!("pacing at {RATE_PER_S} requests/s: {seconds} s");
-    let log = lab.file("pacing-target.log");
-    let server = Server::target(lab, &[], &log)?;
-    let options = format!("-R {RATE_PER_S} -c 256 -t 1 --arrivals constant");
-    let (record, cost) = plimsoll_record(lab, "pacing-plimsoll", &server.url, seconds, &options)?;
+/// How long it will take, for the forecast.
+pub(super) fn expected_s(seconds: u32) -> f64 {
+    let tools = Tool::ALL.iter().filter(|tool| tool.paced("", seconds).is_some()).count();
+    tools as f64 * (f64::from(seconds) + RUN_OVERHEAD_S)
+}
+
+/// Every tool that has a rate against the built-in target, a fresh one each.
+pub(super) fn measure(lab: &Lab, seconds: u32, progress: &mut Progress) -> Result<Vec<Pacing>> {
+    let mut pacings = Vec::new();
+    for tool in Tool::ALL {
+        if tool.paced("", seconds).is_none() {
+            continue;
+        }
+        progress.say(&format!("pacing at {RATE_PER_S} requests/s: {}", tool.name()));
+        let outcome = match arrivals(lab, tool, seconds) {
+            Err(error) if tool.is_essential() => return Err(error),
+            outcome => outcome.map_err(|error| format!("{error:#}")),
+        };
+        pacings.push(Pacing { tool, outcome });
+        progress.did(f64::from(seconds) + RUN_OVERHEAD_S);
+    }
+    Ok(pacings)
+}
+
+fn arrivals(lab: &Lab, tool: Tool, seconds: u32) -> Result<Arrivals> {
+    if tool.path().is_none() {
+        bail!("could not be installed");
+    }
+    let label = format!("pacing-{}", tool.name());
+    let log = lab.file(&format!("{label}-target.log"));
+    let server = Server::target(&[], &log)?;
+    let invocation = tool.paced(&server.url, seconds).context("it has no rate")?;
+    let cost = run(lab, tool, &label, &invocation, seconds)?.cost;
     // The target completes its log when it stops.
     drop(server);
-    let counts = interior(&read_log(&std::fs::read_to_string(&log).context("reading the target's log")?)?);
+    let text = std::fs::read_to_string(&log).context("reading the target's log")?;
+    let counts = interior(&read_log(&text)?);
     if counts.is_empty() {
-        bail!("the target's log holds no full second between the first and the last");
+        bail!("it sent for no full second between the first and the last");
     }
-    let number = |path: &str| record.pointer(path).and_then(Value::as_f64).with_context(|| format!("no {path}"));
-    Ok(Pacing {
-        sent_of_planned: number("/requests/sent")? / number("/requests/planned")?,
-        slip_client_p99_us: number("/latency_ns/slip_client/p99")? / 1e3,
-        sd_per_ms: standard_deviation(&counts),
+    Ok(judge(&counts, cost.cpu_s / f64::from(seconds)))
+}
+
+/// Figures of the counts per ms.
+fn judge(counts: &[u64], client_cores: f64) -> Arrivals {
+    let asked = counts.len() as f64 * f64::from(RATE_PER_S) / MS_PER_S as f64;
+    Arrivals {
+        of_asked: counts.iter().sum::<u64>() as f64 / asked,
+        sd_per_ms: standard_deviation(counts),
         burst_max: counts.iter().copied().max().unwrap_or(0),
+        gap_max_ms: counts.split(|&count| count > 0).map(<[u64]>::len).max().unwrap_or(0),
         judged_ms: counts.len(),
-        client_cores: cost.cpu_s / f64::from(seconds),
-    })
+        client_cores,
+    }
 }
 
 /// Arrivals by millisecond, from lines `{"arrivals_from_ns": T, "per_ms": [n, n, ...]}`; other lines are skipped.
@@ -94,7 +137,15 @@ fn interior(arrivals: &BTreeMap<u64, u64>) -> Vec<u64> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{interior, read_log};
+    use super::{interior, judge, read_log};
+
+    #[test]
+    fn arrivals_are_judged_by_arithmetic() {
+        let arrivals = judge(&[10, 10, 0, 0, 0, 30, 10, 0, 20, 10], 0.5);
+        assert!((arrivals.of_asked - 0.9).abs() < 1e-12);
+        assert_eq!((arrivals.burst_max, arrivals.gap_max_ms, arrivals.judged_ms), (30, 3, 10));
+        assert!((arrivals.sd_per_ms - 89_f64.sqrt()).abs() < 1e-9);
+    }
 
     #[test]
     fn lines_of_the_log_join_into_one_timeline() {

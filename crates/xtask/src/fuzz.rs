@@ -2,6 +2,7 @@
 //! toolchain.
 
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -99,11 +100,17 @@ fn fuzz(folder: &Path, target: &Target, length: Length) -> Result<Outcome> {
     let mut arguments = vec!["fuzz", "run", "--sanitizer", "none", &target.name, &found, &target.seeds, "--"];
     arguments.extend(["-print_final_stats=1", INPUT_LIMIT]);
     arguments.extend(length.iter().map(String::as_str));
-    let output = nightly_cargo(&arguments).current_dir(folder).output().context("cannot start cargo fuzz")?;
-    let log = String::from_utf8_lossy(&output.stderr);
+    // A file, so that a run of hours can be watched.
+    let log = folder.join("target").join(format!("{}.log", target.name));
+    std::fs::create_dir_all(folder.join("target")).context("cannot create fuzz/target")?;
+    let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+    println!("     log: {}", log.display());
+    let mut command = nightly_cargo(&arguments);
+    let status = command.current_dir(folder).stderr(file).status().context("cannot start cargo fuzz")?;
+    let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();
     let outcome = read_log(&log);
-    if !output.status.success() && outcome.findings.is_empty() {
-        bail!("cargo fuzz run {} ended with {}:\n{log}", target.name, output.status);
+    if !status.success() && outcome.findings.is_empty() {
+        bail!("cargo fuzz run {} ended with {}:\n{log}", target.name, status);
     }
     Ok(outcome)
 }

@@ -5,15 +5,13 @@ mod connections;
 mod secure;
 
 use crate::support::{
-    Answer, Ended, Findings, Kind, Logged, Server, Site, count, exchange, load_alone, plimsoll, text,
+    Answer, Ended, Findings, Kind, Logged, Server, Site, count, exchange, load_alone, plimsoll, text, wait_for,
 };
 use serde_json::Value;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 const SMALL: &[u8] = &[b'.'; 64];
-
-/// Rules that fire on short runs and on machines with other work: they say nothing about a server.
-const OF_THE_MACHINE: [&str; 4] = ["LD-04", "CL-01", "CL-03", "CL-05"];
 
 /// A text that compresses, longer than what servers put together before they send a length.
 fn page() -> Vec<u8> {
@@ -32,7 +30,7 @@ fn all_good(ended: &Ended, requests: u64) -> Value {
     let record = ended.exits(4).json();
     assert_eq!(count(&record, "requests.good"), requests, "{ended:#?}");
     assert_eq!(count(&record, "requests.planned"), requests, "{ended:#?}");
-    Findings(&record).invalid_only_by(&OF_THE_MACHINE);
+    Findings(&record).nothing_failed();
     record
 }
 
@@ -61,6 +59,19 @@ fn answer(server: &Server, path: &str, headers: &str) -> Answer {
     answer
 }
 
+/// What a program answers whose length the server cannot know, and how often it was asked for: a server that finds the
+/// end of the answer before it has passed on the begin does know it.
+#[track_caller]
+fn answer_without_length(server: &Server, path: &str) -> (Answer, u64) {
+    let mut asked = 0;
+    let found = wait_for(Duration::from_secs(10), || {
+        asked += 1;
+        let answer = answer(server, path, "");
+        answer.header("content-length").is_none().then_some(answer)
+    });
+    (found.expect("an answer without a length"), asked)
+}
+
 #[test]
 fn a_static_file_is_served_without_a_failure_and_as_often_as_the_server_says() {
     let _alone = load_alone();
@@ -80,16 +91,14 @@ fn a_static_file_is_served_without_a_failure_and_as_often_as_the_server_says() {
 }
 
 #[test]
-fn a_time_and_a_rate_are_counted_like_a_number() {
+fn what_a_time_ends_is_counted_like_a_number() {
     let _alone = load_alone();
     for kind in Kind::ALL {
         let server = Server::start(kind, Site::of(&[("small", SMALL)]));
         let ended = load(&server, "/small", &["-c", "8", "-d", "300ms"]);
         let sent = count(&ended.json(), "requests.planned");
         assert!(sent > 50, "{kind:?}: {sent}");
-        all_good(&ended, sent);
-        let ended = load(&server, "/small", &["-c", "8", "-d", "300ms", "-R", "200", "--arrivals", "constant"]);
-        all_good(&ended, 60);
+        agrees(&all_good(&ended, sent), server, "/small", 64..=64);
     }
 }
 
@@ -137,14 +146,12 @@ fn what_a_program_writes_comes_in_chunks_and_is_whole() {
     let script = b"#!/bin/sh\nprintf 'Content-Type: text/x\\r\\n\\r\\n'; echo one; sleep 0.01; echo two; seq 100\n";
     for kind in [Kind::Apache, Kind::Lighttpd] {
         let server = Server::start(kind, Site::of(&[("page.cgi", script)]));
-        let expected = answer(&server, "/page.cgi", "");
+        let (expected, asked) = answer_without_length(&server, "/page.cgi");
         assert!(expected.is_chunked() && expected.body.len() == 300, "{kind:?}: {}", expected.head);
         let record = all_good(&load(&server, "/page.cgi", &["-c", "2", "-n", "20"]), 20);
         assert_eq!(count(&record, "plan.contract.size_bytes.min"), 300);
         assert_eq!(count(&record, "connections.opened"), 2, "{kind:?}");
-        // One more: our own.
-        let log = server.log();
-        assert_eq!(log.len() as u64, 21 + probes(&record), "{log:#?}");
+        assert_eq!(server.log().len() as u64, asked + 20 + probes(&record), "{kind:?}");
     }
 }
 

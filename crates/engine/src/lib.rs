@@ -17,6 +17,7 @@ mod core;
 mod fnv;
 mod merge;
 mod recorder;
+mod sealed;
 #[cfg(test)]
 mod sim;
 mod sockets;

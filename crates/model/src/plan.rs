@@ -1,7 +1,7 @@
 //! What a run is going to do: validated, serialisable, complete.
 
+use crate::Address;
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
 
 /// Everything the engine needs to know to put one load on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ pub struct Target {
     pub url: String,
     /// Value of the `Host` header: host, and port if it is not the default one.
     pub authority: String,
-    /// The resolved address.
-    pub address: SocketAddr,
+    /// What is connected to: an address of the URL's host, or what was named instead of it.
+    pub address: Address,
 }
 
 /// How connections are encrypted.
@@ -195,6 +195,7 @@ mod tests {
     fn a_plan_without_tls_reads_back_and_one_with_it_too() {
         let mut plan: Plan = serde_json::from_str(OLD).unwrap();
         assert_eq!(plan.tls, None);
+        assert_eq!(plan.target.address, Address::Tcp(([127, 0, 0, 1], 80).into()));
         let alpn = vec!["http/1.1".to_owned()];
         plan.tls =
             Some(TlsPlan { verify: true, alpn, resumption: false, server_name: "h".into(), extra_roots: Vec::new() });

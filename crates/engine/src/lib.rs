@@ -13,6 +13,7 @@ pub mod schedule;
 pub mod target;
 pub mod tls;
 
+mod address;
 mod core;
 mod fnv;
 mod merge;

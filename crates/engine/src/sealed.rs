@@ -11,7 +11,7 @@ pub(crate) struct Sealed {
     pub(crate) tls: Connection,
     /// Encrypted bytes that the socket has not taken; empty nearly always.
     unsent: Vec<u8>,
-    /// The last read has left something, in the socket or of the end of the stream.
+    /// The last read that brought plaintext has left something, in the socket or of the end of the stream.
     more: bool,
 }
 
@@ -35,13 +35,13 @@ impl Sealed {
         Self { tls, unsent: Vec::new(), more: false }
     }
 
-    /// Whether the last read may not have taken everything.
+    /// Whether the last read that brought plaintext may not have taken everything.
     #[inline]
     pub(crate) const fn has_more(&self) -> bool {
         self.more
     }
 
-    /// Reads into `incoming` until there is plaintext or nothing is left; 0 is the end of the stream.
+    /// Reads into `incoming` until there is plaintext or the socket is empty; 0 is the end of the stream.
     #[inline]
     pub(crate) fn read(
         &mut self,
@@ -67,12 +67,9 @@ impl Sealed {
                 self.flush(socket, false)?;
             }
             let plain_bytes = outcome.map_err(SealedError::Tls)?;
-            self.more = n == incoming.len() || self.tls.is_closed();
             if plain_bytes > 0 {
+                self.more = n == incoming.len() || self.tls.is_closed();
                 return Ok(Some(plain_bytes));
-            }
-            if !self.more {
-                return Ok(None);
             }
         }
     }

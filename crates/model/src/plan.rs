@@ -2,6 +2,7 @@
 
 use crate::Address;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Everything the engine needs to know to put one load on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,6 +166,14 @@ pub struct SizeBand {
     pub max: u64,
 }
 
+impl fmt::Display for Target {
+    /// The URL, and the address that is connected to unless the URL says it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url, address, .. } = self;
+        if url.contains(&format!("//{address}/")) { write!(f, "{url}") } else { write!(f, "{url} ({address})") }
+    }
+}
+
 impl Load {
     /// Connections opened before the clock starts.
     #[must_use]
@@ -190,6 +199,16 @@ mod tests {
         "request":{"method":"GET","path":"/","headers":[],"body_bytes":0},"load":{"mode":"closed","connections":1},
         "stop":{"until":"count","requests":1},"warmup":{"warmup":"auto"},"timeout_ns":1,"keepalive":true,"threads":1,
         "cpus":[],"contract":{"status":200,"size_bytes":null,"declared":false},"seed":1}"#;
+
+    #[test]
+    fn a_target_tells_its_address_unless_the_url_does() {
+        let shown = |url: &str, address: &str| {
+            Target { url: url.into(), authority: String::new(), address: address.parse().unwrap() }.to_string()
+        };
+        assert_eq!(shown("http://[::1]:81/a", "[::1]:81"), "http://[::1]:81/a");
+        assert_eq!(shown("http://[::1]:81/a", "[::1]:82"), "http://[::1]:81/a ([::1]:82)");
+        assert_eq!(shown("http://h/", "unix:/s"), "http://h/ (unix:/s)");
+    }
 
     #[test]
     fn a_plan_without_tls_reads_back_and_one_with_it_too() {

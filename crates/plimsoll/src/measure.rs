@@ -7,12 +7,11 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::store::{self, Recorder};
-use crate::target_url::TargetUrl;
+use crate::target_url::{TargetUrl, resolve};
 use engine::probe::{self, ProbeError};
 use engine::run::RunError;
-use model::{Contract, Event, Load, Plan, Probe, Stop, Warmup};
+use model::{Address, Contract, Event, Load, Plan, Probe, Stop, Warmup};
 use stats::Gather;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +23,7 @@ const PROBE_FETCHES: usize = 3;
 pub(crate) struct Prepared {
     subject: Subject,
     settings: Settings,
-    address: SocketAddr,
+    address: Address,
     probe: Probe,
     contract: Contract,
     /// The record of this verb.
@@ -46,9 +45,9 @@ impl Prepared {
         output: &OutputArgs,
     ) -> Result<Self, Trouble> {
         let stop = interrupt::watch()?;
-        let subject = Subject::new(url)?;
+        let subject = Subject::new(url, request)?;
         let mut settings = Settings::new(request, generator, &subject.url)?;
-        subject.divide_cpus(&mut settings);
+        subject.adapt(&mut settings);
         let started = engine::clock::wall_clock();
         let (address, probe, contract) = subject.probe(&settings, &stop)?;
         let directory = store::create(output.output.as_deref(), verb, &started)?;
@@ -59,7 +58,7 @@ impl Prepared {
 
     /// The plan of one load on the target.
     pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
-        self.settings.plan(&self.subject.url, self.address, self.contract.clone(), load, stop, warmup)
+        self.settings.plan(&self.subject.url, &self.address, self.contract.clone(), load, stop, warmup)
     }
 
     /// Puts the load of `plan` on the target, with `label` before its progress, and records it in `directory`.
@@ -83,24 +82,43 @@ struct Subject {
 
 impl Subject {
     /// The target behind `url`, or the built-in one.
-    fn new(url: Option<&str>) -> Result<Self, Trouble> {
-        match url {
-            Some(url) => Ok(Self { url: TargetUrl::parse(url)?, builtin: None }),
-            None => Builtin::start().map(|builtin| Self { url: builtin.url.clone(), builtin: Some(builtin) }),
+    fn new(url: Option<&str>, request: &RequestArgs) -> Result<Self, Trouble> {
+        let tls = request.tls.tls;
+        if let Some(url) = url {
+            let url = TargetUrl::parse(url)?;
+            return match tls {
+                true => Err(Trouble::usage(format!(
+                    "--tls is for the built-in target; for {} write https:// in the URL",
+                    url.url
+                ))),
+                false => Ok(Self { url, builtin: None }),
+            };
         }
+        let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Trouble::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
+        }
+        Builtin::start(tls).map(|builtin| Self { url: builtin.url.clone(), builtin: Some(builtin) })
     }
 
-    /// Gives the load the CPUs that the built-in target leaves free.
-    fn divide_cpus(&self, settings: &mut Settings) {
-        if let (Some(builtin), true) = (&self.builtin, settings.cpus.is_empty()) {
+    /// Gives the load the CPUs that the built-in target leaves free, and trust in its certificate.
+    fn adapt(&self, settings: &mut Settings) {
+        let Some(builtin) = &self.builtin else { return };
+        if settings.cpus.is_empty() {
             settings.cpus.clone_from(&builtin.load_cpus);
+        }
+        if let Some(tls) = &mut settings.tls {
+            tls.extra_roots.extend_from_slice(&builtin.certificates);
         }
     }
 
     /// Looks at the target; tells its address, what it answered, and the contract that follows.
-    fn probe(&self, settings: &Settings, stop: &AtomicBool) -> Result<(SocketAddr, Probe, Contract), Trouble> {
+    fn probe(&self, settings: &Settings, stop: &AtomicBool) -> Result<(Address, Probe, Contract), Trouble> {
         let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
-        let addresses = self.url.resolve()?;
+        let addresses = match &settings.detour {
+            Some(detour) => detour.addresses()?,
+            None => resolve(&self.url.host, self.url.port)?,
+        };
         let looked = probe::probe(&probe::Settings {
             addresses: &addresses,
             authority: &self.url.authority,
@@ -118,6 +136,15 @@ impl Subject {
     }
 }
 
+/// Whether this machine can open that many connections, with more open files if need be.
+fn check_limits(connections: u32, threads: u32, address: &Address) -> Result<(), Trouble> {
+    engine::limits::open_files(connections, threads).map_err(Trouble::usage)?;
+    match address {
+        Address::Tcp(_) => engine::limits::ports(connections).map_err(Trouble::usage),
+        Address::Unix(_) => Ok(()),
+    }
+}
+
 /// Puts the load of `plan` on its target and returns what was seen, recording it in `directory` as it goes.
 fn measure(
     plan: &Plan,
@@ -126,7 +153,7 @@ fn measure(
     stop: &AtomicBool,
     progress: &mut Progress,
 ) -> Result<Gather, Trouble> {
-    engine::limits::prepare(plan.load.connections(), plan.threads).map_err(Trouble::usage)?;
+    check_limits(plan.load.connections(), plan.threads, &plan.target.address)?;
     let mut recorder = Recorder::open(directory)?;
     let mut gather = Gather::new(plan.clone());
     let mut damage = None;

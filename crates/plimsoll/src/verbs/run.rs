@@ -25,7 +25,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         None => settings::window(args.duration.unwrap_or(DURATION))?,
     };
     let warmup = settings::warmup(args.warmup)?;
-    engine::limits::prepare(load.connections(), 1).map_err(Trouble::usage)?;
+    engine::limits::open_files(load.connections(), 1).map_err(Trouble::usage)?;
     let mut prepared = Prepared::new("run", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
     let plan = prepared.plan(load, until, warmup);
     let directory = prepared.directory.clone();

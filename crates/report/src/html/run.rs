@@ -106,7 +106,7 @@ fn share_row(name: String, n: u64, of: u64) -> Vec<String> {
 pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
     let request = &plan.request;
     let mut facts = vec![
-        fact("target", format!("{} ({})", plan.target.url, plan.target.address)),
+        fact("target", plan.target.to_string()),
         fact("request", format!("{} {}, {} bytes of body", request.method, request.path, count(request.body_bytes))),
     ];
     facts.extend(request.headers.iter().map(|(name, value)| fact("header", format!("{name}: {value}"))));

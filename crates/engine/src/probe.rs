@@ -359,6 +359,20 @@ mod tests {
     }
 
     #[test]
+    fn trouble_with_a_unix_socket_is_told_in_its_own_words() {
+        let unix = Address::Unix("/x".into());
+        for (kind, words) in [
+            (ErrorKind::NotFound, "no such socket"),
+            (ErrorKind::PermissionDenied, "may not write"),
+            (ErrorKind::WouldBlock, "queue is full"),
+            (ErrorKind::ConnectionRefused, "nothing listens"),
+        ] {
+            assert!(plain(&kind.into(), &unix).contains(words), "{kind:?}");
+        }
+        assert!(plain(&ErrorKind::WouldBlock.into(), &Address::Tcp(([127, 0, 0, 1], 1).into())).contains("timeout"));
+    }
+
+    #[test]
     fn other_protocols_are_guessed_from_their_first_bytes() {
         assert!(guess(&[0x15, 3, 1, 0, 2]).contains("TLS"));
         assert!(guess(b"SSH-2.0-x").contains("SSH"));

@@ -211,3 +211,20 @@ pub(crate) fn kind_of(error: Errno) -> FailureKind {
         _ => FailureKind::Other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unix_socket_whose_queue_is_full_refuses() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("full.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 2).unwrap();
+        let mut sockets = Sockets::new(&Address::Unix(path), 8, None).unwrap();
+        let outcomes: Vec<_> = (0..8).map(|conn| sockets.connect(conn)).collect();
+        assert_eq!(outcomes[0], Ok(Opening::Done));
+        assert_eq!(outcomes[7], Err(FailureKind::Refused));
+    }
+}

@@ -264,10 +264,10 @@ Examples:
 
 /// Runs the built-in test server: exact sizes, exact delays, CPU burn, checked uploads, and faults on demand.
 ///
-/// Its first line on stdout is JSON with the address it listens on, the URL of a page that lists the endpoints, and
-/// with --tls the certificate it shows. Open that page; it has the endpoints, each with a form and a curl command, and the faults a single request can ask for. Of the
-/// faults below --stall stops everything and --redirect is for / alone; the others spare /stats and refusals.
-/// It runs until ^C.
+/// Its first line on stdout is JSON with the address it listens on, its URL, and with --tls the certificate it
+/// shows. Open that URL for a page that lists the endpoints, each with a form and a curl command, and the faults a
+/// single request can ask for. Of the faults below --stall stops everything and --redirect is for / alone; the
+/// others spare /stats and refusals. It runs until ^C.
 #[derive(Debug, Args)]
 #[command(after_help = TARGET_EXAMPLES)]
 pub(crate) struct TargetArgs {

@@ -42,7 +42,7 @@ fn unix(path: &Path) -> Result<Detour, Trouble> {
         return wrong("the path is empty or no UTF-8");
     }
     if rustix::net::SocketAddrUnix::new(path).is_err() {
-        return wrong("the path of a Unix socket has at most 107 bytes; go there and give a relative one");
+        return wrong("the path of a Unix socket has at most 108 bytes; go there and give a relative one");
     }
     match std::fs::metadata(path) {
         Ok(file) if !file.file_type().is_socket() => wrong("this is no socket"),

@@ -59,7 +59,6 @@ impl TargetUrl {
         let scheme = if tls { "https" } else { "http" };
         Ok(Self { url: format!("{scheme}://{shown}{path}"), authority: shown, host, port, tls, path })
     }
-
 }
 
 /// All addresses of a host, in the order of the system's resolver.

@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use model::Address;
@@ -53,11 +52,14 @@ pub(super) fn listen(address: &Address, backlog: u32) -> io::Result<Listener> {
         }
         Address::Unix(path) => {
             address::kernel(address)
-                .map_err(|_| io::Error::other("the path of a Unix socket has at most 107 bytes"))?;
-            let socket = bind(path).or_else(|error| match error.kind() {
-                io::ErrorKind::AddrInUse => replace_stale(path),
-                _ => Err(error),
-            })?;
+                .map_err(|_| io::Error::other("the path of a Unix socket has at most 108 bytes"))?;
+            let socket = match bind(address) {
+                Err(Errno::ADDRINUSE) => {
+                    remove_stale(path)?;
+                    bind(address)
+                }
+                outcome => outcome,
+            }?;
             let file = Some(SocketFile { path: path.clone(), identity: identity(path)? });
             Listener { socket, address: address.clone(), file }
         }
@@ -67,11 +69,15 @@ pub(super) fn listen(address: &Address, backlog: u32) -> io::Result<Listener> {
     Ok(listener)
 }
 
-fn bind(path: &Path) -> io::Result<OwnedFd> {
-    UnixListener::bind(path).map(OwnedFd::from)
+fn bind(address: &Address) -> Result<OwnedFd, Errno> {
+    let address = address::kernel(address)?;
+    let socket = address::stream(&address, SocketFlags::empty())?;
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
 }
 
-fn replace_stale(path: &Path) -> io::Result<OwnedFd> {
+/// Removes the file of a Unix socket that nobody listens on.
+fn remove_stale(path: &Path) -> io::Result<()> {
     let taken = |why| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return taken("a file that is no socket is there");
@@ -83,8 +89,7 @@ fn replace_stale(path: &Path) -> io::Result<OwnedFd> {
         Ok(()) | Err(Errno::AGAIN) => return taken("another server listens there"),
         Err(error) => return Err(error.into()),
     }
-    fs::remove_file(path)?;
-    bind(path)
+    fs::remove_file(path)
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {

@@ -55,6 +55,6 @@ fn a_stale_file_is_replaced_and_anything_else_is_left_alone() {
     std::fs::write(&file, "precious").expect("a file");
     assert!(refused(&file).contains("no socket"));
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "precious");
-    assert!(refused(&directory.path().join("x".repeat(108))).contains("at most 107 bytes"));
+    assert!(refused(&directory.path().join("x".repeat(109))).contains("at most 108 bytes"));
     assert!(refused(&directory.path().join("none/target.sock")).contains("No such file"));
 }

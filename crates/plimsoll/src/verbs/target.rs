@@ -5,7 +5,8 @@ use crate::exit::{Exit, Trouble};
 use crate::settings::in_range;
 use crate::{interrupt, printer};
 use engine::target::{
-    Break, Certificate, Faults, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig, TargetError, Tls, start,
+    Break, Certificate, Faults, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig, TargetError, Tls,
+    start,
 };
 use model::{Count, Duration};
 use std::path::Path;

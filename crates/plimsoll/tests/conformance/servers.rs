@@ -1,9 +1,10 @@
 //! The two servers. Each ends with its value, by pid.
 
+use crate::client::Door;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{create_dir, read_to_string, write};
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -15,7 +16,7 @@ const LOOKS: u32 = 1_000;
 
 pub(crate) trait Server {
     fn name(&self) -> &'static str;
-    fn address(&self) -> SocketAddr;
+    fn door(&self) -> &Door;
     /// Who works, by number of process or thread; one that dies and is replaced gets another.
     fn workers(&self) -> Vec<String>;
 }
@@ -23,7 +24,7 @@ pub(crate) trait Server {
 /// `plimsoll target` with two workers.
 pub(crate) struct Builtin {
     child: Child,
-    address: SocketAddr,
+    door: Door,
     /// Kept open: the target may write to it.
     _stdout: BufReader<ChildStdout>,
 }
@@ -47,7 +48,12 @@ impl Builtin {
         stdout.read_line(&mut line).expect("it says where it listens");
         let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let address = said["listening"].as_str().and_then(|text| text.parse().ok()).expect("an address");
-        Self { child, address, _stdout: stdout }
+        let door = match said["certificate"].as_str() {
+            Some(certificate) => Door::tls(address, certificate),
+            None => Door::plain(address),
+        };
+        assert_eq!(said["url"], format!("{}://{address}/", door.scheme()), "{said}");
+        Self { child, door, _stdout: stdout }
     }
 }
 
@@ -56,14 +62,14 @@ impl Server for Builtin {
         "the built-in target"
     }
 
-    fn address(&self) -> SocketAddr {
-        self.address
+    fn door(&self) -> &Door {
+        &self.door
     }
 
     /// Its threads, and the workers `/stats` knows.
     fn workers(&self) -> Vec<String> {
         let request = b"GET /stats HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
-        let stats = super::exchange(self.address, request).body;
+        let stats = super::exchange(&self.door, request).body;
         let stats: serde_json::Value = serde_json::from_slice(&stats).expect("JSON");
         assert_eq!(stats["workers"].as_array().map(Vec::len), Some(2), "{stats}");
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it runs");
@@ -85,7 +91,7 @@ impl Drop for Builtin {
 /// nginx with its Lua module and our handlers: a master and one worker.
 pub(crate) struct Nginx {
     master: Child,
-    address: SocketAddr,
+    door: Door,
     _directory: TempDir,
 }
 
@@ -116,7 +122,7 @@ impl Nginx {
             .stderr(Stdio::null())
             .spawn()
             .expect("nginx starts");
-        let server = Self { master, address, _directory: directory };
+        let server = Self { master, door: Door::plain(address), _directory: directory };
         let up = (0..LOOKS).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
             TcpStream::connect(address).is_ok() && !server.workers().is_empty()
@@ -132,8 +138,8 @@ impl Server for Nginx {
         "nginx"
     }
 
-    fn address(&self) -> SocketAddr {
-        self.address
+    fn door(&self) -> &Door {
+        &self.door
     }
 
     fn workers(&self) -> Vec<String> {

@@ -6,6 +6,7 @@ mod bad_input;
 mod broken_peers;
 mod contract;
 mod credentials;
+mod detours;
 mod failing_servers;
 mod interrupted;
 mod manual;

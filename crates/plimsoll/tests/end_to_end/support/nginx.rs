@@ -25,11 +25,17 @@ impl Nginx {
     /// The same with TLS: `protocols` as nginx names them, such as `TLSv1.3`.
     #[track_caller]
     pub(crate) fn secure(files: &[(&str, &[u8])], protocols: &str, certificate: &Certificate) -> Self {
-        Self::launch(files, Some((protocols, certificate)))
+        Self::secure_with(files, protocols, certificate, "")
+    }
+
+    /// The same with further directives.
+    #[track_caller]
+    pub(crate) fn secure_with(files: &[(&str, &[u8])], protocols: &str, certificate: &Certificate, more: &str) -> Self {
+        Self::launch(files, Some((protocols, certificate, more)))
     }
 
     #[track_caller]
-    fn launch(files: &[(&str, &[u8])], tls: Option<(&str, &Certificate)>) -> Self {
+    fn launch(files: &[(&str, &[u8])], tls: Option<(&str, &Certificate, &str)>) -> Self {
         let program = installed("nginx", "nginx-light");
         let directory = tempfile::tempdir().expect("a temporary directory");
         let root = directory.path();
@@ -39,12 +45,12 @@ impl Nginx {
             write(root.join("www").join(name), content).expect("a file");
         }
         let port = free_port();
-        let listen = tls.map_or_else(String::new, |(protocols, certificate)| {
+        let listen = tls.map_or_else(String::new, |(protocols, certificate, more)| {
             write(root.join("cert.pem"), &certificate.pem).expect("a file");
             write(root.join("key.pem"), &certificate.key_pem).expect("a file");
             format!(
                 "ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_protocols {protocols}; \
-                 ssl_session_cache shared:s:1m;"
+                 ssl_session_cache shared:s:1m; {more}"
             )
         });
         write(root.join("nginx.conf"), configuration(port, &listen)).expect("a file");
@@ -87,14 +93,24 @@ impl Drop for Nginx {
 /// A self-signed certificate and its key, PEM.
 pub(crate) struct Certificate {
     pub(crate) pem: String,
-    key_pem: String,
+    pub(crate) key_pem: String,
 }
 
 impl Certificate {
     /// For `name`, from 2020 to the begin of `until_year`.
     pub(crate) fn new(name: &str, until_year: i32) -> Self {
+        Self::with(name, until_year, rcgen::IsCa::NoCa)
+    }
+
+    /// The same, but it may sign others.
+    pub(crate) fn that_may_sign(name: &str, until_year: i32) -> Self {
+        Self::with(name, until_year, rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained))
+    }
+
+    fn with(name: &str, until_year: i32, is_ca: rcgen::IsCa) -> Self {
         let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("a name");
         params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        params.is_ca = is_ca;
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
         params.not_after = rcgen::date_time_ymd(until_year, 1, 1);
         let key = rcgen::KeyPair::generate().expect("a key");

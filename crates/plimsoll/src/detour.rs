@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_leads_nowhere_is_named() {
-        for text in ["", "host", "host:0", "host:99999", "host:x", "::1:80", "a:1:b:2", "shop.example:80:b:2"] {
+        for text in ["", "host", "host:0", "host:99999", "host:x", "[::1]", "a:1:b:2", "shop.example:80:b:2"] {
             let message = to(text).unwrap_err();
             assert!(message.contains(&format!("{text:?}")) && message.contains("--connect-to"), "{message}");
         }

@@ -136,13 +136,10 @@ impl Subject {
     }
 }
 
-/// Whether this machine can open that many connections, with more open files if need be.
-fn check_limits(connections: u32, threads: u32, address: &Address) -> Result<(), Trouble> {
+/// Whether this machine can open that many connections, over TCP or not; raises the limit of open files if need be.
+pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<(), Trouble> {
     engine::limits::open_files(connections, threads).map_err(Trouble::usage)?;
-    match address {
-        Address::Tcp(_) => engine::limits::ports(connections).map_err(Trouble::usage),
-        Address::Unix(_) => Ok(()),
-    }
+    if tcp { engine::limits::ports(connections).map_err(Trouble::usage) } else { Ok(()) }
 }
 
 /// Puts the load of `plan` on its target and returns what was seen, recording it in `directory` as it goes.
@@ -153,7 +150,7 @@ fn measure(
     stop: &AtomicBool,
     progress: &mut Progress,
 ) -> Result<Gather, Trouble> {
-    check_limits(plan.load.connections(), plan.threads, &plan.target.address)?;
+    check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
     let mut recorder = Recorder::open(directory)?;
     let mut gather = Gather::new(plan.clone());
     let mut damage = None;

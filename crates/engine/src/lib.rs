@@ -14,10 +14,12 @@ pub mod source;
 pub mod target;
 pub mod tls;
 
+mod address;
 mod core;
 mod fnv;
 mod merge;
 mod recorder;
+mod sealed;
 #[cfg(test)]
 mod sim;
 mod sockets;

@@ -37,28 +37,34 @@ pub enum LimitError {
     },
 }
 
-/// Raises the soft limit of open files as far as `connections` need it; returns the soft limit then in force.
+/// Raises the soft limit of open files as far as `connections` need it, or as far as it can be raised.
 ///
 /// # Errors
-/// If the hard limit or the range of local ports is too small.
-pub fn prepare(connections: u32, threads: u32) -> Result<u64, LimitError> {
+/// If the hard limit is too small.
+pub fn open_files(connections: u32, threads: u32) -> Result<(), LimitError> {
     let needed = u64::from(connections) + u64::from(threads) + SPARE_DESCRIPTORS;
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.unwrap_or(u64::MAX);
-    if hard < needed {
-        let most = hard.saturating_sub(SPARE_DESCRIPTORS + u64::from(threads));
-        return Err(LimitError::OpenFiles { connections, needed, hard, most });
-    }
-    if let Some(ports) = local_ports().filter(|ports| *ports < u64::from(connections)) {
-        return Err(LimitError::Ports { connections, ports });
-    }
     let soft = limit.current.unwrap_or(u64::MAX);
-    if soft >= needed {
-        return Ok(soft);
+    let goal = needed.min(hard);
+    let raised =
+        soft >= goal || setrlimit(Resource::Nofile, Rlimit { current: Some(goal), maximum: limit.maximum }).is_ok();
+    let reached = if raised { soft.max(goal) } else { soft };
+    if reached >= needed {
+        return Ok(());
     }
-    match setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum }) {
-        Ok(()) => Ok(needed),
-        Err(_) => Err(LimitError::OpenFiles { connections, needed, hard: soft, most: soft }),
+    let most = reached.saturating_sub(SPARE_DESCRIPTORS + u64::from(threads));
+    Err(LimitError::OpenFiles { connections, needed, hard: reached, most })
+}
+
+/// Whether there are as many local ports as `connections` to one address of TCP need.
+///
+/// # Errors
+/// If there are fewer.
+pub fn ports(connections: u32) -> Result<(), LimitError> {
+    match local_ports() {
+        Some(ports) if ports < u64::from(connections) => Err(LimitError::Ports { connections, ports }),
+        _ => Ok(()),
     }
 }
 
@@ -85,7 +91,7 @@ mod tests {
 
     #[test]
     fn absurd_connection_counts_are_refused_with_the_number_to_set() {
-        let error = prepare(u32::MAX, 1).unwrap_err().to_string();
+        let error = open_files(u32::MAX, 1).unwrap_err().to_string();
         assert!(error.contains("4294967295 connections"), "{error}");
     }
 }

@@ -7,9 +7,8 @@ use crate::fnv::Fnv1a;
 use crate::source::{Scratch, Source, TemplateError};
 use crate::tls::Config;
 use line::Line;
-use model::{Body, Fetch, Numbering, Probe, Request};
+use model::{Address, Body, Fetch, Numbering, Probe, Request};
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use thiserror::Error;
 use wire::http1::{Client, ClientError, Expect, Limits, ResponseSink, write_request};
 use wire::tls::TlsError;
@@ -20,12 +19,18 @@ const REDIRECTS_MAX: usize = 5;
 const BODY_MAX_BYTES: u64 = 1 << 30;
 /// First bytes of an answer that are shown when it is not HTTP.
 const SHOWN_BYTES: usize = 24;
+/// First bytes of a body in which a refusal says why.
+const TEXT_BYTES: usize = 1024;
+/// How nginx (and the built-in target), Apache and Go say that their port speaks TLS.
+const WANT_TLS: [&str; 3] = ["sent to HTTPS port", "speaking plain HTTP to an SSL-enabled", "HTTP request to an HTTPS"];
+/// How nginx says that it wants to know who the client is.
+const WANT_CLIENT_CERTIFICATE: &str = "No required SSL certificate was sent";
 
 /// What to fetch, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// Addresses to try, in order.
-    pub addresses: &'a [SocketAddr],
+    pub addresses: &'a [Address],
     /// Value of the `Host` header.
     pub authority: &'a str,
     /// The request.
@@ -45,11 +50,14 @@ pub struct Settings<'a> {
 /// Why the target cannot be measured.
 #[derive(Debug, Error)]
 pub enum ProbeError {
+    /// There is nothing to connect to.
+    #[error("the host has no address")]
+    NoAddress,
     /// No address accepts a connection.
     #[error("cannot connect to {address}: {reason}")]
     Connect {
         /// The last address tried.
-        address: SocketAddr,
+        address: Address,
         /// Why not.
         reason: String,
     },
@@ -57,7 +65,7 @@ pub enum ProbeError {
     #[error("{address} cannot be measured with TLS: {error}{tip}")]
     Tls {
         /// The address.
-        address: SocketAddr,
+        address: Address,
         /// Why not.
         error: TlsError,
         /// What can be done about it.
@@ -70,7 +78,7 @@ pub enum ProbeError {
     #[error("{address} accepted the connection but {reason}")]
     Silent {
         /// The address.
-        address: SocketAddr,
+        address: Address,
         /// What happened instead of an answer.
         reason: String,
     },
@@ -78,17 +86,25 @@ pub enum ProbeError {
     #[error("{address} does not answer in HTTP/1 ({guess}); its first bytes are {shown}")]
     NotHttp {
         /// The address.
-        address: SocketAddr,
+        address: Address,
         /// What it may be.
         guess: &'static str,
         /// The first bytes, printable.
         shown: String,
     },
+    /// The server has answered only to say that it must be spoken to in another way.
+    #[error("{address} cannot be measured this way: {reason}")]
+    Wants {
+        /// The address.
+        address: Address,
+        /// What it wants, and what to do.
+        reason: &'static str,
+    },
     /// The answer breaks HTTP.
     #[error("{address} sent a broken response: {error}{detail}")]
     Broken {
         /// The address.
-        address: SocketAddr,
+        address: Address,
         /// How.
         error: ClientError,
         /// What was announced and missing, if that is the trouble.
@@ -100,14 +116,14 @@ pub enum ProbeError {
 ///
 /// # Errors
 /// If any fetch fails: what cannot be fetched once alone cannot be measured under load.
-pub fn probe(settings: &Settings<'_>) -> Result<(SocketAddr, Probe), ProbeError> {
+pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     let address = reachable(settings)?;
     let request = std::slice::from_ref(settings.request);
     let source = Source::of(request, settings.authority, true, settings.numbering.clone(), settings.seed)?;
     let mut scratch = Scratch::default();
     let mut fetches = Vec::with_capacity(settings.fetches);
     for number in 0..settings.fetches.max(1) as u64 {
-        fetches.push(fetch(settings, address, source.bytes(0, number, &mut scratch))?);
+        fetches.push(fetch(settings, &address, source.bytes(0, number, &mut scratch))?);
     }
     let first = &fetches[0];
     let body = if fetches.iter().any(|f| f.size_bytes != first.size_bytes) {
@@ -117,27 +133,24 @@ pub fn probe(settings: &Settings<'_>) -> Result<(SocketAddr, Probe), ProbeError>
     } else {
         Body::Stable
     };
-    let redirects = follow(settings, address, first.location.clone());
+    let redirects = follow(settings, &address, first.location.clone());
     Ok((address, Probe { fetches, body, redirects }))
 }
 
 /// The first address that accepts a connection.
-fn reachable(settings: &Settings<'_>) -> Result<SocketAddr, ProbeError> {
-    let mut last = None;
-    for &address in settings.addresses {
+fn reachable(settings: &Settings<'_>) -> Result<Address, ProbeError> {
+    let mut last = ProbeError::NoAddress;
+    for address in settings.addresses {
         match connect(address, settings.timeout_ns) {
-            Ok(_) => return Ok(address),
-            Err(error) => last = Some(error),
+            Ok(_) => return Ok(address.clone()),
+            Err(error) => last = error,
         }
     }
-    Err(last.unwrap_or_else(|| ProbeError::Connect {
-        address: SocketAddr::from(([0, 0, 0, 0], 0)),
-        reason: "the name has no address".into(),
-    }))
+    Err(last)
 }
 
 /// Follows redirects as long as they stay on the same server; others are only named.
-fn follow(settings: &Settings<'_>, address: SocketAddr, mut next: Option<String>) -> Vec<String> {
+fn follow(settings: &Settings<'_>, address: &Address, mut next: Option<String>) -> Vec<String> {
     let mut hops = Vec::new();
     while let Some(location) = next.take() {
         let scheme = if settings.tls.is_some() { "https://" } else { "http://" };
@@ -170,17 +183,19 @@ fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<Str
     }
 }
 
-fn connect(address: SocketAddr, timeout_ns: u64) -> Result<Line, ProbeError> {
-    Line::connect(address, timeout_ns).map_err(|e| ProbeError::Connect { address, reason: plain(&e) })
+fn connect(address: &Address, timeout_ns: u64) -> Result<Line, ProbeError> {
+    Line::connect(address, timeout_ns)
+        .map_err(|e| ProbeError::Connect { address: address.clone(), reason: plain(&e, address) })
 }
 
-fn fetch(settings: &Settings<'_>, address: SocketAddr, request: &[u8]) -> Result<Fetch, ProbeError> {
+fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<Fetch, ProbeError> {
     let clock = Clock::start();
     let mut line = connect(address, settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
-    let failed = |e| no_answer(e, address, settings.timeout_ns);
+    let failed = |e| no_answer(e, address, "sent no complete answer", settings.timeout_ns);
     if let Some(config) = settings.tls {
-        line.secure(config, settings.timeout_ns).map_err(failed)?;
+        line.secure(config, settings.timeout_ns)
+            .map_err(|e| no_answer(e, address, "did not finish the TLS handshake", settings.timeout_ns))?;
     }
     let ready_ns = clock.now_ns();
     line.write_all(request).map_err(failed)?;
@@ -205,6 +220,11 @@ fn fetch(settings: &Settings<'_>, address: SocketAddr, request: &[u8]) -> Result
             Err(error) => return Err(broken(address, error, &seen.first)),
         }
     };
+    if response.status == 400
+        && let Some(reason) = wanted(&seen.text, settings.tls.is_some())
+    {
+        return Err(ProbeError::Wants { address: address.clone(), reason });
+    }
     Ok(Fetch {
         status: response.status,
         size_bytes: response.body_bytes,
@@ -226,6 +246,8 @@ struct Seen {
     server: Option<String>,
     location: Option<String>,
     hash: Fnv1a,
+    /// The first [`TEXT_BYTES`] of the body.
+    text: Vec<u8>,
 }
 
 impl ResponseSink for Seen {
@@ -243,21 +265,24 @@ impl ResponseSink for Seen {
 
     fn body(&mut self, bytes: &[u8]) {
         self.hash.add(bytes);
+        let room = TEXT_BYTES.saturating_sub(self.text.len());
+        self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
 
 /// Why there was no answer.
-fn no_answer(error: std::io::Error, address: SocketAddr, timeout_ns: u64) -> ProbeError {
+fn no_answer(error: std::io::Error, address: &Address, omitted: &str, timeout_ns: u64) -> ProbeError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) {
         Some(tls) => {
             let tip = if tls.is_certificate() { "; to measure it all the same, add -k" } else { "" };
-            ProbeError::Tls { address, error: tls.clone(), tip }
+            ProbeError::Tls { address: address.clone(), error: tls.clone(), tip }
         }
-        None => ProbeError::Silent { address, reason: silence(&error, timeout_ns) },
+        None => ProbeError::Silent { address: address.clone(), reason: silence(&error, address, omitted, timeout_ns) },
     }
 }
 
-fn broken(address: SocketAddr, error: ClientError, first: &[u8]) -> ProbeError {
+fn broken(address: &Address, error: ClientError, first: &[u8]) -> ProbeError {
+    let address = address.clone();
     match error {
         ClientError::NotHttp => ProbeError::NotHttp { address, guess: guess(first), shown: printable(first) },
         ClientError::ClosedBeforeResponse => {
@@ -279,25 +304,40 @@ fn guess(first: &[u8]) -> &'static str {
     }
 }
 
+/// What a server that answers 400 wants instead, if it says so.
+fn wanted(body: &[u8], tls: bool) -> Option<&'static str> {
+    let text = String::from_utf8_lossy(body);
+    if tls {
+        let certificate = text.contains(WANT_CLIENT_CERTIFICATE);
+        return certificate.then_some("it demands a client certificate, and plimsoll has none to show");
+    }
+    let https = WANT_TLS.iter().any(|words| text.contains(words));
+    https.then_some("this port wants https; write https:// in the URL")
+}
+
 fn printable(bytes: &[u8]) -> String {
     format!("\"{}\"", bytes.escape_ascii())
 }
 
-fn silence(error: &std::io::Error, timeout_ns: u64) -> String {
+fn silence(error: &std::io::Error, address: &Address, omitted: &str, timeout_ns: u64) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            format!("sent no complete answer within {}", model::Duration { ns: timeout_ns })
+            format!("{omitted} within {}", model::Duration { ns: timeout_ns })
         }
         ErrorKind::ConnectionReset => "reset it".into(),
-        _ => plain(error),
+        _ => plain(error, address),
     }
 }
 
 /// The error in words, without the number the operating system gives it.
-fn plain(error: &std::io::Error) -> String {
+fn plain(error: &std::io::Error, address: &Address) -> String {
+    let unix = matches!(address, Address::Unix(_));
     match error.kind() {
+        ErrorKind::NotFound => "there is no such socket; has the server been started?".into(),
+        ErrorKind::PermissionDenied if unix => "this user may not write to the socket".into(),
+        ErrorKind::WouldBlock if unix => "its accept queue is full".into(),
         ErrorKind::ConnectionRefused => "connection refused; nothing listens there".into(),
-        ErrorKind::TimedOut => "no answer within the timeout".into(),
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => "no answer within the timeout".into(),
         ErrorKind::NetworkUnreachable => "network unreachable".into(),
         ErrorKind::HostUnreachable => "host unreachable".into(),
         _ => error.to_string(),
@@ -318,6 +358,34 @@ mod tests {
         assert_eq!(path("http://host:8080/x"), None);
         assert_eq!(path("https://host:80/x"), None);
         assert_eq!(same_server_path("https://host/x", "https://", "host").as_deref(), Some("/x"));
+    }
+
+    #[test]
+    fn a_server_that_says_what_it_wants_is_understood() {
+        let nginx = b"<center>The plain HTTP request was sent to HTTPS port</center>";
+        let apache = b"Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />";
+        let go = b"Client sent an HTTP request to an HTTPS server.\n";
+        for text in [&nginx[..], apache, go] {
+            assert!(wanted(text, false).is_some_and(|reason| reason.contains("this port wants https")));
+            assert_eq!(wanted(text, true), None);
+        }
+        let unknown = b"<center>No required SSL certificate was sent</center>";
+        assert!(wanted(unknown, true).is_some_and(|reason| reason.contains("client certificate")));
+        assert_eq!(wanted(b"bad request", false), None);
+    }
+
+    #[test]
+    fn trouble_with_a_unix_socket_is_told_in_its_own_words() {
+        let unix = Address::Unix("/x".into());
+        for (kind, words) in [
+            (ErrorKind::NotFound, "no such socket"),
+            (ErrorKind::PermissionDenied, "may not write"),
+            (ErrorKind::WouldBlock, "queue is full"),
+            (ErrorKind::ConnectionRefused, "nothing listens"),
+        ] {
+            assert!(plain(&kind.into(), &unix).contains(words), "{kind:?}");
+        }
+        assert!(plain(&ErrorKind::WouldBlock.into(), &Address::Tcp(([127, 0, 0, 1], 1).into())).contains("timeout"));
     }
 
     #[test]

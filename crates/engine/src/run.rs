@@ -94,7 +94,7 @@ impl Crew {
             let good = Arc::new(AtomicU64::new(0));
             let setup = Setup {
                 job: job(plan, thread, Arc::clone(&source)),
-                address: plan.target.address,
+                address: plan.target.address.clone(),
                 tls: tls.clone(),
                 cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
                 open_timeout_ns: plan.timeout_ns,

@@ -1,16 +1,16 @@
-//! TCP connections on one epoll instance: each socket is registered once, edge-triggered, for both directions.
+//! Connections on one epoll instance: each socket is registered once, edge-triggered, for both directions.
 
 mod secure;
 
+use crate::address;
 use crate::transport::{Opening, Transport};
-use model::{Failure, FailureKind, FailurePhase, TlsSession};
+use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, sockopt};
 use rustix::time::Timespec;
 use secure::Secure;
 pub(crate) use secure::{Handshake, PLAIN_BYTES};
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use wire::tls::Config;
 
@@ -21,7 +21,7 @@ const EVENTS_AT_ONCE: usize = 256;
 pub(crate) struct Sockets {
     epoll: OwnedFd,
     slots: Box<[Slot]>,
-    address: SocketAddr,
+    address: SocketAddrAny,
     events: Vec<epoll::Event>,
     /// Encrypts and decrypts, if the plan says so.
     secure: Option<Secure>,
@@ -48,15 +48,15 @@ impl Sockets {
     /// No connection yet.
     ///
     /// # Errors
-    /// If the kernel has no epoll instance left for us.
-    pub(crate) fn new(address: SocketAddr, connections: usize, tls: Option<Config>) -> std::io::Result<Self> {
+    /// If the kernel has no epoll instance left for us, or cannot take the address.
+    pub(crate) fn new(address: &Address, connections: usize, tls: Option<Config>) -> std::io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             slots: (0..connections).map(|_| Slot::default()).collect(),
-            address,
+            address: address::kernel(address)?,
             events: Vec::with_capacity(EVENTS_AT_ONCE),
             secure: tls.map(|config| Secure::new(config, connections)),
-            local: address.ip().is_loopback(),
+            local: address.tcp().is_none_or(|address| address.ip().is_loopback()),
         })
     }
 
@@ -145,15 +145,16 @@ impl Sockets {
 
 impl Transport for Sockets {
     fn connect(&mut self, conn: usize) -> Result<Opening, FailureKind> {
-        let family = if self.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP)).map_err(kind_of)?;
-        sockopt::set_tcp_nodelay(&fd, true).map_err(kind_of)?;
+        let fd = address::stream(&self.address, SocketFlags::NONBLOCK).map_err(kind_of)?;
         let opening = match rustix::net::connect(&fd, &self.address) {
             Ok(()) => Opening::Done,
             // Asking is cheaper than a round through epoll when the peer is on this machine.
             Err(Errno::INPROGRESS) if self.local && rustix::net::getpeername(&fd).is_ok() => Opening::Done,
             Err(Errno::INPROGRESS) => Opening::Pending,
+            // The accept queue of a Unix socket is full, and nobody tells when there is room in it.
+            Err(Errno::AGAIN) if self.address.address_family() == AddressFamily::UNIX => {
+                return Err(FailureKind::Refused);
+            }
             Err(error) => return Err(kind_of(error)),
         };
         let slot = &mut self.slots[conn];
@@ -202,9 +203,28 @@ pub(crate) fn kind_of(error: Errno) -> FailureKind {
         Errno::TIMEDOUT => FailureKind::Timeout,
         Errno::CONNRESET | Errno::CONNABORTED => FailureKind::Reset,
         Errno::PIPE | Errno::NOTCONN => FailureKind::Closed,
-        Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::HOSTDOWN => FailureKind::Unreachable,
+        Errno::NOENT | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::HOSTDOWN => {
+            FailureKind::Unreachable
+        }
         Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => FailureKind::PortsExhausted,
         Errno::MFILE | Errno::NFILE => FailureKind::FdsExhausted,
         _ => FailureKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unix_socket_whose_queue_is_full_refuses() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("full.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&listener, 2).unwrap();
+        let mut sockets = Sockets::new(&Address::Unix(path), 8, None).unwrap();
+        let outcomes: Vec<_> = (0..8).map(|conn| sockets.connect(conn)).collect();
+        assert_eq!(outcomes[0], Ok(Opening::Done));
+        assert_eq!(outcomes[7], Err(FailureKind::Refused));
     }
 }

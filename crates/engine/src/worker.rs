@@ -6,9 +6,8 @@ use crate::recorder::WorkerTick;
 use crate::sockets::{PLAIN_BYTES, Ready, Sockets};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
-use model::{Failure, FailureKind, FailurePhase, TlsSession};
+use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
 use rustix::event::epoll::EventFlags;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -29,7 +28,7 @@ const _: () = assert!(READ_BYTES >= PLAIN_BYTES, "what a read of TLS holds must 
 /// What a load thread is given.
 pub(crate) struct Setup {
     pub(crate) job: Job,
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     /// How to encrypt, if at all.
     pub(crate) tls: Option<Config>,
     pub(crate) cpu: Option<u32>,
@@ -81,7 +80,7 @@ impl Worker {
         let connections = setup.job.connections;
         Ok(Self {
             core: Core::new(setup.job, Arc::clone(&setup.window)),
-            sockets: Sockets::new(setup.address, connections, setup.tls)?,
+            sockets: Sockets::new(&setup.address, connections, setup.tls)?,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             connections,
             open_timeout_ns: setup.open_timeout_ns,

@@ -10,6 +10,10 @@ mod endpoints;
 mod faults;
 #[path = "target/hostile.rs"]
 mod hostile;
+#[path = "target/tls.rs"]
+mod tls;
+#[path = "target/unix.rs"]
+mod unix;
 
 use client::{Client, serve};
 use engine::clock::Clock;
@@ -218,7 +222,7 @@ fn a_start_that_cannot_work_says_why() {
     const NONE: Faults =
         Faults { first_byte_ns: 0, body_bytes_per_s: 0, growth_ns: 0, ramp: None, limit: None, broken: None };
     let server = serve(TargetConfig::default());
-    let taken = TargetConfig { listen: server.address(), ..TargetConfig::default() };
+    let taken = TargetConfig { listen: server.address().clone(), ..TargetConfig::default() };
     let error = start(taken).expect_err("the address is taken").to_string();
     assert!(
         error.starts_with(&format!("cannot listen on {}: ", server.address())) && error.contains("in use"),
@@ -244,7 +248,7 @@ fn a_start_that_cannot_work_says_why() {
 #[test]
 fn a_stopped_target_has_ended_whatever_its_clients_wait_for() {
     let server = serve(TargetConfig { workers: 2, ..TargetConfig::default() });
-    let address = server.address();
+    let address = server.address().tcp().expect("TCP");
     let mut waiting = Client::new(&server);
     waiting.request("/sleep?time=60s");
     let mut burning = Client::new(&server);

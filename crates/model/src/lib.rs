@@ -3,6 +3,7 @@
 //! Plain data with units in the names. No logic beyond parsing units and printing them ([`human`]), no I/O, no clock.
 //! A shape that is written to disk carries a format version (see [`FORMAT_RUN`], [`FORMAT_SWEEP`]).
 
+mod address;
 mod counts;
 mod event;
 mod evidence;
@@ -14,6 +15,7 @@ mod probe;
 mod record;
 mod units;
 
+pub use address::{Address, ParseAddressError};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use event::{Event, Histograms, Phase, Tick};
 pub use evidence::{

@@ -1,7 +1,8 @@
 //! What a run is going to do: validated, serialisable, complete.
 
+use crate::Address;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::net::SocketAddr;
+use std::fmt;
 
 /// Everything the engine needs to know to put one load on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,8 +46,8 @@ pub struct Target {
     pub url: String,
     /// Value of the `Host` header: host, and port if it is not the default one.
     pub authority: String,
-    /// The resolved address.
-    pub address: SocketAddr,
+    /// What is connected to: an address of the URL's host, or what was named instead of it.
+    pub address: Address,
 }
 
 /// How connections are encrypted.
@@ -230,6 +231,14 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Request
     })
 }
 
+impl fmt::Display for Target {
+    /// The URL, and the address that is connected to unless the URL says it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url, address, .. } = self;
+        if url.contains(&format!("//{address}/")) { write!(f, "{url}") } else { write!(f, "{url} ({address})") }
+    }
+}
+
 impl Load {
     /// Connections opened before the clock starts.
     #[must_use]
@@ -257,10 +266,21 @@ mod tests {
         "cpus":[],"contract":{"status":200,"size_bytes":null,"declared":false},"seed":1}"#;
 
     #[test]
+    fn a_target_tells_its_address_unless_the_url_does() {
+        let shown = |url: &str, address: &str| {
+            Target { url: url.into(), authority: String::new(), address: address.parse().unwrap() }.to_string()
+        };
+        assert_eq!(shown("http://[::1]:81/a", "[::1]:81"), "http://[::1]:81/a");
+        assert_eq!(shown("http://[::1]:81/a", "[::1]:82"), "http://[::1]:81/a ([::1]:82)");
+        assert_eq!(shown("http://h/", "unix:/s"), "http://h/ (unix:/s)");
+    }
+
+    #[test]
     fn a_plan_without_tls_reads_back_and_one_with_it_too() {
         let mut plan: Plan = serde_json::from_str(OLD).unwrap();
         assert_eq!(plan.tls, None);
         assert_eq!((plan.requests.len(), plan.requests[0].weight, plan.pipeline), (1, 1, 1));
+        assert_eq!(plan.target.address, Address::Tcp(([127, 0, 0, 1], 80).into()));
         let alpn = vec!["http/1.1".to_owned()];
         plan.tls =
             Some(TlsPlan { verify: true, alpn, resumption: false, server_name: "h".into(), extra_roots: Vec::new() });

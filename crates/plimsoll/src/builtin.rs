@@ -17,13 +17,15 @@ pub(crate) const POOL_TIME: &str = "2ms";
 pub(crate) struct Builtin {
     child: Child,
     pub(crate) url: TargetUrl,
+    /// What it is to be trusted by, DER; none without TLS.
+    pub(crate) certificates: Vec<Vec<u8>>,
     /// CPUs that are left for the load.
     pub(crate) load_cpus: Vec<u32>,
 }
 
 impl Builtin {
     /// Starts the target and waits until it listens.
-    pub(crate) fn start() -> Result<Self, Trouble> {
+    pub(crate) fn start(tls: bool) -> Result<Self, Trouble> {
         let (target_cpus, load_cpus) = divide(&usable_cpus());
         let wrong = |why: String| Trouble::target(format!("cannot start the built-in target: {why}"));
         let program = std::env::current_exe().map_err(|e| wrong(e.to_string()))?;
@@ -31,6 +33,9 @@ impl Builtin {
         command.args(["target", "--listen", "127.0.0.1:0", "--die-with-parent"]);
         command.args(["--pool", &POOL_WORKERS.to_string(), "--pool-time", POOL_TIME]);
         command.args(["--workers", &target_cpus.len().max(1).to_string()]);
+        if tls {
+            command.arg("--tls");
+        }
         if !target_cpus.is_empty() {
             command.args(["--cpus", &list(&target_cpus)]);
         }
@@ -40,10 +45,10 @@ impl Builtin {
         let mut line = String::new();
         let stdout = child.stdout.take().ok_or_else(|| wrong("it has no output".into()))?;
         let said = BufReader::new(stdout).read_line(&mut line).map_err(|e| wrong(e.to_string()));
-        let address = said.and_then(|_| listening(&line).ok_or_else(|| wrong(format!("it said {line:?}"))));
-        let url = address.and_then(|address| TargetUrl::parse(&format!("http://{address}/pool")));
+        let told = said.and_then(|_| understood(&line).ok_or_else(|| wrong(format!("it said {line:?}"))));
+        let url = told.and_then(|(url, certificates)| Ok((TargetUrl::parse(&format!("{url}pool"))?, certificates)));
         match url {
-            Ok(url) => Ok(Self { child, url, load_cpus }),
+            Ok((url, certificates)) => Ok(Self { child, url, certificates, load_cpus }),
             Err(trouble) => {
                 end(&mut child);
                 Err(trouble)
@@ -64,10 +69,14 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The address in the target's first line.
-fn listening(line: &str) -> Option<String> {
+/// The URL of the landing page and the certificates in the target's first line.
+fn understood(line: &str) -> Option<(String, Vec<Vec<u8>>)> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    value.get("listening")?.as_str().map(Into::into)
+    let certificates = match value.get("certificate") {
+        Some(pem) => engine::tls::certificates(pem.as_str()?.as_bytes()).ok()?,
+        None => Vec::new(),
+    };
+    Some((value.get("url")?.as_str()?.into(), certificates))
 }
 
 /// First half of the CPUs for the target, the rest for the load; with one CPU nothing is pinned.
@@ -95,8 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn address_is_read_from_the_first_line() {
-        assert_eq!(listening("{\"listening\":\"127.0.0.1:80\"}\n").as_deref(), Some("127.0.0.1:80"));
-        assert_eq!(listening("oops"), None);
+    fn url_and_certificate_are_read_from_the_first_line() {
+        let plain = understood("{\"url\":\"http://127.0.0.1:80/\"}\n");
+        assert_eq!(plain, Some(("http://127.0.0.1:80/".into(), Vec::new())));
+        assert_eq!(understood("{\"url\":\"https://127.0.0.1:80/\",\"certificate\":\"none\"}"), None);
+        assert_eq!(understood("oops"), None);
     }
 }

@@ -1,8 +1,7 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::{ByteSize, Count, Duration, Rate};
-use std::net::SocketAddr;
+use model::{Address, ByteSize, Count, Duration, Rate};
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
@@ -39,6 +38,7 @@ Examples:
   plimsoll run https://127.0.0.1:8443/ -k --no-keepalive   a TLS handshake for each request
   plimsoll run http://127.0.0.1:8080 --urls mix.txt   several requests, each by its weight
   plimsoll run http://127.0.0.1:8080/users -m POST --template -b 'name={{run}}-{{counter}}'
+  plimsoll run http://shop.example/ --unix-socket /run/app.sock
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Puts one load on a server and judges the result.
@@ -173,14 +173,24 @@ pub(crate) struct RequestArgs {
     /// [default: status and size that the probe gets, if that is a 2xx]
     #[arg(long, value_name = "CONTRACT")]
     pub(crate) expect: Option<String>,
+    /// Connect to the Unix socket at this path; host and path of the request stay those of the URL
+    #[arg(long, value_name = "PATH", conflicts_with = "connect_to")]
+    pub(crate) unix_socket: Option<PathBuf>,
+    /// Connect to this HOST:PORT; Host header, SNI and the name in the certificate stay those of the URL. curl's
+    /// HOST1:PORT1:HOST2:PORT2 works too
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) connect_to: Option<String>,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
 }
 
 /// How https:// URLs are spoken to.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "TLS, for https:// URLs")]
+#[command(next_help_heading = "TLS")]
 pub(crate) struct TlsArgs {
+    /// Without a URL: the built-in target speaks TLS, and its certificate is trusted
+    #[arg(long)]
+    pub(crate) tls: bool,
     /// Take any certificate: expired, self-signed, for another name
     #[arg(short = 'k', long)]
     pub(crate) insecure: bool,
@@ -264,22 +274,32 @@ pub(crate) enum FormatArg {
 const TARGET_EXAMPLES: &str = "\
 Examples:
   plimsoll target --listen 127.0.0.1:8080
+  plimsoll target --tls --listen 127.0.0.1:8443       https with a certificate made for the occasion
   plimsoll target --pool 8 --pool-time 5ms            /pool answers at most 1,600 per second
   plimsoll target --stall 200ms/1s --log stalls.jsonl the whole server stops 200 ms every second
   plimsoll target --fault reset=0.01 --limit 500/50   1 % reset half-way; above 500/s, 50 at once, 429";
 
 /// Runs the built-in test server: exact sizes, exact delays, CPU burn, checked uploads, and faults on demand.
 ///
-/// Its first line on stdout is JSON with the address it listens on. Open that address for a page that lists
-/// the endpoints, each with a form and a curl command, and the faults a single request can ask for. Of the
-/// faults below --stall stops everything and --redirect is for / alone; the others spare /stats and refusals.
-/// It runs until ^C.
+/// Its first line on stdout is JSON with the address it listens on, its URL, and with --tls the certificate it
+/// shows. Open that URL for a page that lists the endpoints, each with a form and a curl command, and the faults a
+/// single request can ask for. Of the faults below --stall stops everything and --redirect is for / alone; the
+/// others spare /stats and refusals. It runs until ^C.
 #[derive(Debug, Args)]
 #[command(after_help = TARGET_EXAMPLES)]
 pub(crate) struct TargetArgs {
-    /// Address to listen on; port 0 takes a free one
+    /// Address to listen on, such as 127.0.0.1:8080 or unix:/run/target.sock; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: Address,
+    /// Speak TLS (1.2 and 1.3) with a self-signed certificate made at the start
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// With --tls: the certificate to show, and those that lead to its issuer (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// Its private key (PEM, not encrypted)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
     /// Worker threads
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) workers: Count,
@@ -289,9 +309,10 @@ pub(crate) struct TargetArgs {
     /// Length of the accept queue
     #[arg(long, value_name = "N", default_value = "4096")]
     pub(crate) backlog: Count,
-    /// Most connections open at the same time; more are closed at once
-    #[arg(long, value_name = "N", default_value = "20k")]
-    pub(crate) max_connections: Count,
+    /// Most connections open at the same time; more are closed at once. The limit of open files is raised for them as
+    /// far as it can be [default: 20k]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_connections: Option<Count>,
     /// Fault: stop the whole server for LENGTH every PERIOD
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub(crate) stall: Option<String>,

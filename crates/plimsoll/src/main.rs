@@ -7,6 +7,7 @@ mod auth;
 mod builtin;
 mod cli;
 mod deliver;
+mod detour;
 mod environment;
 mod exit;
 mod expect;

@@ -8,13 +8,12 @@ use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
 use crate::store::{self, Recorder};
-use crate::target_url::TargetUrl;
+use crate::target_url::{TargetUrl, resolve};
 use engine::probe::{self, ProbeError};
 use engine::run::RunError;
-use model::{Event, Load, Numbering, Plan, Probe, Stop, Warmup};
+use model::{Address, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
 use stats::Gather;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +32,7 @@ const PROBE_NUMBERS: u64 = 10;
 pub(crate) struct Prepared {
     subject: Subject,
     settings: Settings,
-    address: SocketAddr,
+    address: Address,
     /// Of the first request.
     probe: Probe,
     /// Text that differs from one call of the program to the next.
@@ -66,9 +65,9 @@ impl Prepared {
             Some(listed) => (listed.origin, Some(listed.requests), listed.note),
             None => (url, None, String::new()),
         };
-        let subject = Subject::new(origin)?;
+        let subject = Subject::new(origin, request)?;
         let mut settings = Settings::new(request, generator, &subject.url, requests)?;
-        subject.divide_cpus(&mut settings);
+        subject.adapt(&mut settings);
         let started = engine::clock::wall_clock();
         let token = token(&started);
         let (address, probe) = subject.probe(&mut settings, &token, &stop, &progress)?;
@@ -82,7 +81,7 @@ impl Prepared {
     /// The plan of one load on the target.
     pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
         let numbering = Numbering { first: self.loads * NUMBERS_A_LOAD, token: self.token.clone() };
-        self.settings.plan(&self.subject.url, self.address, numbering, load, stop, warmup)
+        self.settings.plan(&self.subject.url, &self.address, numbering, load, stop, warmup)
     }
 
     /// Puts the load of `plan` on the target, with `label` before its progress, and records it in `directory`.
@@ -107,17 +106,32 @@ struct Subject {
 
 impl Subject {
     /// The target behind `url`, or the built-in one.
-    fn new(url: Option<TargetUrl>) -> Result<Self, Trouble> {
-        match url {
-            Some(url) => Ok(Self { url, builtin: None }),
-            None => Builtin::start().map(|builtin| Self { url: builtin.url.clone(), builtin: Some(builtin) }),
+    fn new(url: Option<TargetUrl>, request: &RequestArgs) -> Result<Self, Trouble> {
+        let tls = request.tls.tls;
+        if let Some(url) = url {
+            return match tls {
+                true => Err(Trouble::usage(format!(
+                    "--tls is for the built-in target; for {} write https:// in the URL",
+                    url.url
+                ))),
+                false => Ok(Self { url, builtin: None }),
+            };
         }
+        let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Trouble::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
+        }
+        Builtin::start(tls).map(|builtin| Self { url: builtin.url.clone(), builtin: Some(builtin) })
     }
 
-    /// Gives the load the CPUs that the built-in target leaves free.
-    fn divide_cpus(&self, settings: &mut Settings) {
-        if let (Some(builtin), true) = (&self.builtin, settings.cpus.is_empty()) {
+    /// Gives the load the CPUs that the built-in target leaves free, and trust in its certificate.
+    fn adapt(&self, settings: &mut Settings) {
+        let Some(builtin) = &self.builtin else { return };
+        if settings.cpus.is_empty() {
             settings.cpus.clone_from(&builtin.load_cpus);
+        }
+        if let Some(tls) = &mut settings.tls {
+            tls.extra_roots.extend_from_slice(&builtin.certificates);
         }
     }
 
@@ -129,9 +143,12 @@ impl Subject {
         token: &str,
         stop: &AtomicBool,
         progress: &Progress,
-    ) -> Result<(SocketAddr, Probe), Trouble> {
+    ) -> Result<(Address, Probe), Trouble> {
         let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
-        let mut addresses = self.url.resolve()?;
+        let mut addresses = match &settings.detour {
+            Some(detour) => detour.addresses()?,
+            None => resolve(&self.url.host, self.url.port)?,
+        };
         let mut first = None;
         let looked_at = settings.requests.len().min(PROBED_MAX);
         for index in 0..looked_at {
@@ -160,7 +177,7 @@ impl Subject {
             let (address, probe) = looked.map_err(|error: ProbeError| in_mix(Trouble::target(error)))?;
             let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
             settings.requests[index].contract = contract;
-            addresses = vec![address];
+            addresses = vec![address.clone()];
             if index == 0 {
                 first = Some((address, probe));
             } else {
@@ -182,6 +199,12 @@ fn token(started: &str) -> String {
     (0..8).map(|place| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(bits >> (5 * place)) as usize & 31])).collect()
 }
 
+/// Whether this machine can open that many connections, over TCP or not; raises the limit of open files if need be.
+pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<(), Trouble> {
+    engine::limits::open_files(connections, threads).map_err(Trouble::usage)?;
+    if tcp { engine::limits::ports(connections).map_err(Trouble::usage) } else { Ok(()) }
+}
+
 /// Puts the load of `plan` on its target and returns what was seen, recording it in `directory` as it goes.
 fn measure(
     plan: &Plan,
@@ -190,7 +213,7 @@ fn measure(
     stop: &AtomicBool,
     progress: &mut Progress,
 ) -> Result<Gather, Trouble> {
-    engine::limits::prepare(plan.load.connections(), plan.threads).map_err(Trouble::usage)?;
+    check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
     let mut recorder = Recorder::open(directory)?;
     let mut gather = Gather::new(plan.clone());
     let mut damage = None;

@@ -2,12 +2,12 @@
 
 use crate::auth;
 use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, TlsArgs, WarmupArg};
+use crate::detour::Detour;
 use crate::environment::usable_cpus;
 use crate::exit::Trouble;
 use crate::expect::Expect;
 use crate::target_url::{TargetUrl, is_local};
-use model::{Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
-use std::net::SocketAddr;
+use model::{Address, Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
 use std::path::Path;
 
 /// Largest request body.
@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) requests: Vec<Request>,
     pub(crate) pipeline: u32,
     pub(crate) tls: Option<TlsPlan>,
+    /// Where to connect instead of the host of the URL.
+    pub(crate) detour: Option<Detour>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
     pub(crate) expect: Expect,
@@ -67,6 +69,7 @@ impl Settings {
             requests,
             pipeline: in_range("--pipeline", request.pipeline, 1, PIPELINE_MAX)? as u32,
             tls: tls(&request.tls, url)?,
+            detour: Detour::new(request, url)?,
             keepalive: !request.no_keepalive,
             timeout_ns: request.timeout.ns,
             expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), Expect::parse)?,
@@ -80,14 +83,14 @@ impl Settings {
     pub(crate) fn plan(
         &self,
         url: &TargetUrl,
-        address: SocketAddr,
+        address: &Address,
         numbering: Numbering,
         load: Load,
         stop: Stop,
         warmup: Warmup,
     ) -> Plan {
         Plan {
-            target: Target { url: url.url.clone(), authority: url.authority.clone(), address },
+            target: Target { url: url.url.clone(), authority: url.authority.clone(), address: address.clone() },
             requests: self.requests.clone(),
             pipeline: self.pipeline,
             numbering,
@@ -105,7 +108,7 @@ impl Settings {
 
     /// Load threads: what was asked for, else one a pinned CPU, else all CPUs, else half of them when the server
     /// needs the others.
-    fn threads_for(&self, address: SocketAddr) -> u32 {
+    fn threads_for(&self, address: &Address) -> u32 {
         let cpus = usable_cpus().len() as u32;
         self.threads.unwrap_or_else(|| match self.cpus.len() as u32 {
             0 if is_local(address) => (cpus / 2).max(1),

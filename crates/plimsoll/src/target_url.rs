@@ -3,7 +3,8 @@
 use crate::environment::redact_userinfo;
 use crate::exit::Trouble;
 use http::Uri;
-use std::net::{SocketAddr, ToSocketAddrs};
+use model::Address;
+use std::net::ToSocketAddrs;
 
 /// A URL that can be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,19 +69,19 @@ impl TargetUrl {
     pub(crate) fn is_same_server(&self, other: &Self) -> bool {
         (self.tls, self.port) == (other.tls, other.port) && self.host.eq_ignore_ascii_case(&other.host)
     }
+}
 
-    /// All addresses of the host, in the order of the system's resolver.
-    pub(crate) fn resolve(&self) -> Result<Vec<SocketAddr>, Trouble> {
-        let found = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {
-            Trouble::target(format!("cannot find the host {:?}: {error}; is the name right?", self.host))
-        })?;
-        Ok(found.collect())
-    }
+/// All addresses of a host, in the order of the system's resolver.
+pub(crate) fn resolve(host: &str, port: u16) -> Result<Vec<Address>, Trouble> {
+    let found = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| Trouble::target(format!("cannot find the host {host:?}: {error}; is the name right?")))?;
+    Ok(found.map(Address::Tcp).collect())
 }
 
 /// Whether `address` belongs to this machine: only then can a socket be bound to it.
-pub(crate) fn is_local(address: SocketAddr) -> bool {
-    address.ip().is_loopback() || std::net::UdpSocket::bind((address.ip(), 0)).is_ok()
+pub(crate) fn is_local(address: &Address) -> bool {
+    address.tcp().is_none_or(|tcp| tcp.ip().is_loopback() || std::net::UdpSocket::bind((tcp.ip(), 0)).is_ok())
 }
 
 #[cfg(test)]

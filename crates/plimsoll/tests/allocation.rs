@@ -2,11 +2,10 @@
 //!
 //! A binary of its own, because it counts what the whole process allocates.
 
-use model::{Contract, Load, Numbering, Plan, Request, Stop, Target, Warmup};
+use model::{Contract, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
@@ -16,31 +15,57 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Ticks allocate when they are merged and encoded, once a second; that must stay far below one for each request.
 const ALLOCATIONS_PER_REQUEST_MAX: f64 = 0.02;
 
+/// With TLS rustls allocates once for each record, of which a request and its answer are one each.
+const TLS_ALLOCATIONS_PER_REQUEST_MAX: f64 = 2.5;
+
 /// What the bodies of the target are made of.
 const TEXT: &str = "0123456789abcdef";
 
-struct Served(Child);
+struct Served {
+    child: Child,
+    target: Target,
+    /// The certificate to trust, DER.
+    certificates: Option<Vec<Vec<u8>>>,
+}
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.0.kill().and_then(|()| self.0.wait()).expect("our own child can be ended");
+        self.child.kill().and_then(|()| self.child.wait()).expect("our own child can be ended");
     }
 }
 
-fn target() -> (Served, SocketAddr) {
-    let mut child =
-        Command::new(env!("CARGO_BIN_EXE_plimsoll")).arg("target").stdout(Stdio::piped()).spawn().expect("it starts");
+fn target(flags: &[&str]) -> Served {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .arg("target")
+        .args(flags)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says where it listens");
     let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-    let address = said["listening"].as_str().expect("an address").parse().expect("an address");
-    (Served(child), address)
+    let (address, url) = (said["listening"].as_str().expect("an address"), said["url"].as_str().expect("a URL"));
+    let target = Target {
+        url: format!("{url}bytes/64"),
+        authority: address.into(),
+        address: address.parse().expect("an address"),
+    };
+    let certificate = said["certificate"].as_str();
+    let certificates = certificate.map(|pem| engine::tls::certificates(pem.as_bytes()).expect("PEM"));
+    Served { child, target, certificates }
 }
 
-fn plan(address: SocketAddr, requests: u64, keepalive: bool, text: Option<&str>) -> Plan {
+fn plan(served: &Served, requests: u64, keepalive: bool, text: Option<&str>) -> Plan {
+    let tls = served.certificates.as_ref().map(|certificates| TlsPlan {
+        verify: true,
+        alpn: vec!["http/1.1".into()],
+        resumption: true,
+        server_name: "127.0.0.1".into(),
+        extra_roots: certificates.clone(),
+    });
     Plan {
-        target: Target { url: format!("http://{address}/bytes/64"), authority: address.to_string(), address },
-        tls: None,
+        target: served.target.clone(),
+        tls,
         requests: vec![Request {
             contract: Contract { status: Some(200), body_text: text.map(Into::into), ..Contract::default() },
             ..Request::get("/bytes/64")
@@ -59,8 +84,8 @@ fn plan(address: SocketAddr, requests: u64, keepalive: bool, text: Option<&str>)
 }
 
 /// Allocations of a whole run of `requests`.
-fn allocations(address: SocketAddr, requests: u64, keepalive: bool, text: Option<&str>) -> f64 {
-    let plan = plan(address, requests, keepalive, text);
+fn allocations(served: &Served, requests: u64, keepalive: bool, text: Option<&str>) -> f64 {
+    let plan = plan(served, requests, keepalive, text);
     let region = Region::new(ALLOCATOR);
     let mut good = 0;
     let mut count = |event| {
@@ -74,19 +99,25 @@ fn allocations(address: SocketAddr, requests: u64, keepalive: bool, text: Option
     (change.allocations + change.reallocations) as f64
 }
 
+/// Allocations that each further request costs, from `few` to `many`.
+fn allocations_each(served: &Served, few: u64, many: u64, keepalive: bool, text: Option<&str>) -> f64 {
+    allocations(served, few, keepalive, text);
+    let grown = allocations(served, many, keepalive, text) - allocations(served, few, keepalive, text);
+    grown / (many - few) as f64
+}
+
+/// One test, as what another allocated would be counted too.
 #[test]
-fn nothing_is_allocated_per_request() {
-    let (_served, address) = target();
+fn nothing_is_allocated_per_request_and_with_tls_little() {
+    let plain = target(&[]);
     // The text is one that every body holds: `good` counts all of them.
-    for (keepalive, text, few, many) in
-        [(true, None, 1000, 101_000), (true, Some(TEXT), 1000, 51_000), (false, None, 1000, 21_000)]
-    {
-        allocations(address, few, keepalive, text);
-        let grown = allocations(address, many, keepalive, text) - allocations(address, few, keepalive, text);
-        let each = grown / (many - few) as f64;
+    for (keepalive, text, many) in [(true, None, 101_000), (true, Some(TEXT), 51_000), (false, None, 21_000)] {
+        let each = allocations_each(&plain, 1000, many, keepalive, text);
         assert!(
             each < ALLOCATIONS_PER_REQUEST_MAX,
             "keepalive {keepalive}, text {text:?}: {each} allocations for each request"
         );
     }
+    let each = allocations_each(&target(&["--tls"]), 1000, 21_000, true, None);
+    assert!(each < TLS_ALLOCATIONS_PER_REQUEST_MAX, "{each} allocations for each request over TLS");
 }

@@ -335,7 +335,7 @@ mod tests {
             target: Target {
                 url: "http://127.0.0.1:80/".into(),
                 authority: "127.0.0.1".into(),
-                address: ([127, 0, 0, 1], 80).into(),
+                address: "127.0.0.1:80".parse().unwrap(),
             },
             tls: None,
             requests: vec![Request::get("/")],

@@ -1,13 +1,13 @@
-//! The TLS client against a rustls server in memory, however the bytes are cut.
+//! The TLS client against a rustls server in memory, and against our own, however the bytes are cut.
 
 use proptest::prelude::*;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
-use rustls::server::ServerConnection;
-use rustls::{ServerConfig, SupportedProtocolVersion, version};
+use rustls::server::{ServerConnection, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion, version};
 use std::io::{Read, Write};
 use std::sync::Arc;
-use wire::tls::{Config, Connection, RECORD_BYTES, Settings, TlsError, certificates};
+use wire::tls::{Config, Connection, RECORD_BYTES, ServerSettings, Settings, TlsError, certificates};
 
 /// 2026-01-01, inside the life of the certificates.
 const NOW_S: u64 = 1_767_225_600;
@@ -24,7 +24,19 @@ impl Site {
         params.distinguished_name.push(rcgen::DnType::CommonName, names[0]);
         (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(until_year, 1, 1));
         let key = KeyPair::generate().unwrap();
-        let der = params.self_signed(&key).unwrap().der().to_vec();
+        Self::with(params.self_signed(&key).unwrap().der().to_vec(), &key, versions)
+    }
+
+    /// With a certificate that may sign others.
+    fn that_may_sign(names: &[&str], until_year: i32) -> Self {
+        let mut params = CertificateParams::new(names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>()).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(until_year, 1, 1));
+        let key = KeyPair::generate().unwrap();
+        Self::with(params.self_signed(&key).unwrap().der().to_vec(), &key, rustls::ALL_VERSIONS)
+    }
+
+    fn with(der: Vec<u8>, key: &KeyPair, versions: &[&'static SupportedProtocolVersion]) -> Self {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
@@ -151,23 +163,103 @@ fn certificates_that_cannot_be_trusted_are_told_apart() {
     assert_eq!(told(&site, &early.unwrap()), TlsError::NotYetValid);
 }
 
+/// What `openssl req -x509` makes: it may sign others, and is a server's own all the same.
 #[test]
-fn a_certificate_that_may_sign_others_counts_as_self_signed() {
-    let mut params = CertificateParams::new(vec!["plimsoll.test".to_owned()]).unwrap();
-    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().unwrap();
-    let der = params.self_signed(&key).unwrap().der().to_vec();
-    let mut site = Site::usual();
-    site.server = Arc::new(
-        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![der.into()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
-            .unwrap(),
-    );
-    let told = first_meeting(&site, &site.config("plimsoll.test", true)).map(|_| ()).unwrap_err();
+fn a_certificate_that_may_sign_others_is_trusted_only_by_itself() {
+    let site = Site::that_may_sign(&["plimsoll.test"], 2040);
+    for host in ["plimsoll.test", "PLIMSOLL.test"] {
+        assert!(first_meeting(&site, &site.config(host, true)).is_ok());
+    }
+    let told = |site: &Site, config: &Config| first_meeting(site, config).map(|_| ()).unwrap_err();
+    assert_eq!(told(&site, &site.config("other.test", true)), TlsError::WrongName(": plimsoll.test".into()));
+    let expired = Site::that_may_sign(&["plimsoll.test"], 2021);
+    assert_eq!(told(&expired, &expired.config("plimsoll.test", true)), TlsError::Expired);
+    // The same name and another key.
+    let other = Site::that_may_sign(&["plimsoll.test"], 2040);
+    assert_eq!(told(&site, &other.config("plimsoll.test", true)), TlsError::UnknownIssuer);
+}
+
+#[test]
+fn a_certificate_whose_issuer_is_unknown_is_trusted_by_itself() {
+    let (issuer_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+    let mut issuer = CertificateParams::new(vec!["issuer.test".to_owned()]).unwrap();
+    issuer.distinguished_name.push(rcgen::DnType::CommonName, "issuer.test");
+    let issuer = rcgen::Issuer::new(issuer, issuer_key);
+    let params = CertificateParams::new(vec!["plimsoll.test".to_owned()]).unwrap();
+    let site = Site::with(params.signed_by(&key, &issuer).unwrap().der().to_vec(), &key, rustls::ALL_VERSIONS);
+    assert!(first_meeting(&site, &site.config("plimsoll.test", true)).is_ok());
+    let stranger = Site::usual();
+    let told = first_meeting(&site, &stranger.config("plimsoll.test", true)).map(|_| ()).unwrap_err();
     assert_eq!(told, TlsError::UnknownIssuer);
+}
+
+#[test]
+fn a_server_that_demands_a_certificate_is_understood() {
+    for version in rustls::ALL_VERSIONS {
+        let mut site = Site::usual();
+        let mut roots = RootCertStore::empty();
+        roots.add(site.der.clone().into()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+        let key = KeyPair::generate().unwrap();
+        let der = CertificateParams::new(vec!["a.test".to_owned()]).unwrap().self_signed(&key).unwrap().der().to_vec();
+        let server = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[version])
+            .unwrap()
+            .with_client_cert_verifier(verifier.unwrap())
+            .with_single_cert(vec![der.into()], PrivateKeyDer::Pkcs8(key.serialize_der().into()));
+        site.server = Arc::new(server.unwrap());
+        let told = first_meeting(&site, &config("plimsoll.test", None, true)).map(|_| ()).unwrap_err();
+        assert_eq!(told, TlsError::ClientCertificate, "{version:?}");
+    }
+}
+
+/// Our two ends with each other, however the bytes are cut: what the client sends reaches the server, and back.
+#[test]
+fn our_server_and_our_client_understand_each_other() {
+    let key = KeyPair::generate().unwrap();
+    let made = CertificateParams::new(vec!["plimsoll.test".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let (chain, alpn, key_pem) = ([made.der().to_vec()], ["http/1.1".to_owned()], key.serialize_pem());
+    let settings = ServerSettings { chain: &chain, key_pem: key_pem.as_bytes(), alpn: &alpn, now_s: NOW_S };
+    let server_config = wire::tls::ServerConfig::new(&settings).unwrap();
+    let client_config = config("plimsoll.test", Some(&[made.der().to_vec()]), true);
+    for (round, piece) in [1, 7, 1000, 100_000].into_iter().enumerate() {
+        let mut client = Connection::new(&client_config).unwrap();
+        let mut server = Connection::accept(&server_config).unwrap();
+        assert_eq!(carry(&mut client, &mut server, piece), (Vec::new(), Vec::new()));
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        assert_eq!((client.is_resumed(), server.is_resumed()), (round > 0, round > 0));
+        let (request, answer) = (vec![b'q'; 40_000], vec![b'a'; 60_000]);
+        assert_eq!((client.send(&request), server.send(&answer)), (request.len(), answer.len()));
+        server.close();
+        assert!(carry(&mut client, &mut server, piece) == (answer, request));
+        assert!(client.is_closed() && !server.is_closed());
+    }
+    let stranger = KeyPair::generate().unwrap().serialize_pem();
+    let other = ServerSettings { key_pem: stranger.as_bytes(), ..settings };
+    assert!(wire::tls::ServerConfig::new(&other).unwrap_err().to_string().contains("cannot be used together"));
+}
+
+/// Carries bytes both ways in pieces until nobody has any more; what reached the client and the server.
+fn carry(client: &mut Connection, server: &mut Connection, piece: usize) -> (Vec<u8>, Vec<u8>) {
+    let mut buffer = vec![0; piece + RECORD_BYTES];
+    let mut got = (Vec::new(), Vec::new());
+    loop {
+        let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+        client.transmit(&mut to_server);
+        server.transmit(&mut to_client);
+        if to_server.is_empty() && to_client.is_empty() {
+            return got;
+        }
+        for piece in to_server.chunks(piece) {
+            let n = server.receive(piece, &mut buffer).unwrap();
+            got.1.extend_from_slice(&buffer[..n]);
+        }
+        for piece in to_client.chunks(piece) {
+            let n = client.receive(piece, &mut buffer).unwrap();
+            got.0.extend_from_slice(&buffer[..n]);
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,14 @@
 //! One blocking connection of the probe, encrypted or not.
 
+use crate::address;
 use crate::clock::Clock;
 use crate::tls::Config;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use model::Address;
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, SocketFlags};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 use wire::tls::{Connection, RECORD_BYTES, TlsError};
 
@@ -12,7 +17,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// A connection; TLS errors come as [`io::Error`] with a [`TlsError`] inside.
 pub(super) struct Line {
-    stream: TcpStream,
+    socket: OwnedFd,
     tls: Option<Box<Connection>>,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
@@ -20,13 +25,18 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Opens a TCP connection.
-    pub(super) fn connect(address: SocketAddr, timeout_ns: u64) -> io::Result<Self> {
-        let timeout = Duration::from_nanos(timeout_ns);
-        let stream = TcpStream::connect_timeout(&address, timeout)?;
-        stream.set_write_timeout(Some(timeout))?;
+    /// Opens a connection.
+    pub(super) fn connect(address: &Address, timeout_ns: u64) -> io::Result<Self> {
+        let address = address::kernel(address)?;
+        let socket = address::stream(&address, SocketFlags::empty())?;
+        // Of connecting too.
+        set_socket_timeout(&socket, Timeout::Send, Some(Duration::from_nanos(timeout_ns)))?;
+        match rustix::net::connect(&socket, &address) {
+            Err(Errno::INPROGRESS) => return Err(ErrorKind::TimedOut.into()),
+            outcome => outcome?,
+        }
         Ok(Self {
-            stream,
+            socket,
             tls: None,
             incoming: vec![0; READ_BYTES],
             outgoing: Vec::new(),
@@ -51,7 +61,7 @@ impl Line {
 
     pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         if self.tls.is_none() {
-            return self.stream.write_all(bytes);
+            return send_all(&self.socket, bytes);
         }
         while let (Some(tls), false) = (&mut self.tls, bytes.is_empty()) {
             let n = tls.send(bytes);
@@ -81,11 +91,11 @@ impl Line {
         if left_ns == 0 {
             return Err(ErrorKind::TimedOut.into());
         }
-        self.stream.set_read_timeout(Some(Duration::from_nanos(left_ns)))?;
+        set_socket_timeout(&self.socket, Timeout::Recv, Some(Duration::from_nanos(left_ns)))?;
         loop {
-            match self.stream.read(&mut self.incoming) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                outcome => return outcome,
+            match rustix::net::recv(&self.socket, &mut self.incoming[..], RecvFlags::empty()) {
+                Err(Errno::INTR) => {}
+                outcome => return Ok(outcome?.0),
             }
         }
     }
@@ -102,8 +112,18 @@ impl Line {
     fn flush(&mut self) -> io::Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         tls.transmit(&mut self.outgoing);
-        let outcome = self.stream.write_all(&self.outgoing);
+        let outcome = send_all(&self.socket, &self.outgoing);
         self.outgoing.clear();
         outcome
     }
+}
+
+fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            sent => bytes = &bytes[sent?..],
+        }
+    }
+    Ok(())
 }

@@ -1,10 +1,9 @@
 //! TLS on the sockets of a load thread: one state a slot, one buffer for all.
 
 use super::kind_of;
+use crate::sealed::{Sealed, SealedError};
 use crate::transport::Opening;
 use model::{Failure, FailureKind, FailurePhase, TlsSession};
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
 use std::os::fd::OwnedFd;
 use wire::tls::{Config, Connection, RECORD_BYTES, TlsError};
 
@@ -18,16 +17,14 @@ pub(crate) struct Secure {
     config: Config,
     slots: Box<[Option<Box<Slot>>]>,
     incoming: Box<[u8]>,
-    /// The last read has left something, in the socket or of the end of the stream.
+    /// The last read has left something.
     more: bool,
 }
 
 struct Slot {
-    tls: Connection,
+    stream: Sealed,
     /// When the handshake began; ns.
     since_ns: u64,
-    /// Encrypted bytes that the socket has not taken; empty nearly always.
-    unsent: Vec<u8>,
 }
 
 /// A handshake that is done.
@@ -58,7 +55,7 @@ impl Secure {
         let failure = |kind| Failure::new(FailurePhase::Tls, kind);
         if self.slots[conn].is_none() {
             let tls = Connection::new(&self.config).map_err(|error| failure(kind_of_tls(&error)))?;
-            self.slots[conn] = Some(Box::new(Slot { tls, since_ns: now, unsent: Vec::new() }));
+            self.slots[conn] = Some(Box::new(Slot { stream: Sealed::new(tls), since_ns: now }));
             self.flush(conn, fd).map_err(failure)?;
         }
         let early = self.read(conn, fd, plain).map_err(failure)?;
@@ -74,18 +71,18 @@ impl Secure {
 
     /// Whether the handshake of `conn` has begun and is not done.
     pub(super) fn is_handshaking(&self, conn: usize) -> bool {
-        self.slots[conn].as_ref().is_some_and(|slot| slot.tls.is_handshaking())
+        self.slots[conn].as_ref().is_some_and(|slot| slot.stream.tls.is_handshaking())
     }
 
     /// The handshake of `conn`, if it is done.
     pub(super) fn handshake(&self, conn: usize) -> Option<Handshake> {
-        let slot = self.slots[conn].as_ref().filter(|slot| !slot.tls.is_handshaking())?;
-        Some(Handshake { since_ns: slot.since_ns, resumed: slot.tls.is_resumed() })
+        let slot = self.slots[conn].as_ref().filter(|slot| !slot.stream.tls.is_handshaking())?;
+        Some(Handshake { since_ns: slot.since_ns, resumed: slot.stream.tls.is_resumed() })
     }
 
     /// What any of the connections has agreed on.
     pub(super) fn session(&self) -> Option<TlsSession> {
-        let session = self.slots.iter().flatten().find_map(|slot| slot.tls.session())?;
+        let session = self.slots.iter().flatten().find_map(|slot| slot.stream.tls.session())?;
         Some(TlsSession { version: session.version, cipher: session.cipher, resumed: 0 })
     }
 
@@ -98,78 +95,30 @@ impl Secure {
     #[inline]
     pub(super) fn read(&mut self, conn: usize, fd: &OwnedFd, plain: &mut [u8]) -> Result<Option<usize>, FailureKind> {
         let Some(slot) = &mut self.slots[conn] else { return Ok(None) };
-        loop {
-            if slot.tls.is_closed() {
-                return Ok(Some(0));
-            }
-            let n = match rustix::net::recv(fd, &mut *self.incoming, RecvFlags::empty()) {
-                // A server that leaves without a word is no worse than one without TLS.
-                Ok((0, _)) => return Ok(Some(0)),
-                Ok((n, _)) => n,
-                Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
-                Err(error) => return Err(kind_of(error)),
-            };
-            let outcome = slot.tls.receive(&self.incoming[..n], plain);
-            slot.tls.transmit(&mut slot.unsent);
-            if !slot.unsent.is_empty() {
-                // The next flight of the handshake, or an alert that says why we leave.
-                slot.flush(fd)?;
-            }
-            let plain_bytes = outcome.map_err(|error| kind_of_tls(&error))?;
-            self.more = n == self.incoming.len() || slot.tls.is_closed();
-            if plain_bytes > 0 {
-                return Ok(Some(plain_bytes));
-            }
-            if !self.more {
-                return Ok(None);
-            }
-        }
+        let got = slot.stream.read(fd, &mut self.incoming, plain).map_err(|error| match error {
+            SealedError::Socket(error) => kind_of(error),
+            SealedError::Tls(error) => kind_of_tls(&error),
+        });
+        self.more = slot.stream.has_more();
+        got
     }
 
     /// Encrypts and sends; returns how much of `bytes` was taken, which may wait here in encrypted form.
     #[inline]
     pub(super) fn send(&mut self, conn: usize, fd: &OwnedFd, bytes: &[u8]) -> Result<usize, FailureKind> {
         let Some(slot) = &mut self.slots[conn] else { return Err(FailureKind::Closed) };
-        let mut taken = 0;
-        // The socket says that it can take more only after it has been full.
-        while slot.unsent.is_empty() && taken < bytes.len() {
-            let n = slot.tls.send(&bytes[taken..]);
-            if n == 0 {
-                break;
-            }
-            taken += n;
-            slot.tls.transmit(&mut slot.unsent);
-            slot.flush(fd)?;
-        }
-        Ok(taken)
+        slot.stream.send(fd, bytes, false).map_err(kind_of)
     }
 
     /// Sends what waits.
     #[inline]
     pub(super) fn flush(&mut self, conn: usize, fd: &OwnedFd) -> Result<(), FailureKind> {
         let Some(slot) = &mut self.slots[conn] else { return Ok(()) };
-        slot.tls.transmit(&mut slot.unsent);
-        if slot.unsent.is_empty() { Ok(()) } else { slot.flush(fd) }
+        slot.stream.flush(fd, false).map(|_| ()).map_err(kind_of)
     }
 
     pub(super) fn close(&mut self, conn: usize) {
         self.slots[conn] = None;
-    }
-}
-
-impl Slot {
-    #[inline]
-    fn flush(&mut self, fd: &OwnedFd) -> Result<(), FailureKind> {
-        while !self.unsent.is_empty() {
-            match rustix::net::send(fd, &self.unsent, SendFlags::NOSIGNAL) {
-                Ok(n) if n == self.unsent.len() => self.unsent.clear(),
-                Ok(n) => drop(self.unsent.drain(..n)),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                Err(error) => return Err(kind_of(error)),
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The thread that accepts connections and hands each to the worker that has the fewest.
 
 use std::io;
-use std::net::TcpListener;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
@@ -64,7 +63,7 @@ fn clear(handle: &OwnedFd) {
 }
 
 pub(super) struct Acceptor {
-    listener: TcpListener,
+    listener: OwnedFd,
     epoll: OwnedFd,
     shared: Arc<Shared>,
     /// Given up to accept and close a connection when the process has no descriptor left: left in the backlog it
@@ -75,7 +74,7 @@ pub(super) struct Acceptor {
 }
 
 impl Acceptor {
-    pub(super) fn new(listener: TcpListener, shared: Arc<Shared>) -> io::Result<Self> {
+    pub(super) fn new(listener: OwnedFd, shared: Arc<Shared>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         epoll::add(&epoll, &shared.acceptor, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;

@@ -259,7 +259,7 @@ impl Answers {
             respond(Plain { headers: &[("Location", redirect)], ..plain(302, b"") }, out);
             return true;
         }
-        let page = page::landing(self.shared.address, asked.host);
+        let page = page::landing(&self.shared.address, self.shared.tls.is_some(), asked.host);
         respond(Plain { content_type: HTML, ..plain(200, page.as_bytes()) }, out);
         false
     }
@@ -340,9 +340,18 @@ impl Answers {
 
 /// The answer to something that is not a request; the connection is closed after it.
 pub(super) fn refuse(error: ServerError, out: &mut Vec<u8>) {
-    let body = page::error(&error.to_string());
+    refuse_with(error.status(), &error.to_string(), out);
+}
+
+/// The answer to what is no TLS, without TLS; in nginx's words, which clients know.
+pub(super) fn refuse_plain(out: &mut Vec<u8>) {
+    refuse_with(400, "The plain HTTP request was sent to HTTPS port", out);
+}
+
+fn refuse_with(status: u16, message: &str, out: &mut Vec<u8>) {
+    let body = page::error(message);
     let length = Length::Exact(body.len() as u64);
-    let head = ResponseHead { status: error.status(), content_type: JSON, length, keepalive: false, headers: &[] };
+    let head = ResponseHead { status, content_type: JSON, length, keepalive: false, headers: &[] };
     write_response_head(out, &head);
     out.extend_from_slice(body.as_bytes());
 }

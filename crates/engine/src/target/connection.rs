@@ -6,8 +6,10 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use wire::http1::{Limits, Server, write_chunk, write_last_chunk};
+use wire::tls::TlsError;
 
 use super::body::{Body, Source};
+use crate::sealed::{Sealed, SealedError};
 
 /// Longest request head; beyond it is 414 or 431.
 const HEAD_MAX_BYTES: usize = 16 * 1024;
@@ -21,6 +23,8 @@ const BODY_MAX_BYTES: u64 = 1 << 30;
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: OwnedFd,
+    /// What encrypts, if anything does.
+    tls: Option<Box<Sealed>>,
     pub(super) machine: Server,
     /// Answered, and not yet taken by the kernel: from `sent` on.
     unsent: Vec<u8>,
@@ -82,6 +86,10 @@ pub(super) enum Read {
     Nothing,
     End,
     Gone,
+    /// The client speaks no TLS, and is not answered in it from now on.
+    NotTls,
+    /// The client has broken TLS, and was told so as far as the kernel took it.
+    BrokenTls,
 }
 
 impl Incoming {
@@ -94,7 +102,7 @@ impl Incoming {
 }
 
 impl Connection {
-    pub(super) fn new(socket: OwnedFd) -> Self {
+    pub(super) fn new(socket: OwnedFd, tls: Option<Sealed>) -> Self {
         let limits = Limits {
             head_bytes: HEAD_MAX_BYTES,
             headers: HEADERS_MAX,
@@ -103,6 +111,7 @@ impl Connection {
         };
         Self {
             socket,
+            tls: tls.map(Box::new),
             machine: Server::new(limits),
             unsent: Vec::new(),
             sent: 0,
@@ -127,8 +136,17 @@ impl Connection {
         !self.last && self.held.is_none() && self.body.is_none()
     }
 
+    /// Whether the client has yet to agree on how to encrypt.
+    pub(super) fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|stream| stream.tls.is_handshaking())
+    }
+
     /// Reads once. A read that does not fill `input` has emptied the socket, so the next edge says when to go on.
-    pub(super) fn read(&mut self, input: &mut [u8]) -> Read {
+    /// What is encrypted is read into `encrypted` first.
+    pub(super) fn read(&mut self, input: &mut [u8], encrypted: &mut [u8]) -> Read {
+        if self.tls.is_some() {
+            return self.read_sealed(input, encrypted);
+        }
         let size = input.len();
         loop {
             return match recv(&self.socket, &mut *input, RecvFlags::empty()) {
@@ -147,10 +165,30 @@ impl Connection {
         }
     }
 
+    fn read_sealed(&mut self, input: &mut [u8], encrypted: &mut [u8]) -> Read {
+        let Some(stream) = &mut self.tls else { return Read::Gone };
+        match stream.read(&self.socket, encrypted, input) {
+            Ok(Some(0)) => Read::End,
+            Ok(Some(got)) => {
+                self.readable = stream.has_more() || self.half_closed;
+                Read::Bytes(got)
+            }
+            Ok(None) => {
+                self.readable = false;
+                Read::Nothing
+            }
+            Err(SealedError::Socket(_)) => Read::Gone,
+            Err(SealedError::Tls(error)) => {
+                self.tls = None;
+                if error == TlsError::NotTls { Read::NotTls } else { Read::BrokenTls }
+            }
+        }
+    }
+
     /// Sends `answers` when nothing else is owed; what the kernel does not take is owed then.
     pub(super) fn send(&mut self, answers: &[u8]) -> Sent {
         debug_assert!(self.unsent.is_empty(), "answers go out in order");
-        match self.hand_over(answers, self.more_follows()) {
+        match hand_over(&self.socket, &mut self.tls, answers, more_follows(self.body)) {
             Ok(taken) if taken == answers.len() => Sent::All,
             Ok(taken) => {
                 self.unsent.extend_from_slice(&answers[taken..]);
@@ -178,6 +216,10 @@ impl Connection {
 
     /// Sends what is owed, once.
     pub(super) fn send_owed(&mut self, source: &mut Source) -> Sent {
+        match self.flush_sealed() {
+            Sent::All => {}
+            other => return other,
+        }
         if !self.unsent.is_empty() {
             return self.send_unsent();
         }
@@ -188,8 +230,25 @@ impl Connection {
         }
     }
 
+    /// Sends what is encrypted already.
+    fn flush_sealed(&mut self) -> Sent {
+        match self.tls.as_mut().map_or(Ok(true), |stream| stream.flush(&self.socket, false)) {
+            Ok(true) => Sent::All,
+            Ok(false) => Sent::Blocked,
+            Err(_) => Sent::Gone,
+        }
+    }
+
+    /// Tells a client that speaks TLS that nothing more will come.
+    pub(super) fn say_goodbye(&mut self) -> Sent {
+        if let Some(stream) = self.tls.as_mut().filter(|_| !self.reset) {
+            stream.tls.close();
+        }
+        self.flush_sealed()
+    }
+
     fn send_unsent(&mut self) -> Sent {
-        match self.hand_over(&self.unsent[self.sent..], self.more_follows()) {
+        match hand_over(&self.socket, &mut self.tls, &self.unsent[self.sent..], more_follows(self.body)) {
             Ok(taken) => self.sent += taken,
             Err(_) => return Sent::Gone,
         }
@@ -204,7 +263,7 @@ impl Connection {
     /// The next piece, straight from its source.
     fn send_piece(&mut self, mut body: Body, source: &mut Source) -> Sent {
         let piece = source.piece(body.fill, body.sent, body.next_len());
-        match self.hand_over(piece, false) {
+        match hand_over(&self.socket, &mut self.tls, piece, false) {
             Ok(taken) => {
                 body.sent += taken as u64;
                 self.body = (body.sent < body.size).then_some(body);
@@ -230,24 +289,6 @@ impl Connection {
         self.send_unsent()
     }
 
-    /// Whether a body follows at once.
-    fn more_follows(&self) -> bool {
-        self.body.is_some_and(|body| body.pace.is_none())
-    }
-
-    /// Bytes the kernel took, 0 when it takes none at the moment. With `more` to follow, the kernel may wait for it
-    /// to fill a segment.
-    fn hand_over(&self, bytes: &[u8], more: bool) -> Result<usize, Errno> {
-        let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
-        loop {
-            match send(&self.socket, bytes, flags) {
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Ok(0),
-                result => return result,
-            }
-        }
-    }
-
     /// Closing will discard what is not acknowledged and send a reset.
     pub(super) fn reset_on_close(&self) {
         // Without it the connection ends in good order, which the client also sees as broken off.
@@ -260,5 +301,26 @@ impl Connection {
         self.readable = true;
         // A client that is gone is noticed by the next read.
         let _ = shutdown(&self.socket, Shutdown::Write);
+    }
+}
+
+/// Whether a body follows at once.
+fn more_follows(body: Option<Body>) -> bool {
+    body.is_some_and(|body| body.pace.is_none())
+}
+
+/// Bytes that were taken, 0 when none are at the moment. With `more` to follow, the kernel may wait for it to fill a
+/// segment.
+fn hand_over(socket: &OwnedFd, tls: &mut Option<Box<Sealed>>, bytes: &[u8], more: bool) -> Result<usize, Errno> {
+    if let Some(stream) = tls {
+        return stream.send(socket, bytes, more);
+    }
+    let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
+    loop {
+        match send(socket, bytes, flags) {
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(0),
+            result => return result,
+        }
     }
 }

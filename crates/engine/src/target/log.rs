@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use super::stats::{NS_PER_MS, RING_MS, WorkerStats};
-use super::{Shared, Stall};
+use super::{Shared, Stall, page};
 
 /// Between two lines of arrivals, and how long a worker may take from stamping a request to counting it.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -40,7 +40,7 @@ impl StopSignal {
 /// Writes the log until the workers have stopped and everything they counted is written.
 pub(super) fn run(shared: &Shared, stop: &StopSignal, out: impl Write) -> io::Result<()> {
     let mut log = Log { epoch_ns: shared.clock.epoch_ns(), stalls: 0, written_ms: 0, out };
-    log.start(&shared.address.to_string())?;
+    log.start(&page::json_string(&shared.address.to_string()))?;
     loop {
         let stopped = stop.wait();
         let now_ns = shared.clock.now_ns();
@@ -66,7 +66,7 @@ struct Log<W> {
 
 impl<W: Write> Log<W> {
     fn start(&mut self, listen: &str) -> io::Result<()> {
-        writeln!(self.out, "{{\"started_ns\":{},\"listen\":\"{listen}\"}}", self.epoch_ns)?;
+        writeln!(self.out, "{{\"started_ns\":{},\"listen\":{listen}}}", self.epoch_ns)?;
         self.out.flush()
     }
 

@@ -7,8 +7,10 @@
 mod accept;
 mod answer;
 mod body;
+mod certificate;
 mod connection;
 mod faults;
+mod listen;
 mod log;
 mod page;
 mod pool;
@@ -22,23 +24,27 @@ mod worker;
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
+use model::Address;
 use rustix::time::Timespec;
 use thiserror::Error;
+use wire::tls::{ConfigError, ServerConfig};
 
 use crate::clock::Clock;
 use accept::{Acceptor, Mailbox};
 use faults::{ErrorShare, FaultState};
+use listen::SocketFile;
 use log::StopSignal;
 use pool::PoolQueue;
 use stats::WorkerStats;
 use worker::Worker;
 
+pub use certificate::Certificate;
 pub use faults::{Break, Faults, LIMIT_MAX, Limit, Ramp};
 pub use route::{BYTES_MAX, CHUNK_MAX, CPU_MAX_NS, SIGMA_MAX, SLEEP_MAX_NS, SLOW_BODY_MAX_NS};
 
@@ -46,14 +52,18 @@ pub use route::{BYTES_MAX, CHUNK_MAX, CPU_MAX_NS, SIGMA_MAX, SLEEP_MAX_NS, SLOW_
 pub const WORKERS_MAX: u32 = 256;
 /// Most virtual workers of a [`Pool`], and most that wait for one.
 pub const POOL_MAX: u32 = 1_000_000;
+/// How long clients usually have for a handshake; ns.
+pub const HANDSHAKE_MAX_NS: u64 = 10 * model::NS_PER_S;
 /// Longest wait in a stall before looking whether the server is to stop; ns.
 const STALL_SLICE_NS: u64 = 20_000_000;
 
 /// What a target serves and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetConfig {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// Where to listen; port 0 takes a free one, and the file of a Unix socket is removed at the end.
+    pub listen: Address,
+    /// How to speak TLS; none: not at all.
+    pub tls: Option<Tls>,
     /// Worker threads, 1 to [`WORKERS_MAX`].
     pub workers: u32,
     /// CPUs the workers are pinned to, round robin; empty pins none.
@@ -74,6 +84,15 @@ pub struct TargetConfig {
     pub redirect: Option<String>,
     /// File that stalls and arrivals are appended to, as JSON lines stamped on `CLOCK_MONOTONIC`.
     pub log: Option<PathBuf>,
+}
+
+/// TLS at the server's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// Who the server is.
+    pub certificate: Certificate,
+    /// A connection whose handshake takes longer is closed; ns.
+    pub handshake_ns: u64,
 }
 
 /// Stalls of the whole server: nothing is read, written or accepted during
@@ -105,9 +124,16 @@ pub enum TargetError {
     #[error("cannot listen on {address}: {source}")]
     Bind {
         /// As configured.
-        address: SocketAddr,
+        address: Address,
         /// The reason.
         source: io::Error,
+    },
+    /// Certificate or key are of no use.
+    #[error("cannot speak TLS with this certificate and key: {source}")]
+    Certificate {
+        /// The reason.
+        #[from]
+        source: ConfigError,
     },
     /// A setting is outside its range.
     #[error("{setting} has to be {expected}")]
@@ -144,7 +170,8 @@ impl Default for TargetConfig {
     /// One worker on a free port of loopback, without faults, pool or log.
     fn default() -> Self {
         Self {
-            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            listen: Address::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
+            tls: None,
             workers: 1,
             cpus: Vec::new(),
             backlog: 4096,
@@ -162,17 +189,17 @@ impl Default for TargetConfig {
 /// Starts a target; it serves once this returns.
 pub fn start(config: TargetConfig) -> Result<Running, TargetError> {
     check(&config)?;
-    let listener =
-        bind(config.listen, config.backlog).map_err(|source| TargetError::Bind { address: config.listen, source })?;
-    let address = listener.local_addr()?;
+    let tls = config.tls.as_ref().map(|tls| tls.certificate.server_config()).transpose()?;
+    let listener = listen::listen(&config.listen, config.backlog)
+        .map_err(|source| TargetError::Bind { address: config.listen.clone(), source })?;
     let log = config.log.clone().map(|path| open_log(&path).map(|file| (path, file))).transpose()?;
-    let shared = Arc::new(Shared::new(config, address)?);
-    let acceptor = Acceptor::new(listener, Arc::clone(&shared))?;
+    let shared = Arc::new(Shared::new(config, listener.address, tls)?);
+    let acceptor = Acceptor::new(listener.socket, Arc::clone(&shared))?;
     let workers = (0..shared.mailboxes.len()).map(|index| Worker::new(index, Arc::clone(&shared)));
     let workers = workers.collect::<io::Result<Vec<_>>>()?;
 
     let stop = Arc::new(StopSignal::default());
-    let mut running = Running { address, shared, stop, threads: Vec::new(), log: None };
+    let mut running = Running { shared, stop, threads: Vec::new(), log: None, _file: listener.file };
     for (index, worker) in workers.into_iter().enumerate() {
         let thread = thread::Builder::new().name(format!("target-{index}")).spawn(move || worker.run())?;
         running.threads.push(thread);
@@ -191,18 +218,24 @@ pub fn start(config: TargetConfig) -> Result<Running, TargetError> {
 /// A target that serves. Dropped, it stops.
 #[derive(Debug)]
 pub struct Running {
-    address: SocketAddr,
     shared: Arc<Shared>,
     stop: Arc<StopSignal>,
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<(PathBuf, JoinHandle<io::Result<()>>)>,
+    _file: Option<SocketFile>,
 }
 
 impl Running {
     /// Where it listens.
     #[must_use]
-    pub const fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        &self.shared.address
+    }
+
+    /// The URL of its landing page; over a Unix socket a host that stands for nothing.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}/", page::base(self.address(), self.shared.tls.is_some(), ""))
     }
 
     /// Asks all threads to end; connections are closed, whatever they wait for.
@@ -243,7 +276,8 @@ fn end_of(thread: JoinHandle<io::Result<()>>) -> io::Result<()> {
 #[derive(Debug)]
 struct Shared {
     config: TargetConfig,
-    address: SocketAddr,
+    address: Address,
+    tls: Option<ServerConfig>,
     clock: Clock,
     stopping: AtomicBool,
     stats: Vec<WorkerStats>,
@@ -262,9 +296,10 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(config: TargetConfig, address: SocketAddr) -> io::Result<Self> {
+    fn new(config: TargetConfig, address: Address, tls: Option<ServerConfig>) -> io::Result<Self> {
         Ok(Self {
             address,
+            tls,
             clock: Clock::start(),
             stopping: AtomicBool::new(false),
             stats: (0..config.workers).map(|_| WorkerStats::new(config.log.is_some())).collect(),
@@ -313,15 +348,6 @@ impl Shared {
 
 fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / model::NS_PER_S).cast_signed(), tv_nsec: (ns % model::NS_PER_S).cast_signed() }
-}
-
-fn bind(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address)?;
-    rustix::net::listen(&listener, i32::try_from(backlog).unwrap_or(i32::MAX))?;
-    // Accepted connections inherit this.
-    rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
 }
 
 fn open_log(path: &PathBuf) -> Result<std::fs::File, TargetError> {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
+use model::Address;
+
 use super::query::BadParameter;
 
 /// An endpoint as the page shows it.
@@ -104,8 +106,8 @@ const FAULTS: [Endpoint; 6] = [
 ];
 
 /// The page of `/`: what there is, each with a command that works as it stands for who asked as `host`.
-pub(super) fn landing(address: SocketAddr, host: &str) -> String {
-    let base = base(address, host);
+pub(super) fn landing(address: &Address, tls: bool, host: &str) -> String {
+    let asks = Asks { options: escape(&options(address, tls)).into(), base: escape(&base(address, tls, host)).into() };
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>plimsoll target</title>\n\
          <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
@@ -113,11 +115,19 @@ pub(super) fn landing(address: SocketAddr, host: &str) -> String {
          <body><h1>plimsoll target</h1>\n<p>A small, exact test server. Everything answers GET and HEAD, and POST and \
          PUT where that makes sense. What cannot be meant is answered 400 with the reason.</p>\n<ul>\n",
     );
-    ENDPOINTS.iter().for_each(|endpoint| endpoint.write(&base, &mut page));
+    ENDPOINTS.iter().for_each(|endpoint| endpoint.write(&asks, &mut page));
     page.push_str("</ul>\n<h2>Faults</h2>\n<p>Every endpoint takes these parameters too.</p>\n<ul>\n");
-    FAULTS.iter().for_each(|fault| fault.write(&base, &mut page));
+    FAULTS.iter().for_each(|fault| fault.write(&asks, &mut page));
     page.push_str("</ul></body></html>\n");
     page
+}
+
+/// What a command needs to reach this server, as HTML.
+struct Asks {
+    /// Before the address, with a blank behind each.
+    options: String,
+    /// Before the path.
+    base: String,
 }
 
 impl Endpoint {
@@ -130,13 +140,16 @@ impl Endpoint {
     }
 
     /// One item of the list: what it does, a form and a command.
-    fn write(&self, base: &str, page: &mut String) {
+    fn write(&self, asks: &Asks, page: &mut String) {
         let upload = self.path == "/upload";
         let target = self.target();
-        let (base, target) = (escape(base), escape(&target));
+        let (Asks { options, base }, target) = (asks, escape(&target));
         let body = if upload { "--data-binary hello " } else { "" };
         let mut item = |text: std::fmt::Arguments<'_>| page.write_fmt(text).expect("writing to a string does not fail");
-        item(format_args!("<li><b>{}</b>: {}<br><code>curl -i {body}'{base}{target}'</code>", self.path, self.does));
+        item(format_args!(
+            "<li><b>{}</b>: {}<br><code>curl -i {options}{body}'{base}{target}'</code>",
+            self.path, self.does
+        ));
         if upload {
             // A form cannot send a file without framing of its own, and expect would have to count that.
             item(format_args!(
@@ -155,16 +168,29 @@ impl Endpoint {
 }
 
 /// What to put before a path. A Host header that is no host, or would end a shell's quotes, is not repeated.
-fn base(address: SocketAddr, host: &str) -> String {
+pub(super) fn base(address: &Address, tls: bool, host: &str) -> String {
+    let scheme = if tls { "https" } else { "http" };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".:-_[]".contains(&byte);
     if !host.is_empty() && host.bytes().all(plain) {
-        return format!("http://{host}");
+        return format!("{scheme}://{host}");
     }
     // A wildcard address cannot be connected to by name; loopback stands for it.
     match address {
-        SocketAddr::V4(v4) if v4.ip().is_unspecified() => format!("http://127.0.0.1:{}", v4.port()),
-        SocketAddr::V6(v6) if v6.ip().is_unspecified() => format!("http://[::1]:{}", v6.port()),
-        other => format!("http://{other}"),
+        Address::Tcp(SocketAddr::V4(v4)) if v4.ip().is_unspecified() => format!("{scheme}://127.0.0.1:{}", v4.port()),
+        Address::Tcp(SocketAddr::V6(v6)) if v6.ip().is_unspecified() => format!("{scheme}://[::1]:{}", v6.port()),
+        Address::Tcp(other) => format!("{scheme}://{other}"),
+        Address::Unix(_) => format!("{scheme}://localhost"),
+    }
+}
+
+/// What curl has to be told besides: few machines trust the certificate of a test server.
+fn options(address: &Address, tls: bool) -> String {
+    let trust = if tls { "-k " } else { "" };
+    match address {
+        Address::Tcp(_) => trust.into(),
+        Address::Unix(path) => {
+            format!("{trust}--unix-socket '{}' ", path.display().to_string().replace('\'', "'\\''"))
+        }
     }
 }
 
@@ -198,7 +224,7 @@ pub(super) fn error(message: &str) -> String {
 }
 
 /// RFC 8259 section 7.
-fn json_string(text: &str) -> String {
+pub(super) fn json_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -219,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_landing_page_lists_commands_and_forms_that_work() {
-        let page = landing("0.0.0.0:8080".parse().unwrap(), "shop.example:81");
+        let page = landing(&"0.0.0.0:8080".parse().unwrap(), false, "shop.example:81");
         for endpoint in ENDPOINTS.iter().chain(&FAULTS) {
             let target = endpoint.target();
             assert!(page.contains(&format!("'http://shop.example:81{}'", target.replace('&', "&amp;"))), "{target}");
@@ -232,13 +258,23 @@ mod tests {
     #[test]
     fn a_host_that_is_none_is_not_repeated() {
         let (wildcard, v6) = ("0.0.0.0:8080".parse().unwrap(), "[::1]:80".parse().unwrap());
-        assert!(landing(v6, "").contains("'http://[::1]:80/stats'"));
+        assert!(landing(&v6, false, "").contains("'http://[::1]:80/stats'"));
         for host in ["", "<script>alert(1)</script>", "a'; rm x; '", "a\tb", "\u{e4}"] {
-            let page = landing(wildcard, host);
+            let page = landing(&wildcard, false, host);
             assert!(page.contains("'http://127.0.0.1:8080/stats'"), "{host}");
             assert!(host.is_empty() || !page.contains(host), "{host}");
         }
         assert_eq!(escape("<a href=\"x\">'&"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
+    }
+
+    #[test]
+    fn commands_say_how_to_get_there() {
+        let page = landing(&"[::]:8443".parse().unwrap(), true, "");
+        assert!(page.contains("<code>curl -i -k 'https://[::1]:8443/stats'"), "{page}");
+        let page = landing(&"unix:/run/it's.sock".parse().unwrap(), true, "a.test");
+        let path = "&#39;/run/it&#39;\\&#39;&#39;s.sock&#39;";
+        assert!(page.contains(&format!("<code>curl -i -k --unix-socket {path} 'https://a.test/stats'")), "{page}");
+        assert_eq!(base(&Address::Unix("/x".into()), false, ""), "http://localhost");
     }
 
     #[test]

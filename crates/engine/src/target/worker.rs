@@ -10,14 +10,16 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
 use wire::http1::{Length, RequestSink, ResponseHead, write_response_head};
+use wire::tls::{RECORD_BYTES, ServerConfig};
 
-use super::answer::{Answers, Asked, refuse};
+use super::answer::{Answers, Asked, refuse, refuse_plain};
 use super::connection::{Connection, HOST_MAX_BYTES, Incoming, Read, Sent};
 use super::slab::Slab;
 use super::stats::{WorkerStats, bump};
 use super::timers::Timers;
 use super::{Shared, timespec};
 use crate::clock::thread_cpu_ns;
+use crate::sealed::Sealed;
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -44,6 +46,8 @@ pub(super) struct Worker {
     /// Connections that used up their turn.
     again: Vec<u64>,
     input: Box<[u8]>,
+    /// For what is read before it is decrypted into `input`; empty without TLS.
+    encrypted: Box<[u8]>,
     out: Vec<u8>,
 }
 
@@ -89,6 +93,9 @@ impl Worker {
     pub(super) fn new(index: usize, shared: Arc<Shared>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, shared.mailboxes[index].handle(), EventData::new_u64(MAIL), EventFlags::IN)?;
+        // A record may be held back until it is complete.
+        let (input_bytes, encrypted_bytes) =
+            if shared.tls.is_some() { (INPUT_BYTES + RECORD_BYTES, INPUT_BYTES) } else { (INPUT_BYTES, 0) };
         Ok(Self {
             index,
             epoll,
@@ -96,7 +103,8 @@ impl Worker {
             timers: Timers::default(),
             answers: Answers::new(Arc::clone(&shared)),
             again: Vec::new(),
-            input: vec![0; INPUT_BYTES].into_boxed_slice(),
+            input: vec![0; input_bytes].into_boxed_slice(),
+            encrypted: vec![0; encrypted_bytes].into_boxed_slice(),
             out: Vec::with_capacity(2 * OUT_BYTES),
             shared,
         })
@@ -159,9 +167,15 @@ impl Worker {
         for socket in sockets {
             let token = self.connections.reserve();
             let edges = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-            if epoll::add(&self.epoll, &socket, EventData::new_u64(token), edges).is_ok() {
+            let tls = self.shared.tls.as_ref().map(accept).transpose();
+            if let (Ok(tls), Ok(())) = (tls, epoll::add(&self.epoll, &socket, EventData::new_u64(token), edges)) {
+                let mut connection = Box::new(Connection::new(socket, tls));
+                if let Some(tls) = &self.shared.config.tls {
+                    let due_ns = self.shared.clock.now_ns() + tls.handshake_ns;
+                    self.set_timer(token, &mut connection, due_ns);
+                }
                 // The first edge comes at once, as a fresh socket can be written to.
-                self.connections.put(token, Box::new(Connection::new(socket)));
+                self.connections.put(token, connection);
             } else {
                 self.connections.forget(token);
                 self.stats().open.fetch_sub(1, Relaxed);
@@ -179,7 +193,8 @@ impl Worker {
             let Some(mut connection) = self.connections.take(token) else { continue };
             connection.due_ns = None;
             connection.release();
-            let fate = if connection.draining { Fate::Close } else { self.drive(token, &mut connection) };
+            let over = connection.draining || connection.is_handshaking();
+            let fate = if over { Fate::Close } else { self.drive(token, &mut connection) };
             self.settle_fate(token, connection, fate);
         }
     }
@@ -248,6 +263,11 @@ impl Worker {
                 return if connection.dropped && connection.half_closed { Fate::Close } else { Fate::Wait };
             }
             if connection.last && !connection.draining {
+                match connection.say_goodbye() {
+                    Sent::Blocked => return Fate::Wait,
+                    Sent::Gone => return Fate::Close,
+                    Sent::All | Sent::Some => {}
+                }
                 if !connection.linger || connection.reset {
                     return Fate::Close;
                 }
@@ -275,7 +295,15 @@ impl Worker {
     }
 
     fn read_and_serve(&mut self, token: u64, connection: &mut Connection, input: &mut [u8]) -> Option<Fate> {
-        match connection.read(input) {
+        let handshaking = connection.is_handshaking();
+        let read = connection.read(input, &mut self.encrypted);
+        if handshaking
+            && !connection.is_handshaking()
+            && let Some(due_ns) = connection.due_ns.take()
+        {
+            self.timers.cancel(due_ns, token);
+        }
+        match read {
             Read::Bytes(_) if connection.draining => None,
             Read::Bytes(got) => match self.serve(token, connection, &input[..got]) {
                 Sent::Gone => Some(Fate::Close),
@@ -286,7 +314,16 @@ impl Worker {
                 _ => None,
             },
             Read::Nothing => Some(Fate::Wait),
-            Read::End | Read::Gone => Some(Fate::Close),
+            Read::NotTls | Read::BrokenTls if !connection.draining => {
+                bump(&self.stats().malformed, 1);
+                (connection.last, connection.linger) = (true, true);
+                self.out.clear();
+                if read == Read::NotTls {
+                    refuse_plain(&mut self.out);
+                }
+                (connection.send(&self.out) == Sent::Gone).then_some(Fate::Close)
+            }
+            Read::End | Read::Gone | Read::NotTls | Read::BrokenTls => Some(Fate::Close),
         }
     }
 
@@ -360,4 +397,8 @@ impl Worker {
         connection.due_ns = Some(due_ns);
         self.timers.add(due_ns, token);
     }
+}
+
+fn accept(config: &ServerConfig) -> Result<Sealed, wire::tls::TlsError> {
+    wire::tls::Connection::accept(config).map(Sealed::new)
 }

@@ -2,9 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use engine::target::{Running, TargetConfig, start};
+use engine::target::{Certificate, HANDSHAKE_MAX_NS, Running, TargetConfig, Tls, start};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,11 +30,48 @@ impl Response {
 
 /// One connection.
 pub(crate) struct Client {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Box<dyn Stream>>,
+    socket: TcpStream,
 }
+
+pub(crate) trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
 
 pub(crate) fn serve(config: TargetConfig) -> Running {
     start(config).expect("the target starts")
+}
+
+/// The same with TLS.
+pub(crate) fn serve_tls(config: TargetConfig) -> Running {
+    serve(TargetConfig { tls: Some(Tls { certificate: certificate(), handshake_ns: HANDSHAKE_MAX_NS }), ..config })
+}
+
+/// That of all targets here.
+pub(crate) fn certificate() -> Certificate {
+    static MADE: OnceLock<Certificate> = OnceLock::new();
+    let made = || Certificate::self_signed(&TargetConfig::default().listen).expect("a certificate");
+    MADE.get_or_init(made).clone()
+}
+
+/// A client that trusts the targets here; the versions of TLS that it speaks are up to it.
+pub(crate) fn trusting(versions: &[&'static rustls::SupportedProtocolVersion]) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    let der = CertificateDer::from_pem_slice(certificate().chain_pem.as_bytes()).expect("PEM");
+    roots.add(der).expect("it can be trusted");
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(versions).expect("versions");
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+/// A TCP connection to it.
+pub(crate) fn connect(server: &Running) -> TcpStream {
+    let socket = TcpStream::connect(server.address().tcp().expect("TCP")).expect("the target listens");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+    socket.set_nodelay(true).expect("a socket option can be set");
+    socket
 }
 
 /// GET on a connection of its own.
@@ -40,10 +81,16 @@ pub(crate) fn get(server: &Running, path: &str) -> Response {
 
 impl Client {
     pub(crate) fn new(server: &Running) -> Self {
-        let stream = TcpStream::connect(server.address()).expect("the target listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
-        stream.set_nodelay(true).expect("a socket option can be set");
-        Self { stream: BufReader::new(stream) }
+        let (socket, stream) = sockets(server);
+        Self { stream: BufReader::new(Box::new(stream)), socket }
+    }
+
+    /// With TLS.
+    pub(crate) fn secure(server: &Running, config: &Arc<ClientConfig>) -> Self {
+        let (socket, stream) = sockets(server);
+        let name = "127.0.0.1".try_into().expect("a name");
+        let tls = ClientConnection::new(Arc::clone(config), name).expect("a connection");
+        Self { stream: BufReader::new(Box::new(StreamOwned::new(tls, stream))), socket }
     }
 
     pub(crate) fn get(&mut self, path: &str) -> Response {
@@ -66,11 +113,11 @@ impl Client {
 
     /// The sending side, for a thread of its own.
     pub(crate) fn clone_sending(&self) -> TcpStream {
-        self.stream.get_ref().try_clone().expect("a socket can be cloned")
+        self.socket.try_clone().expect("a socket can be cloned")
     }
 
     pub(crate) fn close_sending(&mut self) {
-        self.stream.get_mut().shutdown(Shutdown::Write).expect("a connection can be half closed");
+        self.socket.shutdown(Shutdown::Write).expect("a connection can be half closed");
     }
 
     /// The next head, its empty line included.
@@ -125,4 +172,10 @@ impl Client {
         assert_eq!(&end, b"\r\n");
         size > 0
     }
+}
+
+/// A connection, and another handle on it.
+fn sockets(server: &Running) -> (TcpStream, TcpStream) {
+    let stream = connect(server);
+    (stream.try_clone().expect("a socket can be cloned"), stream)
 }

@@ -3,7 +3,7 @@
 use crate::cli::RunArgs;
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
-use crate::measure::Prepared;
+use crate::measure::{Prepared, check_limits};
 use crate::{environment, settings, store};
 use model::{Count, Stop};
 use report::record::AnyRecord;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         None => settings::window(args.duration.unwrap_or(DURATION))?,
     };
     let warmup = settings::warmup(args.warmup)?;
-    engine::limits::prepare(load.connections(), 1).map_err(Trouble::usage)?;
+    check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
     let mut prepared = Prepared::new("run", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
     let plan = prepared.plan(load, until, warmup);
     let directory = prepared.directory.clone();

@@ -4,11 +4,17 @@ use crate::cli::TargetArgs;
 use crate::exit::{Exit, Trouble};
 use crate::settings::in_range;
 use crate::{interrupt, printer};
-use engine::target::{Break, Faults, Limit, Pool, Ramp, Stall, TargetConfig, TargetError, start};
+use engine::target::{
+    Break, Certificate, Faults, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig, TargetError, Tls,
+    start,
+};
 use model::{Count, Duration};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
+/// Most connections when nothing is said.
+const MAX_CONNECTIONS: Count = Count(20_000);
 /// How often the main thread looks for ^C.
 const LOOK_UP: std::time::Duration = std::time::Duration::from_millis(50);
 
@@ -17,17 +23,60 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, Trouble> {
         end_with_parent()?;
     }
     let stop = interrupt::watch()?;
-    let running = start(config(args)?).map_err(|error| match error {
+    let config = config(args)?;
+    raise_limits(&config, args.max_connections.is_some());
+    let certificate = config.tls.as_ref().map(|tls| tls.certificate.chain_pem.clone());
+    let running = start(config).map_err(|error| match error {
         TargetError::Bind { .. } => Trouble::usage(format!("{error}; choose another with --listen")),
+        TargetError::Certificate { .. } if args.cert.is_some() => Trouble::usage(format!("--cert and --key: {error}")),
         other => Trouble::usage(other),
     })?;
-    printer::result(&format!("{}\n", serde_json::json!({ "listening": running.address().to_string() })))?;
+    printer::result(&format!("{}\n", first_line(&running, certificate)))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
     }
     running.stop();
     running.join().map_err(Trouble::usage)?;
     Ok(Exit::Fine)
+}
+
+/// What a parent or a script wants to know: where it is, and what to trust.
+fn first_line(running: &Running, certificate: Option<String>) -> serde_json::Value {
+    let mut line = serde_json::json!({
+        "listening": running.address().to_string(),
+        "url": running.url(),
+        "tls": certificate.is_some(),
+    });
+    if let Some(pem) = certificate {
+        line["certificate"] = pem.into();
+    }
+    line
+}
+
+/// As many open files as the connections need, or as many as there may be; who asked for more is told.
+fn raise_limits(config: &TargetConfig, asked: bool) {
+    // A worker has an epoll instance and something to wake it.
+    let raised = engine::limits::open_files(config.max_connections, 2 * config.workers);
+    if let (Err(short), true) = (raised, asked) {
+        printer::note(&format!("warning: --max-connections: {short}"));
+    }
+}
+
+/// Who the target is: the certificate that was given, or a new one.
+fn tls(args: &TargetArgs) -> Result<Option<Tls>, Trouble> {
+    if !args.tls {
+        return Ok(None);
+    }
+    let read = |flag: &str, path: &Path| {
+        std::fs::read_to_string(path)
+            .map_err(|error| Trouble::usage(format!("{flag} {}: cannot read the file: {error}", path.display())))
+    };
+    let certificate = match (&args.cert, &args.key) {
+        (Some(cert), Some(key)) => Certificate::new(read("--cert", cert)?, read("--key", key)?),
+        _ => Certificate::self_signed(&args.listen)
+            .map_err(|error| Trouble::usage(format!("cannot make a certificate: {error}")))?,
+    };
+    Ok(Some(Tls { certificate, handshake_ns: HANDSHAKE_MAX_NS }))
 }
 
 /// Asks the kernel to end this process with the one that started it.
@@ -49,11 +98,12 @@ fn config(args: &TargetArgs) -> Result<TargetConfig, Trouble> {
         })
     });
     Ok(TargetConfig {
-        listen: args.listen,
+        listen: args.listen.clone(),
+        tls: tls(args)?,
         workers: count("--workers", args.workers)?,
         cpus: args.cpus.clone(),
         backlog: count("--backlog", args.backlog)?,
-        max_connections: count("--max-connections", args.max_connections)?,
+        max_connections: count("--max-connections", args.max_connections.unwrap_or(MAX_CONNECTIONS))?,
         stall: args.stall.as_deref().map(stall).transpose()?,
         error_share: args.error_share,
         faults: faults(args)?,

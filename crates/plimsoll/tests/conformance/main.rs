@@ -9,14 +9,14 @@ mod table;
 use servers::{Builtin, Nginx, Server};
 use shared::{Answer, exchange};
 use std::io::Write;
-use std::net::TcpStream;
 use table::{Expected, Row, rows};
 
 #[test]
 fn the_built_in_target_keeps_the_contract() {
-    let server = Builtin::start();
-    for row in rows() {
-        check(&server, &row, &row.expected);
+    for server in [Builtin::start(), Builtin::start_with(&["--tls"])] {
+        for row in rows() {
+            check(&server, &row, &row.expected);
+        }
     }
 }
 
@@ -42,11 +42,11 @@ fn every_difference_is_one_and_has_a_reason() {
 
 #[test]
 fn bodies_nobody_reads_keep_nobody_waiting() {
-    let servers: [&dyn Server; 2] = [&Builtin::start(), &Nginx::start()];
+    let servers: [&dyn Server; 3] = [&Builtin::start(), &Builtin::start_with(&["--tls"]), &Nginx::start()];
     for server in servers {
         let workers = server.workers();
         let unread = ["/zero?size=1GiB", "/urandom?size=1GiB", "/download?size=1GiB&chunk_size=64KiB"].map(|target| {
-            let mut stream = TcpStream::connect(server.address()).expect("it listens");
+            let mut stream = server.door().open();
             write!(stream, "GET {target} HTTP/1.1\r\nHost: t\r\n\r\n").expect("it reads");
             stream
         });
@@ -62,16 +62,24 @@ fn bodies_nobody_reads_keep_nobody_waiting() {
 /// Whoever copies a command from the page gets an answer.
 #[test]
 fn every_command_of_the_landing_page_works_as_it_stands() {
-    let server = Builtin::start();
-    let here = format!("http://{}", server.address());
-    let page = get(&server, "/");
+    for server in [Builtin::start(), Builtin::start_with(&["--tls"])] {
+        commands_work(&server);
+    }
+}
+
+fn commands_work(server: &Builtin) {
+    let here = format!("{}://{}", server.door().scheme(), server.door().address);
+    let trust = if server.door().scheme() == "https" { "-k " } else { "" };
+    let page = get(server, "/");
     let page = String::from_utf8(page.body).expect("HTML in UTF-8").replace("&amp;", "&");
     let commands = page.split("<code>curl -i ").skip(1).filter_map(|rest| rest.split_once("</code>"));
     let mut tried = 0;
     for (command, _) in commands.filter(|(command, _)| !command.contains("fault=drop")) {
+        let command = command.strip_prefix(trust).expect("what a client has to be told");
         let (options, url) = command.trim_end_matches('\'').split_once('\'').expect("a quoted address");
         let target = url.strip_prefix(&here).expect("the host that was asked");
         let upload = options == "--data-binary hello ";
+        assert!(upload || options.is_empty(), "{command}");
         assert_eq!(upload, target.starts_with("/upload"), "{command}");
         let (method, body) = if upload { ("POST", "Content-Length: 5\r\n\r\nhello") } else { ("GET", "\r\n") };
         let request = format!("{method} {target} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n{body}");
@@ -79,7 +87,7 @@ fn every_command_of_the_landing_page_works_as_it_stands() {
             "/status/404" | "/pool" => 404,
             _ => 200,
         };
-        assert_eq!(exchange(server.address(), request.as_bytes()).status, expected, "{command}");
+        assert_eq!(exchange(server.door(), request.as_bytes()).status, expected, "{command}");
         tried += 1;
     }
     assert!(tried >= 18, "{tried} commands in {page}");
@@ -97,14 +105,14 @@ fn flags_put_faults_on_every_answer_but_the_counters() {
 }
 
 fn get(server: &dyn Server, target: &str) -> Answer {
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address());
-    exchange(server.address(), request.as_bytes())
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.door().address);
+    exchange(server.door(), request.as_bytes())
 }
 
 #[track_caller]
 fn check(server: &dyn Server, row: &Row, expected: &Expected) {
     let workers = server.workers();
-    let answer = exchange(server.address(), &row.bytes());
+    let answer = exchange(server.door(), &row.bytes());
     let name = format!("{} on {}", row.name(), server.name());
     expected.check(&answer, &name);
     if expected.status >= 400 {
@@ -116,7 +124,7 @@ fn check(server: &dyn Server, row: &Row, expected: &Expected) {
 /// A good request is answered well.
 #[track_caller]
 fn serves_well(server: &dyn Server, after: &str) {
-    let answer = exchange(server.address(), b"GET /zero?size=64 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+    let answer = exchange(server.door(), b"GET /zero?size=64 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
     let Answer { status, body, .. } = &answer;
     assert!(*status == 200 && body[..] == [0; 64], "after {after}: {answer:?}");
 }

@@ -1,9 +1,8 @@
 //! The two servers. Each ends with its value, by pid.
 
-use crate::shared::{PrivateServer, exchange, wait_for};
+use crate::shared::{Door, PrivateServer, exchange, wait_for};
 use std::fs::{create_dir, read_to_string, write};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -12,7 +11,7 @@ const MODULES: &str = "/usr/lib/nginx/modules";
 
 pub(crate) trait Server {
     fn name(&self) -> &'static str;
-    fn address(&self) -> SocketAddr;
+    fn door(&self) -> &Door;
     /// Who works, by number of process or thread; one that dies and is replaced gets another.
     fn workers(&self) -> Vec<String>;
 }
@@ -20,7 +19,7 @@ pub(crate) trait Server {
 /// `plimsoll target` with two workers.
 pub(crate) struct Builtin {
     child: Child,
-    address: SocketAddr,
+    door: Door,
     /// Kept open: the target may write to it.
     _stdout: BufReader<ChildStdout>,
 }
@@ -44,7 +43,12 @@ impl Builtin {
         stdout.read_line(&mut line).expect("it says where it listens");
         let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let address = said["listening"].as_str().and_then(|text| text.parse().ok()).expect("an address");
-        Self { child, address, _stdout: stdout }
+        let door = match said["certificate"].as_str() {
+            Some(certificate) => Door::tls(address, certificate),
+            None => Door::plain(address),
+        };
+        assert_eq!(said["url"], format!("{}://{address}/", door.scheme()), "{said}");
+        Self { child, door, _stdout: stdout }
     }
 }
 
@@ -53,14 +57,14 @@ impl Server for Builtin {
         "the built-in target"
     }
 
-    fn address(&self) -> SocketAddr {
-        self.address
+    fn door(&self) -> &Door {
+        &self.door
     }
 
     /// Its threads, and the workers `/stats` knows.
     fn workers(&self) -> Vec<String> {
         let request = b"GET /stats HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
-        let stats = exchange(self.address, request).body;
+        let stats = exchange(&self.door, request).body;
         let stats: serde_json::Value = serde_json::from_slice(&stats).expect("JSON");
         assert_eq!(stats["workers"].as_array().map(Vec::len), Some(2), "{stats}");
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it runs");
@@ -80,14 +84,17 @@ impl Drop for Builtin {
 }
 
 /// nginx with its Lua module and our handlers: a master and one worker.
-pub(crate) struct Nginx(PrivateServer);
+pub(crate) struct Nginx {
+    server: PrivateServer,
+    door: Door,
+}
 
 impl Nginx {
     #[track_caller]
     pub(crate) fn start() -> Self {
         let module = Path::new(MODULES).join("ngx_http_lua_module.so");
         assert!(module.is_file(), "nginx has no Lua; install the package libnginx-mod-http-lua");
-        let server = Self(PrivateServer::start("nginx", "nginx-light", |root, address| {
+        let server = PrivateServer::start("nginx", "nginx-light", |root, address| {
             create_dir(root.join("temp")).expect("a directory");
             let configuration = include_str!("nginx.conf")
                 .replace("MODULES", MODULES)
@@ -96,10 +103,12 @@ impl Nginx {
             write(root.join("nginx.conf"), configuration).expect("a file");
             write(root.join("site.lua"), include_str!("site.lua")).expect("a file");
             ["-p", ".", "-c", "nginx.conf", "-e", "error.log"].map(Into::into).into()
-        }));
+        });
+        let door = Door::plain(server.address());
+        let server = Self { server, door };
         // The master listens before it has a worker.
         let up = wait_for(Duration::from_secs(10), || (!server.workers().is_empty()).then_some(()));
-        let log = || read_to_string(server.0.path("error.log")).unwrap_or_default();
+        let log = || read_to_string(server.server.path("error.log")).unwrap_or_default();
         assert!(up.is_some(), "nginx has no worker: {}", log());
         server
     }
@@ -110,12 +119,12 @@ impl Server for Nginx {
         "nginx"
     }
 
-    fn address(&self) -> SocketAddr {
-        self.0.address()
+    fn door(&self) -> &Door {
+        &self.door
     }
 
     fn workers(&self) -> Vec<String> {
-        let master = read_to_string(self.0.path("nginx.pid")).unwrap_or_default();
+        let master = read_to_string(self.server.path("nginx.pid")).unwrap_or_default();
         let master = master.trim();
         let children = read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
         children.split_whitespace().map(Into::into).collect()

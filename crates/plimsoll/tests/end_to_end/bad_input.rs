@@ -1,6 +1,6 @@
 //! What is typed wrong, and files and limits of this machine: exit code 2 and a line that names the thing.
 
-use crate::support::{Target, load_alone, plimsoll, shell};
+use crate::support::{Target, load_alone, plimsoll, shell, wait_for};
 use crate::support::{count, text};
 
 /// A URL nothing listens behind; it must not get that far.
@@ -17,6 +17,7 @@ fn tls_flags_are_for_https_and_need_a_certificate_file() {
     refused(&["-k"], &["--insecure", "https://", NOWHERE]);
     refused(&["--no-resumption"], &["--no-resumption", "https://"]);
     refused(&["--ca-cert", "/nowhere/at-all"], &["--ca-cert", "https://"]);
+    refused(&["--tls"], &["--tls", "built-in target", "https:// in the URL"]);
     let refused = |args: &[&str], named: &[&str]| {
         plimsoll(["run", "https://127.0.0.1:1/"].iter().chain(args)).run().fails(2, named);
     };
@@ -151,7 +152,13 @@ fn target_settings_that_make_no_sense_are_named() {
     refused(&["--error-share", "1.5"], &["error"]);
     refused(&["--error-share", "nan"], &["error"]);
     refused(&["--workers", "0"], &["--workers"]);
-    refused(&["--listen", "nowhere"], &["--listen", "nowhere"]);
+    refused(&["--listen", "nowhere"], &["--listen", "nowhere", "unix:/"]);
+    refused(&["--listen", "unix:/dev/null"], &["unix:/dev/null", "no socket", "--listen"]);
+    refused(&["--tls", "--cert", "/nowhere/at-all", "--key", "/dev/null"], &["--cert", "/nowhere/at-all"]);
+    refused(&["--tls", "--cert", "/dev/null", "--key", "/nowhere/at-all"], &["--key", "/nowhere/at-all"]);
+    refused(&["--tls", "--cert", "/dev/null", "--key", "/dev/null"], &["--cert", "no certificate"]);
+    refused(&["--tls", "--cert", "/dev/null"], &["required"]);
+    refused(&["--cert", "/dev/null", "--key", "/dev/null"], &["required"]);
     refused(&["--listen", "192.0.2.1:0"], &["192.0.2.1", "--listen"]);
     refused(&["--log", "/dev/null/x"], &["/dev/null/x"]);
     refused(&["--cpus", "4000"], &["4000"]);
@@ -188,6 +195,25 @@ fn output_folder_with_a_result_is_left_alone() {
 fn too_few_descriptors_are_named_with_their_number() {
     let script = format!("ulimit -Sn 80; ulimit -Hn 80; exec \"$PLIMSOLL\" run {NOWHERE} -c 500");
     shell(&script).run().fails(2, &["500 connections", "limit is 80", "ulimit -Hn 56"]);
+}
+
+#[test]
+fn a_target_raises_its_limit_as_far_as_its_connections_need_or_says_why_not() {
+    for (hard, soft, warns) in [(1000, "664", false), (300, "300", true)] {
+        let script = format!("ulimit -Sn 100; ulimit -Hn {hard}; exec \"$PLIMSOLL\" target --max-connections 598");
+        let started = shell(&script).start();
+        let listens = wait_for(std::time::Duration::from_secs(10), || {
+            std::fs::read_to_string(started.directory().join("stdout")).ok().filter(|said| said.ends_with('\n'))
+        });
+        assert!(listens.is_some());
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", started.pid())).expect("it runs");
+        let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).expect("Linux");
+        assert_eq!(files.split_whitespace().next(), Some(soft), "{limits}");
+        started.signal(rustix::process::Signal::TERM);
+        let ended = started.end();
+        ended.exits(0);
+        assert_eq!(ended.stderr.contains("--max-connections: 598 connections need 664"), warns, "{ended:#?}");
+    }
 }
 
 #[test]

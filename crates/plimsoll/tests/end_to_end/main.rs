@@ -7,6 +7,7 @@ mod bad_input;
 mod broken_peers;
 mod contract;
 mod credentials;
+mod detours;
 mod failing_servers;
 mod guide;
 mod interrupted;

@@ -23,7 +23,7 @@ fn bash_takes_the_completions_and_they_complete() {
         source completions
         propose() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _plimsoll plimsoll "${@: -1}" "${@: -2:1}"; echo "${COMPREPLY[@]}"; }
         propose plimsoll sw
-        propose plimsoll run --conn
+        propose plimsoll run --connecti
         propose plimsoll run --arrivals ''
     "#;
     assert_eq!(shell(script).run().exits(0).stdout, "sweep\n--connections\npoisson constant\n");

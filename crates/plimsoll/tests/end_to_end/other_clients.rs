@@ -40,6 +40,28 @@ fn curl_reuses_its_connection_and_posts() {
 }
 
 #[test]
+fn curl_speaks_tls_and_finds_unix_sockets() {
+    let curl = installed("curl", "curl");
+    let target = Target::start(&["--tls"]);
+    let localhost = target.url("/bytes/64KiB").replace("127.0.0.1", "localhost");
+    for version in [&["--tls-max", "1.2"][..], &["--tlsv1.3"], &["--http2"]] {
+        let args = ["-sS", "--cacert", "ca.pem", "-o", "body", "-w", "%{http_code} %{http_version} %{size_download}"];
+        let ended = Program::new(curl.clone(), args.iter().chain(version).chain(&[localhost.as_str()]))
+            .with_file("ca.pem", target.certificate().as_bytes())
+            .run();
+        assert_eq!(ended.exits(0).stdout, "200 1.1 65536", "{version:?}");
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("target.sock").display().to_string();
+    let target = Target::start(&["--listen", &format!("unix:{path}")]);
+    let url = target.url("/bytes/5");
+    let ended = Program::new(curl, ["-sS", "--unix-socket", &path, &url]).run();
+    assert_eq!((ended.exits(0).stdout.as_str(), url.as_str()), ("01234", "http://localhost/bytes/5"));
+    target.stop();
+    assert!(!std::path::Path::new(&path).exists());
+}
+
+#[test]
 fn wrk_finishes_without_errors() {
     let _alone = load_alone();
     let wrk = installed("wrk", "wrk");

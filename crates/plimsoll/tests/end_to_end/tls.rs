@@ -1,6 +1,8 @@
 //! https:// URLs: against nginx with TLS 1.2 and 1.3, and against servers whose TLS is wrong.
 
-use crate::support::{BrokenServer, Certificate, Ended, Findings, Nginx, count, load_alone, number, plimsoll, text};
+use crate::support::{
+    BrokenServer, Certificate, Ended, Findings, Nginx, Target, count, load_alone, number, plimsoll, text,
+};
 use serde_json::Value;
 
 const SMALL: &[u8] = &[b'.'; 64];
@@ -119,7 +121,10 @@ fn the_wrong_scheme_for_a_port_is_said() {
     plimsoll(["run", &url, "-k"]).run().fails(3, &["does not speak TLS", "http://"]);
     let secure = Nginx::secure(&[("small", SMALL)], "TLSv1.3", &usual());
     let url = format!("http://127.0.0.1:{}/small", secure.port());
-    plimsoll(["run", &url]).run().fails(3, &["answers 400"]);
+    plimsoll(["run", &url]).run().fails(3, &["this port wants https", "https://"]);
+    let target = Target::start(&["--tls"]);
+    let url = target.url("/").replace("https:", "http:");
+    plimsoll(["run", &url]).run().fails(3, &["this port wants https", "https://"]);
 }
 
 #[test]
@@ -140,5 +145,47 @@ fn servers_that_leave_the_handshake_are_said() {
     plimsoll(["run", &url, "-k"]).run().fails(3, &["refused TLS", "handshake failure"]);
     let silent = BrokenServer::start(|peer| peer.hold());
     let url = silent.url("/").replace("http:", "https:");
-    plimsoll(["run", &url, "-k", "--timeout", "300ms"]).run().fails(3, &["no complete answer within 300ms"]);
+    plimsoll(["run", &url, "-k", "--timeout", "300ms"])
+        .run()
+        .fails(3, &["did not finish the TLS handshake within 300ms"]);
+}
+
+#[test]
+fn a_server_that_wants_to_know_the_client_is_said() {
+    let certificate = usual();
+    let more = "ssl_verify_client on; ssl_client_certificate cert.pem;";
+    let nginx = Nginx::secure_with(&[("small", SMALL)], "TLSv1.3", &certificate, more);
+    plimsoll(["run", &nginx.url("/small"), "-k"]).run().fails(3, &["127.0.0.1:", "demands a client certificate"]);
+}
+
+#[test]
+fn without_a_url_the_built_in_target_speaks_tls_and_is_trusted() {
+    let _alone = load_alone();
+    let ended = plimsoll(["run", "--tls", "-c", "4", "-n", "200", "--warmup", "0s", "--json", "--no-keepalive"]).run();
+    let record = ended.exits(4).json();
+    assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
+    assert!(text(&record, "plan.target.url").starts_with("https://127.0.0.1:"), "{:#}", record["plan"]);
+    assert_eq!((text(&record, "tls.version"), &record["plan"]["tls"]["verify"]), ("TLSv1.3", &Value::Bool(true)));
+    assert!(count(&record, "tls.resumed") > 100, "{:#}", record["tls"]);
+    let size = ["-d", "500ms", "--warmup", "100ms", "--iterations", "1", "--points", "2", "--to", "2", "--json"];
+    let ended = plimsoll(["sweep", "--tls"].iter().chain(&size)).run();
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:#?}");
+    assert_eq!(text(&ended.json()["points"][0], "tls.version"), "TLSv1.3");
+}
+
+/// A certificate as `openssl req -x509` makes it may sign others; named with `--ca-cert` it is trusted all the same.
+#[test]
+fn the_target_shows_a_certificate_of_ones_own() {
+    let _alone = load_alone();
+    let certificate = Certificate::that_may_sign("127.0.0.1", 2040);
+    let directory = tempfile::tempdir().expect("a directory");
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| directory.path().join(name).display().to_string());
+    std::fs::write(&cert, &certificate.pem).expect("a file");
+    std::fs::write(&key, &certificate.key_pem).expect("a file");
+    let target = Target::start(&["--tls", "--cert", &cert, "--key", &key]);
+    assert_eq!(target.certificate(), certificate.pem);
+    let url = target.url("/bytes/64");
+    let args = ["run", &url, "--ca-cert", &cert, "-c", "2", "-n", "50", "--warmup", "0s", "--json"];
+    assert_eq!(count(&plimsoll(args).run().exits(4).json(), "requests.good"), 50);
+    plimsoll(["run", &url, "-d", "1s"]).run().fails(3, &["self-signed", "-k"]);
 }

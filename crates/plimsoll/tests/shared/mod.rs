@@ -3,7 +3,7 @@
 mod exchange;
 mod private_server;
 
-pub(crate) use exchange::{Answer, exchange};
+pub(crate) use exchange::{Answer, Door, exchange};
 pub(crate) use private_server::PrivateServer;
 
 use std::path::PathBuf;

@@ -33,7 +33,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if let Some(text) = schedule(record) {
         out.push_str(&labelled("on schedule", &text, style));
     }
-    out.push_str(&labelled("target", &record.plan.target.url, style));
+    out.push_str(&labelled("target", &record.plan.target.to_string(), style));
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
     }

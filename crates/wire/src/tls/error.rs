@@ -1,5 +1,6 @@
 //! What can go wrong with TLS, in words a user can act on.
 
+use super::verify::is_of_issuer;
 use rustls::{AlertDescription, CertificateError, Error};
 use thiserror::Error as ThisError;
 
@@ -15,6 +16,12 @@ pub enum ConfigError {
     /// A PEM text without a usable certificate.
     #[error("it holds no certificate in PEM form")]
     NoCertificate,
+    /// A PEM text without a usable private key.
+    #[error("it holds no private key in PEM form")]
+    NoKey,
+    /// Certificate and key are no pair, or of a kind that TLS has no use for.
+    #[error("they cannot be used together ({0})")]
+    Pair(String),
     /// The cryptography does not support TLS 1.2 and 1.3.
     #[error("the cryptography of this build cannot do TLS")]
     Provider,
@@ -41,6 +48,9 @@ pub enum TlsError {
     /// The first bytes are no TLS: most often plain HTTP.
     #[error("it does not speak TLS; is this an http:// port?")]
     NotTls,
+    /// The server wants to know who we are.
+    #[error("it demands a client certificate, and plimsoll has none to show")]
+    ClientCertificate,
     /// The peer gave up and said why.
     #[error("it refused TLS ({0})")]
     Refused(String),
@@ -71,6 +81,7 @@ pub(super) fn of(error: Error) -> TlsError {
     match error {
         Error::InvalidCertificate(why) => of_certificate(why),
         Error::AlertReceived(AlertDescription::CloseNotify) => TlsError::Closed,
+        Error::AlertReceived(AlertDescription::CertificateRequired) => TlsError::ClientCertificate,
         Error::AlertReceived(alert) => TlsError::Refused(
             alert
                 .as_str()
@@ -91,9 +102,7 @@ fn of_certificate(error: CertificateError) -> TlsError {
             [] => String::new(),
             [first, ..] => format!(": {}", plain(first)),
         }),
-        E::UnknownIssuer => TlsError::UnknownIssuer,
-        // What most tools make when asked for a self-signed certificate: one that may sign others.
-        E::Other(why) if why.to_string().contains("CaUsedAsEndEntity") => TlsError::UnknownIssuer,
+        why if is_of_issuer(&why) => TlsError::UnknownIssuer,
         other => TlsError::Certificate(other.to_string()),
     }
 }

@@ -1,15 +1,18 @@
-//! TLS 1.2 and 1.3 for a client, on rustls: bytes of the network in, plaintext out, and the other way round.
+//! TLS 1.2 and 1.3 on rustls: bytes of the network in, plaintext out, and the other way round.
 //!
-//! [`Config`] is made once for a load and shared; [`Connection`] is one connection's state. Neither has a socket or a
-//! clock: certificates are judged by the time that [`Settings::now_s`] says, for the whole life of the config. rustls
-//! allocates for each record; nothing is added to that here, the buffers are the caller's and are reused.
+//! [`Config`] is a client's, made once for a load and shared, [`ServerConfig`] a server's; [`Connection`] is one
+//! connection's state at either end. None has a socket or a clock: certificates are judged by the time that
+//! [`Settings::now_s`] says, for the whole life of the config. rustls allocates for each record; nothing is added to
+//! that here, the buffers are the caller's and are reused.
 
 mod error;
+mod server;
 mod verify;
 
 pub use error::{ConfigError, TlsError};
+pub use server::{ServerConfig, ServerSettings};
 
-use rustls::client::{ClientConfig, ClientConnection, Resumption, WebPkiServerVerifier};
+use rustls::client::{ClientConfig, ClientConnection, Resumption};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::time_provider::TimeProvider;
@@ -65,7 +68,7 @@ pub struct Session {
 /// call [`Connection::transmit`].
 #[derive(Debug)]
 pub struct Connection {
-    tls: ClientConnection,
+    tls: rustls::Connection,
     /// The first byte the peer ever sent: tells another protocol from broken TLS.
     first: Option<u8>,
     /// The peer has said that nothing more will come.
@@ -90,10 +93,8 @@ impl Config {
             Some(roots) => {
                 let mut store = RootCertStore::empty();
                 store.add_parsable_certificates(roots.iter().map(|der| CertificateDer::from(der.as_slice())));
-                let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider)
-                    .build()
-                    .map_err(|_| ConfigError::NoRoots)?;
-                versions.with_webpki_verifier(verifier)
+                let verifier = verify::Trusted::new(store, provider, roots)?;
+                versions.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
             }
         };
         let mut config = builder.with_no_client_auth();
@@ -105,17 +106,21 @@ impl Config {
 }
 
 impl Connection {
-    /// A connection whose first flight is ready to be transmitted.
+    /// A client's connection, whose first flight is ready to be transmitted.
     ///
     /// # Errors
     /// If there is no way to begin, for instance without a source of randomness.
     pub fn new(config: &Config) -> Result<Self, TlsError> {
-        let mut tls = ClientConnection::new(Arc::clone(&config.shared), config.name.clone()).map_err(error::of)?;
-        tls.set_buffer_limit(Some(SEND_BYTES));
-        Ok(Self { tls, first: None, closed: false })
+        let tls = ClientConnection::new(Arc::clone(&config.shared), config.name.clone()).map_err(error::of)?;
+        Ok(Self::with(tls.into()))
     }
 
-    /// Whether no request may be sent yet.
+    fn with(mut tls: rustls::Connection) -> Self {
+        tls.set_buffer_limit(Some(SEND_BYTES));
+        Self { tls, first: None, closed: false }
+    }
+
+    /// Whether the handshake is not done, so that nothing may be sent yet.
     #[inline]
     #[must_use]
     pub fn is_handshaking(&self) -> bool {
@@ -180,6 +185,11 @@ impl Connection {
                 break;
             }
         }
+    }
+
+    /// Tells the peer that nothing more will come.
+    pub fn close(&mut self) {
+        self.tls.send_close_notify();
     }
 
     /// What was agreed on; none before the handshake is done.

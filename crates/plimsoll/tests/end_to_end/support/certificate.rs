@@ -3,14 +3,24 @@
 /// A self-signed certificate and its key, PEM.
 pub(crate) struct Certificate {
     pub(crate) pem: String,
-    pub(super) key_pem: String,
+    pub(crate) key_pem: String,
 }
 
 impl Certificate {
     /// For `name`, from 2020 to the begin of `until_year`.
     pub(crate) fn new(name: &str, until_year: i32) -> Self {
+        Self::with(name, until_year, rcgen::IsCa::NoCa)
+    }
+
+    /// The same, but it may sign others.
+    pub(crate) fn that_may_sign(name: &str, until_year: i32) -> Self {
+        Self::with(name, until_year, rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained))
+    }
+
+    fn with(name: &str, until_year: i32, is_ca: rcgen::IsCa) -> Self {
         let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("a name");
         params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        params.is_ca = is_ca;
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
         params.not_after = rcgen::date_time_ymd(until_year, 1, 1);
         let key = rcgen::KeyPair::generate().expect("a key");

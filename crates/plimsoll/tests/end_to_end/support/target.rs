@@ -4,14 +4,15 @@ use super::wait_for;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// A target that listens. Ends with this value.
 pub(crate) struct Target {
     child: Child,
-    address: SocketAddr,
+    /// Its first line.
+    said: Value,
     /// Kept open: the target may write to it.
     _stdout: BufReader<ChildStdout>,
 }
@@ -30,12 +31,22 @@ impl Target {
         let mut line = String::new();
         stdout.read_line(&mut line).expect("the target says where it listens");
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
-        let address = said["listening"].as_str().and_then(|text| text.parse().ok()).expect("an address");
-        Self { child, address, _stdout: stdout }
+        Self { child, said, _stdout: stdout }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        let base = self.said["url"].as_str().expect("a URL");
+        format!("{}{path}", base.trim_end_matches('/'))
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        self.said["listening"].as_str().expect("an address")
+    }
+
+    /// The certificate that it shows, PEM.
+    pub(crate) fn certificate(&self) -> &str {
+        self.said["certificate"].as_str().expect("it speaks TLS")
     }
 
     /// What it has counted: connections and requests of all workers, before the connection that asks.
@@ -62,7 +73,7 @@ impl Target {
     }
 
     fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(self.address).expect("the target listens");
+        let mut stream = TcpStream::connect(self.address()).expect("the target listens");
         stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a socket option");
         write!(stream, "GET {path} HTTP/1.1\r\nHost: target\r\nConnection: close\r\n\r\n").expect("it reads");
         let mut answer = String::new();

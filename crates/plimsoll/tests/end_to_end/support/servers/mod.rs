@@ -40,12 +40,14 @@ pub(crate) struct Site<'a> {
     pub(crate) tls: Option<(&'a str, &'a Certificate)>,
     /// Requests after which it closes a connection; Caddy has no such limit.
     pub(crate) requests_per_connection: u32,
+    /// What else nginx is told.
+    pub(crate) nginx_directives: &'a str,
 }
 
 impl<'a> Site<'a> {
     /// These files, without TLS and with connections that last.
     pub(crate) fn of(files: &'a [(&'a str, &'a [u8])]) -> Self {
-        Self { files, tls: None, requests_per_connection: 1_000_000 }
+        Self { files, tls: None, requests_per_connection: 1_000_000, nginx_directives: "" }
     }
 }
 

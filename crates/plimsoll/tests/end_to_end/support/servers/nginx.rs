@@ -16,7 +16,14 @@ impl Nginx {
     /// The same with TLS: `protocols` as nginx names them, such as `TLSv1.3`.
     #[track_caller]
     pub(crate) fn secure(files: &[(&str, &[u8])], protocols: &str, certificate: &Certificate) -> Self {
-        Self(Server::start(Kind::Nginx, Site { tls: Some((protocols, certificate)), ..Site::of(files) }))
+        Self::secure_with(files, protocols, certificate, "")
+    }
+
+    /// The same with further directives.
+    #[track_caller]
+    pub(crate) fn secure_with(files: &[(&str, &[u8])], protocols: &str, certificate: &Certificate, more: &str) -> Self {
+        let tls = Some((protocols, certificate));
+        Self(Server::start(Kind::Nginx, Site { tls, nginx_directives: more, ..Site::of(files) }))
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -34,7 +41,8 @@ pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
     let (ssl, tls) = site.tls.map_or_else(Default::default, |(protocols, _)| {
         let tls = format!(
             "ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_protocols {protocols}; \
-             ssl_session_cache shared:s:1m;"
+             ssl_session_cache shared:s:1m; {}",
+            site.nginx_directives
         );
         (" ssl", tls)
     });

@@ -9,9 +9,11 @@ mod evidence;
 mod failure;
 mod finding;
 pub mod human;
+mod observed;
 mod plan;
 mod probe;
 mod record;
+mod sample;
 mod units;
 
 pub use counts::{Cohort, Flow};
@@ -22,12 +24,17 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use observed::{
+    GeneratorObserved, MachineObserved, Observed, ObservedSecond, ProcessObserved, ServerObserved, SocketsObserved,
+    ThreadObserved,
+};
 pub use plan::{Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup};
 pub use probe::{Body, Fetch, Probe};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, Quantiles,
     Requests, RunRecord, SweepRecord,
 };
+pub use sample::{CpuTimes, GeneratorUse, MachineCpu, ProcessUse, Sample, ServerUse, Sockets, ThreadRun};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

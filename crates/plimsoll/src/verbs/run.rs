@@ -3,13 +3,10 @@
 use crate::cli::RunArgs;
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
-use crate::measure::{Subject, measure};
-use crate::progress::Progress;
-use crate::settings::{self, Settings};
-use crate::{environment, interrupt, store};
+use crate::measure::Prepared;
+use crate::{environment, settings, store};
 use model::{Count, Stop};
 use report::record::AnyRecord;
-use std::sync::atomic::Ordering;
 
 /// Connections of a closed loop.
 const CONNECTIONS: Count = Count(64);
@@ -29,26 +26,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     };
     let warmup = settings::warmup(args.warmup)?;
     engine::limits::prepare(load.connections(), 1).map_err(Trouble::usage)?;
-    let stop = interrupt::watch()?;
-    let subject = Subject::new(args.url.as_deref())?;
-    let mut settings = Settings::new(&args.request, &args.generator, &subject.url)?;
-    subject.divide_cpus(&mut settings);
-    let started = engine::clock::wall_clock();
-    let (address, probe, contract) = subject.probe(&settings, &stop)?;
-    let directory = store::create(args.output.output.as_deref(), "run", &started)?;
-
-    let plan = settings.plan(&subject.url, address, contract, load, until, warmup);
-    let mut progress = Progress::new(args.output.quiet);
-    progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
-    progress.begin("", &plan);
-    let gathered = measure(&plan, &probe, &directory, &stop, &mut progress);
-    progress.end();
+    let mut prepared = Prepared::new("run", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
+    let plan = prepared.plan(load, until, warmup);
+    let directory = prepared.directory.clone();
+    let gathered = prepared.measure(&plan, "", &directory);
+    prepared.progress.end();
     let gather = gathered?;
 
     let mut evidence = gather.evidence();
     evidence.plan = store::storable(&evidence.plan);
     let verdict = judge::judge_run(&evidence);
+    let started = prepared.started.clone();
     let record = report::record::run_record(&evidence, verdict, gather.goodput(), environment::describe(), started);
     deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
-    Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
+    Ok(exit(record.verdict.state, prepared.is_interrupted()))
 }

@@ -5,17 +5,13 @@ mod curve;
 use crate::cli::{OverArg, SweepArgs};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
-use crate::measure::{Subject, measure};
-use crate::progress::Progress;
-use crate::settings::{self, Settings};
-use crate::{environment, interrupt, store};
+use crate::measure::Prepared;
+use crate::{environment, settings};
 use curve::Point;
-use model::{Contract, Count, Load, NS_PER_S, Plan, Probe, Stop, Warmup, human};
+use model::{Count, Load, NS_PER_S, Plan, Stop, Warmup, human};
 use report::record::AnyRecord;
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Rest between points: what the last one left in the server's queues and ours must not reach the next.
@@ -32,38 +28,19 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     load_of(args, search.to)?;
     settings::window(args.duration)?;
     settings::warmup(args.warmup)?;
-    let stop = interrupt::watch()?;
-    let subject = Subject::new(args.url.as_deref())?;
-    let mut settings = Settings::new(&args.request, &args.generator, &subject.url)?;
-    subject.divide_cpus(&mut settings);
-    let started = engine::clock::wall_clock();
-    let (address, probe, contract) = subject.probe(&settings, &stop)?;
-    let directory = store::create(args.output.output.as_deref(), "sweep", &started)?;
-    let mut progress = Progress::new(args.output.quiet);
-    progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
-
-    let mut walk = Walk {
-        args,
-        settings: &settings,
-        subject: &subject,
-        address,
-        probe: &probe,
-        contract,
-        directory: &directory,
-        stop: &stop,
-        points: Vec::new(),
-        measured: 0,
-    };
-    let walked = walk.walk(Sweep::new(search), &mut progress);
-    progress.end();
+    let prepared = Prepared::new("sweep", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
+    let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0 };
+    let walked = walk.walk(Sweep::new(search));
+    walk.prepared.progress.end();
     if walk.points.is_empty() {
         walked?;
         return Err(Trouble::interrupted());
     }
-    let interrupted = stop.load(Ordering::Relaxed);
+    let interrupted = walk.prepared.is_interrupted();
+    let started = walk.prepared.started.clone();
     let mut record = curve::record(&walk.points, &search, &environment::describe(), started);
     record.interrupted = interrupted || walked.is_err();
-    deliver(&directory, AnyRecord::Sweep(&record), args.output.json)?;
+    deliver(&walk.prepared.directory, AnyRecord::Sweep(&record), args.output.json)?;
     // What made the sweep end early is told after what was measured until then.
     walked?;
     Ok(exit(record.verdict.state, interrupted))
@@ -72,32 +49,26 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
 /// Walks the loads that the search asks for.
 struct Walk<'a> {
     args: &'a SweepArgs,
-    settings: &'a Settings,
-    subject: &'a Subject,
-    address: SocketAddr,
-    probe: &'a Probe,
-    contract: Contract,
-    directory: &'a Path,
-    stop: &'a AtomicBool,
+    prepared: Prepared,
     /// In the order first measured.
     points: Vec<Point>,
     measured: usize,
 }
 
 impl Walk<'_> {
-    fn walk(&mut self, mut sweep: Sweep, progress: &mut Progress) -> Result<(), Trouble> {
+    fn walk(&mut self, mut sweep: Sweep) -> Result<(), Trouble> {
         while let Next::Measure { load, iteration } = sweep.next() {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.prepared.is_interrupted() {
                 return Ok(());
             }
             let of = sweep.expected_measurements();
-            let gather = self.measure(load, iteration, of, progress)?;
+            let gather = self.measure(load, iteration, of)?;
             // A point that was cut short says little; it is kept only when it is all there is.
-            if self.stop.load(Ordering::Relaxed) && !self.points.is_empty() {
+            if self.prepared.is_interrupted() && !self.points.is_empty() {
                 return Ok(());
             }
             let outcome = outcome(&gather);
-            progress.line(&format!(
+            self.prepared.progress.line(&format!(
                 "{:>3}/{of}  {}: {} good",
                 self.measured,
                 self.load_text(load),
@@ -110,21 +81,17 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn measure(&mut self, load: f64, iteration: usize, of: usize, progress: &mut Progress) -> Result<Gather, Trouble> {
+    fn measure(&mut self, load: f64, iteration: usize, of: usize) -> Result<Gather, Trouble> {
         self.measured += 1;
         let plan = self.plan(load)?;
         let left_s = (of.saturating_sub(self.measured) + 1) as f64 * self.seconds_each(&plan);
         let label = format!("point {}/{of}, {}, about {left_s:.0} s for all: ", self.measured, self.load_text(load));
-        progress.begin(&label, &plan);
         let directory = self.point_directory(load, iteration)?;
-        measure(&plan, self.probe, &directory, self.stop, progress)
+        self.prepared.measure(&plan, &label, &directory)
     }
 
     fn plan(&self, load: f64) -> Result<Plan, Trouble> {
-        let mut plan = self.settings.plan(
-            &self.subject.url,
-            self.address,
-            self.contract.clone(),
+        let mut plan = self.prepared.plan(
             load_of(self.args, load)?,
             settings::window(self.args.duration)?,
             settings::warmup(self.args.warmup)?,
@@ -148,7 +115,7 @@ impl Walk<'_> {
     fn point_directory(&self, load: f64, iteration: usize) -> Result<PathBuf, Trouble> {
         let unit = if self.over_rate() { "rate" } else { "c" };
         let name = format!("{:02}-{unit}{load:.0}-{}", self.measured, iteration + 1);
-        let path = self.directory.join("points").join(name);
+        let path = self.prepared.directory.join("points").join(name);
         std::fs::create_dir_all(&path)
             .map_err(|error| Trouble::usage(format!("cannot create {}: {error}", path.display())))?;
         Ok(path)

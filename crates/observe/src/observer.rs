@@ -27,7 +27,7 @@ impl Observer {
     /// Will watch the server at `address`, whose processes are looked for when it `is_here`: on this machine.
     #[must_use]
     pub fn new(address: SocketAddr, is_here: bool) -> Self {
-        Self {
+        let mut observer = Self {
             listener: Listener::new(address, is_here),
             server: Server::default(),
             machine: Machine::default(),
@@ -35,17 +35,23 @@ impl Observer {
             sockets: SocketTable::default(),
             looked_ns: 0,
             said: BTreeMap::new(),
-        }
+        };
+        // The long look, at every process of the machine, is done while nothing waits for it.
+        observer.look_at_server();
+        observer
     }
 
-    /// The first look, from which the first sample counts. Finds the server's processes and the load threads, which
-    /// have to be there; takes longer than a sample, since every process of the machine is looked at.
+    /// The first look, from which the first sample counts. The load threads have to be there.
     pub fn start(&mut self, now_ns: u64) {
         self.looked_ns = now_ns;
         self.generator.find_threads();
         // What is missing now will be missing in the first sample, which says so.
         let _ = self.machine.look();
         let _ = self.generator.look();
+        self.look_at_server();
+    }
+
+    fn look_at_server(&mut self) {
         let _ = self.listener.look(&mut self.sockets).and_then(|found| self.server.look(&found));
     }
 

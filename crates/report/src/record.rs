@@ -51,6 +51,7 @@ pub fn run_record(
         bytes: Bytes { received: flow.bytes_received, sent: flow.bytes_sent },
         generator: generator(evidence),
         seconds: evidence.seconds.clone(),
+        observed: evidence.observed.clone(),
         probe: evidence.probe.clone(),
         plan: evidence.plan.clone(),
         environment,

@@ -225,6 +225,12 @@ pub struct PointSummary {
     pub failed_share: f64,
     /// Largest busy share of any load thread, 0 to 1.
     pub generator_busy_max: f64,
+    /// CPUs that the server kept busy; null when not known.
+    #[serde(default)]
+    pub server_cpu_cores: Option<f64>,
+    /// Busy share of the machine, 0 to 1; null when not known.
+    #[serde(default)]
+    pub machine_busy_mean: Option<f64>,
 }
 
 /// Where more load stops buying throughput.

@@ -1,6 +1,7 @@
 //! A sweep as a page: what load buys, and what it costs in time.
 
 use super::Item;
+use super::cpu;
 use super::chart::{
     COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
 };
@@ -22,8 +23,8 @@ const FIT_POINTS: usize = 80;
 pub(super) fn view(item: &Item<'_>, record: &SweepRecord) -> ResultView {
     let over = Over::of(record);
     let first = record.points.first();
-    let charts = [goodput(record, over), latency(&[(item.named.name, record)], over)];
-    let header = table::point_header(over);
+    let charts = [goodput(record, over), cpu::by_load(record, over), latency(&[(item.named.name, record)], over)];
+    let header = table::point_header(record);
     ResultView {
         kind: "sweep",
         name: item.named.name.to_owned(),

@@ -10,6 +10,7 @@ mod failing_servers;
 mod interrupted;
 mod manual;
 mod nginx;
+mod observed;
 mod open_loop;
 mod other_clients;
 mod output;

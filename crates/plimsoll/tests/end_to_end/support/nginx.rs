@@ -1,6 +1,7 @@
-//! A private nginx: own configuration, own directory, one process, stopped by its pid.
+//! A private nginx: own configuration, own directory, one process or a master with workers, stopped by its pid.
 
 use super::{installed, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{create_dir_all, read_to_string, write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -19,17 +20,23 @@ impl Nginx {
     /// Serves `files` (name, content) from a directory of its own; `.txt` is compressed for who asks.
     #[track_caller]
     pub(crate) fn start(files: &[(&str, &[u8])]) -> Self {
-        Self::launch(files, None)
+        Self::launch(files, None, 0)
+    }
+
+    /// The same with a master and this many workers.
+    #[track_caller]
+    pub(crate) fn with_workers(files: &[(&str, &[u8])], workers: u32) -> Self {
+        Self::launch(files, None, workers)
     }
 
     /// The same with TLS: `protocols` as nginx names them, such as `TLSv1.3`.
     #[track_caller]
     pub(crate) fn secure(files: &[(&str, &[u8])], protocols: &str, certificate: &Certificate) -> Self {
-        Self::launch(files, Some((protocols, certificate)))
+        Self::launch(files, Some((protocols, certificate)), 0)
     }
 
     #[track_caller]
-    fn launch(files: &[(&str, &[u8])], tls: Option<(&str, &Certificate)>) -> Self {
+    fn launch(files: &[(&str, &[u8])], tls: Option<(&str, &Certificate)>, workers: u32) -> Self {
         let program = installed("nginx", "nginx-light");
         let directory = tempfile::tempdir().expect("a temporary directory");
         let root = directory.path();
@@ -47,7 +54,7 @@ impl Nginx {
                  ssl_session_cache shared:s:1m;"
             )
         });
-        write(root.join("nginx.conf"), configuration(port, &listen)).expect("a file");
+        write(root.join("nginx.conf"), configuration(port, &listen, workers)).expect("a file");
         let log = root.join("error.log");
         let mut child = Command::new(program)
             .arg("-p")
@@ -78,9 +85,12 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // One process, without a master: nothing else is left.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // A master that is asked to end takes its workers along; killed it would leave them.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        if wait_for(Duration::from_secs(5), || self.child.try_wait().ok().flatten()).is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
     }
 }
 
@@ -109,11 +119,16 @@ fn free_port() -> u16 {
     listener.local_addr().expect("it is bound").port()
 }
 
-fn configuration(port: u16, tls: &str) -> String {
+fn configuration(port: u16, tls: &str, workers: u32) -> String {
+    // Workers of another user could not read the temporary directory.
+    let processes = match workers {
+        0 => "master_process off;".to_owned(),
+        n => format!("worker_processes {n}; user root root;"),
+    };
     let ssl = if tls.is_empty() { "" } else { " ssl" };
     format!(
         "daemon off;\n\
-         master_process off;\n\
+         {processes}\n\
          pid nginx.pid;\n\
          error_log error.log;\n\
          events {{ worker_connections 1024; }}\n\

@@ -15,6 +15,8 @@ const SOCKET_KEEPER: &str = "systemd";
 pub(crate) enum Unfound {
     #[error("the server is not on this machine")]
     Elsewhere,
+    #[error("not in every second: there are thousands, and listing them costs CPU time that the load may need")]
+    Resting,
     #[error("the kernel does not list its sockets: {0}")]
     Kernel(String),
     #[error(

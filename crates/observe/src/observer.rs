@@ -93,10 +93,7 @@ impl Observer {
         unavailable: &mut BTreeMap<String, String>,
     ) -> Option<T> {
         let why = match looked {
-            Ok(value) => {
-                self.said.remove(part);
-                return Some(value);
-            }
+            Ok(value) => return Some(value),
             Err(error) => error.to_string(),
         };
         if self.said.get(part) != Some(&why) {

@@ -21,6 +21,9 @@ use std::time::Duration;
 const ANSWER_BYTES: usize = 32 * 1024;
 /// The kernel answers at once; without this a fault of its would stop the run.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
+/// at only every few seconds, and looking stays below half a percent of a CPU.
+const EACH_SECOND_MAX: u64 = 5_000;
 /// State names by the kernel's number.
 const STATES: [&str; 13] = [
     "other",
@@ -43,6 +46,8 @@ const STATES: [&str; 13] = [
 pub(crate) struct SocketTable {
     line: Option<OwnedFd>,
     answer: Vec<u8>,
+    /// Looks to leave out, after one at very many sockets.
+    resting: u64,
 }
 
 /// The end of a connection that has the port.
@@ -55,11 +60,16 @@ enum End {
 impl SocketTable {
     /// Sockets of the port of `address` by state; of the server's ends only when there is a listener.
     pub(crate) fn count(&mut self, address: SocketAddr, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
+        if self.resting > 0 {
+            self.resting -= 1;
+            return Err(Unfound::Resting);
+        }
         let client = self.states(address, End::Client, address.is_ipv6())?;
         let server = match listening {
             Some(listening) => Some(self.states(address, End::Server, listening.is_ipv6)?),
             None => None,
         };
+        self.resting = client.values().chain(server.iter().flatten().map(|(_, n)| n)).sum::<u64>() / EACH_SECOND_MAX;
         Ok(Sockets { server, client, accept_queue: listening.map(|listening| listening.accept_queue) })
     }
 
@@ -155,4 +165,24 @@ fn read(mut bytes: &[u8], take: &mut impl FnMut(InetResponseHeader)) -> io::Resu
 fn refusal(payload: &[u8]) -> io::Error {
     let code = payload.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
     io::Error::from_raw_os_error(code.saturating_neg())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_very_many_sockets_is_followed_by_a_rest() {
+        let mut table = SocketTable { resting: 1, ..SocketTable::default() };
+        let address = SocketAddr::from(([127, 0, 0, 1], 9));
+        assert_eq!(table.count(address, None), Err(Unfound::Resting));
+        assert_eq!(table.count(address, None).map(|sockets| sockets.server), Ok(None));
+        assert_eq!(table.resting, 0, "few sockets need no rest");
+    }
+
+    #[test]
+    fn a_refusal_of_the_kernel_is_an_error_of_the_system() {
+        assert_eq!(refusal(&(-2_i32).to_ne_bytes()).kind(), io::ErrorKind::NotFound);
+        assert!(read(&[1, 2, 3], &mut |_| {}).is_err(), "half a message");
+    }
 }

@@ -29,9 +29,7 @@ pub(crate) enum Unfound {
          has is shown to its own user and to root only; run plimsoll as one of them"
     )]
     OtherUser { address: SocketAddr, uid: u32 },
-    #[error(
-        "the processes that listen on {0} cannot be seen: they run in another container, or /proc hides them"
-    )]
+    #[error("the processes that listen on {0} cannot be seen: they run in another container, or /proc hides them")]
     Hidden(SocketAddr),
 }
 
@@ -117,7 +115,16 @@ mod tests {
         let source_address: IpAddr = ip.parse().unwrap();
         let id = if source_address.is_ipv4() { SocketId::new_v4() } else { SocketId::new_v6() };
         let socket_id = SocketId { source_address, source_port: 80, ..id };
-        InetResponseHeader { family: 2, state: 10, timer: None, socket_id, recv_queue: 3, send_queue: 511, uid: 33, inode }
+        InetResponseHeader {
+            family: 2,
+            state: 10,
+            timer: None,
+            socket_id,
+            recv_queue: 3,
+            send_queue: 511,
+            uid: 33,
+            inode,
+        }
     }
 
     #[track_caller]

@@ -13,12 +13,12 @@ impl Machine {
     /// CPU time since the look before.
     pub(crate) fn look(&mut self) -> Result<MachineCpu, ProcError> {
         let stats = KernelStats::current()?;
-        let now =
-            MachineCpu { total: times(&stats.total), cpus: stats.cpu_time.iter().map(times).collect() };
+        let now = MachineCpu { total: times(&stats.total), cpus: stats.cpu_time.iter().map(times).collect() };
         let before = self.before.replace(now.clone()).unwrap_or_else(|| now.clone());
         // A CPU that was switched on or off moves the ones after it.
         let same = before.cpus.len() == now.cpus.len();
-        let cpus = if same { before.cpus.iter().zip(&now.cpus).map(|(a, b)| since(a, b)).collect() } else { Vec::new() };
+        let cpus =
+            if same { before.cpus.iter().zip(&now.cpus).map(|(a, b)| since(a, b)).collect() } else { Vec::new() };
         Ok(MachineCpu { total: since(&before.total, &now.total), cpus })
     }
 }

@@ -46,8 +46,10 @@ impl Server {
         }
         let own = std::process::id().cast_signed();
         let unknown = pids.iter().copied().filter(|pid| look_at_all || !self.known.contains(pid));
-        let mut strangers: BTreeMap<i32, Seen> =
-            unknown.filter(|pid| *pid != own && !self.ledger.has(*pid)).filter_map(|pid| Some((pid, seen(pid)?))).collect();
+        let mut strangers: BTreeMap<i32, Seen> = unknown
+            .filter(|pid| *pid != own && !self.ledger.has(*pid))
+            .filter_map(|pid| Some((pid, seen(pid)?)))
+            .collect();
         // A process that is new, and not only new to us, has used all of its time since the look before.
         let known = std::mem::replace(&mut self.known, pids);
         let is_new = |pid| !is_first && !known.contains(&pid);

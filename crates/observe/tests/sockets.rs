@@ -67,7 +67,10 @@ fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
     let sample = observer.sample(1, Phase::Warmup);
     assert_eq!(sample.server, None);
     let why = &sample.unavailable["server"];
-    assert!(why.contains("no process in this network namespace listens") && why.contains(&address.to_string()), "{why}");
+    assert!(
+        why.contains("no process in this network namespace listens") && why.contains(&address.to_string()),
+        "{why}"
+    );
     assert!(observer.sample(2, Phase::Warmup).unavailable.is_empty());
 
     let mut remote = Observer::new(address, false);

@@ -2,15 +2,14 @@
 
 use crate::Named;
 use crate::record::AnyRecord;
-use crate::terminal::run as run_words;
 use crate::terminal::observed::{cores_number, server_column};
+use crate::terminal::run as run_words;
 use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, peak_text, row as point_row};
 use model::human::percent;
 use model::{RunRecord, SweepRecord, VerdictState};
 
 /// Columns of [`row`].
-pub(crate) const HEADER: [&str; 8] =
-    ["result", "verdict", "goodput", "p50", "p99", "failed", SERVER_COLUMN, "target"];
+pub(crate) const HEADER: [&str; 8] = ["result", "verdict", "goodput", "p50", "p99", "failed", SERVER_COLUMN, "target"];
 const CSV_HEADER: [&str; 23] = [
     "result",
     "verdict",

@@ -36,7 +36,8 @@ fn the_cpu_time_of_a_known_burn_is_found() {
     // Each tick is followed by a sample, on the same axis, and no time is left out between them.
     let text = ended.recorded("events.jsonl");
     let events: Vec<Event> = text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
-    let samples: Vec<_> = events.iter().filter_map(|e| if let Event::Observed(s) = e { Some(s) } else { None }).collect();
+    let samples: Vec<_> =
+        events.iter().filter_map(|e| if let Event::Observed(s) = e { Some(s) } else { None }).collect();
     let ticks: Vec<_> = events.iter().filter_map(|e| if let Event::Tick(t) = e { Some(t) } else { None }).collect();
     assert!(samples.len() == ticks.len() && samples.len() >= 4, "{} samples", samples.len());
     assert!(samples.windows(2).all(|pair| pair[0].to_ns == pair[1].from_ns));

@@ -8,8 +8,11 @@ use crate::terminal::sweep::Over;
 use model::human::{bytes, count, percent, time};
 use model::{Observed, ObservedSecond, PointSummary, RunRecord, SocketsObserved, SweepRecord};
 use plotly::common::{DashType, Line, Marker};
-use plotly::layout::Margin;
+use plotly::layout::{Axis, Margin};
 use std::collections::BTreeSet;
+
+/// Share of the machine's CPUs, stolen in the worst second, from which on it is worth a curve.
+const STEAL_DRAWN: f64 = 0.02;
 
 /// Busy CPUs of machine, server and generator against time; none when there are too few samples for a curve.
 pub(super) fn timeline(record: &RunRecord) -> Option<Chart> {
@@ -17,12 +20,14 @@ pub(super) fn timeline(record: &RunRecord) -> Option<Chart> {
     let observed = record.observed.as_ref()?;
     // On the axis of the other timelines, which begin with the window.
     let begin_ns = record.seconds.first()?.from_ns;
-    let figures: [(&str, &'static str, Figure); 4] = [
+    let mut figures: Vec<(&str, &'static str, Figure)> = vec![
         ("machine", GREY, |second| second.machine_cores),
         ("server", COLOURS[3], |second| second.server_cores),
         ("load generator", COLOURS[5], |second| second.generator_cores),
-        ("stolen by the hypervisor", COLOURS[1], |second| second.steal_cores.filter(|cores| *cores > 0.0)),
     ];
+    if observed.machine.as_ref().is_some_and(|machine| machine.steal_max >= STEAL_DRAWN) {
+        figures.push(("stolen by the hypervisor", COLOURS[1], |second| second.steal_cores));
+    }
     let mut traces = Vec::new();
     for (name, colour, figure) in figures {
         let end_s = |second: &ObservedSecond| (second.from_ns + second.length_ns).saturating_sub(begin_ns) as f64 / 1e9;
@@ -36,12 +41,15 @@ pub(super) fn timeline(record: &RunRecord) -> Option<Chart> {
     if traces.is_empty() {
         return None;
     }
-    let of = observed.machine.as_ref().map_or_else(String::new, |machine| format!(", of {} there are", machine.cpus));
+    let of =
+        observed.machine.as_ref().map_or_else(String::new, |machine| format!("; the machine has {}", machine.cpus));
     let note = match observed.unavailable.get("server") {
-        Some(why) if observed.server.is_none() => format!("busy CPUs in each second{of}; of the server not known: {why}"),
+        Some(why) if observed.server.is_none() => {
+            format!("busy CPUs in each second{of}; of the server not known: {why}")
+        }
         _ => format!("busy CPUs in each second{of}"),
     };
-    Some(chart("CPU", &note, traces, layout(clock(), from_zero())))
+    Some(chart("CPU", &note, traces, layout(clock(), cpus_axis())))
 }
 
 /// CPUs that the server kept busy against load, and how busy machine and generator were; none when nothing is known
@@ -72,11 +80,16 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
         traces.push(trace.marker(Marker::new().color(colour).size(4)).y_axis("y2"));
     }
     let loads = record.curve.iter().map(|point| point.load);
-    let axes = layout(load_axis(loads, over.axis()), from_zero())
+    let axes = layout(load_axis(loads, over.axis()), cpus_axis())
         .y_axis2(share_axis())
         .margin(Margin::new().left(60).right(52).top(40).bottom(50));
     let note = "CPUs that the server kept busy; on the right the busy share of all CPUs of the machine";
     Some(chart(&format!("CPU by {}", over.axis()), note, traces, axes))
+}
+
+/// An axis of CPUs from zero, in plain decimals.
+fn cpus_axis() -> Axis {
+    from_zero().tick_format("~r")
 }
 
 /// Who used the CPUs, and the sockets there were.
@@ -111,8 +124,8 @@ fn users(observed: &Observed) -> Vec<Vec<String>> {
         let cores = cores_number(generator.cpu_cores);
         rows.push(vec!["load generator".to_owned(), "1".to_owned(), cores, none(), none()]);
         for thread in &generator.threads {
-            let waited = format!("{} (waiting {})", cores_number(thread.busy_mean), cores_number(thread.wait_mean));
-            rows.push(vec![format!("thread {}", thread.name), none(), waited, none(), none()]);
+            let name = format!("thread {}, waited for a CPU {}", thread.name, percent(thread.wait_mean));
+            rows.push(vec![name, none(), cores_number(thread.busy_mean), none(), none()]);
         }
     }
     if let Some(machine) = &observed.machine {

@@ -1,10 +1,10 @@
 //! A sweep as a page: what load buys, and what it costs in time.
 
 use super::Item;
-use super::cpu;
 use super::chart::{
     COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
 };
+use super::cpu;
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files};
 use crate::record::AnyRecord;

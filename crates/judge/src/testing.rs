@@ -55,6 +55,7 @@ pub(crate) fn clean_run() -> Evidence {
         seconds: (0..SECONDS).map(second).collect(),
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS) },
+        observed: None,
         settled: true,
         interrupted: false,
     }

@@ -1,6 +1,6 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
-use crate::{Cohort, Flow, Plan, Probe, ThreadUse, TlsSession};
+use crate::{Cohort, Flow, Plan, Probe, Sample, ThreadUse, TlsSession};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. Instants are ns since the clock of the run started.
@@ -37,6 +37,8 @@ pub enum Event {
     },
     /// A second has passed.
     Tick(Box<Tick>),
+    /// Machine, server and generator were looked at, as after each tick.
+    Observed(Box<Sample>),
     /// The load has ended.
     Ended {
         /// When; ns.

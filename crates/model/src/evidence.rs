@@ -1,6 +1,6 @@
 //! What the judge looks at.
 
-use crate::{Cohort, Flow, Plan, Probe};
+use crate::{Cohort, Flow, Observed, Plan, Probe};
 use serde::{Deserialize, Serialize};
 
 /// Everything known about one measured load.
@@ -30,6 +30,8 @@ pub struct Evidence {
     pub threads: Vec<ThreadUse>,
     /// Requests in flight, for Little's law.
     pub outstanding: Outstanding,
+    /// Machine, server and generator over the measured windows; none when nobody looked.
+    pub observed: Option<Observed>,
     /// Whether an automatic warm-up found the series settled; true for a fixed one.
     pub settled: bool,
     /// Whether the run was stopped from outside before its plan was done.

@@ -10,9 +10,11 @@ mod evidence;
 mod failure;
 mod finding;
 pub mod human;
+mod observed;
 mod plan;
 mod probe;
 mod record;
+mod sample;
 mod units;
 
 pub use address::{Address, ParseAddressError};
@@ -24,6 +26,10 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use observed::{
+    GeneratorObserved, MachineObserved, Observed, ObservedSecond, ProcessObserved, ServerObserved, SocketsObserved,
+    ThreadObserved,
+};
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
 };
@@ -32,6 +38,7 @@ pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
     Quantiles, Requests, RunRecord, SweepRecord,
 };
+pub use sample::{CpuTimes, GeneratorUse, MachineCpu, ProcessUse, Sample, ServerUse, Sockets, ThreadRun};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

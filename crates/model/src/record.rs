@@ -1,6 +1,6 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Plan, Probe, Second, TlsSession, Verdict};
+use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, TlsSession, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,6 +30,9 @@ pub struct RunRecord {
     pub generator: Generator,
     /// One entry a second of the measured window.
     pub seconds: Vec<Second>,
+    /// Machine, server, generator and sockets over the measured window; null when nobody looked.
+    #[serde(default)]
+    pub observed: Option<Observed>,
     /// What the target answered beforehand.
     pub probe: Option<Probe>,
     /// What was to be done.
@@ -242,6 +245,12 @@ pub struct PointSummary {
     pub failed_share: f64,
     /// Largest busy share of any load thread, 0 to 1.
     pub generator_busy_max: f64,
+    /// CPUs that the server kept busy; null when not known.
+    #[serde(default)]
+    pub server_cpu_cores: Option<f64>,
+    /// Busy share of the machine, 0 to 1; null when not known.
+    #[serde(default)]
+    pub machine_busy_mean: Option<f64>,
 }
 
 /// Where more load stops buying throughput.

@@ -21,6 +21,7 @@ mod store;
 mod stored;
 mod target_url;
 mod verbs;
+mod watch;
 
 use clap::Parser;
 use cli::{Cli, Verb};

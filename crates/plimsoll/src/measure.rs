@@ -9,6 +9,7 @@ use crate::requests::Listed;
 use crate::settings::Settings;
 use crate::store::{self, Recorder};
 use crate::target_url::{TargetUrl, resolve};
+use crate::watch::Watch;
 use engine::probe::{self, ProbeError};
 use engine::run::RunError;
 use model::{Address, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
@@ -217,12 +218,22 @@ fn measure(
     let mut recorder = Recorder::open(directory)?;
     let mut gather = Gather::new(plan.clone());
     let mut damage = None;
-    let mut take = |event: Event| {
-        recorder.record(&event);
-        progress.show(&event);
-        if let Err(error) = gather.apply(&event) {
+    let mut keep = |event: &Event| {
+        recorder.record(event);
+        progress.show(event);
+        if let Err(error) = gather.apply(event) {
             damage = Some(error);
         }
+    };
+    let mut watch = Watch::new(&plan.target.address);
+    let mut take = |event: Event| {
+        // Before the event is written down, which may take a moment.
+        let sample = watch.look(&event);
+        keep(&event);
+        if let Some(sample) = sample {
+            keep(&sample);
+        }
+        watch.start_after(&event);
     };
     take(Event::Probed(probe.clone()));
     let outcome = engine::run::run(plan, stop, &mut take);

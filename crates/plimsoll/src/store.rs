@@ -119,9 +119,11 @@ impl Recorder {
                 self.write_event(&Event::Started { started: started.clone(), plan: Box::new(storable(plan)) })
             }
             Event::Tick(tick) => self.write_event(event).and_then(|()| self.write_histograms(tick)),
-            Event::Probed(_) | Event::Connected { .. } | Event::Warmed { .. } | Event::Ended { .. } => {
-                self.write_event(event)
-            }
+            Event::Probed(_)
+            | Event::Connected { .. }
+            | Event::Warmed { .. }
+            | Event::Observed(_)
+            | Event::Ended { .. } => self.write_event(event),
         };
         self.tell(written);
     }

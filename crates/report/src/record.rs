@@ -52,6 +52,7 @@ pub fn run_record(
         bytes: Bytes { received: flow.bytes_received, sent: flow.bytes_sent },
         generator: generator(evidence),
         seconds: evidence.seconds.clone(),
+        observed: evidence.observed.clone(),
         probe: evidence.probe.clone(),
         plan: evidence.plan.clone(),
         environment,
@@ -69,6 +70,7 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
     let requests = &record.requests;
     let failed: u64 = requests.failures.values().sum();
     let attempted = requests.planned.max(requests.good + failed);
+    let observed = record.observed.as_ref();
     PointSummary {
         load,
         goodput_per_s: ratio(iterations_per_s.iter().sum(), iterations_per_s.len() as f64),
@@ -77,6 +79,8 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
         response_p99_ns: record.latency_ns.response.p99,
         failed_share: ratio(failed as f64, attempted as f64),
         generator_busy_max: record.generator.busy_max,
+        server_cpu_cores: observed.and_then(|observed| Some(observed.server.as_ref()?.cpu_cores)),
+        machine_busy_mean: observed.and_then(|observed| Some(observed.machine.as_ref()?.busy_mean)),
     }
 }
 
@@ -129,6 +133,8 @@ mod tests {
             response_p99_ns: 0,
             failed_share: 0.0,
             generator_busy_max: 0.0,
+            server_cpu_cores: None,
+            machine_busy_mean: None,
         }
     }
 

@@ -2,14 +2,15 @@
 
 use crate::Named;
 use crate::record::AnyRecord;
+use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
-use crate::terminal::sweep::{Over, peak_text, row as point_row};
+use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, peak_text, row as point_row};
 use model::human::percent;
 use model::{RunRecord, SweepRecord, VerdictState};
 
 /// Columns of [`row`].
-pub(crate) const HEADER: [&str; 7] = ["result", "verdict", "goodput", "p50", "p99", "failed", "target"];
-const CSV_HEADER: [&str; 18] = [
+pub(crate) const HEADER: [&str; 8] = ["result", "verdict", "goodput", "p50", "p99", "failed", SERVER_COLUMN, "target"];
+const CSV_HEADER: [&str; 23] = [
     "result",
     "verdict",
     "url",
@@ -28,6 +29,11 @@ const CSV_HEADER: [&str; 18] = [
     "failed_share",
     "generator_busy_max",
     "measured_ns",
+    "server_cpu_cores",
+    "server_cpu_ns_per_request",
+    "server_rss_bytes_max",
+    "machine_busy_mean",
+    "machine_steal_mean",
 ];
 
 /// One table of all results, then the points of each sweep.
@@ -38,7 +44,7 @@ pub fn markdown(results: &[Named<'_>]) -> String {
     for named in results {
         if let AnyRecord::Sweep(record) = named.record {
             out.push_str(&format!("\n### {}\n\n", cell(named.name)));
-            out.push_str(&markdown_table(&point_header(Over::of(record)), &point_rows(record)));
+            out.push_str(&markdown_table(&point_header(record), &point_rows(record)));
         }
     }
     out
@@ -78,6 +84,7 @@ pub(crate) fn row(named: Named<'_>) -> Vec<String> {
                 shown("p50", response.p50),
                 shown("p99", response.p99),
                 percent(run_words::failed_share(record)),
+                server(record),
                 record.plan.target.url.clone(),
             ]
         }
@@ -93,25 +100,39 @@ pub(crate) fn row(named: Named<'_>) -> Vec<String> {
                 at(3),
                 at(4),
                 at(5),
+                at_peak.and_then(|i| record.points.get(i)).map_or_else(|| "-".to_owned(), server),
                 record.points.first().map_or_else(String::new, |point| point.plan.target.url.clone()),
             ]
         }
     }
 }
 
+/// The CPUs that the server kept busy.
+fn server(run: &RunRecord) -> String {
+    let server = run.observed.as_ref().and_then(|observed| observed.server.as_ref());
+    server.map_or_else(|| "-".to_owned(), |server| cores_number(server.cpu_cores))
+}
+
 /// Columns of [`point_rows`].
-pub(crate) fn point_header(over: Over) -> Vec<String> {
-    [over.axis(), "goodput", "spread", "p50", "p99", "failed", "client busy", "verdict", ""].map(str::to_owned).to_vec()
+pub(crate) fn point_header(record: &SweepRecord) -> Vec<String> {
+    let axis = Over::of(record).axis();
+    let header = [axis, "goodput", "spread", "p50", "p99", "failed", "client busy", "verdict", ""].to_vec();
+    let server = server_column(&record.curve).is_some();
+    let header = if server { before_last(header, SERVER_COLUMN) } else { header };
+    header.into_iter().map(str::to_owned).collect()
 }
 
 /// The points of a sweep, in the words of the terminal.
 pub(crate) fn point_rows(record: &SweepRecord) -> Vec<Vec<String>> {
     let over = Over::of(record);
+    let server = server_column(&record.curve);
     let rows = record.curve.iter().enumerate().map(|(i, point)| {
-        let mut cells = point_row(record, i, point, over);
         let verdict = record.points.get(i).map_or("-", |run| word(run.verdict.state));
-        cells.insert(cells.len() - 1, verdict.to_owned());
-        cells
+        let cells = before_last(point_row(record, i, point, over), verdict.to_owned());
+        match &server {
+            Some(column) => before_last(cells, column[i].clone()),
+            None => cells,
+        }
     });
     rows.collect()
 }
@@ -139,6 +160,14 @@ fn csv_row(name: &str, run: &RunRecord, goodput_per_s: f64) -> Vec<String> {
     cells.push(run_words::failed_share(run).to_string());
     cells.push(run.generator.busy_max.to_string());
     cells.push(run.measured_ns.to_string());
+    let observed = run.observed.as_ref();
+    let server = observed.and_then(|observed| observed.server.as_ref());
+    let machine = observed.and_then(|observed| observed.machine.as_ref());
+    cells.push(optional(server.map(|server| server.cpu_cores)));
+    cells.push(optional(server.and_then(|server| server.cpu_ns_per_request)));
+    cells.push(server.map_or_else(String::new, |server| server.rss_bytes_max.to_string()));
+    cells.push(optional(machine.map(|machine| machine.busy_mean)));
+    cells.push(optional(machine.map(|machine| machine.steal_mean)));
     cells
 }
 

@@ -1,6 +1,7 @@
 //! From events to evidence: what the judge sees.
 
 use crate::batch::{mean_of_runs, mean_of_series};
+use crate::observed::ObservedSum;
 use crate::{DecodeError, MergedHistogram};
 use model::{
     Connections, Estimate, Event, Evidence, Histograms, Latencies, NS_PER_S, Outstanding, Phase, Plan, Second,
@@ -69,6 +70,7 @@ pub struct Gather {
     /// Sums and lists are kept up to date; what follows from them is filled in by [`Gather::evidence`].
     evidence: Evidence,
     histograms: MergedHistograms,
+    observed: ObservedSum,
     /// Runs merged in, one entry each; the own run is not among them.
     merged_per_s: Vec<f64>,
     own_good: u64,
@@ -91,13 +93,21 @@ impl Gather {
             seconds: Vec::new(),
             threads: Vec::new(),
             outstanding: Outstanding::default(),
+            observed: None,
             // an automatic warm-up has to show that it settled
             settled: plan.warmup != Warmup::Auto,
             // until the end is seen: a log that breaks off is of a run that was cut short
             interrupted: true,
             plan,
         };
-        Self { evidence, histograms: MergedHistograms::default(), merged_per_s: Vec::new(), own_good: 0, own_ns: 0 }
+        Self {
+            evidence,
+            histograms: MergedHistograms::default(),
+            observed: ObservedSum::default(),
+            merged_per_s: Vec::new(),
+            own_good: 0,
+            own_ns: 0,
+        }
     }
 
     /// Takes in the next event of the run.
@@ -116,6 +126,12 @@ impl Gather {
             }
             Event::Warmed { settled, .. } => self.evidence.settled = *settled,
             Event::Tick(tick) => self.tick(tick)?,
+            Event::Observed(sample) => {
+                self.observed.note(sample);
+                if sample.phase == Phase::Measure {
+                    self.observed.add(sample);
+                }
+            }
             Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
         }
         Ok(())
@@ -148,6 +164,7 @@ impl Gather {
         }
         add_threads(&mut mine.threads, &theirs.threads);
         self.histograms.add(&other.histograms);
+        self.observed.merge(&other.observed);
         self.merged_per_s.extend(other.iterations_per_s());
     }
 
@@ -157,6 +174,7 @@ impl Gather {
         let mut evidence = self.evidence.clone();
         evidence.latency = self.histograms.summaries();
         evidence.outstanding = outstanding(&evidence);
+        evidence.observed = self.observed.observed(throughput_per_s(&evidence));
         evidence
     }
 

@@ -9,6 +9,7 @@ mod histogram;
 pub mod interval_log;
 mod knee;
 mod minimise;
+mod observed;
 mod peak;
 mod stationarity;
 mod sweep;

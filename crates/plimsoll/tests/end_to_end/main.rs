@@ -12,6 +12,7 @@ mod failing_servers;
 mod guide;
 mod interrupted;
 mod manual;
+mod observed;
 mod open_loop;
 mod other_clients;
 mod output;

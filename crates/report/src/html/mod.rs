@@ -3,6 +3,7 @@
 //! The page holds the script that draws its charts, and a policy that forbids it every access to a network.
 
 mod chart;
+mod cpu;
 mod run;
 mod sweep;
 mod view;

@@ -1,8 +1,10 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
+use super::cpu;
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files};
 use super::{Distributions, Item};
+use crate::terminal::observed;
 use crate::terminal::run as words;
 use model::human::{count, percent, rate, time};
 use model::{Contract, NS_PER_S, Plan, Request, RunRecord, Second, Stop, Warmup};
@@ -18,6 +20,7 @@ const POINTS_A_DECADE: f64 = 60.0;
 
 pub(super) fn view(item: &Item<'_>, record: &RunRecord) -> ResultView {
     let mut charts = timeline(&record.seconds);
+    charts.extend(cpu::timeline(record));
     charts.extend(item.distributions.and_then(|distributions| {
         let mut curves = vec![("response time", &distributions.response)];
         // In a closed loop a request is intended when it is sent, so that both are the same.
@@ -66,6 +69,9 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
         facts.push(fact("on schedule", text));
     }
     facts.push(fact("load generator", words::client(record)));
+    if let Some(text) = observed::server(record) {
+        facts.push(fact("server", text));
+    }
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
     }
@@ -99,6 +105,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         let header = words::MIX_HEADER.map(str::to_owned).to_vec();
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
+    tables.extend(cpu::tables(record));
     tables
 }
 
@@ -197,7 +204,7 @@ fn timeline(seconds: &[Second]) -> Vec<Chart> {
     charts
 }
 
-fn clock() -> Axis {
+pub(super) fn clock() -> Axis {
     Axis::new()
         .title("seconds since the window opened")
         .hover_format(".1f")

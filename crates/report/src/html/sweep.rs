@@ -4,6 +4,7 @@ use super::Item;
 use super::chart::{
     COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
 };
+use super::cpu;
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files};
 use crate::record::AnyRecord;
@@ -22,8 +23,8 @@ const FIT_POINTS: usize = 80;
 pub(super) fn view(item: &Item<'_>, record: &SweepRecord) -> ResultView {
     let over = Over::of(record);
     let first = record.points.first();
-    let charts = [goodput(record, over), latency(&[(item.named.name, record)], over)];
-    let header = table::point_header(over);
+    let charts = [goodput(record, over), cpu::by_load(record, over), latency(&[(item.named.name, record)], over)];
+    let header = table::point_header(record);
     ResultView {
         kind: "sweep",
         name: item.named.name.to_owned(),

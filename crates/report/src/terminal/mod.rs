@@ -2,6 +2,7 @@
 
 mod curve;
 mod layout;
+pub(crate) mod observed;
 mod probe;
 pub(crate) mod run;
 pub(crate) mod sweep;

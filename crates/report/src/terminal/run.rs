@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table};
+use super::observed;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
@@ -50,6 +51,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     }
     out.push_str(&labelled("traffic", &traffic(record), style));
     out.push_str(&labelled("client", &client(record), style));
+    if let Some(text) = observed::server(record) {
+        out.push_str(&labelled("server", &text, style));
+    }
     out.push_str(&findings(&record.verdict, style));
     out
 }

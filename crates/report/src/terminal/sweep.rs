@@ -3,10 +3,14 @@
 use super::Style;
 use super::curve::curve;
 use super::layout::{columns, labelled, labelled_bold, table};
+use super::observed::server_column;
 use super::run::{measured, quantile};
 use super::verdict::{findings, headline, is_bound_by};
 use model::human::{count, percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, SweepRecord};
+
+/// Head of the column of the CPUs that the server kept busy.
+pub(crate) const SERVER_COLUMN: &str = "server CPUs";
 
 /// The whole result of a sweep: verdict, peak, knee, table, curve, findings with remedies. Ends with a newline.
 #[must_use]
@@ -107,12 +111,27 @@ pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {
 /// The table of points; on a narrow terminal only its most telling columns.
 fn points(record: &SweepRecord, over: Over, style: Style) -> String {
     let rows: Vec<_> = record.curve.iter().enumerate().map(|(i, point)| row(record, i, point, over)).collect();
-    let wide = table(&["load", "goodput", "spread", "p50", "p99", "failed", "client busy", ""], &rows, 0, 2);
+    let header = ["load", "goodput", "spread", "p50", "p99", "failed", "client busy", ""];
+    if let Some(server) = server_column(&record.curve) {
+        let with_server: Vec<_> = rows.iter().zip(server).map(|(row, cell)| before_last(row.clone(), cell)).collect();
+        let header = before_last(header.to_vec(), SERVER_COLUMN);
+        let widest = table(&header, &with_server, 0, 2);
+        if columns(&widest) <= style.width {
+            return widest;
+        }
+    }
+    let wide = table(&header, &rows, 0, 2);
     if columns(&wide) <= style.width {
         return wide;
     }
     let narrow: Vec<_> = rows.iter().map(|row| [0, 1, 4, 5, 7].map(|i| row[i].clone()).to_vec()).collect();
     table(&["load", "goodput", "p99", "failed", ""], &narrow, 0, 1)
+}
+
+/// A row with a further cell, before the one that says what is special about it.
+pub(crate) fn before_last<T>(mut row: Vec<T>, cell: T) -> Vec<T> {
+    row.insert(row.len() - 1, cell);
+    row
 }
 
 /// A point in the columns of the wide table.

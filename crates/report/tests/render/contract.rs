@@ -34,6 +34,28 @@ const RUN: &[&str] = &[
     "generator.threads",
     "generator.cpu_ns_per_request",
     "generator.busy_max",
+    "observed.machine.busy_mean",
+    "observed.machine.busy_max",
+    "observed.machine.steal_mean",
+    "observed.machine.cpu_busy_mean",
+    "observed.server.cpu_cores",
+    "observed.server.cpu_ns_per_request",
+    "observed.server.rss_bytes_max",
+    "observed.server.processes.0.name",
+    "observed.server.processes.0.count",
+    "observed.server.processes.0.cpu_cores",
+    "observed.server.processes.0.cpu_ns_per_request",
+    "observed.server.processes.0.rss_bytes_max",
+    "observed.server.ended_unaccounted",
+    "observed.generator.cpu_cores",
+    "observed.generator.threads.0.wait_mean",
+    "observed.sockets.server.established",
+    "observed.sockets.client.established",
+    "observed.sockets.accept_queue_max",
+    "observed.seconds.0.machine_cores",
+    "observed.seconds.0.server_cores",
+    "observed.seconds.0.generator_cores",
+    "observed.unavailable",
     "plan",
     "environment",
     "started",
@@ -86,6 +108,21 @@ fn what_is_written_reads_back() {
     assert_eq!(run, bound_run());
     let sweep: SweepRecord = serde_json::from_str(&report::json::sweep(&bound_sweep())).expect("a sweep");
     assert_eq!(sweep, bound_sweep());
+}
+
+#[test]
+fn records_from_before_anything_was_observed_read_back() {
+    let mut json: Value = serde_json::from_str(&report::json::sweep(&valid_sweep())).expect("JSON");
+    let remove = |value: &mut Value, name: &str| value.as_object_mut().and_then(|object| object.remove(name)).is_some();
+    for point in json["points"].as_array_mut().expect("points") {
+        assert!(remove(point, "observed"));
+    }
+    for point in json["curve"].as_array_mut().expect("a curve") {
+        assert!(remove(point, "server_cpu_cores") && remove(point, "machine_busy_mean"));
+    }
+    let sweep: SweepRecord = serde_json::from_value(json).expect("a sweep");
+    assert!(sweep.points[0].observed.is_none() && sweep.curve[0].server_cpu_cores.is_none());
+    assert_eq!(sweep.curve.len(), valid_sweep().curve.len());
 }
 
 /// The value at a path; an underscore stands for the dot inside a failure's name.

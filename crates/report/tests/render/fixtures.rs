@@ -2,9 +2,10 @@
 
 use model::{
     Arrivals, Body, Capacity, Cohort, Connections, Contract, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch,
-    Finding, FindingState, Flow, Knee, Latencies, LatencySummary, Load, NS_PER_S, Numbering, Outstanding, Plan,
-    PoolFit, Probe, Request, RunRecord, Second, SizeBand, Stop, SweepRecord, Target, ThreadUse, Verdict, VerdictState,
-    Warmup,
+    Finding, FindingState, Flow, GeneratorObserved, Knee, Latencies, LatencySummary, Load, MachineObserved, NS_PER_S,
+    Numbering, Observed, ObservedSecond, Outstanding, Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord,
+    Second, ServerObserved, SizeBand, SocketsObserved, Stop, SweepRecord, Target, ThreadObserved, ThreadUse, Verdict,
+    VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record};
 
@@ -13,7 +14,8 @@ const SECONDS: u64 = 30;
 
 /// Closed loop, nothing wrong.
 pub(crate) fn valid_run() -> RunRecord {
-    record(&evidence(1_000_000), verdict(VerdictState::Valid, vec![closed_loop()], &["ER-03"]), Some(0.012))
+    let evidence = Evidence { observed: Some(observed(1.24)), ..evidence(1_000_000) };
+    record(&evidence, verdict(VerdictState::Valid, vec![closed_loop()], &["ER-03"]), Some(0.012))
 }
 
 /// Closed loop with a busy client, too short, so that the tail is withheld.
@@ -22,6 +24,11 @@ pub(crate) fn bound_run() -> RunRecord {
     evidence.measured_ns = 10 * NS_PER_S;
     evidence.threads[0].busy_max = 0.97;
     evidence.latency.service.p50_ns -= 200_000;
+    evidence.observed = Some(Observed {
+        server: None,
+        unavailable: [("server".to_owned(), "the server is not on this machine".to_owned())].into(),
+        ..observed(0.0)
+    });
     let busy = finding(
         "CL-01",
         FindingState::Bound,
@@ -45,6 +52,7 @@ pub(crate) fn invalid_run() -> RunRecord {
     evidence.plan.load = Load::Open { rate_per_s: 33_400.0, arrivals: Arrivals::Poisson, connections: 64 };
     evidence.plan.keepalive = false;
     evidence.interrupted = true;
+    evidence.observed = Some(observed(0.31));
     evidence.cohort.planned = 1_002_000;
     evidence.cohort.good = 950_000;
     evidence.flow.good = 950_000;
@@ -167,6 +175,7 @@ fn sweep(loads: Vec<f64>, complete: bool) -> SweepRecord {
         if load > 500.0 {
             evidence.cohort.failures = [("first_byte.timeout".to_owned(), 640)].into();
         }
+        evidence.observed = Some(observed(goodput_per_s / 3_000.0));
         let mean_ns = (load / goodput_per_s * 1e9) as u64;
         evidence.latency.response = summary(mean_ns);
         evidence.latency.service = summary(mean_ns);
@@ -274,8 +283,60 @@ fn evidence(good: u64) -> Evidence {
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
         outstanding: Outstanding { mean: 64.0, little: 64.0 },
+        observed: None,
         settled: true,
         interrupted: false,
+    }
+}
+
+/// A server of two kinds of processes that keeps `cores` of 4 CPUs busy, for five seconds.
+fn observed(cores: f64) -> Observed {
+    let process = |name: &str, count, share: f64| ProcessObserved {
+        name: name.to_owned(),
+        count,
+        cpu_cores: cores * share,
+        cpu_ns_per_request: Some(cores * share * 30_000.0),
+        rss_bytes_max: 4_000_000 * u64::from(count),
+    };
+    let second = |i: u64| ObservedSecond {
+        from_ns: i * NS_PER_S,
+        length_ns: NS_PER_S,
+        machine_cores: Some(cores + 0.9 + 0.1 * i as f64),
+        steal_cores: Some(0.0),
+        server_cores: Some(cores),
+        generator_cores: Some(0.6),
+        server_rss_bytes: Some(16_000_000),
+        established: Some(64),
+    };
+    Observed {
+        machine: Some(MachineObserved {
+            cpus: 4,
+            busy_mean: (cores + 0.9) / 4.0,
+            busy_max: (cores + 1.0) / 4.0,
+            user_mean: 0.2,
+            system_mean: 0.2,
+            cpu_busy_mean: vec![0.5; 4],
+            ..MachineObserved::default()
+        }),
+        server: Some(ServerObserved {
+            cpu_cores: cores,
+            cpu_cores_max: cores,
+            cpu_ns_per_request: Some(cores * 30_000.0),
+            rss_bytes_max: 16_000_000,
+            processes: vec![process("nginx", 3, 0.75), process("php-fpm", 1, 0.25)],
+            ended_unaccounted: 0,
+        }),
+        generator: Some(GeneratorObserved {
+            cpu_cores: 0.6,
+            threads: vec![ThreadObserved { name: "load-0".to_owned(), busy_mean: 0.5, wait_mean: 0.01 }],
+        }),
+        sockets: Some(SocketsObserved {
+            server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 5)].into()),
+            client: [("established".to_owned(), 64)].into(),
+            accept_queue_max: Some(0),
+        }),
+        seconds: (0..5).map(second).collect(),
+        unavailable: Default::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The HTML page: what is in it, what must not be, and that a browser draws every chart of it.
 
-use crate::fixtures::{bound_sweep, invalid_run, valid_run, valid_sweep};
+use crate::fixtures::{bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
 use model::{RunRecord, Second, SweepRecord};
 use report::Named;
 use report::html::{Distributions, Item, page};
@@ -26,12 +26,17 @@ fn a_run_has_its_parts_in_order() {
             r#"<dl class="headline">"#,
             "<h2>Responses per second</h2>",
             "<h2>Response time</h2>",
+            "<h2>CPU</h2>",
             "<h2>Latency by percentile</h2>",
             "<h2>Latency</h2>",
             "&#62;= 2.00 s",
             "<h2>Requests</h2>",
             "status 503",
             "failure first_byte.timeout",
+            "<h2>CPU and memory</h2>",
+            r#"<th scope="row">server: nginx</th><td>3</td><td>0.23</td>"#,
+            "<h2>Sockets</h2>",
+            r#"<th scope="row">time-wait</th><td>5</td><td>0</td>"#,
             "<h2>Plan</h2>",
             "<h2>Environment</h2>",
             "Example CPU (4 usable)",
@@ -40,12 +45,15 @@ fn a_run_has_its_parts_in_order() {
         ],
     );
     let charts = charts(&page);
-    assert_eq!(charts.len(), 3);
+    assert_eq!(charts.len(), 4);
     assert_eq!(names(&charts[0]), ["good", "failed"]);
     assert_eq!(names(&charts[1]), ["p50", "p99"]);
-    assert_eq!(names(&charts[2]), ["response time", "service time"]);
+    assert_eq!(names(&charts[2]), ["machine", "server", "load generator"]);
+    assert_eq!(charts[2]["data"][1]["y"], serde_json::json!([0.31, 0.31, 0.31, 0.31, 0.31]));
+    assert_eq!(charts[2]["data"][1]["x"], charts[0]["data"][0]["x"], "the axis of the other timelines");
+    assert_eq!(names(&charts[3]), ["response time", "service time"]);
     // Of 1,000,000 values 100 or more, and less than a bucket, lie beyond the last point.
-    let furthest = charts[2]["data"][0]["x"].as_array().and_then(|x| x.last()).and_then(Value::as_f64);
+    let furthest = charts[3]["data"][0]["x"].as_array().and_then(|x| x.last()).and_then(Value::as_f64);
     assert!(furthest.is_some_and(|x| (1_000.0..=10_000.1).contains(&x)), "{furthest:?}");
 }
 
@@ -59,6 +67,7 @@ fn a_sweep_has_its_parts_in_order() {
             "peak goodput",
             "3,996/s at 4 connections",
             "<h2>Goodput by connections</h2>",
+            "<h2>CPU by connections</h2>",
             "<h2>Response time by connections</h2>",
             "<h2>Points</h2>",
             r#"<th scope="row">1,024</th>"#,
@@ -67,27 +76,47 @@ fn a_sweep_has_its_parts_in_order() {
         ],
     );
     let charts = charts(&page);
-    assert_eq!(charts.len(), 2);
+    assert_eq!(charts.len(), 3);
+    assert_eq!(names(&charts[1]), ["server", "machine (right)", "busiest load thread (right)"]);
+    assert_eq!(charts[1]["data"][0]["y"].as_array().map(Vec::len), Some(11));
     assert_eq!(names(&charts[0]), ["generator busy (right)", "pool model", "each iteration", "goodput"]);
     let marks: Vec<_> =
         charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|m| &m["text"]).collect();
     assert_eq!(marks, ["knee 4.2", "peak 4"]);
     // Rule LD-04 keeps p99 of the loads below 4 back, and so does the chart.
-    assert_eq!(charts[1]["data"][0]["x"].as_array().map(Vec::len), Some(11));
-    assert_eq!(charts[1]["data"][1]["x"][0], 4.0);
-    assert!(!charts[1]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
+    assert_eq!(charts[2]["data"][0]["x"].as_array().map(Vec::len), Some(11));
+    assert_eq!(charts[2]["data"][1]["x"][0], 4.0);
+    assert!(!charts[2]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
 }
 
 #[test]
 fn what_is_unknown_makes_no_empty_chart() {
     // One second, no histogram: neither a timeline nor a distribution.
-    let record = valid_run();
+    let mut record = valid_run();
+    record.observed.as_mut().expect("it was observed").seconds.truncate(1);
     let page = page(&[item("r", AnyRecord::Run(&record), None)]);
     assert_eq!(charts(&page).len(), 0);
     assert!(!page.contains("Plotly.newPlot") && page.contains("<h2>Latency</h2>"));
     let mut empty = bound_sweep();
     (empty.points, empty.curve, empty.peak) = (Vec::new(), Vec::new(), None);
     assert_eq!(charts(&of_sweep(&empty)).len(), 0);
+}
+
+#[test]
+fn what_is_not_known_of_the_server_is_told_in_its_place() {
+    let page = of_run(&with_seconds(bound_run()));
+    in_order(&page, &["CPU not known: the server is not on this machine", "<h2>CPU</h2>", "of the server not known"]);
+    // A record from before anything was observed has neither chart nor tables.
+    let mut old = with_seconds(bound_run());
+    old.observed = None;
+    let page = of_run(&old);
+    assert!(!page.contains("<h2>CPU") && !page.contains("<h2>Sockets"));
+    let mut sweep = valid_sweep();
+    for point in &mut sweep.curve {
+        (point.server_cpu_cores, point.machine_busy_mean) = (None, None);
+    }
+    let page = of_sweep(&sweep);
+    assert!(!page.contains("CPU by connections") && !page.contains("server CPUs"));
 }
 
 #[test]
@@ -103,7 +132,7 @@ fn several_results_stand_side_by_side() {
     let charts = charts(&page);
     assert_eq!(names(&charts[0]), ["first", "second"]);
     assert_eq!(names(&charts[1]), ["first p50", "first p99", "second p50"]);
-    assert_eq!(charts.len(), 2 + 2 + 2 + 3, "two overlaid, and those of each result");
+    assert_eq!(charts.len(), 2 + 3 + 3 + 4, "two overlaid, and those of each result");
 }
 
 #[test]
@@ -159,7 +188,9 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
         "{csv}"
     );
     assert!(csv.contains("\ns,valid,http://127.0.0.1:8080/,2026-01-02T03:04:05Z,1024,connections,2976,"), "{csv}");
+    assert!(csv.lines().nth(1).is_some_and(|row| row.ends_with(",1.24,37200,16000000,0.535,0")), "{csv}");
     let markdown = report::markdown(&named);
+    assert!(markdown.contains("| 1,024 |") && markdown.contains("| server CPUs |"), "{markdown}");
     assert!(markdown.contains("| s | valid | peak 3,996/s at 4 connections |"), "{markdown}");
     assert!(markdown.contains("\n### s\n\n| connections | goodput |"), "{markdown}");
 }

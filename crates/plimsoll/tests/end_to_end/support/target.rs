@@ -49,6 +49,10 @@ impl Target {
         self.said["certificate"].as_str().expect("it speaks TLS")
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has counted: connections and requests of all workers, before the connection that asks.
     #[track_caller]
     pub(crate) fn seen(&self) -> (u64, u64) {

@@ -40,6 +40,8 @@ pub(crate) struct Site<'a> {
     pub(crate) tls: Option<(&'a str, &'a Certificate)>,
     /// Requests after which it closes a connection; Caddy has no such limit.
     pub(crate) requests_per_connection: u32,
+    /// Workers that nginx has besides its master; 0: one process without a master.
+    pub(crate) nginx_workers: u32,
     /// What else nginx is told.
     pub(crate) nginx_directives: &'a str,
 }
@@ -47,7 +49,7 @@ pub(crate) struct Site<'a> {
 impl<'a> Site<'a> {
     /// These files, without TLS and with connections that last.
     pub(crate) fn of(files: &'a [(&'a str, &'a [u8])]) -> Self {
-        Self { files, tls: None, requests_per_connection: 1_000_000, nginx_directives: "" }
+        Self { files, tls: None, requests_per_connection: 1_000_000, nginx_workers: 0, nginx_directives: "" }
     }
 }
 

@@ -1,4 +1,4 @@
-//! nginx: one process, without a master.
+//! nginx: one process without a master, unless told otherwise.
 
 use super::{Certificate, Kind, Server, Site};
 use std::net::SocketAddr;
@@ -11,6 +11,12 @@ impl Nginx {
     #[track_caller]
     pub(crate) fn start(files: &[(&str, &[u8])]) -> Self {
         Self(Server::start(Kind::Nginx, Site::of(files)))
+    }
+
+    /// The same with a master and this many workers.
+    #[track_caller]
+    pub(crate) fn with_workers(files: &[(&str, &[u8])], nginx_workers: u32) -> Self {
+        Self(Server::start(Kind::Nginx, Site { nginx_workers, ..Site::of(files) }))
     }
 
     /// The same with TLS: `protocols` as nginx names them, such as `TLSv1.3`.
@@ -38,6 +44,10 @@ impl Nginx {
 /// What WordPress would create under `/wp-json/` is answered 201.
 pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
     let limit = site.requests_per_connection;
+    let processes = match site.nginx_workers {
+        0 => "master_process off;".to_owned(),
+        n => format!("worker_processes {n};"),
+    };
     let (ssl, tls) = site.tls.map_or_else(Default::default, |(protocols, _)| {
         let tls = format!(
             "ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_protocols {protocols}; \
@@ -48,7 +58,7 @@ pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
     });
     format!(
         "daemon off;\n\
-         master_process off;\n\
+         {processes}\n\
          pid nginx.pid;\n\
          error_log error.log;\n\
          events {{ worker_connections 4096; }}\n\

@@ -1,0 +1,128 @@
+//! Machine, server and generator over the measured window: the `observed` object of a record.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was seen beside the load itself. A part that is not available is null, and `unavailable` says why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// CPU of this machine.
+    pub machine: Option<MachineObserved>,
+    /// The processes behind the target's port.
+    pub server: Option<ServerObserved>,
+    /// The own process.
+    pub generator: Option<GeneratorObserved>,
+    /// TCP sockets of the target's port.
+    pub sockets: Option<SocketsObserved>,
+    /// One entry for each sample of at least half a second.
+    pub seconds: Vec<ObservedSecond>,
+    /// Why a part was not available, by its name; also when it was so only for a part of the time.
+    pub unavailable: BTreeMap<String, String>,
+}
+
+/// CPU of the machine; shares of all its CPUs, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineObserved {
+    /// Its CPUs.
+    pub cpus: u32,
+    /// Busy share.
+    pub busy_mean: f64,
+    /// Busy share of the busiest second.
+    pub busy_max: f64,
+    /// Share in programs.
+    pub user_mean: f64,
+    /// Share in the kernel on behalf of programs.
+    pub system_mean: f64,
+    /// Share in interrupts.
+    pub softirq_mean: f64,
+    /// Share taken by the hypervisor.
+    pub steal_mean: f64,
+    /// Share taken by the hypervisor in the worst second.
+    pub steal_max: f64,
+    /// Busy share of each CPU.
+    pub cpu_busy_mean: Vec<f64>,
+}
+
+/// The server as its processes show it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerObserved {
+    /// CPU time per time: how many CPUs it kept busy.
+    pub cpu_cores: f64,
+    /// The same of the busiest second.
+    pub cpu_cores_max: f64,
+    /// CPU time per complete response; null without responses. ns.
+    pub cpu_ns_per_request: Option<f64>,
+    /// Largest resident memory; what processes share counts for each.
+    pub rss_bytes_max: u64,
+    /// By name, the one with the most CPU time first.
+    pub processes: Vec<ProcessObserved>,
+    /// Processes that ended and whose last CPU time is missing.
+    pub ended_unaccounted: u64,
+}
+
+/// Processes of one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessObserved {
+    /// Name.
+    pub name: String,
+    /// Most at a time.
+    pub count: u32,
+    /// CPU time per time.
+    pub cpu_cores: f64,
+    /// CPU time per complete response; null without responses. ns.
+    pub cpu_ns_per_request: Option<f64>,
+    /// Largest resident memory of all of them.
+    pub rss_bytes_max: u64,
+}
+
+/// The own process as the kernel shows it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorObserved {
+    /// CPU time per time, of all threads.
+    pub cpu_cores: f64,
+    /// The load threads.
+    pub threads: Vec<ThreadObserved>,
+}
+
+/// A load thread; shares of its time, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadObserved {
+    /// Name.
+    pub name: String,
+    /// Share on a CPU.
+    pub busy_mean: f64,
+    /// Share in which it could have run, but no CPU was free.
+    pub wait_mean: f64,
+}
+
+/// Most sockets of the target's port in each state at any look; only states that occurred.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SocketsObserved {
+    /// The server's ends; null when it is on another machine.
+    pub server: Option<BTreeMap<String, u64>>,
+    /// The clients' ends on this machine.
+    pub client: BTreeMap<String, u64>,
+    /// Connections that waited to be accepted; null when the server is on another machine.
+    pub accept_queue_max: Option<u64>,
+}
+
+/// One sample of the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ObservedSecond {
+    /// Begin, since the clock of the run started; ns.
+    pub from_ns: u64,
+    /// Length; ns.
+    pub length_ns: u64,
+    /// CPUs of the machine that were busy.
+    pub machine_cores: Option<f64>,
+    /// CPUs that the hypervisor took.
+    pub steal_cores: Option<f64>,
+    /// CPUs that the server kept busy.
+    pub server_cores: Option<f64>,
+    /// CPUs that the own process kept busy.
+    pub generator_cores: Option<f64>,
+    /// Resident memory of the server.
+    pub server_rss_bytes: Option<u64>,
+    /// Open connections of the target's port, at the server's end or else at the clients'.
+    pub established: Option<u64>,
+}

@@ -1,0 +1,128 @@
+//! What a look at machine, server and generator sees: the difference to the look before.
+
+use crate::Phase;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was used between two looks, and what was there at the second. Instants are ns since the clock of the run
+/// started. A part that is not available is none, never zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Phase of the load in it.
+    pub phase: Phase,
+    /// The look before; ns.
+    pub from_ns: u64,
+    /// This look; ns.
+    pub to_ns: u64,
+    /// CPU time of this machine.
+    pub machine: Option<MachineCpu>,
+    /// The processes behind the target's port.
+    pub server: Option<ServerUse>,
+    /// The own process.
+    pub generator: Option<GeneratorUse>,
+    /// TCP sockets of the target's port.
+    pub sockets: Option<Sockets>,
+    /// Why a part is not available, by its name; only where that was not said before.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unavailable: BTreeMap<String, String>,
+}
+
+/// CPU time of the machine, whoever used it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineCpu {
+    /// All CPUs together.
+    pub total: CpuTimes,
+    /// Each CPU.
+    pub cpus: Vec<CpuTimes>,
+}
+
+/// Where CPU time went; ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTimes {
+    /// Programs, those of virtual machines and of low priority included.
+    pub user_ns: u64,
+    /// The kernel on behalf of programs.
+    pub system_ns: u64,
+    /// Interrupts, soft ones included: most of what the network costs.
+    pub softirq_ns: u64,
+    /// Taken by the hypervisor.
+    pub steal_ns: u64,
+    /// Nothing to do, or waiting for a disk.
+    pub idle_ns: u64,
+}
+
+impl CpuTimes {
+    /// Time in which programs or the kernel ran; ns. Stolen time is not among it.
+    #[must_use]
+    pub const fn busy_ns(&self) -> u64 {
+        self.user_ns + self.system_ns + self.softirq_ns
+    }
+
+    /// All of it; ns.
+    #[must_use]
+    pub const fn all_ns(&self) -> u64 {
+        self.busy_ns() + self.steal_ns + self.idle_ns
+    }
+
+    /// Adds `other`.
+    pub const fn add(&mut self, other: &Self) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.softirq_ns += other.softirq_ns;
+        self.steal_ns += other.steal_ns;
+        self.idle_ns += other.idle_ns;
+    }
+}
+
+/// The processes that listen on the target's port, and their descendants.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerUse {
+    /// By name of the process.
+    pub processes: Vec<ProcessUse>,
+    /// Processes that ended and whose last CPU time nobody can tell, since no process of the server waited for them.
+    pub ended_unaccounted: u64,
+}
+
+/// Processes of one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// Name of the process; `NAME (ended children)` for children of it that came and went between two looks.
+    pub name: String,
+    /// How many there were at the look.
+    pub count: u32,
+    /// User and system time of all their threads, ended ones included; ns.
+    pub cpu_ns: u64,
+    /// Resident memory at the look; what processes share counts for each.
+    pub rss_bytes: u64,
+}
+
+/// CPU of the own process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratorUse {
+    /// User and system time of all threads; ns.
+    pub cpu_ns: u64,
+    /// The load threads that still run.
+    pub threads: Vec<ThreadRun>,
+}
+
+/// What the scheduler gave a load thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadRun {
+    /// Name of the thread.
+    pub name: String,
+    /// Time on a CPU; ns.
+    pub cpu_ns: u64,
+    /// Time it could have run, but no CPU was free; ns.
+    pub wait_ns: u64,
+}
+
+/// TCP sockets of the target's port by state: only states that occur.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sockets {
+    /// The server's ends; none when it is on another machine.
+    pub server: Option<BTreeMap<String, u64>>,
+    /// The clients' ends on this machine, those of other programs included.
+    pub client: BTreeMap<String, u64>,
+    /// Connections that wait to be accepted; none when the server is on another machine.
+    pub accept_queue: Option<u64>,
+}

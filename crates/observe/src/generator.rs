@@ -1,0 +1,57 @@
+//! CPU of the own process and of its load threads.
+
+use crate::machine::ticks_ns;
+use model::{GeneratorUse, ThreadRun};
+use procfs::ProcError;
+use procfs::process::Process;
+
+/// Load threads are named by the engine.
+const LOAD_THREAD: &str = "load-";
+
+/// The own process at the look before.
+#[derive(Debug, Default)]
+pub(crate) struct Generator {
+    cpu_ns: u64,
+    threads: Vec<Thread>,
+}
+
+#[derive(Debug)]
+struct Thread {
+    tid: i32,
+    /// Totals at the look before.
+    seen: ThreadRun,
+}
+
+impl Generator {
+    /// Finds the load threads that run now.
+    pub(crate) fn find_threads(&mut self) {
+        let tasks = Process::myself().and_then(|own| own.tasks());
+        let named = tasks.into_iter().flatten().flatten().filter_map(|task| Some((task.stat().ok()?.comm, task)));
+        self.threads = named
+            .filter(|(name, _)| name.starts_with(LOAD_THREAD))
+            .map(|(name, task)| Thread { tid: task.tid, seen: ThreadRun { name, ..ThreadRun::default() } })
+            .collect();
+        self.threads.sort_by_key(|thread| thread.tid);
+    }
+
+    /// CPU time since the look before. Threads that have ended, or of which the kernel tells nothing, are left out.
+    pub(crate) fn look(&mut self) -> Result<GeneratorUse, ProcError> {
+        let own = Process::myself()?;
+        let stat = own.stat()?;
+        let cpu_ns = ticks_ns(stat.utime + stat.stime);
+        let before_ns = std::mem::replace(&mut self.cpu_ns, cpu_ns);
+        let mut threads = Vec::with_capacity(self.threads.len());
+        for thread in &mut self.threads {
+            let Ok(told) = own.task_from_tid(thread.tid).and_then(|task| task.schedstat()) else { continue };
+            let name = thread.seen.name.clone();
+            let now = ThreadRun { name: name.clone(), cpu_ns: told.sum_exec_runtime, wait_ns: told.run_delay };
+            let before = std::mem::replace(&mut thread.seen, now);
+            threads.push(ThreadRun {
+                name,
+                cpu_ns: told.sum_exec_runtime - before.cpu_ns,
+                wait_ns: told.run_delay - before.wait_ns,
+            });
+        }
+        Ok(GeneratorUse { cpu_ns: cpu_ns - before_ns, threads })
+    }
+}

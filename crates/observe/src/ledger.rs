@@ -1,0 +1,183 @@
+//! CPU time of a changing set of processes, none of it lost silently.
+//!
+//! A process that ends takes its CPU time along, but its parent, when it waits for it, gets all of it as time of its
+//! children. So what a parent got beyond what was already counted is what its ended children used since.
+
+use model::{NS_PER_S, ProcessUse, ServerUse};
+use std::collections::BTreeMap;
+
+/// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
+const ROUNDING_NS: u64 = NS_PER_S / 25;
+
+/// A process as one look sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) pid: i32,
+    pub(crate) ppid: i32,
+    /// When it began, to tell it from a later one with its number.
+    pub(crate) began: u64,
+    pub(crate) name: String,
+    /// CPU time of all its threads, ended ones included.
+    pub(crate) own_ns: u64,
+    /// CPU time of the children it waited for, and of theirs.
+    pub(crate) waited_ns: u64,
+    pub(crate) rss_bytes: u64,
+}
+
+/// The processes counted so far, as the look before saw them.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    members: BTreeMap<i32, Seen>,
+}
+
+impl Ledger {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub(crate) fn has(&self, pid: i32) -> bool {
+        self.members.contains_key(&pid)
+    }
+
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        self.members.keys().copied().collect()
+    }
+
+    /// Counts a process from now on, or from its begin when that was after the look before.
+    pub(crate) fn open(&mut self, seen: Seen, is_new: bool) {
+        let account = if is_new { Seen { own_ns: 0, waited_ns: 0, ..seen } } else { seen };
+        self.members.insert(account.pid, account);
+    }
+
+    /// What was used since the look before, given the members that are still there.
+    pub(crate) fn settle(&mut self, seen: Vec<Seen>) -> ServerUse {
+        let mut groups = BTreeMap::new();
+        let mut grown = BTreeMap::new();
+        let mut now = BTreeMap::new();
+        for process in seen {
+            // A number that was given to another process is another process.
+            let Some(before) = self.members.get(&process.pid).filter(|before| before.began == process.began) else {
+                continue;
+            };
+            let group: &mut ProcessUse = groups.entry(process.name.clone()).or_default();
+            group.count += 1;
+            group.cpu_ns += process.own_ns.saturating_sub(before.own_ns);
+            group.rss_bytes += process.rss_bytes;
+            grown.insert(process.pid, process.waited_ns.saturating_sub(before.waited_ns));
+            now.insert(process.pid, process);
+        }
+        let before = std::mem::replace(&mut self.members, now);
+        let ended_unaccounted = self.ended(&before, &grown, &mut groups);
+        let processes = groups.into_iter().map(|(name, group)| ProcessUse { name, ..group }).collect();
+        ServerUse { processes, ended_unaccounted }
+    }
+
+    /// Adds what ended processes used since the look before; tells how many it is not known of.
+    fn ended(
+        &self,
+        before: &BTreeMap<i32, Seen>,
+        grown: &BTreeMap<i32, u64>,
+        groups: &mut BTreeMap<String, ProcessUse>,
+    ) -> u64 {
+        let mut heirs: BTreeMap<i32, (u64, Vec<&str>)> = BTreeMap::new();
+        let mut unaccounted = 0;
+        for gone in before.values().filter(|process| !self.has(process.pid)) {
+            // Its parent may have ended with it, and been waited for by the next.
+            let ancestors = std::iter::successors(Some(gone.ppid), |pid| before.get(pid).map(|parent| parent.ppid));
+            match ancestors.take(before.len() + 1).find(|pid| self.has(*pid)) {
+                Some(heir) => {
+                    let (counted_ns, names) = heirs.entry(heir).or_default();
+                    *counted_ns += gone.own_ns + gone.waited_ns;
+                    names.push(&gone.name);
+                }
+                None => unaccounted += 1,
+            }
+        }
+        for (pid, grown_ns) in grown {
+            let (counted_ns, names) = heirs.remove(pid).unwrap_or_default();
+            if grown_ns + ROUNDING_NS < counted_ns {
+                unaccounted += names.len() as u64;
+            } else if *grown_ns > counted_ns {
+                let name = names.first().map_or_else(|| ended_children(&self.members[pid].name), |name| (*name).into());
+                groups.entry(name).or_default().cpu_ns += grown_ns - counted_ns;
+            }
+        }
+        unaccounted
+    }
+}
+
+fn ended_children(name: &str) -> String {
+    format!("{name} (ended children)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn seen(pid: i32, ppid: i32, name: &str, own_ms: u64, waited_ms: u64) -> Seen {
+        let (own_ns, waited_ns) = (own_ms * MS, waited_ms * MS);
+        Seen { pid, ppid, began: 1, name: name.into(), own_ns, waited_ns, rss_bytes: 4096 }
+    }
+
+    fn ledger(members: impl IntoIterator<Item = Seen>) -> Ledger {
+        let mut ledger = Ledger::default();
+        members.into_iter().for_each(|member| ledger.open(member, false));
+        ledger
+    }
+
+    fn told(used: &ServerUse) -> Vec<(&str, u32, u64)> {
+        used.processes.iter().map(|group| (group.name.as_str(), group.count, group.cpu_ns / MS)).collect()
+    }
+
+    #[test]
+    fn processes_of_a_name_count_together_from_the_look_before() {
+        let mut ledger = ledger([seen(1, 0, "master", 500, 0), seen(2, 1, "worker", 100, 0)]);
+        ledger.open(seen(3, 1, "worker", 70, 0), true);
+        let used = ledger.settle(vec![
+            seen(1, 0, "master", 500, 0),
+            seen(2, 1, "worker", 130, 0),
+            seen(3, 1, "worker", 90, 0),
+        ]);
+        assert_eq!(told(&used), [("master", 1, 0), ("worker", 2, 30 + 90)]);
+        assert_eq!((used.processes[1].rss_bytes, used.ended_unaccounted), (2 * 4096, 0));
+    }
+
+    #[test]
+    fn the_last_time_of_an_ended_child_comes_through_its_parent() {
+        let mut ledger = ledger([seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 100, 30)]);
+        // It used 250 ms more before it ended, and its parent waited for it.
+        let used = ledger.settle(vec![seen(1, 0, "master", 0, 380)]);
+        assert_eq!(told(&used), [("master", 1, 0), ("worker", 0, 250)]);
+        assert_eq!(ledger.settle(vec![seen(1, 0, "master", 0, 380)]).processes[0].cpu_ns, 0, "counted once");
+    }
+
+    #[test]
+    fn children_nobody_saw_are_told_apart() {
+        let mut ledger = ledger([seen(1, 0, "httpd", 0, 10)]);
+        let used = ledger.settle(vec![seen(1, 0, "httpd", 0, 60)]);
+        assert_eq!(told(&used), [("httpd", 1, 0), ("httpd (ended children)", 0, 50)]);
+    }
+
+    #[test]
+    fn a_child_that_ended_with_its_own_children_is_counted_once() {
+        let all = [seen(1, 0, "a", 0, 0), seen(2, 1, "b", 100, 0), seen(3, 2, "c", 1000, 0)];
+        let used = ledger(all).settle(vec![seen(1, 0, "a", 0, 1150)]);
+        assert_eq!(told(&used), [("a", 1, 0), ("b", 0, 50)]);
+        assert_eq!(used.ended_unaccounted, 0);
+    }
+
+    #[test]
+    fn what_nobody_waited_for_is_told() {
+        let members = || [seen(1, 0, "a", 0, 0), seen(2, 1, "b", 1000, 0)];
+        // A parent that lets the kernel reap its children.
+        assert_eq!(ledger(members()).settle(vec![seen(1, 0, "a", 0, 0)]).ended_unaccounted, 1);
+        // The parent is no part of the server, or has ended as well.
+        assert_eq!(ledger(members()).settle(Vec::new()).ended_unaccounted, 2);
+        // A number that has been given to another process.
+        let other = Seen { began: 2, ..seen(2, 1, "x", 9, 0) };
+        let used = ledger(members()).settle(vec![seen(1, 0, "a", 0, 1000), other]);
+        assert_eq!((told(&used), used.ended_unaccounted), (vec![("a", 1, 0)], 0));
+    }
+}

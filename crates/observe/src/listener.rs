@@ -1,0 +1,154 @@
+//! Who listens on the target's port: the sockets, and the processes that hold them.
+
+use crate::sockets::SocketTable;
+use netlink_packet_sock_diag::inet::InetResponseHeader;
+use procfs::process::{FDTarget, Process};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use thiserror::Error;
+
+/// Holds the sockets of services it will start; its other children are no part of the server.
+const SOCKET_KEEPER: &str = "systemd";
+
+/// Why the processes of the server are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum Unfound {
+    #[error("the server is not on this machine")]
+    Elsewhere,
+    #[error("not in every second: there are thousands, and listing them costs CPU time that the load may need")]
+    Resting,
+    #[error("the kernel does not list its sockets: {0}")]
+    Kernel(String),
+    #[error(
+        "no process in this network namespace listens on {0}: a container or a port forwarder answers; run plimsoll \
+         where the server runs"
+    )]
+    NoListener(SocketAddr),
+    #[error(
+        "the processes that listen on {address} cannot be seen: they are of user {uid}, and which sockets a process \
+         has is shown to its own user and to root only; run plimsoll as one of them"
+    )]
+    OtherUser { address: SocketAddr, uid: u32 },
+    #[error("the processes that listen on {0} cannot be seen: they run in another container, or /proc hides them")]
+    Hidden(SocketAddr),
+}
+
+impl From<std::io::Error> for Unfound {
+    fn from(error: std::io::Error) -> Self {
+        Self::Kernel(error.to_string())
+    }
+}
+
+/// Looks for what listens on an address.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    address: SocketAddr,
+    is_here: bool,
+}
+
+/// The sockets that listen on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
+    pub(crate) inodes: BTreeSet<u64>,
+    /// Owner of the first.
+    pub(crate) uid: u32,
+    /// Whether the kernel keeps their connections as IPv6, which those of IPv4 may be.
+    pub(crate) is_ipv6: bool,
+    /// Connections that wait to be accepted, on all of them.
+    pub(crate) accept_queue: u64,
+}
+
+impl Listener {
+    pub(crate) const fn new(address: SocketAddr, is_here: bool) -> Self {
+        Self { address, is_here }
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The sockets that listen now.
+    pub(crate) fn look(&self, table: &mut SocketTable) -> Result<Listening, Unfound> {
+        if !self.is_here {
+            return Err(Unfound::Elsewhere);
+        }
+        let sockets = table.listening(self.address.port())?;
+        choose(self.address, &sockets).ok_or(Unfound::NoListener(self.address))
+    }
+}
+
+/// Of the sockets that listen on a port those that get the connections to `address`: the most specific ones.
+fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listening> {
+    let wanted = address.ip().to_canonical();
+    let rank = |socket: &InetResponseHeader| match socket.socket_id.source_address {
+        ip if ip.to_canonical() == wanted => Some(0),
+        ip if ip.is_unspecified() && ip.is_ipv4() == wanted.is_ipv4() => Some(1),
+        IpAddr::V6(ip) if ip.is_unspecified() => Some(2),
+        _ => None,
+    };
+    let best = sockets.iter().filter_map(rank).min()?;
+    let chosen: Vec<_> = sockets.iter().filter(|socket| rank(socket) == Some(best)).collect();
+    Some(Listening {
+        address,
+        inodes: chosen.iter().map(|socket| u64::from(socket.inode)).collect(),
+        uid: chosen[0].uid,
+        is_ipv6: chosen[0].socket_id.source_address.is_ipv6(),
+        accept_queue: chosen.iter().map(|socket| u64::from(socket.recv_queue)).sum(),
+    })
+}
+
+/// Whether a process holds one of the sockets; none when that is not shown.
+pub(crate) fn holds(pid: i32, inodes: &BTreeSet<u64>) -> Option<bool> {
+    let process = Process::new(pid).ok()?;
+    let mut fds = process.fd().ok()?.flatten();
+    let held = fds.any(|fd| matches!(fd.target, FDTarget::Socket(inode) if inodes.contains(&inode)));
+    Some(held && process.stat().is_ok_and(|stat| stat.comm != SOCKET_KEEPER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_sock_diag::inet::SocketId;
+
+    fn socket(ip: &str, inode: u32) -> InetResponseHeader {
+        let source_address: IpAddr = ip.parse().unwrap();
+        let id = if source_address.is_ipv4() { SocketId::new_v4() } else { SocketId::new_v6() };
+        let socket_id = SocketId { source_address, source_port: 80, ..id };
+        InetResponseHeader {
+            family: 2,
+            state: 10,
+            timer: None,
+            socket_id,
+            recv_queue: 3,
+            send_queue: 511,
+            uid: 33,
+            inode,
+        }
+    }
+
+    #[track_caller]
+    fn chosen(address: &str, sockets: &[InetResponseHeader]) -> Vec<u64> {
+        choose(address.parse().unwrap(), sockets).map_or_else(Vec::new, |found| found.inodes.into_iter().collect())
+    }
+
+    #[test]
+    fn the_most_specific_listeners_get_the_connections() {
+        let all = [
+            socket("127.0.0.1", 1),
+            socket("0.0.0.0", 2),
+            socket("0.0.0.0", 3),
+            socket("::", 4),
+            socket("::ffff:10.0.0.1", 5),
+        ];
+        assert_eq!(chosen("127.0.0.1:80", &all), [1]);
+        assert_eq!(chosen("127.0.0.2:80", &all), [2, 3]);
+        assert_eq!(chosen("10.0.0.1:80", &all), [5]);
+        assert_eq!(chosen("127.0.0.1:80", &all[3..]), [4]);
+        assert_eq!(chosen("[::1]:80", &all), [4]);
+        assert_eq!(chosen("[::1]:80", &all[..3]), [0; 0]);
+        let found = choose("127.0.0.2:80".parse().unwrap(), &all).unwrap();
+        assert_eq!((found.uid, found.accept_queue, found.is_ipv6), (33, 6, false));
+        assert!(choose("127.0.0.1:80".parse().unwrap(), &all[3..]).unwrap().is_ipv6);
+    }
+}

@@ -1,0 +1,188 @@
+//! TCP sockets as the kernel lists them (`sock_diag`), filtered by port in the kernel: many times cheaper than
+//! `/proc/net/tcp`, which lists every socket of the machine as text.
+
+use crate::listener::{Listening, Unfound};
+use model::Sockets;
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader, NetlinkMessage, Parseable,
+};
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponseHeader, SocketId, StateFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// As much as the kernel fills at a time.
+const ANSWER_BYTES: usize = 32 * 1024;
+/// The kernel answers at once; without this a fault of its would stop the run.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
+/// at only every few seconds, and looking stays below half a percent of a CPU.
+const EACH_SECOND_MAX: u64 = 5_000;
+/// State names by the kernel's number.
+const STATES: [&str; 13] = [
+    "other",
+    "established",
+    "syn_sent",
+    "syn_recv",
+    "fin_wait1",
+    "fin_wait2",
+    "time_wait",
+    "close",
+    "close_wait",
+    "last_ack",
+    "listen",
+    "closing",
+    "syn_recv",
+];
+
+/// The line to the kernel's list of sockets.
+#[derive(Debug, Default)]
+pub(crate) struct SocketTable {
+    line: Option<OwnedFd>,
+    answer: Vec<u8>,
+    /// Looks to leave out, after one at very many sockets.
+    resting: u64,
+}
+
+/// The end of a connection that has the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Server,
+    Client,
+}
+
+impl SocketTable {
+    /// Sockets of the port of `address` by state; of the server's ends only when there is a listener.
+    pub(crate) fn count(&mut self, address: SocketAddr, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
+        if self.resting > 0 {
+            self.resting -= 1;
+            return Err(Unfound::Resting);
+        }
+        let client = self.states(address, End::Client, address.is_ipv6())?;
+        let server = match listening {
+            Some(listening) => Some(self.states(address, End::Server, listening.is_ipv6)?),
+            None => None,
+        };
+        self.resting = client.values().chain(server.iter().flatten().map(|(_, n)| n)).sum::<u64>() / EACH_SECOND_MAX;
+        Ok(Sockets { server, client, accept_queue: listening.map(|listening| listening.accept_queue) })
+    }
+
+    /// Every listening socket of `port`.
+    pub(crate) fn listening(&mut self, port: u16) -> Result<Vec<InetResponseHeader>, Unfound> {
+        let mut found = Vec::new();
+        for ipv6 in [false, true] {
+            let asked = request(ipv6, StateFlags::LISTEN, port, End::Server);
+            match self.each(asked, |socket| found.push(socket)) {
+                // A kernel without IPv6 has no listeners there.
+                Err(error) if ipv6 && error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => {}
+                other => other?,
+            }
+        }
+        Ok(found)
+    }
+
+    fn states(&mut self, address: SocketAddr, end: End, ipv6: bool) -> Result<BTreeMap<String, u64>, Unfound> {
+        let all_but_listening = StateFlags::all().difference(StateFlags::LISTEN);
+        let mut counts = [0; STATES.len()];
+        self.each(request(ipv6, all_but_listening, address.port(), end), |socket| {
+            counts[STATES.get(usize::from(socket.state)).map_or(0, |_| usize::from(socket.state))] += 1;
+        })?;
+        let mut named = BTreeMap::new();
+        for (name, n) in STATES.iter().zip(counts).filter(|(_, n)| *n > 0) {
+            *named.entry((*name).to_owned()).or_default() += n;
+        }
+        Ok(named)
+    }
+
+    /// Hands over every socket that the kernel lists for a request.
+    fn each(&mut self, request: InetRequest, mut take: impl FnMut(InetResponseHeader)) -> io::Result<()> {
+        if self.answer.is_empty() {
+            self.answer.resize(ANSWER_BYTES, 0);
+        }
+        // A line that broke half-way may still hold answers to this question, so it is not used again.
+        let line = self.line.take().map_or_else(connect, Ok)?;
+        rustix::net::send(&line, &encode(request), SendFlags::empty())?;
+        loop {
+            let (n, _) = rustix::net::recv(&line, &mut self.answer[..], RecvFlags::empty())?;
+            if !read(&self.answer[..n], &mut take)? {
+                self.line = Some(line);
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn connect() -> io::Result<OwnedFd> {
+    let kind = (AddressFamily::NETLINK, SocketType::DGRAM);
+    let line = rustix::net::socket_with(kind.0, kind.1, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
+    sockopt::set_socket_timeout(&line, sockopt::Timeout::Recv, Some(ANSWER_TIME))?;
+    Ok(line)
+}
+
+fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> InetRequest {
+    let mut socket_id = if ipv6 { SocketId::new_v6() } else { SocketId::new_v4() };
+    match end {
+        End::Server => socket_id.source_port = port,
+        End::Client => socket_id.destination_port = port,
+    }
+    let family = if ipv6 { AF_INET6 } else { AF_INET };
+    InetRequest { family, protocol: IPPROTO_TCP, extensions: ExtensionFlags::empty(), states, socket_id }
+}
+
+fn encode(request: InetRequest) -> Vec<u8> {
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    bytes
+}
+
+/// Hands over the sockets in one answer; whether more will come.
+fn read(mut bytes: &[u8], take: &mut impl FnMut(InetResponseHeader)) -> io::Result<bool> {
+    while !bytes.is_empty() {
+        let message = NetlinkBuffer::new_checked(bytes).map_err(io::Error::other)?;
+        match message.message_type() {
+            NLMSG_DONE => return Ok(false),
+            NLMSG_ERROR => return Err(refusal(message.payload())),
+            _ => take(InetResponseHeader::parse(message.payload()).map_err(io::Error::other)?),
+        }
+        // Messages begin at multiples of four bytes.
+        let length = (message.length() as usize).next_multiple_of(4);
+        bytes = bytes.get(length..).unwrap_or_default();
+    }
+    Ok(true)
+}
+
+/// The error number a refusal begins with, negative as the kernel has it.
+fn refusal(payload: &[u8]) -> io::Error {
+    let code = payload.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
+    io::Error::from_raw_os_error(code.saturating_neg())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_very_many_sockets_is_followed_by_a_rest() {
+        let mut table = SocketTable { resting: 1, ..SocketTable::default() };
+        let address = SocketAddr::from(([127, 0, 0, 1], 9));
+        assert_eq!(table.count(address, None), Err(Unfound::Resting));
+        assert_eq!(table.count(address, None).map(|sockets| sockets.server), Ok(None));
+        assert_eq!(table.resting, 0, "few sockets need no rest");
+    }
+
+    #[test]
+    fn a_refusal_of_the_kernel_is_an_error_of_the_system() {
+        assert_eq!(refusal(&(-2_i32).to_ne_bytes()).kind(), io::ErrorKind::NotFound);
+        assert!(read(&[1, 2, 3], &mut |_| {}).is_err(), "half a message");
+    }
+}

@@ -1,0 +1,81 @@
+//! CPU of the server's processes, as the kernel tells it to this test and as the program does.
+
+use crate::support::{Nginx, Target, close_to, count, list, load_alone, number, plimsoll, text};
+use model::{Event, NS_PER_S, Phase};
+
+/// CPU time of a process in seconds: fields 14 and 15 of its `stat`, in ticks of 10 ms.
+#[track_caller]
+fn cpu_s(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
+    let ticks: u64 = fields[11..=12].iter().map(|field| field.parse::<u64>().expect("a number")).sum();
+    ticks as f64 / 100.0
+}
+
+#[test]
+fn the_cpu_time_of_a_known_burn_is_found() {
+    let _alone = load_alone();
+    let target = Target::start(&["--workers", "1"]);
+    let before_s = cpu_s(target.pid());
+    let ended = plimsoll(["run", &target.url("/cpu?us=2000"), "-c", "2", "-d", "4s", "--warmup", "0s"]).run();
+    let burnt_s = cpu_s(target.pid()) - before_s;
+    ended.exits(4);
+    let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    let server = &record["observed"]["server"];
+    let measured_s = number(&record, "measured_ns") / NS_PER_S as f64;
+    close_to(number(server, "cpu_cores") * measured_s, burnt_s, 0.1, "CPU time in the window");
+    let per_request_ns = number(server, "cpu_ns_per_request");
+    close_to(per_request_ns, burnt_s * 1e9 / count(&record, "requests.completed") as f64, 0.1, "CPU time per request");
+    assert!(per_request_ns > 1.9e6, "each burns 2 ms of CPU: {per_request_ns}");
+    assert_eq!((text(&server["processes"][0], "name"), count(&server["processes"][0], "count")), ("plimsoll", 1));
+    assert!(count(server, "rss_bytes_max") > 1_000_000);
+    assert_eq!(count(&record, "observed.sockets.server.established"), 2);
+    assert!(number(&record, "observed.machine.busy_mean") > 0.0);
+    assert!(ended.stdout.contains("CPUs (plimsoll), "), "{}", ended.stdout);
+
+    // Each tick is followed by a sample, on the same axis, and no time is left out between them.
+    let text = ended.recorded("events.jsonl");
+    let events: Vec<Event> = text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
+    let samples: Vec<_> =
+        events.iter().filter_map(|e| if let Event::Observed(s) = e { Some(s) } else { None }).collect();
+    let ticks: Vec<_> = events.iter().filter_map(|e| if let Event::Tick(t) = e { Some(t) } else { None }).collect();
+    assert!(samples.len() == ticks.len() && samples.len() >= 4, "{} samples", samples.len());
+    assert!(samples.windows(2).all(|pair| pair[0].to_ns == pair[1].from_ns));
+    assert!(samples.iter().zip(&ticks).all(|(sample, tick)| sample.phase == tick.phase && sample.to_ns >= tick.to_ns));
+    let loads = samples.iter().filter(|sample| sample.phase == Phase::Measure).filter_map(|s| s.generator.as_ref());
+    assert!(loads.into_iter().any(|generator| generator.threads.iter().any(|t| t.name == "load-0" && t.cpu_ns > 0)));
+}
+
+#[test]
+fn a_master_and_its_workers_are_one_server() {
+    let _alone = load_alone();
+    let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
+    let args = ["run", &nginx.url("/small"), "-c", "8", "-d", "2s", "--warmup", "0s", "--json"];
+    let record = plimsoll(args).run().exits(4).json();
+    let server = &record["observed"]["server"];
+    let processes = server["processes"].as_array().expect("a list");
+    assert_eq!(processes.len(), 1, "{server:#}");
+    assert_eq!((text(&processes[0], "name"), count(&processes[0], "count")), ("nginx", 3));
+    assert!(number(server, "cpu_cores") > 0.02 && number(server, "cpu_ns_per_request") > 1_000.0, "{server:#}");
+    assert_eq!(count(server, "ended_unaccounted"), 0);
+    assert_eq!(count(&record, "observed.sockets.client.established"), 8);
+}
+
+#[test]
+fn each_point_of_a_sweep_has_its_cpu() {
+    let _alone = load_alone();
+    let target = Target::start(&["--workers", "1"]);
+    let args = ["sweep", &target.url("/cpu?us=500"), "--to", "2", "--iterations", "2", "-d", "1s", "--warmup", "0s"];
+    let ended = plimsoll(args).run();
+    let directory = ended.run_directory();
+    let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    for point in record["curve"].as_array().expect("a curve") {
+        assert!(number(point, "server_cpu_cores") > 0.1 && number(point, "machine_busy_mean") > 0.05, "{point:#}");
+    }
+    for point in record["points"].as_array().expect("points") {
+        assert_eq!(point["observed"]["seconds"].as_array().map(Vec::len), Some(2), "both iterations");
+    }
+    assert!(ended.stdout.contains("server CPUs"), "{}", ended.stdout);
+    assert!(list(&directory.join("points")).len() == 4);
+    assert!(ended.recorded("report.html").contains("<h2>CPU by connections</h2>"));
+}

@@ -46,7 +46,12 @@ pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, s
     command.args([format!("--kill-after={KILL_AFTER_S}"), limit_s.to_string()]);
     command.arg(program).args(&invocation.arguments);
     if tool == Tool::Plimsoll {
-        command.arg("-o").arg(lab.file(&format!("{label}.run")));
+        let folder = lab.file(&format!("{label}.run"));
+        // Of an earlier try or run: plimsoll never writes over a result.
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+        }
+        command.arg("-o").arg(folder);
     }
     // Tools that keep files in the home directory shall do so in ours.
     command.current_dir(&lab.folder).env("HOME", &lab.folder);

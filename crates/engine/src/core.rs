@@ -6,20 +6,24 @@
 
 mod body;
 mod conn;
+mod finish;
 mod pace;
+mod send;
 mod ticks;
 
-use crate::recorder::{STATUS_CODES, WorkerTick};
+use crate::recorder::WorkerTick;
+use crate::schedule::Share;
+use crate::source::{Scratch, Source};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
-use body::BodyCheck;
+use body::BodyChecks;
 use conn::{Conn, State};
-use model::{Contract, Failure, FailureKind, FailurePhase};
+use model::{Failure, FailureKind, FailurePhase};
 pub(crate) use pace::Pace;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use ticks::Ticks;
-use wire::http1::{Expect, Ignore, Response};
+use wire::http1::{Ignore, Response};
 
 /// First pause after a connection could not be opened; doubles up to [`BACKOFF_MAX_NS`].
 const BACKOFF_MIN_NS: u64 = 1_000_000;
@@ -32,20 +36,19 @@ const SWEEP_MAX_NS: u64 = 100_000_000;
 
 /// What a core has to do; fixed for its life.
 pub(crate) struct Job {
-    /// Number of the load thread.
-    pub(crate) worker: usize,
+    /// Which of how many load threads.
+    pub(crate) share: Share,
     /// Connections of this thread.
     pub(crate) connections: usize,
-    /// The request, head and body, as it goes over the wire.
-    pub(crate) request: Arc<[u8]>,
-    /// Whether the response to it has a body.
-    pub(crate) expect: Expect,
+    /// What is sent.
+    pub(crate) source: Arc<Source>,
+    /// Requests that a connection may have out at the same time; above 1 in closed loops only.
+    pub(crate) pipeline: usize,
     pub(crate) pace: Pace,
     /// Requests this thread may start inside the window; none: as many as fit.
     pub(crate) quota: Option<u64>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
-    pub(crate) contract: Contract,
 }
 
 /// One load thread's state.
@@ -59,9 +62,16 @@ pub(crate) struct Core {
     down: Vec<usize>,
     /// When the last free slot was taken; none while one is free.
     blocked_since_ns: Option<u64>,
-    busy: usize,
-    /// What bodies must hold; none when the contract does not ask.
-    bodies: Option<BodyCheck>,
+    /// Requests assigned to slots.
+    in_flight: usize,
+    /// Number of the next request.
+    next_number: u64,
+    bodies: BodyChecks,
+    scratch: Scratch,
+    /// Pipelined requests, put together for one write.
+    joined: Vec<u8>,
+    /// Length of each request of one write.
+    lengths: Vec<usize>,
     quota_used: u64,
     next_sweep_ns: u64,
     ticks: Ticks,
@@ -74,16 +84,20 @@ pub(crate) struct Core {
 impl Core {
     /// A core whose connections are all closed.
     pub(crate) fn new(job: Job, window: Arc<Window>) -> Self {
-        let conns = (0..job.connections).map(|_| Conn::new()).collect();
-        let ticks = Ticks::new(job.worker, &window);
+        let conns = (0..job.connections).map(|_| Conn::new(job.pipeline)).collect();
+        let ticks = Ticks::new(job.share.index as usize, job.source.len(), &window);
         Self {
             free: VecDeque::with_capacity(job.connections),
             down: Vec::with_capacity(job.connections),
             start_ns: window.start_ns(),
             end_ns: window.end_ns(),
             blocked_since_ns: None,
-            busy: 0,
-            bodies: BodyCheck::new(&job.contract),
+            in_flight: 0,
+            next_number: u64::from(job.share.index),
+            bodies: BodyChecks::new(&job.source),
+            scratch: Scratch::default(),
+            joined: Vec::new(),
+            lengths: Vec::with_capacity(job.pipeline),
             quota_used: 0,
             next_sweep_ns: 0,
             ended: false,
@@ -99,7 +113,7 @@ impl Core {
         let opening = net.connect(conn)?;
         let c = &mut self.conns[conn];
         c.state = if opening == Opening::Done { State::Open } else { State::Opening };
-        c.started_ns = now;
+        c.opening_since_ns = now;
         Ok(opening)
     }
 
@@ -123,7 +137,7 @@ impl Core {
     pub(crate) fn start(&mut self, now: u64, net: &mut impl Transport) {
         for conn in 0..self.conns.len() {
             // Opening was timed on a clock that began earlier: its instants may lie ahead of this one's.
-            self.conns[conn].started_ns = now;
+            self.conns[conn].opening_since_ns = now;
             if self.conns[conn].state == State::Open {
                 self.slot_is_free(conn, now, net);
             } else {
@@ -152,7 +166,7 @@ impl Core {
     /// When the core wants its next [`Core::turn`] if nothing else happens; ns.
     pub(crate) fn deadline_ns(&self) -> u64 {
         let mut deadline = self.ticks.boundary_ns();
-        if self.busy > 0 || !self.down.is_empty() {
+        if self.in_flight > 0 || !self.down.is_empty() {
             deadline = deadline.min(self.next_sweep_ns);
         }
         for &conn in &self.down {
@@ -191,7 +205,7 @@ impl Core {
         c.state = State::Open;
         c.refusals = 0;
         self.ticks.current().flow.opened += 1;
-        if c.busy {
+        if c.is_busy() {
             self.write(conn, now, net);
         } else {
             self.slot_is_free(conn, now, net);
@@ -207,7 +221,7 @@ impl Core {
 
     /// Connection `conn` could not be opened.
     pub(crate) fn on_open_failed(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
-        if self.conns[conn].busy {
+        if self.conns[conn].is_busy() {
             self.fail(conn, failure, now, net);
         } else {
             self.abandon(conn, net);
@@ -217,32 +231,41 @@ impl Core {
 
     /// Connection `conn` can take more bytes.
     pub(crate) fn on_writable(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
-        if self.conns[conn].is_writing(self.job.request.len()) {
+        if self.conns[conn].state == State::Open && self.conns[conn].has_unsent() {
             self.write(conn, now, net);
         }
     }
 
     /// Bytes have come on connection `conn`.
     #[inline]
-    pub(crate) fn on_bytes(&mut self, conn: usize, bytes: &[u8], now: u64, net: &mut impl Transport) {
+    pub(crate) fn on_bytes(&mut self, conn: usize, mut bytes: &[u8], now: u64, net: &mut impl Transport) {
         self.ticks.advance(now);
         self.ticks.current().flow.bytes_received += bytes.len() as u64;
-        let c = &mut self.conns[conn];
-        let received = match &self.bodies {
-            Some(check) if c.look.is_on() => c.http.receive(bytes, &mut check.sink(&mut c.look)),
-            _ => c.http.receive(bytes, &mut Ignore),
-        };
-        match received {
-            Ok(received) => match received.response {
-                // A server that sends more than it announced lies about the length of its body.
-                Some(_) if received.consumed < bytes.len() => {
-                    self.fail(conn, Failure::new(FailurePhase::Body, FailureKind::Malformed), now, net);
+        loop {
+            let c = &mut self.conns[conn];
+            let received = match self.bodies.of(c) {
+                Some(check) => c.http.receive(bytes, &mut check.sink(&mut c.look)),
+                None => c.http.receive(bytes, &mut Ignore),
+            };
+            match received {
+                Ok(received) => {
+                    let Some(response) = received.response else { return };
+                    bytes = &bytes[received.consumed..];
+                    if !bytes.is_empty() && c.http.outstanding() == 0 {
+                        // A server that sends more than it announced lies about the length of its body.
+                        return self.fail(conn, Failure::new(FailurePhase::Body, FailureKind::Malformed), now, net);
+                    }
+                    if !self.complete(conn, response, now, net) {
+                        return;
+                    }
                 }
-                Some(response) => self.complete(conn, response, now, net),
-                None => {}
-            },
-            Err(_) if !self.conns[conn].busy => self.idle_lost(conn, now, net),
-            Err(error) => self.fail(conn, conn::failure_of(error), now, net),
+                Err(_) if !c.is_busy() => return self.idle_lost(conn, now, net),
+                Err(error) => return self.fail(conn, conn::failure_of(error), now, net),
+            }
+            // After the last response that came with this read, so that what follows goes out with one write.
+            if bytes.is_empty() {
+                return self.slot_is_free(conn, now, net);
+            }
         }
     }
 
@@ -250,11 +273,14 @@ impl Core {
     pub(crate) fn on_eof(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
         self.ticks.advance(now);
         let c = &mut self.conns[conn];
-        if !c.busy {
+        if !c.is_busy() {
             return self.idle_lost(conn, now, net);
         }
         match c.http.receive_eof() {
-            Ok(Some(response)) => self.complete(conn, response, now, net),
+            // A connection that has ended serves no other request, whatever the response says.
+            Ok(Some(response)) => {
+                self.complete(conn, Response { keepalive: false, ..response }, now, net);
+            }
             Ok(None) => self.fail(conn, Failure::new(FailurePhase::FirstByte, FailureKind::Closed), now, net),
             Err(error) => self.fail(conn, conn::failure_of(error), now, net),
         }
@@ -263,22 +289,25 @@ impl Core {
     /// Connection `conn` is broken.
     pub(crate) fn on_error(&mut self, conn: usize, kind: FailureKind, now: u64, net: &mut impl Transport) {
         let c = &self.conns[conn];
-        if c.busy {
-            let phase = c.phase(self.job.request.len());
+        if c.is_busy() {
+            let phase = c.phase();
             self.fail(conn, Failure::new(phase, kind), now, net);
         } else {
             self.idle_lost(conn, now, net);
         }
     }
 
-    /// A slot has no request: in closed loop it takes the next one at once.
+    /// A slot can take a request: in closed loop it takes the next one at once.
     #[inline]
     fn slot_is_free(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
         if self.job.pace.is_open_loop() {
             self.free.push_back(conn);
             self.send_due(now, net);
-        } else if self.may_start(now) {
-            self.begin(conn, now, now, net);
+        } else {
+            while self.conns[conn].flights.len() < self.job.pipeline && self.may_start(now) {
+                self.assign(conn, now, now);
+            }
+            self.go(conn, now, net);
         }
     }
 
@@ -296,7 +325,8 @@ impl Core {
             }
             let Some(conn) = self.free.pop_front() else { break };
             self.job.pace.advance();
-            self.begin(conn, intended, now, net);
+            self.assign(conn, intended, now);
+            self.go(conn, now, net);
         }
         self.blocked_since_ns = if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
     }
@@ -311,158 +341,6 @@ impl Core {
     #[inline]
     fn in_window(&self, intended_ns: u64) -> bool {
         (self.start_ns..self.end_ns).contains(&intended_ns)
-    }
-
-    /// Assigns a request to a free slot.
-    #[inline]
-    fn begin(&mut self, conn: usize, intended: u64, now: u64, net: &mut impl Transport) {
-        let blocked = self.blocked_since_ns.map_or(0, |since| now - since.max(intended).min(now));
-        let c = &mut self.conns[conn];
-        (c.busy, c.intended_ns, c.started_ns, c.written) = (true, intended, now, 0);
-        if let Some(check) = &mut self.bodies {
-            check.begin(&mut c.look);
-        }
-        self.ticks.outstanding(now, 1);
-        self.busy += 1;
-        if self.in_window(intended) {
-            self.quota_used += 1;
-            let tick = self.ticks.current();
-            tick.tally.planned += 1;
-            tick.latency.slip_client.record(now - intended - blocked);
-            tick.latency.slip_blocked.record(blocked);
-        }
-        match self.conns[conn].state {
-            State::Open => self.write(conn, now, net),
-            State::Opening => {}
-            State::Closed => self.open_for_request(conn, now, net),
-        }
-    }
-
-    fn open_for_request(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
-        self.conns[conn].state = State::Opening;
-        match net.connect(conn) {
-            Ok(Opening::Done) => self.on_opened(conn, now, net),
-            Ok(Opening::Pending) => {}
-            Err(kind) => self.fail(conn, Failure::new(FailurePhase::Connect, kind), now, net),
-        }
-    }
-
-    /// Hands the rest of the request to the transport.
-    #[inline]
-    fn write(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
-        let written = self.conns[conn].written;
-        match net.send(conn, &self.job.request[written..]) {
-            Ok(n) => {
-                let in_window = self.in_window(self.conns[conn].intended_ns);
-                let tick = self.ticks.current();
-                tick.flow.bytes_sent += n as u64;
-                if written == 0 && n > 0 {
-                    tick.flow.sent += 1;
-                    tick.tally.sent += u64::from(in_window);
-                    self.conns[conn].http.request_sent(self.job.expect);
-                }
-                self.conns[conn].written += n;
-            }
-            Err(kind) => self.fail(conn, Failure::new(FailurePhase::Send, kind), now, net),
-        }
-    }
-
-    /// A response is complete.
-    #[inline]
-    fn complete(&mut self, conn: usize, response: Response, now: u64, net: &mut impl Transport) {
-        let c = &self.conns[conn];
-        let framed = conn::breach(&self.job.contract, response);
-        let check = self.bodies.as_ref().filter(|_| framed.is_none() && c.look.is_on());
-        let looked_at = check.is_some();
-        let content = check.and_then(|check| check.breach(&c.look));
-        let broken = framed.or_else(|| content.map(|kind| Failure::new(FailurePhase::Contract, kind)));
-        let (intended, started) = (c.intended_ns, c.started_ns);
-        let in_window = self.in_window(intended);
-        self.request_over(conn, now);
-        let tick = self.ticks.current();
-        tick.flow.completed += 1;
-        match broken {
-            None => tick.flow.good += 1,
-            Some(_) => tick.flow.failed += 1,
-        }
-        if in_window {
-            tick.tally.completed += 1;
-            tick.tally.body_checked += u64::from(looked_at);
-            tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
-            match broken {
-                None => tick.tally.good += 1,
-                Some(failure) => tick.tally.failures[failure.index()] += 1,
-            }
-            tick.latency.response.record(now - intended);
-            tick.latency.service.record(now - started);
-        }
-        // A request that was answered before it was sent leaves the connection in an unknown state.
-        let whole = self.conns[conn].written == self.job.request.len();
-        if self.job.keepalive && response.keepalive && whole {
-            self.slot_is_free(conn, now, net);
-        } else {
-            self.abandon(conn, net);
-            self.slot_closed(conn, now, net);
-        }
-    }
-
-    /// A slot's connection was closed in good order.
-    fn slot_closed(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
-        // With keep-alive an open loop opens again in the background, so that no request pays for it.
-        if self.job.pace.is_open_loop() && self.job.keepalive {
-            self.retry(conn, now);
-        } else {
-            self.slot_is_free(conn, now, net);
-        }
-    }
-
-    /// A request has ended without a complete response.
-    #[cold]
-    fn fail(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
-        let c = &self.conns[conn];
-        let (intended, started) = (c.intended_ns, c.started_ns);
-        let in_window = self.in_window(intended);
-        self.request_over(conn, now);
-        let tick = self.ticks.current();
-        tick.flow.failed += 1;
-        if in_window {
-            tick.tally.failures[failure.index()] += 1;
-            if failure.kind == FailureKind::Timeout {
-                tick.tally.censored += 1;
-                tick.latency.response.record(now - intended);
-                tick.latency.service.record(now - started);
-            }
-        }
-        self.abandon(conn, net);
-        if matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls) {
-            self.back_off(conn, now);
-        } else {
-            // Not in this turn: a server that refuses everything must not keep the loop from its events.
-            self.retry(conn, now + 1);
-        }
-    }
-
-    /// A scheduled request found no connection until its deadline.
-    #[cold]
-    fn give_up(&mut self, intended: u64, now: u64) {
-        let in_window = self.in_window(intended);
-        let tick = self.ticks.current();
-        tick.flow.failed += 1;
-        if in_window {
-            self.quota_used += 1;
-            tick.tally.planned += 1;
-            tick.tally.censored += 1;
-            tick.tally.failures[Failure::new(FailurePhase::Send, FailureKind::Timeout).index()] += 1;
-            tick.latency.response.record(now - intended);
-            tick.latency.slip_blocked.record(now - intended);
-        }
-    }
-
-    #[inline]
-    fn request_over(&mut self, conn: usize, now: u64) {
-        self.conns[conn].busy = false;
-        self.busy -= 1;
-        self.ticks.outstanding(now, -1);
     }
 
     /// An idle connection is of no use any more; that is nobody's failure.
@@ -518,12 +396,13 @@ impl Core {
         self.next_sweep_ns = now + every;
         for conn in 0..self.conns.len() {
             let c = &self.conns[conn];
-            if c.state == State::Closed && !c.busy || now - c.started_ns < self.job.timeout_ns {
+            let since_ns = c.flights.front().map_or(c.opening_since_ns, |oldest| oldest.started_ns);
+            if c.state == State::Closed && !c.is_busy() || now - since_ns < self.job.timeout_ns {
                 continue;
             }
-            if c.busy {
+            if c.is_busy() {
                 let opening = c.state == State::Opening;
-                let phase = if opening { net.opening_phase(conn) } else { c.phase(self.job.request.len()) };
+                let phase = if opening { net.opening_phase(conn) } else { c.phase() };
                 self.fail(conn, Failure::new(phase, FailureKind::Timeout), now, net);
             } else if c.state == State::Opening {
                 let failure = Failure::new(net.opening_phase(conn), FailureKind::Timeout);
@@ -553,7 +432,7 @@ impl Core {
     fn end_if_done(&mut self, now: u64) {
         let quota_done = self.job.quota.is_some_and(|quota| self.quota_used >= quota);
         let no_more = now >= self.end_ns || quota_done;
-        if no_more && !self.more_is_due() && self.busy == 0 {
+        if no_more && !self.more_is_due() && self.in_flight == 0 {
             self.ended = true;
             self.ticks.finish(now);
         }

@@ -1,6 +1,6 @@
 //! The load generator and the built-in target.
 //!
-//! *When* ([`schedule`]) x *what* (one pre-rendered request) x *until* ([`window`]) meet in one worker core
+//! *When* ([`schedule`]) x *what* ([`source`]) x *until* ([`window`]) meet in one worker core
 //! ([`core`]) that knows neither sockets nor a clock: a [`transport::Transport`] carries its bytes and every
 //! call brings `now`. [`run`] puts one core on each load thread, each with its own epoll loop, and turns what
 //! they tick into one stream of [`model::Event`]s.
@@ -10,6 +10,7 @@ pub mod limits;
 pub mod probe;
 pub mod run;
 pub mod schedule;
+pub mod source;
 pub mod target;
 pub mod tls;
 

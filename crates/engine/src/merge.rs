@@ -1,7 +1,7 @@
 //! Puts the ticks of all load threads together, second by second.
 
 use crate::recorder::{Latency, Tally, WorkerTick};
-use model::{Cohort, Failure, Histograms, Phase, ThreadUse, Tick};
+use model::{Cohort, Failure, Histograms, MixCount, Phase, ThreadUse, Tick};
 use stats::LatencyHistogram;
 use std::collections::BTreeMap;
 
@@ -108,6 +108,10 @@ fn add_tally(cohort: &mut Cohort, tally: &Tally) {
     cohort.good += tally.good;
     cohort.body_checked += tally.body_checked;
     cohort.censored += tally.censored;
+    cohort.mix.resize(tally.mix.len(), MixCount::default());
+    for (sum, more) in cohort.mix.iter_mut().zip(&tally.mix) {
+        sum.add(more);
+    }
     for (status, &n) in (0_u16..).zip(tally.status.iter()) {
         if n > 0 {
             *cohort.status.entry(status).or_default() += n;
@@ -125,7 +129,7 @@ mod tests {
     use super::*;
 
     fn tick(worker: usize, from_ns: u64, to_ns: u64, good: u64, last: bool) -> WorkerTick {
-        let mut tick = WorkerTick::new(worker);
+        let mut tick = WorkerTick::new(worker, 1);
         (tick.from_ns, tick.to_ns, tick.last, tick.flow.good) = (from_ns, to_ns, last, good);
         tick
     }

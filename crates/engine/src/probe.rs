@@ -4,9 +4,10 @@ mod line;
 
 use crate::clock::Clock;
 use crate::fnv::Fnv1a;
+use crate::source::{Scratch, Source, TemplateError};
 use crate::tls::Config;
 use line::Line;
-use model::{Body, Fetch, Probe, Request};
+use model::{Body, Fetch, Numbering, Probe, Request};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use thiserror::Error;
@@ -29,6 +30,10 @@ pub struct Settings<'a> {
     pub authority: &'a str,
     /// The request.
     pub request: &'a Request,
+    /// What the fields of a template begin with.
+    pub numbering: &'a Numbering,
+    /// Seed of random fields.
+    pub seed: u64,
     /// How to encrypt, if at all.
     pub tls: Option<&'a Config>,
     /// Number of fetches, above 0.
@@ -58,6 +63,9 @@ pub enum ProbeError {
         /// What can be done about it.
         tip: &'static str,
     },
+    /// A field of a template cannot be filled in.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// The connection broke or stayed silent.
     #[error("{address} accepted the connection but {reason}")]
     Silent {
@@ -94,9 +102,12 @@ pub enum ProbeError {
 /// If any fetch fails: what cannot be fetched once alone cannot be measured under load.
 pub fn probe(settings: &Settings<'_>) -> Result<(SocketAddr, Probe), ProbeError> {
     let address = reachable(settings)?;
+    let request = std::slice::from_ref(settings.request);
+    let source = Source::of(request, settings.authority, true, settings.numbering.clone(), settings.seed)?;
+    let mut scratch = Scratch::default();
     let mut fetches = Vec::with_capacity(settings.fetches);
-    for _ in 0..settings.fetches.max(1) {
-        fetches.push(fetch(settings, address, &settings.request.path)?);
+    for number in 0..settings.fetches.max(1) as u64 {
+        fetches.push(fetch(settings, address, source.bytes(0, number, &mut scratch))?);
     }
     let first = &fetches[0];
     let body = if fetches.iter().any(|f| f.size_bytes != first.size_bytes) {
@@ -133,10 +144,18 @@ fn follow(settings: &Settings<'_>, address: SocketAddr, mut next: Option<String>
         let path = same_server_path(&location, scheme, settings.authority);
         hops.push(location);
         if hops.len() < REDIRECTS_MAX {
-            next = path.and_then(|path| fetch(settings, address, &path).ok()).and_then(|f| f.location);
+            next = path.and_then(|path| fetch(settings, address, &get(settings, &path)).ok()).and_then(|f| f.location);
         }
     }
     hops
+}
+
+/// The request for another path, as a template would not be filled in for it.
+fn get(settings: &Settings<'_>, path: &str) -> Vec<u8> {
+    let Request { method, headers, body, .. } = settings.request;
+    let mut bytes = Vec::new();
+    write_request(&mut bytes, method, path, settings.authority, headers, true, body);
+    bytes
 }
 
 fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<String> {
@@ -155,7 +174,7 @@ fn connect(address: SocketAddr, timeout_ns: u64) -> Result<Line, ProbeError> {
     Line::connect(address, timeout_ns).map_err(|e| ProbeError::Connect { address, reason: plain(&e) })
 }
 
-fn fetch(settings: &Settings<'_>, address: SocketAddr, path: &str) -> Result<Fetch, ProbeError> {
+fn fetch(settings: &Settings<'_>, address: SocketAddr, request: &[u8]) -> Result<Fetch, ProbeError> {
     let clock = Clock::start();
     let mut line = connect(address, settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
@@ -164,13 +183,10 @@ fn fetch(settings: &Settings<'_>, address: SocketAddr, path: &str) -> Result<Fet
         line.secure(config, settings.timeout_ns).map_err(failed)?;
     }
     let ready_ns = clock.now_ns();
-    let request = settings.request;
-    let mut bytes = Vec::new();
-    write_request(&mut bytes, &request.method, path, settings.authority, &request.headers, true, &request.body);
-    line.write_all(&bytes).map_err(failed)?;
+    line.write_all(request).map_err(failed)?;
 
     let mut client = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
-    client.request_sent(if request.method == "HEAD" { Expect::NoBody } else { Expect::Body });
+    client.request_sent(if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body });
     let mut seen = Seen::default();
     let response = loop {
         // Of the whole fetch: a server that drips its answer meets the deadline of no single read.

@@ -1,6 +1,6 @@
 //! What one load thread writes down: counters and histograms of one tick, all memory taken beforehand.
 
-use model::{Failure, Flow, Phase};
+use model::{Failure, Flow, MIX_TOLD_APART_MAX, MixCount, Phase};
 use stats::LatencyHistogram;
 
 /// Highest status code that can be counted, plus one.
@@ -32,6 +32,8 @@ pub(crate) struct Tally {
     pub(crate) censored: u64,
     pub(crate) status: Box<[u64; STATUS_CODES]>,
     pub(crate) failures: [u64; Failure::COUNT],
+    /// See [`model::Cohort::mix`].
+    pub(crate) mix: Box<[MixCount]>,
 }
 
 /// The histograms of a tick. See [`model::Histograms`].
@@ -45,8 +47,8 @@ pub(crate) struct Latency {
 }
 
 impl WorkerTick {
-    /// An empty tick for thread `worker`.
-    pub(crate) fn new(worker: usize) -> Self {
+    /// An empty tick for thread `worker`, with `items` requests to choose from.
+    pub(crate) fn new(worker: usize, items: usize) -> Self {
         Self {
             worker,
             last: false,
@@ -54,7 +56,7 @@ impl WorkerTick {
             from_ns: 0,
             to_ns: 0,
             flow: Flow::default(),
-            tally: Tally::new(),
+            tally: Tally::new(items),
             // What every request records into has its memory beforehand; handshakes are rare or none.
             latency: Latency {
                 response: LatencyHistogram::new(),
@@ -78,7 +80,8 @@ impl WorkerTick {
 }
 
 impl Tally {
-    fn new() -> Self {
+    fn new(items: usize) -> Self {
+        let told_apart = if (2..=MIX_TOLD_APART_MAX).contains(&items) { items } else { 0 };
         Self {
             planned: 0,
             sent: 0,
@@ -88,6 +91,7 @@ impl Tally {
             censored: 0,
             status: Box::new([0; STATUS_CODES]),
             failures: [0; Failure::COUNT],
+            mix: vec![MixCount::default(); told_apart].into(),
         }
     }
 
@@ -96,6 +100,7 @@ impl Tally {
         self.body_checked = 0;
         self.status.fill(0);
         self.failures.fill(0);
+        self.mix.fill(MixCount::default());
     }
 }
 

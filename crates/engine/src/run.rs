@@ -5,6 +5,7 @@ use crate::core::{Job, Pace};
 use crate::merge::Merge;
 use crate::recorder::WorkerTick;
 use crate::schedule::{Schedule, Share};
+use crate::source::{Source, TemplateError};
 use crate::tls::{self, SetupError};
 use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
@@ -16,7 +17,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
-use wire::http1::{Expect, write_request};
 
 /// How often the coordinator looks up when no thread has anything to say.
 const LOOK_UP: Duration = Duration::from_millis(20);
@@ -45,6 +45,9 @@ pub enum RunError {
     /// No encrypted connection can be made from this machine.
     #[error(transparent)]
     Tls(#[from] SetupError),
+    /// A field of a template cannot be filled in.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// A load thread ended with an error of the system.
     #[error("a load thread failed: {0}")]
     Worker(std::io::Error),
@@ -81,7 +84,7 @@ struct Hand {
 impl Crew {
     fn spawn(plan: &Plan) -> Result<Self, RunError> {
         let window = Arc::new(first_window(plan));
-        let request = render_request(plan);
+        let source = Arc::new(Source::new(plan)?);
         let tls = plan.tls.as_ref().map(tls::config).transpose()?;
         let (out, inbox) = channel();
         let mut crew = Self { hands: Vec::new(), inbox, window, threads: Vec::new() };
@@ -90,7 +93,7 @@ impl Crew {
             let (used_ticks, used_inbox) = channel();
             let good = Arc::new(AtomicU64::new(0));
             let setup = Setup {
-                job: job(plan, thread, Arc::clone(&request)),
+                job: job(plan, thread, Arc::clone(&source)),
                 address: plan.target.address,
                 tls: tls.clone(),
                 cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
@@ -242,7 +245,7 @@ const fn end_of(stop: Stop, begin_ns: u64) -> u64 {
 }
 
 /// What load thread `thread` has to do.
-fn job(plan: &Plan, thread: u32, request: Arc<[u8]>) -> Job {
+fn job(plan: &Plan, thread: u32, source: Arc<Source>) -> Job {
     let share = Share { index: thread, of: plan.threads };
     let connections = part_of(u64::from(plan.load.connections()), share);
     let pace = match plan.load {
@@ -256,15 +259,14 @@ fn job(plan: &Plan, thread: u32, request: Arc<[u8]>) -> Job {
         Stop::Count { requests } => Some(part_of(requests, share)),
     };
     Job {
-        worker: thread as usize,
+        share,
         connections: connections as usize,
-        request,
-        expect: if plan.request.method == "HEAD" { Expect::NoBody } else { Expect::Body },
+        source,
+        pipeline: plan.pipeline as usize,
         pace,
         quota,
         keepalive: plan.keepalive,
         timeout_ns: plan.timeout_ns,
-        contract: plan.contract.clone(),
     }
 }
 
@@ -272,21 +274,6 @@ fn job(plan: &Plan, thread: u32, request: Arc<[u8]>) -> Job {
 const fn part_of(whole: u64, share: Share) -> u64 {
     let of = share.of as u64;
     whole / of + if (share.index as u64) < whole % of { 1 } else { 0 }
-}
-
-fn render_request(plan: &Plan) -> Arc<[u8]> {
-    let request = &plan.request;
-    let mut bytes = Vec::new();
-    write_request(
-        &mut bytes,
-        &request.method,
-        &request.path,
-        &plan.target.authority,
-        &request.headers,
-        plan.keepalive,
-        &request.body,
-    );
-    bytes.into()
 }
 
 #[cfg(test)]

@@ -8,18 +8,17 @@ mod tests;
 use crate::core::{Core, Job, Pace};
 use crate::merge::Merge;
 use crate::schedule::{Schedule, Share};
+use crate::source::{Scratch, Source};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
-use model::{Arrivals, Cohort, Contract, FailureKind, Flow, NS_PER_S, Phase, Tick};
+use model::{Arrivals, Cohort, Contract, FailureKind, Flow, NS_PER_S, Numbering, Phase, Request, Tick};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use stats::MergedHistogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use wire::http1::Expect;
 
-const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: sim\r\n\r\n";
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const GOOD_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
 /// Of the right size, with another text.
@@ -60,6 +59,8 @@ type Delivery = (u64, u64, usize, u32, Due);
 /// The modelled network: connections open at once, requests arrive at once.
 struct Net {
     now: u64,
+    /// The one request of the source.
+    request: Vec<u8>,
     server: Server,
     accepts: bool,
     generations: Vec<u32>,
@@ -67,12 +68,35 @@ struct Net {
     scheduled: u64,
     arrivals: Vec<u64>,
     connects: u64,
+    sends: u64,
 }
 
 impl Net {
     fn schedule(&mut self, at: u64, conn: usize, due: Due) {
         self.scheduled += 1;
         self.on_its_way.push(Reverse((at, self.scheduled, conn, self.generations[conn], due)));
+    }
+}
+
+impl Due {
+    fn bytes(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Good => Some(GOOD),
+            Self::Wrong => Some(WRONG),
+            Self::GoodThenClose => Some(GOOD_CLOSE),
+            Self::Eof => None,
+        }
+    }
+}
+
+impl Net {
+    /// Appends the responses that come in the same read.
+    fn read_on(&mut self, read: (u64, usize, u32), bytes: &mut Vec<u8>) {
+        while let Some(&Reverse((at, _, conn, generation, due))) = self.on_its_way.peek() {
+            let Some(response) = due.bytes().filter(|_| (at, conn, generation) == read) else { return };
+            bytes.extend_from_slice(response);
+            self.on_its_way.pop();
+        }
     }
 }
 
@@ -83,15 +107,18 @@ impl Transport for Net {
     }
 
     fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
-        assert_eq!(bytes, REQUEST, "the request goes out whole and unchanged");
-        self.arrivals.push(self.now);
-        match (self.server)(self.now) {
-            Answer::At(at) => self.schedule(at, conn, Due::Good),
-            Answer::WrongAt(at) => self.schedule(at, conn, Due::Wrong),
-            Answer::AtThenClose(at) => self.schedule(at, conn, Due::GoodThenClose),
-            Answer::CloseAt(at) => self.schedule(at, conn, Due::Eof),
-            Answer::Never => {}
+        for request in bytes.chunks(self.request.len()) {
+            assert_eq!(request, self.request, "requests go out whole and unchanged");
+            self.arrivals.push(self.now);
+            match (self.server)(self.now) {
+                Answer::At(at) => self.schedule(at, conn, Due::Good),
+                Answer::WrongAt(at) => self.schedule(at, conn, Due::Wrong),
+                Answer::AtThenClose(at) => self.schedule(at, conn, Due::GoodThenClose),
+                Answer::CloseAt(at) => self.schedule(at, conn, Due::Eof),
+                Answer::Never => {}
+            }
         }
+        self.sends += 1;
         Ok(bytes.len())
     }
 
@@ -103,6 +130,7 @@ impl Transport for Net {
 /// A load on a modelled server.
 struct Sim {
     connections: usize,
+    pipeline: usize,
     pace: Pace,
     window_ns: (u64, u64),
     quota: Option<u64>,
@@ -125,6 +153,7 @@ struct Seen {
     slip_blocked: MergedHistogram,
     arrivals: Vec<u64>,
     connects: u64,
+    sends: u64,
 }
 
 impl Sim {
@@ -132,6 +161,7 @@ impl Sim {
     fn closed(connections: usize, seconds: u64) -> Self {
         Self {
             connections,
+            pipeline: 1,
             pace: Pace::Closed,
             window_ns: (0, seconds * NS_PER_S),
             quota: None,
@@ -151,19 +181,21 @@ impl Sim {
 
     fn run(self, server: impl FnMut(u64) -> Answer + 'static) -> Seen {
         let window = Arc::new(Window::new(self.window_ns.0, self.window_ns.1));
+        let source = source(self.contract);
+        let request = source.bytes(0, 0, &mut Scratch::default()).to_vec();
         let job = Job {
-            worker: 0,
+            share: Share { index: 0, of: 1 },
             connections: self.connections,
-            request: REQUEST.into(),
-            expect: Expect::Body,
+            source: Arc::new(source),
+            pipeline: self.pipeline,
             pace: self.pace,
             quota: self.quota,
             keepalive: self.keepalive,
             timeout_ns: self.timeout_ns,
-            contract: self.contract,
         };
         let mut net = Net {
             now: 0,
+            request,
             server: Box::new(server),
             accepts: true,
             generations: vec![0; self.connections],
@@ -171,6 +203,7 @@ impl Sim {
             scheduled: 0,
             arrivals: Vec::new(),
             connects: 0,
+            sends: 0,
         };
         let mut core = Core::new(job, window);
         for conn in 0..self.connections {
@@ -181,6 +214,12 @@ impl Sim {
         let ticks = drive(&mut core, &mut net);
         Seen::new(ticks, net)
     }
+}
+
+/// One request without a body.
+fn source(contract: Contract) -> Source {
+    let request = Request { contract, ..Request::get("/") };
+    Source::of(&[request], "sim", true, Numbering::default(), 1).expect("no template, no error")
 }
 
 /// Jumps from instant to instant until the core has ended.
@@ -203,14 +242,16 @@ fn drive(core: &mut Core, net: &mut Net) -> Vec<Tick> {
                 break;
             }
             net.on_its_way.pop();
-            let now = net.now;
-            match due {
-                _ if net.generations[conn] != generation => {}
-                Due::Good => core.on_bytes(conn, GOOD, now, net),
-                Due::Wrong => core.on_bytes(conn, WRONG, now, net),
-                Due::GoodThenClose => core.on_bytes(conn, GOOD_CLOSE, now, net),
-                Due::Eof => core.on_eof(conn, now, net),
+            if net.generations[conn] != generation {
+                continue;
             }
+            let Some(response) = due.bytes() else {
+                core.on_eof(conn, net.now, net);
+                continue;
+            };
+            let mut bytes = response.to_vec();
+            net.read_on((at, conn, generation), &mut bytes);
+            core.on_bytes(conn, &bytes, net.now, net);
         }
         core.turn(net.now, net);
     }
@@ -228,6 +269,7 @@ impl Seen {
             slip_blocked: MergedHistogram::new(),
             arrivals: net.arrivals,
             connects: net.connects,
+            sends: net.sends,
             ticks: Vec::new(),
         };
         let decode = |text: &str| MergedHistogram::decode(text).expect("our own encoding");

@@ -104,7 +104,7 @@ mod tests {
     fn a_rule_without_data_is_unchecked_not_passed() {
         let mut evidence = clean_run();
         evidence.threads.clear();
-        evidence.plan.contract.size_bytes = None;
+        evidence.plan.requests[0].contract.size_bytes = None;
         assert_eq!(judge_run(&evidence).unchecked, ["CL-01", "ER-03"]);
     }
 }

@@ -3,8 +3,8 @@
 use crate::Outcome;
 use model::{
     Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Finding, FindingState, Flow, Latencies,
-    LatencySummary, Load, NS_PER_S, Outstanding, Plan, Probe, Request, Second, SizeBand, Stop, SweepEvidence,
-    SweepPoint, Target, ThreadUse, Warmup,
+    LatencySummary, Load, NS_PER_S, Numbering, Outstanding, Plan, Probe, Request, Second, SizeBand, Stop,
+    SweepEvidence, SweepPoint, Target, ThreadUse, Warmup,
 };
 
 const GOOD: u64 = 1_000_000;
@@ -152,13 +152,16 @@ fn plan() -> Plan {
             address: "127.0.0.1:8080".parse().expect("an address"),
         },
         tls: None,
-        request: Request {
-            method: "GET".into(),
-            path: "/".into(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            body: Vec::new(),
-        },
+        requests: vec![Request {
+            contract: Contract {
+                status: Some(200),
+                size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
+                ..Contract::default()
+            },
+            ..Request::get("/")
+        }],
+        pipeline: 1,
+        numbering: Numbering::default(),
         load: Load::Closed { connections: CONNECTIONS },
         stop: Stop::Duration { duration_ns: SECONDS * NS_PER_S },
         warmup: Warmup::Auto,
@@ -166,11 +169,6 @@ fn plan() -> Plan {
         keepalive: true,
         threads: 2,
         cpus: Vec::new(),
-        contract: Contract {
-            status: Some(200),
-            size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
-            ..Contract::default()
-        },
         seed: 1,
     }
 }

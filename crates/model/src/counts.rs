@@ -55,6 +55,24 @@ pub struct Cohort {
     pub status: BTreeMap<u16, u64>,
     /// Failures by name (`connect.refused`); only kinds that occurred.
     pub failures: BTreeMap<String, u64>,
+    /// Complete responses to each request of a mix, in the order of the plan; empty when there is but one, or more
+    /// than [`MIX_TOLD_APART_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<MixCount>,
+}
+
+/// Most requests of a mix that are counted one by one: each costs a line in every second's record.
+pub const MIX_TOLD_APART_MAX: usize = 100;
+
+/// What became of one request of a mix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixCount {
+    /// Complete responses.
+    pub completed: u64,
+    /// Of these, meeting the contract.
+    pub good: u64,
+    /// Sum of their response times; ns.
+    pub response_ns: u64,
 }
 
 impl Flow {
@@ -72,6 +90,15 @@ impl Flow {
     }
 }
 
+impl MixCount {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.good += other.good;
+        self.response_ns += other.response_ns;
+    }
+}
+
 impl Cohort {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
@@ -86,6 +113,10 @@ impl Cohort {
         }
         for (failure, n) in &other.failures {
             *self.failures.entry(failure.clone()).or_default() += n;
+        }
+        self.mix.resize(self.mix.len().max(other.mix.len()), MixCount::default());
+        for (mine, theirs) in self.mix.iter_mut().zip(&other.mix) {
+            mine.add(theirs);
         }
     }
 

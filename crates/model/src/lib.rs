@@ -14,7 +14,7 @@ mod probe;
 mod record;
 mod units;
 
-pub use counts::{Cohort, Flow};
+pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use event::{Event, Histograms, Phase, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, Second, SweepEvidence, SweepPoint, ThreadUse,
@@ -22,11 +22,13 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
-pub use plan::{Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup};
+pub use plan::{
+    Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
+};
 pub use probe::{Body, Fetch, Probe};
 pub use record::{
-    Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, Peak, PointSummary, PoolFit, Quantiles,
-    Requests, RunRecord, SweepRecord,
+    Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
+    Quantiles, Requests, RunRecord, SweepRecord,
 };
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 

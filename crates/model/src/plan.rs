@@ -1,6 +1,6 @@
 //! What a run is going to do: validated, serialisable, complete.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 
 /// Everything the engine needs to know to put one load on one target.
@@ -11,8 +11,15 @@ pub struct Plan {
     /// How the connections are encrypted; none: they are not.
     #[serde(default)]
     pub tls: Option<TlsPlan>,
-    /// What is asked for.
-    pub request: Request,
+    /// What is asked for, at least one request; several are mixed by weight.
+    #[serde(alias = "request", deserialize_with = "one_or_more")]
+    pub requests: Vec<Request>,
+    /// Requests that a connection may have out at the same time; above 1 in closed loops only.
+    #[serde(default = "one")]
+    pub pipeline: u32,
+    /// What the fields of templates begin with.
+    #[serde(default)]
+    pub numbering: Numbering,
     /// When requests are sent.
     pub load: Load,
     /// How long the measured window lasts.
@@ -27,8 +34,6 @@ pub struct Plan {
     pub threads: u32,
     /// CPUs the load threads are pinned to, round robin; empty means not pinned.
     pub cpus: Vec<u32>,
-    /// What a response must be to count as good.
-    pub contract: Contract,
     /// Seed of everything random in the run.
     pub seed: u64,
 }
@@ -60,7 +65,7 @@ pub struct TlsPlan {
     pub extra_roots: Vec<Vec<u8>>,
 }
 
-/// The one request that is repeated.
+/// A request that is repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Method, upper case.
@@ -74,6 +79,24 @@ pub struct Request {
     /// The body itself; not stored.
     #[serde(skip)]
     pub body: Vec<u8>,
+    /// How often it is sent, in proportion to the others.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Whether `{{fields}}` in path, headers and body are filled in anew for each request.
+    #[serde(default)]
+    pub template: bool,
+    /// What its response must be to count as good.
+    #[serde(default)]
+    pub contract: Contract,
+}
+
+/// Where the numbers and names in templates begin, so that no two loads of a measurement make the same ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbering {
+    /// Number of the first request.
+    pub first: u64,
+    /// Text that differs from one call of the program to the next.
+    pub token: String,
 }
 
 /// When requests are sent.
@@ -165,6 +188,48 @@ pub struct SizeBand {
     pub max: u64,
 }
 
+impl Request {
+    /// A GET without anything.
+    #[must_use]
+    pub fn get(path: &str) -> Self {
+        Self {
+            method: "GET".into(),
+            path: path.into(),
+            headers: Vec::new(),
+            body_bytes: 0,
+            body: Vec::new(),
+            weight: 1,
+            template: false,
+            contract: Contract::default(),
+        }
+    }
+}
+
+impl Plan {
+    /// What responses must be, one contract for each request.
+    pub fn contracts(&self) -> impl Iterator<Item = &Contract> {
+        self.requests.iter().map(|request| &request.contract)
+    }
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Plans were written with a single request before they could hold several.
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Request>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        More(Vec<Request>),
+        One(Box<Request>),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::More(requests) => requests,
+        Written::One(request) => vec![*request],
+    })
+}
+
 impl Load {
     /// Connections opened before the clock starts.
     #[must_use]
@@ -185,7 +250,7 @@ impl Load {
 mod tests {
     use super::*;
 
-    /// A plan as it was written before plans could say anything about TLS.
+    /// A plan as it was written before plans could say anything about TLS or hold more than one request.
     const OLD: &str = r#"{"target":{"url":"http://h/","authority":"h","address":"127.0.0.1:80"},
         "request":{"method":"GET","path":"/","headers":[],"body_bytes":0},"load":{"mode":"closed","connections":1},
         "stop":{"until":"count","requests":1},"warmup":{"warmup":"auto"},"timeout_ns":1,"keepalive":true,"threads":1,
@@ -195,6 +260,7 @@ mod tests {
     fn a_plan_without_tls_reads_back_and_one_with_it_too() {
         let mut plan: Plan = serde_json::from_str(OLD).unwrap();
         assert_eq!(plan.tls, None);
+        assert_eq!((plan.requests.len(), plan.requests[0].weight, plan.pipeline), (1, 1, 1));
         let alpn = vec!["http/1.1".to_owned()];
         plan.tls =
             Some(TlsPlan { verify: true, alpn, resumption: false, server_name: "h".into(), extra_roots: Vec::new() });

@@ -79,6 +79,26 @@ pub struct Requests {
     pub status: BTreeMap<u16, u64>,
     /// Failures by name; only kinds that occurred.
     pub failures: BTreeMap<String, u64>,
+    /// Each request of a mix; empty as [`crate::Cohort::mix`] is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<MixRecord>,
+}
+
+/// One request of a mix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MixRecord {
+    /// Method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// How often it is sent, in proportion to the others.
+    pub weight: u32,
+    /// Answered completely.
+    pub completed: u64,
+    /// Meeting the contract.
+    pub good: u64,
+    /// Mean response time of the complete responses; ns.
+    pub response_mean_ns: u64,
 }
 
 /// The latencies; ns.

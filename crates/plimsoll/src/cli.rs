@@ -37,6 +37,8 @@ Examples:
   plimsoll run http://127.0.0.1:8080/ -R 1000 -d 1m   1,000 requests per second, Poisson arrivals
   plimsoll run http://127.0.0.1:8080/x --expect status=404
   plimsoll run https://127.0.0.1:8443/ -k --no-keepalive   a TLS handshake for each request
+  plimsoll run http://127.0.0.1:8080 --urls mix.txt   several requests, each by its weight
+  plimsoll run http://127.0.0.1:8080/users -m POST --template -b 'name={{run}}-{{counter}}'
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Puts one load on a server and judges the result.
@@ -144,9 +146,24 @@ pub(crate) struct RequestArgs {
     /// Body, or @FILE for the content of a file
     #[arg(short, long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
-    /// Open a new connection for each request
+    /// Mix the requests in this file, one a line: [WEIGHT] [METHOD] PATH|URL [BODY|@FILE], such as /index.html or
+    /// 3 POST /cart @cart.json; # begins a comment. All to one server, each as often as its weight (1) says
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body", "har"])]
+    pub(crate) urls: Option<PathBuf>,
+    /// Mix the requests that a browser has recorded (HAR 1.1 or 1.2): those to the URL, or else to the server that
+    /// was recorded first; each must be answered with the status it had
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
+    pub(crate) har: Option<PathBuf>,
+    /// Fill in fields of path, headers and body anew for each request: {{counter}}, {{counter:START}},
+    /// {{random:LENGTH}}, {{int:MIN..MAX}}, {{uuid}} and {{run}} (differs from call to call)
     #[arg(long)]
+    pub(crate) template: bool,
+    /// Open a new connection for each request
+    #[arg(long, conflicts_with = "pipeline")]
     pub(crate) no_keepalive: bool,
+    /// Requests that each connection has out at the same time, up to 64; in closed loops only
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) pipeline: Count,
     /// A request without a complete response after this time has failed
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) timeout: Duration,

@@ -1,7 +1,7 @@
 //! What `--expect` declares, and the contract that follows from it and from what the probe found.
 
 use crate::exit::Trouble;
-use model::{Body, Contract, Probe, SizeBand};
+use model::{Body, Contract, Probe, Request, SizeBand};
 
 /// Longest text that is looked for in a body.
 const TEXT_MAX_BYTES: usize = 4096;
@@ -48,9 +48,10 @@ impl Expect {
         Err("known parts are status=, size=, body~ and hash")
     }
 
-    /// What a response must be: as declared, else as the probe found it.
-    pub(crate) fn contract(&self, probe: &Probe) -> Result<Contract, Trouble> {
-        let declared = self.status.is_some();
+    /// What the response to `request` must be: as declared, else as the probe found it.
+    pub(crate) fn contract(&self, probe: &Probe, request: &Request) -> Result<Contract, Trouble> {
+        let expected = self.unprobed(request);
+        let declared = expected.declared;
         let found = probe.found().ok_or_else(|| Trouble::target("the target was not fetched"))?;
         if !declared && found.status >= 400 {
             return Err(Trouble::target(format!(
@@ -58,7 +59,7 @@ impl Expect {
                 found.status, found.status
             )));
         }
-        let status = match self.status {
+        let status = match expected.status {
             Some(status) => Some(status),
             // An undeclared redirect is measured, but never good.
             None => (found.status < 300).then_some(found.status),
@@ -80,8 +81,17 @@ impl Expect {
                 )));
             }
         };
-        let size_bytes = self.size_bytes.or_else(|| probe.size_band(found.status).filter(|_| seen));
-        Ok(Contract { status, size_bytes, body_text: self.text.clone(), body_hash, declared })
+        // What is filled in may be of another length each time, and so may the answer.
+        let as_seen = seen && !request.template;
+        let size_bytes = self.size_bytes.or_else(|| probe.size_band(found.status).filter(|_| as_seen));
+        Ok(Contract { status, size_bytes, body_hash, ..expected })
+    }
+
+    /// What the response to `request` must be, as far as it is declared.
+    pub(crate) fn unprobed(&self, request: &Request) -> Contract {
+        let status = self.status.or(request.contract.status);
+        let declared = status.is_some();
+        Contract { status, size_bytes: self.size_bytes, body_text: self.text.clone(), body_hash: None, declared }
     }
 }
 
@@ -206,38 +216,40 @@ mod tests {
 
     #[test]
     fn a_2xx_becomes_the_contract() {
-        let c = Expect::default().contract(&probe(200, Body::Stable)).unwrap();
+        let c = Expect::default().contract(&probe(200, Body::Stable), &Request::get("/")).unwrap();
         let size_bytes = Some(SizeBand { min: 64, max: 64 });
         assert_eq!(c, Contract { status: Some(200), size_bytes, ..Contract::default() });
-        let c = Expect::default().contract(&probe(200, Body::ChangingSize)).unwrap();
+        let c = Expect::default().contract(&probe(200, Body::ChangingSize), &Request::get("/")).unwrap();
         assert_eq!(c.size_bytes, Some(SizeBand { min: 57, max: 71 }));
     }
 
     #[test]
     fn an_undeclared_redirect_is_measured_but_cannot_be_good() {
-        let c = Expect::default().contract(&probe(302, Body::Stable)).unwrap();
+        let c = Expect::default().contract(&probe(302, Body::Stable), &Request::get("/")).unwrap();
         assert_eq!((c.status, c.size_bytes, c.declared), (None, None, false));
     }
 
     #[test]
     fn an_error_at_the_probe_must_be_declared() {
-        let trouble = Expect::default().contract(&probe(404, Body::Stable)).unwrap_err();
+        let trouble = Expect::default().contract(&probe(404, Body::Stable), &Request::get("/")).unwrap_err();
         assert_eq!(trouble.exit, Exit::Target);
         assert!(trouble.message.contains("--expect status=404"));
         let expect = Expect { status: Some(404), ..Expect::default() };
-        assert_eq!(expect.contract(&probe(404, Body::Stable)).unwrap().status, Some(404));
+        assert_eq!(expect.contract(&probe(404, Body::Stable), &Request::get("/")).unwrap().status, Some(404));
     }
 
     #[test]
     fn a_hash_needs_a_body_that_stays() {
         let expect = Expect { same_body: true, ..Expect::default() };
-        assert_eq!(expect.contract(&probe(200, Body::Stable)).unwrap().body_hash, Some(7));
+        assert_eq!(expect.contract(&probe(200, Body::Stable), &Request::get("/")).unwrap().body_hash, Some(7));
         for body in [Body::ChangingBytes, Body::ChangingSize] {
-            let trouble = expect.contract(&probe(200, body)).unwrap_err();
+            let trouble = expect.contract(&probe(200, body), &Request::get("/")).unwrap_err();
             assert_eq!(trouble.exit, Exit::Usage);
             assert!(trouble.message.contains("--expect hash") && trouble.message.contains("body~"));
         }
         let other = Expect { status: Some(404), ..expect };
-        assert!(other.contract(&probe(200, Body::Stable)).unwrap_err().message.contains("answers 200"));
+        assert!(
+            other.contract(&probe(200, Body::Stable), &Request::get("/")).unwrap_err().message.contains("answers 200")
+        );
     }
 }

@@ -14,6 +14,7 @@ mod interrupt;
 mod measure;
 mod printer;
 mod progress;
+mod requests;
 mod settings;
 mod store;
 mod stored;

@@ -5,28 +5,41 @@ use crate::cli::{GeneratorArgs, OutputArgs, RequestArgs};
 use crate::exit::Trouble;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::requests::Listed;
 use crate::settings::Settings;
 use crate::store::{self, Recorder};
 use crate::target_url::TargetUrl;
 use engine::probe::{self, ProbeError};
 use engine::run::RunError;
-use model::{Contract, Event, Load, Plan, Probe, Stop, Warmup};
+use model::{Event, Load, Numbering, Plan, Probe, Stop, Warmup};
 use stats::Gather;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Fetches before anything is measured.
+/// Fetches before anything is measured, and of each further request of a mix.
 const PROBE_FETCHES: usize = 3;
+const PROBE_FETCHES_IN_MIX: usize = 2;
+/// Requests of a mix that are looked at beforehand; of the others only what is declared is known.
+const PROBED_MAX: usize = 64;
+/// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
+const NUMBERS_A_LOAD: u64 = 1_000_000_000;
+/// Numbers kept for the fetches of one request by the probe.
+const PROBE_NUMBERS: u64 = 10;
 
 /// What stands before the first load of a verb: the target is there, was looked at, and its results have a place.
 pub(crate) struct Prepared {
     subject: Subject,
     settings: Settings,
     address: SocketAddr,
+    /// Of the first request.
     probe: Probe,
-    contract: Contract,
+    /// Text that differs from one call of the program to the next.
+    token: String,
+    /// Loads measured so far.
+    loads: u64,
     /// The record of this verb.
     pub(crate) directory: PathBuf,
     /// When preparing began, RFC 3339.
@@ -46,24 +59,35 @@ impl Prepared {
         output: &OutputArgs,
     ) -> Result<Self, Trouble> {
         let stop = interrupt::watch()?;
-        let subject = Subject::new(url)?;
-        let mut settings = Settings::new(request, generator, &subject.url)?;
+        let progress = Progress::new(output.quiet);
+        let url = url.map(TargetUrl::parse).transpose()?;
+        let listed = Listed::read(request, url.as_ref())?;
+        let (origin, requests, note) = match listed {
+            Some(listed) => (listed.origin, Some(listed.requests), listed.note),
+            None => (url, None, String::new()),
+        };
+        let subject = Subject::new(origin)?;
+        let mut settings = Settings::new(request, generator, &subject.url, requests)?;
         subject.divide_cpus(&mut settings);
         let started = engine::clock::wall_clock();
-        let (address, probe, contract) = subject.probe(&settings, &stop)?;
+        let token = token(&started);
+        let (address, probe) = subject.probe(&mut settings, &token, &stop, &progress)?;
         let directory = store::create(output.output.as_deref(), verb, &started)?;
-        let progress = Progress::new(output.quiet);
-        progress.line(report::terminal::probe(&probe, &subject.url.url).trim_end());
-        Ok(Self { subject, settings, address, probe, contract, directory, started, stop, progress })
+        progress.line(&note);
+        let first = subject.url.origin() + &settings.requests[0].path;
+        progress.line(report::terminal::probe(&probe, &first).trim_end());
+        Ok(Self { subject, settings, address, probe, token, loads: 0, directory, started, stop, progress })
     }
 
     /// The plan of one load on the target.
     pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
-        self.settings.plan(&self.subject.url, self.address, self.contract.clone(), load, stop, warmup)
+        let numbering = Numbering { first: self.loads * NUMBERS_A_LOAD, token: self.token.clone() };
+        self.settings.plan(&self.subject.url, self.address, numbering, load, stop, warmup)
     }
 
     /// Puts the load of `plan` on the target, with `label` before its progress, and records it in `directory`.
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
+        self.loads += 1;
         self.progress.begin(label, plan);
         measure(plan, &self.probe, directory, &self.stop, &mut self.progress)
     }
@@ -83,9 +107,9 @@ struct Subject {
 
 impl Subject {
     /// The target behind `url`, or the built-in one.
-    fn new(url: Option<&str>) -> Result<Self, Trouble> {
+    fn new(url: Option<TargetUrl>) -> Result<Self, Trouble> {
         match url {
-            Some(url) => Ok(Self { url: TargetUrl::parse(url)?, builtin: None }),
+            Some(url) => Ok(Self { url, builtin: None }),
             None => Builtin::start().map(|builtin| Self { url: builtin.url.clone(), builtin: Some(builtin) }),
         }
     }
@@ -97,25 +121,65 @@ impl Subject {
         }
     }
 
-    /// Looks at the target; tells its address, what it answered, and the contract that follows.
-    fn probe(&self, settings: &Settings, stop: &AtomicBool) -> Result<(SocketAddr, Probe, Contract), Trouble> {
+    /// Looks at what is asked for and settles what a good response to each is. Returns the address that answers, and
+    /// what it said to the first.
+    fn probe(
+        &self,
+        settings: &mut Settings,
+        token: &str,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<(SocketAddr, Probe), Trouble> {
         let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
-        let addresses = self.url.resolve()?;
-        let looked = probe::probe(&probe::Settings {
-            addresses: &addresses,
-            authority: &self.url.authority,
-            request: &settings.request,
-            tls: tls.as_ref(),
-            fetches: PROBE_FETCHES,
-            timeout_ns: settings.timeout_ns,
-        });
-        if stop.load(Ordering::Relaxed) {
-            return Err(Trouble::interrupted());
+        let mut addresses = self.url.resolve()?;
+        let mut first = None;
+        let looked_at = settings.requests.len().min(PROBED_MAX);
+        for index in 0..looked_at {
+            let request = &settings.requests[index];
+            let fetches = if index == 0 { PROBE_FETCHES } else { PROBE_FETCHES_IN_MIX };
+            let number = NUMBERS_A_LOAD - PROBE_NUMBERS * (index as u64 + 1);
+            let looked = probe::probe(&probe::Settings {
+                addresses: &addresses,
+                authority: &self.url.authority,
+                request,
+                numbering: &Numbering { first: number, token: token.to_owned() },
+                seed: settings.seed,
+                tls: tls.as_ref(),
+                fetches,
+                timeout_ns: settings.timeout_ns,
+            });
+            if stop.load(Ordering::Relaxed) {
+                return Err(Trouble::interrupted());
+            }
+            let in_mix = |trouble: Trouble| match settings.requests.len() {
+                1 => trouble,
+                _ => {
+                    Trouble { message: format!("{} {}: {}", request.method, request.path, trouble.message), ..trouble }
+                }
+            };
+            let (address, probe) = looked.map_err(|error: ProbeError| in_mix(Trouble::target(error)))?;
+            let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
+            settings.requests[index].contract = contract;
+            addresses = vec![address];
+            if index == 0 {
+                first = Some((address, probe));
+            } else {
+                progress.say(&format!("looked at {} of {looked_at} requests", index + 1));
+            }
         }
-        let (address, probe) = looked.map_err(|error: ProbeError| Trouble::target(error))?;
-        let contract = settings.expect.contract(&probe)?;
-        Ok((address, probe, contract))
+        for request in &mut settings.requests[looked_at..] {
+            request.contract = settings.expect.unprobed(request);
+        }
+        first.ok_or_else(|| Trouble::usage("there is no request to send"))
     }
+}
+
+/// Eight letters and digits made from a time.
+fn token(started: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (started, std::process::id()).hash(&mut hasher);
+    let bits = hasher.finish();
+    (0..8).map(|place| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(bits >> (5 * place)) as usize & 31])).collect()
 }
 
 /// Puts the load of `plan` on its target and returns what was seen, recording it in `directory` as it goes.
@@ -146,6 +210,8 @@ fn measure(
         Ok(()) => Ok(gather),
         Err(RunError::NoConnection { .. }) if stop.load(Ordering::Relaxed) => Err(Trouble::interrupted()),
         Err(error @ RunError::NoConnection { .. }) => Err(Trouble::target(error)),
-        Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Worker(_))) => Err(Trouble::usage(error)),
+        Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Template(_) | RunError::Worker(_))) => {
+            Err(Trouble::usage(error))
+        }
     }
 }

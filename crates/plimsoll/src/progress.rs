@@ -57,7 +57,7 @@ impl Progress {
 
     /// Prints a line that stays, unless the user wants quiet.
     pub(crate) fn line(&self, text: &str) {
-        if self.quiet {
+        if self.quiet || text.is_empty() {
             return;
         }
         self.bar.suspend(|| crate::printer::note(text));

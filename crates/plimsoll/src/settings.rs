@@ -6,8 +6,9 @@ use crate::environment::usable_cpus;
 use crate::exit::Trouble;
 use crate::expect::Expect;
 use crate::target_url::{TargetUrl, is_local};
-use model::{Arrivals, Contract, Count, Load, Plan, Request, Stop, Target, TlsPlan, Warmup};
+use model::{Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
 use std::net::SocketAddr;
+use std::path::Path;
 
 /// Largest request body.
 const BODY_MAX_BYTES: u64 = 64 << 20;
@@ -15,6 +16,8 @@ const BODY_MAX_BYTES: u64 = 64 << 20;
 const CONNECTIONS_MAX: u64 = 1_000_000;
 /// Most load threads.
 const THREADS_MAX: u64 = 1024;
+/// Most requests that a connection may have out: as many as the protocol machine follows.
+const PIPELINE_MAX: u64 = 64;
 /// Highest rate; one request a nanosecond is beyond any machine.
 const RATE_MAX_PER_S: f64 = 1e9;
 /// Shortest and longest `--timeout`; ns.
@@ -25,7 +28,9 @@ const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
 /// Everything of a plan that does not depend on what the probe finds.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) request: Request,
+    /// What is asked for; their contracts are what is declared until the probe has looked.
+    pub(crate) requests: Vec<Request>,
+    pub(crate) pipeline: u32,
     pub(crate) tls: Option<TlsPlan>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
@@ -36,8 +41,13 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Checks what was typed about request and generator, for `url`.
-    pub(crate) fn new(request: &RequestArgs, generator: &GeneratorArgs, url: &TargetUrl) -> Result<Self, Trouble> {
+    /// Checks what was typed about request and generator, for `url`; `listed` are requests from a file.
+    pub(crate) fn new(
+        request: &RequestArgs,
+        generator: &GeneratorArgs,
+        url: &TargetUrl,
+        listed: Option<Vec<Request>>,
+    ) -> Result<Self, Trouble> {
         if !TIMEOUT_NS.contains(&request.timeout.ns) {
             return Err(Trouble::usage(format!("--timeout {} is not between 1ms and 10m", request.timeout)));
         }
@@ -46,15 +56,16 @@ impl Settings {
             return Err(Trouble::usage(format!("--cpus {cpu}: this process may use the CPUs {usable:?} only")));
         }
         let threads = generator.threads.map(|n| in_range("--threads", n, 1, THREADS_MAX)).transpose()?;
-        let body = body(request.body.as_deref())?;
+        let mut requests = listed.map_or_else(|| Ok(vec![single(request, url)?]), Ok)?;
+        if request.template {
+            for request in &mut requests {
+                request.template = true;
+                engine::source::check(request).map_err(|e| Trouble::usage(format!("--template: {e}")))?;
+            }
+        }
         Ok(Self {
-            request: Request {
-                method: method(&request.method)?,
-                path: url.path.clone(),
-                headers: headers(request)?,
-                body_bytes: body.len() as u64,
-                body,
-            },
+            requests,
+            pipeline: in_range("--pipeline", request.pipeline, 1, PIPELINE_MAX)? as u32,
             tls: tls(&request.tls, url)?,
             keepalive: !request.no_keepalive,
             timeout_ns: request.timeout.ns,
@@ -70,14 +81,16 @@ impl Settings {
         &self,
         url: &TargetUrl,
         address: SocketAddr,
-        contract: Contract,
+        numbering: Numbering,
         load: Load,
         stop: Stop,
         warmup: Warmup,
     ) -> Plan {
         Plan {
             target: Target { url: url.url.clone(), authority: url.authority.clone(), address },
-            request: self.request.clone(),
+            requests: self.requests.clone(),
+            pipeline: self.pipeline,
+            numbering,
             tls: self.tls.clone(),
             load,
             stop,
@@ -86,7 +99,6 @@ impl Settings {
             keepalive: self.keepalive,
             threads: self.threads_for(address).min(load.connections()),
             cpus: self.cpus.clone(),
-            contract,
             seed: self.seed,
         }
     }
@@ -100,6 +112,28 @@ impl Settings {
             0 => cpus,
             pinned => pinned,
         })
+    }
+}
+
+/// The request of the flags.
+fn single(args: &RequestArgs, url: &TargetUrl) -> Result<Request, Trouble> {
+    let body = body(args.body.as_deref())?;
+    Ok(Request {
+        method: method(&args.method)?,
+        headers: headers(args)?,
+        body_bytes: body.len() as u64,
+        body,
+        ..Request::get(&url.path)
+    })
+}
+
+/// Refuses `--pipeline` in an open loop, whose requests wait for no other.
+pub(crate) fn no_pipeline(args: &RequestArgs) -> Result<(), Trouble> {
+    match args.pipeline.0 {
+        1 => Ok(()),
+        n => Err(Trouble::usage(format!(
+            "--pipeline {n} is for closed loops: at a rate a request would wait behind others on its connection"
+        ))),
     }
 }
 
@@ -171,7 +205,7 @@ pub(crate) fn in_range(flag: &str, n: Count, min: u64, max: u64) -> Result<u64, 
     }
 }
 
-fn method(text: &str) -> Result<String, Trouble> {
+pub(crate) fn method(text: &str) -> Result<String, Trouble> {
     let method = text.to_ascii_uppercase();
     match http::Method::from_bytes(method.as_bytes()) {
         Ok(_) if method == "CONNECT" => Err(Trouble::usage("--method CONNECT opens a tunnel and cannot be measured")),
@@ -181,7 +215,7 @@ fn method(text: &str) -> Result<String, Trouble> {
 }
 
 /// The headers that were typed, and the one of `--auth`.
-fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, Trouble> {
+pub(crate) fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, Trouble> {
     let mut headers = request.headers.iter().map(|h| header(h)).collect::<Result<Vec<_>, _>>()?;
     if let Some(text) = &request.auth {
         if headers.iter().any(|(name, _)| auth::is_authorization(name)) {
@@ -207,12 +241,17 @@ fn header(text: &str) -> Result<(String, String), Trouble> {
 fn body(text: Option<&str>) -> Result<Vec<u8>, Trouble> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let Some(file) = text.strip_prefix('@') else { return Ok(text.into()) };
-    let wrong = |why: String| Trouble::usage(format!("--body {text}: {why}"));
-    let size = std::fs::metadata(file).map_err(|e| wrong(format!("cannot read the file: {e}")))?.len();
+    body_file(Path::new(file)).map_err(|why| Trouble::usage(format!("--body {text}: {why}")))
+}
+
+/// The content of a file that is sent as a body, or why it cannot be.
+pub(crate) fn body_file(path: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot read the file: {error}");
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > BODY_MAX_BYTES {
-        return Err(wrong(format!("the file has {size} bytes; at most {BODY_MAX_BYTES} can be sent")));
+        return Err(format!("the file has {size} bytes; at most {BODY_MAX_BYTES} can be sent"));
     }
-    std::fs::read(file).map_err(|e| wrong(format!("cannot read the file: {e}")))
+    std::fs::read(path).map_err(unreadable)
 }
 
 #[cfg(test)]

@@ -161,6 +161,8 @@ impl Recorder {
 /// The plan without secrets.
 pub(crate) fn storable(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
-    plan.request.headers = redact_headers(&plan.request.headers);
+    for request in &mut plan.requests {
+        request.headers = redact_headers(&request.headers);
+    }
     plan
 }

@@ -59,6 +59,16 @@ impl TargetUrl {
         Ok(Self { url: format!("{scheme}://{shown}{path}"), authority: shown, host, port, tls, path })
     }
 
+    /// Scheme, host and port.
+    pub(crate) fn origin(&self) -> String {
+        format!("{}://{}", if self.tls { "https" } else { "http" }, self.authority)
+    }
+
+    /// Whether `other` is on the same server: scheme, host and port.
+    pub(crate) fn is_same_server(&self, other: &Self) -> bool {
+        (self.tls, self.port) == (other.tls, other.port) && self.host.eq_ignore_ascii_case(&other.host)
+    }
+
     /// All addresses of the host, in the order of the system's resolver.
     pub(crate) fn resolve(&self) -> Result<Vec<SocketAddr>, Trouble> {
         let found = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {

@@ -2,7 +2,7 @@
 //!
 //! A binary of its own, because it counts what the whole process allocates.
 
-use model::{Contract, Load, Plan, Request, Stop, Target, Warmup};
+use model::{Contract, Load, Numbering, Plan, Request, Stop, Target, Warmup};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io::{BufRead, BufReader};
@@ -41,13 +41,12 @@ fn plan(address: SocketAddr, requests: u64, keepalive: bool, text: Option<&str>)
     Plan {
         target: Target { url: format!("http://{address}/bytes/64"), authority: address.to_string(), address },
         tls: None,
-        request: Request {
-            method: "GET".into(),
-            path: "/bytes/64".into(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            body: Vec::new(),
-        },
+        requests: vec![Request {
+            contract: Contract { status: Some(200), body_text: text.map(Into::into), ..Contract::default() },
+            ..Request::get("/bytes/64")
+        }],
+        pipeline: 1,
+        numbering: Numbering::default(),
         load: Load::Closed { connections: 16 },
         stop: Stop::Count { requests },
         warmup: Warmup::Fixed { duration_ns: 0 },
@@ -55,7 +54,6 @@ fn plan(address: SocketAddr, requests: u64, keepalive: bool, text: Option<&str>)
         keepalive,
         threads: 1,
         cpus: Vec::new(),
-        contract: Contract { status: Some(200), body_text: text.map(Into::into), ..Contract::default() },
         seed: 1,
     }
 }

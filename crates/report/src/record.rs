@@ -1,8 +1,8 @@
 //! Records from evidence: pure conversion, no judgement.
 
 use model::{
-    Bytes, Environment, Estimate, Evidence, FORMAT_RUN, Generator, LatencyRecord, NS_PER_S, Peak, PointSummary,
-    Requests, RunRecord, SweepRecord, Verdict,
+    Bytes, Environment, Estimate, Evidence, FORMAT_RUN, Generator, LatencyRecord, MixCount, MixRecord, NS_PER_S, Peak,
+    PointSummary, Request, Requests, RunRecord, SweepRecord, Verdict,
 };
 
 /// A result of either kind.
@@ -38,6 +38,7 @@ pub fn run_record(
             body_checked: cohort.body_checked,
             status: cohort.status.clone(),
             failures: cohort.failures.clone(),
+            mix: mix(evidence),
         },
         connections: evidence.connections,
         tls: evidence.tls.clone(),
@@ -86,6 +87,19 @@ pub fn peak(curve: &[PointSummary]) -> Option<Peak> {
     let goodput: Vec<_> = curve.iter().map(|point| point.goodput_per_s).collect();
     let point = &curve[stats::peak_index(&goodput)?];
     Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s })
+}
+
+fn mix(evidence: &Evidence) -> Vec<MixRecord> {
+    let counted = evidence.plan.requests.iter().zip(&evidence.cohort.mix);
+    let record = |(request, count): (&Request, &MixCount)| MixRecord {
+        method: request.method.clone(),
+        path: request.path.clone(),
+        weight: request.weight,
+        completed: count.completed,
+        good: count.good,
+        response_mean_ns: count.response_ns / count.completed.max(1),
+    };
+    counted.map(record).collect()
 }
 
 fn generator(evidence: &Evidence) -> Generator {

@@ -328,7 +328,7 @@ mod tests {
     use super::*;
     use crate::LatencyHistogram;
     use crate::testing::Noise;
-    use model::{Cohort, Contract, Flow, Load, Request, Stop, Target, TlsSession};
+    use model::{Cohort, Flow, Load, Numbering, Request, Stop, Target, TlsSession};
 
     fn plan(warmup: Warmup) -> Plan {
         Plan {
@@ -338,13 +338,9 @@ mod tests {
                 address: ([127, 0, 0, 1], 80).into(),
             },
             tls: None,
-            request: Request {
-                method: "GET".into(),
-                path: "/".into(),
-                headers: Vec::new(),
-                body_bytes: 0,
-                body: Vec::new(),
-            },
+            requests: vec![Request::get("/")],
+            pipeline: 1,
+            numbering: Numbering::default(),
             load: Load::Closed { connections: 4 },
             stop: Stop::Duration { duration_ns: 10 * NS_PER_S },
             warmup,
@@ -352,7 +348,6 @@ mod tests {
             keepalive: true,
             threads: 1,
             cpus: Vec::new(),
-            contract: Contract::default(),
             seed: 0,
         }
     }

@@ -1,5 +1,8 @@
-//! `cargo xtask fuzz`: every target of `fuzz/` for a fixed time, with cargo-fuzz on the nightly toolchain.
+//! `cargo xtask fuzz`: every target of `fuzz/`, for a time or a number of executions, with cargo-fuzz on the nightly
+//! toolchain.
 
+use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,7 +14,7 @@ use crate::workspace;
 
 /// Runs all targets, prints executions and findings of each, and fails when there was a finding.
 pub(crate) fn run(mut options: Options) -> Result<()> {
-    let seconds: u32 = options.value("--seconds")?.unwrap_or(60);
+    let length = Length::read(&mut options)?;
     options.finish()?;
     let folder = workspace::root().join("fuzz");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).context("reading fuzz/Cargo.toml")?;
@@ -19,9 +22,9 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     ensure_cargo_fuzz()?;
     let mut findings = 0;
     for target in &targets {
-        println!("==== {target}: {seconds} s");
-        let outcome = fuzz(&folder, target, seconds)?;
-        println!("{target}: {} executions, {} finding(s)", outcome.executions, outcome.findings.len());
+        println!("==== {}: {length}", target.name);
+        let outcome = fuzz(&folder, target, length)?;
+        println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
         for finding in &outcome.findings {
             println!("     {finding}");
         }
@@ -33,6 +36,53 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     Ok(())
 }
 
+/// Longer inputs repeat what shorter ones have, and take many times as long.
+const INPUT_LIMIT: &str = "-max_len=1024";
+
+/// When a target has been fuzzed enough; the first of the two that is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Length {
+    seconds: Option<u32>,
+    executions: Option<u32>,
+}
+
+impl Length {
+    fn read(options: &mut Options) -> Result<Self> {
+        let length = Self { seconds: options.value("--seconds")?, executions: options.value("--executions")? };
+        match length {
+            // To libFuzzer 0 means for ever.
+            Self { seconds: Some(0), .. } | Self { executions: Some(0), .. } => {
+                bail!("--seconds and --executions must be at least 1")
+            }
+            Self { seconds: None, executions: None } => Ok(Self { seconds: Some(60), executions: None }),
+            _ => Ok(length),
+        }
+    }
+
+    fn arguments(self) -> impl Iterator<Item = String> {
+        let seconds = self.seconds.map(|seconds| format!("-max_total_time={seconds}"));
+        let executions = self.executions.map(|executions| format!("-runs={executions}"));
+        seconds.into_iter().chain(executions)
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.seconds, self.executions) {
+            (Some(seconds), Some(executions)) => write!(f, "{executions} executions, at most {seconds} s"),
+            (None, Some(executions)) => write!(f, "{executions} executions"),
+            (seconds, None) => write!(f, "{} s", seconds.unwrap_or_default()),
+        }
+    }
+}
+
+/// A `[[bin]]` of `fuzz/` and the committed inputs it starts from.
+#[derive(Debug, PartialEq, Eq)]
+struct Target {
+    name: String,
+    seeds: String,
+}
+
 /// What libFuzzer said at its end.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
@@ -41,14 +91,26 @@ struct Outcome {
     findings: Vec<String>,
 }
 
-fn fuzz(folder: &Path, target: &str, seconds: u32) -> Result<Outcome> {
-    let limit = format!("-max_total_time={seconds}");
-    let arguments = ["fuzz", "run", target, "--", &limit, "-print_final_stats=1"];
-    let output = nightly_cargo(&arguments).current_dir(folder).output().context("cannot start cargo fuzz")?;
-    let log = String::from_utf8_lossy(&output.stderr);
+fn fuzz(folder: &Path, target: &Target, length: Length) -> Result<Outcome> {
+    // The first directory collects what is found and stays out of git.
+    let found = format!("corpus/{}", target.name);
+    std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
+    let length: Vec<String> = length.arguments().collect();
+    // What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of the speed.
+    let mut arguments = vec!["fuzz", "run", "--sanitizer", "none", &target.name, &found, &target.seeds, "--"];
+    arguments.extend(["-print_final_stats=1", INPUT_LIMIT]);
+    arguments.extend(length.iter().map(String::as_str));
+    // A file, so that a run of hours can be watched.
+    let log = folder.join("target").join(format!("{}.log", target.name));
+    std::fs::create_dir_all(folder.join("target")).context("cannot create fuzz/target")?;
+    let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+    println!("     log: {}", log.display());
+    let mut command = nightly_cargo(&arguments);
+    let status = command.current_dir(folder).stderr(file).status().context("cannot start cargo fuzz")?;
+    let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();
     let outcome = read_log(&log);
-    if !output.status.success() && outcome.findings.is_empty() {
-        bail!("cargo fuzz run {target} ended with {}:\n{log}", output.status);
+    if !status.success() && outcome.findings.is_empty() {
+        bail!("cargo fuzz run {} ended with {}:\n{log}", target.name, status);
     }
     Ok(outcome)
 }
@@ -67,11 +129,22 @@ fn read_log(log: &str) -> Outcome {
     outcome
 }
 
-/// Names of the `[[bin]]` sections.
-fn targets(manifest: &str) -> Result<Vec<String>> {
+/// The `[[bin]]` sections, and the seeds that `[package.metadata.seeds]` names for each.
+fn targets(manifest: &str) -> Result<Vec<Target>> {
     let manifest: Table = manifest.parse().context("fuzz/Cargo.toml")?;
     let bins = manifest.get("bin").and_then(Value::as_array).context("fuzz/Cargo.toml names no [[bin]]")?;
-    Ok(bins.iter().filter_map(|bin| bin.get("name")?.as_str().map(str::to_owned)).collect())
+    let seeds = ["package", "metadata", "seeds"]
+        .iter()
+        .try_fold(&manifest, |table, key| table.get(*key)?.as_table())
+        .context("fuzz/Cargo.toml has no [package.metadata.seeds]")?;
+    let names = bins.iter().filter_map(|bin| bin.get("name")?.as_str());
+    names
+        .map(|name| {
+            let seeds = seeds.get(name).and_then(Value::as_str);
+            let seeds = seeds.with_context(|| format!("[package.metadata.seeds] has nothing for {name}"))?;
+            Ok(Target { name: name.to_owned(), seeds: seeds.to_owned() })
+        })
+        .collect()
 }
 
 fn ensure_cargo_fuzz() -> Result<()> {
@@ -99,13 +172,32 @@ fn nightly_cargo(arguments: &[&str]) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, read_log, targets};
+    use super::{Length, Outcome, Target, read_log, targets};
+    use crate::options::Options;
+
+    fn length(line: &str) -> anyhow::Result<Length> {
+        Length::read(&mut Options::new(line.split_whitespace().map(str::to_owned)))
+    }
 
     #[test]
-    fn targets_are_the_binaries() {
-        let manifest = "[package]\nname = \"f\"\n[[bin]]\nname = \"http1\"\n[[bin]]\nname = \"audit\"\n";
-        assert_eq!(targets(manifest).unwrap(), ["http1", "audit"]);
+    fn targets_are_the_binaries_with_their_seeds() {
+        let manifest = "[package]\nname = \"f\"\n[package.metadata.seeds]\nhttp1 = \"../seeds\"\n\
+                        [[bin]]\nname = \"http1\"\n";
+        let expected = Target { name: "http1".to_owned(), seeds: "../seeds".to_owned() };
+        assert_eq!(targets(manifest).unwrap(), [expected]);
+        let forgotten = targets(&format!("{manifest}[[bin]]\nname = \"audit\"\n")).unwrap_err();
+        assert!(forgotten.to_string().contains("audit"), "{forgotten}");
         assert!(targets("[package]\nname = \"f\"\n").is_err());
+    }
+
+    #[test]
+    fn the_length_is_a_time_or_a_number_of_executions() {
+        let arguments = |line| length(line).map(|length| length.arguments().collect::<Vec<_>>());
+        assert_eq!(arguments("").unwrap(), ["-max_total_time=60"]);
+        assert_eq!(arguments("--executions 1000").unwrap(), ["-runs=1000"]);
+        assert_eq!(arguments("--seconds 9 --executions 7").unwrap(), ["-max_total_time=9", "-runs=7"]);
+        assert!(arguments("--executions 0").is_err());
+        assert!(arguments("--seconds 0").is_err());
     }
 
     #[test]

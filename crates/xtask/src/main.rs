@@ -40,6 +40,7 @@ usage: cargo xtask TASK [OPTIONS]
       --address ADDRESS --connections C --seconds S
   fuzz                  every fuzz target, with cargo-fuzz on nightly
       --seconds S         time per target (60)
+      --executions N      executions per target, instead of a time or within it
 ";
 
 fn main() -> ExitCode {

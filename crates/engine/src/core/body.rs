@@ -1,9 +1,44 @@
 //! What a body must hold: looked at in every k-th response, so that the others cost nothing.
 
+use super::conn::Conn;
 use crate::fnv::Fnv1a;
+use crate::source::Source;
 use memchr::memmem::Finder;
 use model::{BODY_SAMPLE_EVERY, Contract, FailureKind};
 use wire::http1::ResponseSink;
+
+/// What the contracts of a source ask of the content of bodies, request by request; empty when none asks.
+pub(super) struct BodyChecks(Box<[Option<BodyCheck>]>);
+
+impl BodyChecks {
+    pub(super) fn new(source: &Source) -> Self {
+        let checks: Box<[_]> = (0..source.len()).map(|item| BodyCheck::new(source.contract(item))).collect();
+        Self(if checks.iter().all(Option::is_none) { Box::default() } else { checks })
+    }
+
+    /// The oldest request of `conn` is the next to be answered: decides whether its body is looked at.
+    #[inline]
+    pub(super) fn begin(&mut self, conn: &mut Conn) {
+        if self.0.is_empty() {
+            return;
+        }
+        conn.look.on = false;
+        let item = conn.flights.front().map(|flight| flight.item as usize);
+        if let Some(Some(check)) = item.and_then(|item| self.0.get_mut(item)) {
+            check.begin(&mut conn.look);
+        }
+    }
+
+    /// The check of the response that `conn` waits for, if its body is looked at.
+    #[inline]
+    pub(super) fn of(&self, conn: &Conn) -> Option<&BodyCheck> {
+        if !conn.look.on {
+            return None;
+        }
+        let item = conn.flights.front()?.item as usize;
+        self.0.get(item)?.as_ref()
+    }
+}
 
 /// What the contract asks of the content of a body.
 pub(super) struct BodyCheck {
@@ -59,12 +94,6 @@ impl BodyCheck {
 }
 
 impl Look {
-    /// Whether the current response is looked at.
-    #[inline]
-    pub(super) const fn is_on(&self) -> bool {
-        self.on
-    }
-
     fn search(&mut self, text: &Finder<'_>, bytes: &[u8]) {
         let overlap = text.needle().len().saturating_sub(1);
         self.tail.extend_from_slice(&bytes[..bytes.len().min(overlap)]);
@@ -140,7 +169,7 @@ mod tests {
         let looked: Vec<u64> = (0..3 * BODY_SAMPLE_EVERY)
             .filter(|_| {
                 check.begin(&mut look);
-                look.is_on()
+                look.on
             })
             .collect();
         assert_eq!(looked, [0, BODY_SAMPLE_EVERY, 2 * BODY_SAMPLE_EVERY]);

@@ -1,26 +1,43 @@
-//! One slot: a connection, and the request it carries.
+//! One slot: a connection, and the requests it carries.
 
 use super::body::Look;
 use model::{Contract, Failure, FailureKind, FailurePhase};
+use std::collections::VecDeque;
 use wire::http1::{Client, ClientError, Limits, Part, Progress, Response};
 
-/// A slot of the load: at most one connection and one request.
+/// A slot of the load: at most one connection and the requests it carries.
 pub(super) struct Conn {
     pub(super) http: Client,
+    /// What is seen of the body of the oldest request's response.
     pub(super) look: Look,
     pub(super) state: State,
-    /// Whether a request is assigned.
-    pub(super) busy: bool,
-    /// When the request was to be sent; ns.
-    pub(super) intended_ns: u64,
-    /// When work on it began (connecting, if the connection is opened for it); ns.
-    pub(super) started_ns: u64,
-    /// Bytes of it that the transport has taken.
+    /// Requests assigned to it, oldest first; at most as many as the load pipelines.
+    pub(super) flights: VecDeque<Flight>,
+    /// How many of them the transport has taken whole.
+    pub(super) whole: usize,
+    /// Bytes it has taken of the next.
     pub(super) written: usize,
+    /// When opening began; ns.
+    pub(super) opening_since_ns: u64,
     /// When a slot that is down wants its turn; ns.
     pub(super) retry_ns: u64,
     /// Attempts to open that failed in a row.
     pub(super) refusals: u8,
+}
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    /// Its number in the load: with the source, all its bytes.
+    pub(super) number: u64,
+    /// Which of the source's requests it is.
+    pub(super) item: u32,
+    /// Whether its first byte has been counted as sent.
+    pub(super) sent: bool,
+    /// When it was to be sent; ns.
+    pub(super) intended_ns: u64,
+    /// When work on it began (connecting, if the connection is opened for it); ns.
+    pub(super) started_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,37 +48,45 @@ pub(super) enum State {
 }
 
 impl Conn {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(pipeline: usize) -> Self {
         Self {
             http: Client::new(Limits::default()),
             look: Look::default(),
             state: State::Closed,
-            busy: false,
-            intended_ns: 0,
-            started_ns: 0,
+            flights: VecDeque::with_capacity(pipeline),
+            whole: 0,
             written: 0,
+            opening_since_ns: 0,
             retry_ns: 0,
             refusals: 0,
         }
     }
 
-    /// Forgets what was on the connection.
+    /// Forgets what was on the connection; the requests are assigned to the slot as before.
     pub(super) fn closed(&mut self) {
         self.state = State::Closed;
         self.http = Client::new(Limits::default());
+        (self.whole, self.written) = (0, 0);
     }
 
-    /// Whether a part of the request is still to be sent.
-    pub(super) fn is_writing(&self, request_bytes: usize) -> bool {
-        self.busy && self.state == State::Open && self.written < request_bytes
+    /// Whether a request is assigned.
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        !self.flights.is_empty()
     }
 
-    /// How far the request of this slot has come.
-    pub(super) fn phase(&self, request_bytes: usize) -> FailurePhase {
+    /// Whether a part of a request is still to be sent.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.whole < self.flights.len()
+    }
+
+    /// How far the oldest request of this slot has come.
+    pub(super) fn phase(&self) -> FailurePhase {
         match self.http.progress() {
             _ if self.state != State::Open => FailurePhase::Connect,
             Progress::Idle => FailurePhase::Send,
-            Progress::FirstByte if self.written < request_bytes => FailurePhase::Send,
+            Progress::FirstByte if self.whole == 0 => FailurePhase::Send,
             Progress::FirstByte => FailurePhase::FirstByte,
             Progress::Head => FailurePhase::Head,
             Progress::Body => FailurePhase::Body,

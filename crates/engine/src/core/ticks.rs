@@ -12,6 +12,8 @@ pub(super) struct Ticks {
     #[expect(clippy::vec_box, reason = "ticks go round through channels; moving the box is cheaper than the tick")]
     spare: Vec<Box<WorkerTick>>,
     worker: usize,
+    /// Requests of the source.
+    items: usize,
     boundary_ns: u64,
     start_ns: u64,
     end_ns: u64,
@@ -24,12 +26,13 @@ pub(super) struct Ticks {
 const SPARE_TICKS: usize = 1;
 
 impl Ticks {
-    pub(super) fn new(worker: usize, window: &Window) -> Self {
+    pub(super) fn new(worker: usize, items: usize, window: &Window) -> Self {
         let mut ticks = Self {
-            current: Box::new(WorkerTick::new(worker)),
+            current: Box::new(WorkerTick::new(worker, items)),
             ready: VecDeque::with_capacity(4),
-            spare: (0..SPARE_TICKS).map(|_| Box::new(WorkerTick::new(worker))).collect(),
+            spare: (0..SPARE_TICKS).map(|_| Box::new(WorkerTick::new(worker, items))).collect(),
             worker,
+            items,
             boundary_ns: 0,
             start_ns: window.start_ns(),
             end_ns: window.end_ns(),
@@ -114,8 +117,8 @@ impl Ticks {
 
     fn cut(&mut self, at_ns: u64) {
         self.outstanding(at_ns, 0);
-        let worker = self.worker;
-        let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker)));
+        let (worker, items) = (self.worker, self.items);
+        let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker, items)));
         let mut done = std::mem::replace(&mut self.current, next);
         done.to_ns = at_ns;
         self.good_before += done.flow.good;

@@ -294,3 +294,42 @@ fn bodies_that_hold_what_is_asked_for_are_silent() {
     let unasked = Sim::closed(4, 1).run(one_in_twenty_wrong());
     assert_eq!((unasked.cohort.failed(), unasked.cohort.body_checked), (0, 0));
 }
+
+#[test]
+fn a_pipeline_of_eight_brings_eight_times_as_much_over_a_long_line() {
+    // 10 ms there and back, a server that takes no time: 100/s for each request that is out.
+    let mut sim = Sim::closed(1, 10);
+    sim.pipeline = 8;
+    let seen = sim.run(|now| Answer::At(now + 10_000_000));
+    assert_eq!((seen.cohort.good, seen.cohort.failed()), (8_000, 0));
+    near("p50", seen.response.quantile(0.5), 10.0, 0.001);
+    assert_eq!(seen.sends, 1_000, "what one read answers is asked again with one write");
+}
+
+#[test]
+fn what_was_pipelined_behind_a_close_is_sent_again_and_counted_once() {
+    let mut sim = Sim::closed(4, 10);
+    (sim.pipeline, sim.quota) = (8, Some(5_000));
+    let mut served = 0;
+    let seen = sim.run(move |now| {
+        served += 1;
+        if served % 10 == 0 { Answer::AtThenClose(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
+    });
+    assert_eq!((seen.cohort.planned, seen.cohort.sent, seen.cohort.good), (5_000, 5_000, 5_000));
+    assert!(seen.arrivals.len() > 5_500, "{} arrivals", seen.arrivals.len());
+    assert_eq!(seen.cohort.failed(), 0);
+}
+
+#[test]
+fn everything_pipelined_on_a_broken_connection_has_failed() {
+    let mut sim = Sim::closed(1, 10);
+    (sim.pipeline, sim.quota) = (4, Some(400));
+    let mut served = 0;
+    let seen = sim.run(move |now| {
+        served += 1;
+        if served % 100 == 0 { Answer::CloseAt(now + 1_000_000) } else { Answer::At(now + 1_000_000) }
+    });
+    assert_eq!(seen.cohort.good + seen.cohort.failed(), 400);
+    assert_eq!(seen.cohort.failures.keys().collect::<Vec<_>>(), ["first_byte.closed"]);
+    assert!((4..=16).contains(&seen.cohort.failed()), "{:?}", seen.cohort.failures);
+}

@@ -4,7 +4,7 @@ use crate::rules::{redirect, wrong_body};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
-use model::{Evidence, FindingState};
+use model::{Contract, Evidence, FindingState};
 use std::cmp::Reverse;
 
 const WARNING_SHARE: f64 = 0.001;
@@ -70,10 +70,11 @@ fn own_failures(evidence: &Evidence) -> Vec<(&str, u64)> {
 
 /// Statuses the contract does not allow, redirects left out, the most frequent first.
 fn bad_statuses(evidence: &Evidence) -> Vec<(u16, u64)> {
-    let allowed = |status: u16| match evidence.plan.contract.status {
+    let allows = |contract: &Contract, status: u16| match contract.status {
         Some(declared) => status == declared,
         None => (200..300).contains(&status),
     };
+    let allowed = |status: u16| evidence.plan.contracts().any(|contract| allows(contract, status));
     let statuses = evidence.cohort.status.iter().map(|(status, n)| (*status, *n));
     let mut bad: Vec<_> = statuses.filter(|(status, _)| !allowed(*status) && !redirect::is_redirect(*status)).collect();
     bad.sort_by_key(|(_, n)| Reverse(*n));

@@ -21,10 +21,9 @@ pub(crate) fn is_redirect(status: u16) -> bool {
 
 /// Redirects that were not declared, by status.
 pub(crate) fn undeclared(evidence: &Evidence) -> impl Iterator<Item = (u16, u64)> {
-    let contract = &evidence.plan.contract;
-    let declared = contract.status.filter(|_| contract.declared);
+    let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
     let statuses = evidence.cohort.status.iter().map(|(status, n)| (*status, *n));
-    statuses.filter(move |(status, n)| is_redirect(*status) && Some(*status) != declared && *n > 0)
+    statuses.filter(move |(status, n)| is_redirect(*status) && !declared(*status) && *n > 0)
 }
 
 fn check(evidence: &Evidence) -> Outcome {
@@ -101,9 +100,9 @@ mod tests {
     fn a_status_the_probe_found_is_not_a_declaration() {
         let mut evidence = clean_run();
         evidence.answer(302, 1_000_000);
-        evidence.plan.contract.status = Some(302);
+        evidence.plan.requests[0].contract.status = Some(302);
         assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
-        evidence.plan.contract.declared = true;
+        evidence.plan.requests[0].contract.declared = true;
         assert_eq!(check(&evidence), Outcome::Pass);
     }
 

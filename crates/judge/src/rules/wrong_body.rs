@@ -25,8 +25,7 @@ pub(crate) fn fires(evidence: &Evidence) -> bool {
 }
 
 fn check(evidence: &Evidence) -> Outcome {
-    let contract = &evidence.plan.contract;
-    if contract.size_bytes.is_none() && contract.body_text.is_none() && contract.body_hash.is_none() {
+    if evidence.plan.contracts().all(|c| c.size_bytes.is_none() && c.body_text.is_none() && c.body_hash.is_none()) {
         return Outcome::Unchecked("the contract says nothing about the body");
     }
     if evidence.cohort.completed == 0 {
@@ -38,7 +37,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let message = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
     let mut figures: Vec<_> = wrong.iter().map(|wrong| (wrong.figure, wrong.n as f64)).collect();
     figures.extend([("share", worst), ("content_checked", evidence.cohort.body_checked as f64)]);
-    if let Some(size) = contract.size_bytes {
+    if let Some(size) = only_size(evidence) {
         figures.extend([("size_min_bytes", size.min as f64), ("size_max_bytes", size.max as f64)]);
     }
     Outcome::fired(RULE.id, FindingState::Invalid, message, REMEDY.to_owned(), figures)
@@ -66,9 +65,11 @@ impl Wrong {
 }
 
 fn wrong_size(evidence: &Evidence) -> Option<Wrong> {
-    let expected = match evidence.plan.contract.size_bytes? {
-        SizeBand { min, max } if min == max => format!("{} bytes", count(min)),
-        SizeBand { min, max } => format!("{} to {} bytes", count(min), count(max)),
+    evidence.plan.contracts().find_map(|contract| contract.size_bytes)?;
+    let expected = match only_size(evidence) {
+        None => "the size of its request".to_owned(),
+        Some(SizeBand { min, max }) if min == max => format!("{} bytes", count(min)),
+        Some(SizeBand { min, max }) => format!("{} to {} bytes", count(min), count(max)),
     };
     let n = failures_named(evidence, "contract.size").map(|(_, n)| n).sum();
     let of = evidence.cohort.completed;
@@ -76,13 +77,20 @@ fn wrong_size(evidence: &Evidence) -> Option<Wrong> {
     Some(Wrong { figure: "wrong_size", n, of, whose: "responses", expected })
 }
 
+/// The size that all bodies must have; none when it depends on the request.
+fn only_size(evidence: &Evidence) -> Option<SizeBand> {
+    let mut sizes = evidence.plan.contracts().map(|contract| contract.size_bytes);
+    let first = sizes.next()?;
+    first.filter(|_| sizes.all(|other| other == first))
+}
+
 fn wrong_text(evidence: &Evidence) -> Option<Wrong> {
-    let text = evidence.plan.contract.body_text.as_ref()?;
+    let text = evidence.plan.contracts().find_map(|contract| contract.body_text.as_ref())?;
     Some(looked_at(evidence, "wrong_text", "contract.body", format!("the text {text:?} in their body")))
 }
 
 fn wrong_hash(evidence: &Evidence) -> Option<Wrong> {
-    evidence.plan.contract.body_hash?;
+    evidence.plan.contracts().find_map(|contract| contract.body_hash)?;
     Some(looked_at(evidence, "wrong_hash", "contract.hash", "the body that the probe got".to_owned()))
 }
 
@@ -104,7 +112,7 @@ mod tests {
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("expected body of 1,024 bytes"), "{}", found.message);
-        evidence.plan.contract.size_bytes = Some(SizeBand { min: 10, max: 2_000 });
+        evidence.plan.requests[0].contract.size_bytes = Some(SizeBand { min: 10, max: 2_000 });
         assert!(finding(check(&evidence)).message.contains("10 to 2,000 bytes"));
     }
 
@@ -112,7 +120,7 @@ mod tests {
     fn wrong_content_is_held_against_the_responses_looked_at() {
         let mut evidence = clean_run();
         evidence.cohort.body_checked = 10_000;
-        evidence.plan.contract.body_text = Some("</html>".to_owned());
+        evidence.plan.requests[0].contract.body_text = Some("</html>".to_owned());
         assert_eq!(check(&evidence), Outcome::Pass);
         evidence.fail("contract.body", 10);
         assert_eq!(check(&evidence), Outcome::Pass);
@@ -121,7 +129,7 @@ mod tests {
         let expected = "500 of 10,000 responses looked at (5.0 %) did not have the text \"</html>\" in their body (one \
                         response in 17 is looked at)";
         assert_eq!((found.state, found.message.as_str()), (FindingState::Invalid, expected));
-        evidence.plan.contract.body_hash = Some(1);
+        evidence.plan.requests[0].contract.body_hash = Some(1);
         evidence.fail("contract.hash", 20);
         let message = finding(check(&evidence)).message;
         assert!(message.contains("</html>") && message.contains("20 of 10,000"), "{message}");
@@ -134,7 +142,7 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass);
         evidence.fail("contract.size", 1_000);
         assert_eq!(check(&evidence), Outcome::Pass);
-        evidence.plan.contract.size_bytes = None;
+        evidence.plan.requests[0].contract.size_bytes = None;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }
 }

@@ -20,6 +20,9 @@ const REQUESTS_MAX: u64 = 1_000_000_000_000;
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let default = if args.rate.is_some() { OPEN_CONNECTIONS } else { CONNECTIONS };
     let load = settings::load(args.connections.unwrap_or(default), args.rate.map(|r| r.per_s), args.arrivals)?;
+    if args.rate.is_some() {
+        settings::no_pipeline(&args.request)?;
+    }
     let until = match args.requests {
         Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
         None => settings::window(args.duration.unwrap_or(DURATION))?,

@@ -28,6 +28,9 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     load_of(args, search.to)?;
     settings::window(args.duration)?;
     settings::warmup(args.warmup)?;
+    if args.over == OverArg::Rate {
+        settings::no_pipeline(&args.request)?;
+    }
     let prepared = Prepared::new("sweep", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
     let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0 };
     let walked = walk.walk(Sweep::new(search));

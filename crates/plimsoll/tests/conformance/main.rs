@@ -1,12 +1,13 @@
 //! One contract, two servers: the built-in target and a site of our own on nginx with Lua answer the same requests in
 //! the same way, or differ where the table says so and why.
 
-mod client;
 mod servers;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod table;
 
-use client::{Answer, exchange};
 use servers::{Builtin, Nginx, Server};
+use shared::{Answer, exchange};
 use std::io::Write;
 use std::net::TcpStream;
 use table::{Expected, Row, rows};

@@ -1,17 +1,14 @@
 //! The two servers. Each ends with its value, by pid.
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::shared::{PrivateServer, exchange, wait_for};
 use std::fs::{create_dir, read_to_string, write};
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
-use tempfile::TempDir;
 
 const MODULES: &str = "/usr/lib/nginx/modules";
-/// Looks of 10 ms each before a start or an end has failed.
-const LOOKS: u32 = 1_000;
 
 pub(crate) trait Server {
     fn name(&self) -> &'static str;
@@ -63,7 +60,7 @@ impl Server for Builtin {
     /// Its threads, and the workers `/stats` knows.
     fn workers(&self) -> Vec<String> {
         let request = b"GET /stats HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
-        let stats = super::exchange(self.address, request).body;
+        let stats = exchange(self.address, request).body;
         let stats: serde_json::Value = serde_json::from_slice(&stats).expect("JSON");
         assert_eq!(stats["workers"].as_array().map(Vec::len), Some(2), "{stats}");
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it runs");
@@ -83,46 +80,27 @@ impl Drop for Builtin {
 }
 
 /// nginx with its Lua module and our handlers: a master and one worker.
-pub(crate) struct Nginx {
-    master: Child,
-    address: SocketAddr,
-    _directory: TempDir,
-}
+pub(crate) struct Nginx(PrivateServer);
 
 impl Nginx {
     #[track_caller]
     pub(crate) fn start() -> Self {
-        let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).is_file());
-        let nginx = nginx.expect("nginx is not installed; install the package nginx-light");
         let module = Path::new(MODULES).join("ngx_http_lua_module.so");
         assert!(module.is_file(), "nginx has no Lua; install the package libnginx-mod-http-lua");
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let root = directory.path();
-        create_dir(root.join("temp")).expect("a directory");
-        // nginx cannot be given port 0 and say which it took.
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
-        let configuration = include_str!("nginx.conf")
-            .replace("MODULES", MODULES)
-            .replace("DIRECTORY", &root.display().to_string())
-            .replace("PORT", &address.port().to_string());
-        write(root.join("nginx.conf"), configuration).expect("a file");
-        write(root.join("site.lua"), include_str!("site.lua")).expect("a file");
-        let master = Command::new(nginx)
-            .arg("-p")
-            .arg(root)
-            .args(["-c", "nginx.conf", "-e", "error.log"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("nginx starts");
-        let server = Self { master, address, _directory: directory };
-        let up = (0..LOOKS).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            TcpStream::connect(address).is_ok() && !server.workers().is_empty()
-        });
-        let log = read_to_string(server._directory.path().join("error.log")).unwrap_or_default();
-        assert!(up, "nginx does not listen: {log}");
+        let server = Self(PrivateServer::start("nginx", "nginx-light", |root, address| {
+            create_dir(root.join("temp")).expect("a directory");
+            let configuration = include_str!("nginx.conf")
+                .replace("MODULES", MODULES)
+                .replace("DIRECTORY", &root.display().to_string())
+                .replace("PORT", &address.port().to_string());
+            write(root.join("nginx.conf"), configuration).expect("a file");
+            write(root.join("site.lua"), include_str!("site.lua")).expect("a file");
+            ["-p", ".", "-c", "nginx.conf", "-e", "error.log"].map(Into::into).into()
+        }));
+        // The master listens before it has a worker.
+        let up = wait_for(Duration::from_secs(10), || (!server.workers().is_empty()).then_some(()));
+        let log = || read_to_string(server.0.path("error.log")).unwrap_or_default();
+        assert!(up.is_some(), "nginx has no worker: {}", log());
         server
     }
 }
@@ -133,27 +111,13 @@ impl Server for Nginx {
     }
 
     fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
     }
 
     fn workers(&self) -> Vec<String> {
-        let master = self.master.id();
+        let master = read_to_string(self.0.path("nginx.pid")).unwrap_or_default();
+        let master = master.trim();
         let children = read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
         children.split_whitespace().map(Into::into).collect()
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        // The master ends its worker and then itself.
-        let _ = kill_process(Pid::from_child(&self.master), Signal::TERM);
-        let ended = (0..LOOKS).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            !matches!(self.master.try_wait(), Ok(None))
-        });
-        if !ended {
-            let _ = self.master.kill();
-            let _ = self.master.wait();
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! The contract: requests, and what has to come back.
 
-use crate::client::Answer;
+use crate::shared::Answer;
 
 /// A request and what it has to bring.
 pub(crate) struct Row {

@@ -91,8 +91,8 @@ fn a_page_that_changes_its_size_has_a_band_of_sizes() {
     let ended = plimsoll(["run", &server.url("/"), "-n", "1000", "-c", "1", "--warmup", "0s", "--json"]).run();
     let record = ended.exits(4).json();
     assert!(ended.stderr.contains("(100 to 102 bytes); 90 to 113 bytes are good"), "{ended:#?}");
-    assert_eq!(count(&record, "plan.contract.size_bytes.min"), 90);
-    assert_eq!(count(&record, "plan.contract.size_bytes.max"), 113);
+    assert_eq!(count(&record, "plan.requests.0.contract.size_bytes.min"), 90);
+    assert_eq!(count(&record, "plan.requests.0.contract.size_bytes.max"), 113);
     assert_eq!(count(&record, "requests.failures.contract.size"), 10);
     assert_eq!(count(&record, "requests.good"), 990);
     let hash = plimsoll(["run", &server.url("/"), "-n", "10", "--expect", "hash"]).run();

@@ -55,7 +55,7 @@ fn credentials_from_variables_and_files_reach_the_server_and_no_record() {
         assert!(!ended.stderr.contains("warning"), "{ended:#?}");
         let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
         assert_eq!(record["requests"]["good"], 50, "{record:#}");
-        assert_eq!(record["plan"]["request"]["headers"][0][0], "Authorization");
+        assert_eq!(record["plan"]["requests"][0]["headers"][0][0], "Authorization");
         nowhere(&ended, &["s3cret", "dXNlcjpzM2NyZXQ", "t0k3n"]);
     }
 }

@@ -120,7 +120,7 @@ fn http_1_0_bodies_end_with_the_connection() {
     let args = ["run", &server.url("/"), "-n", "200", "-c", "2", "--warmup", "0s", "--json"];
     let record = plimsoll(args).run().exits(4).json();
     assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
-    assert_eq!(count(&record, "plan.contract.size_bytes.min"), 19);
+    assert_eq!(count(&record, "plan.requests.0.contract.size_bytes.min"), 19);
     assert_eq!(count(&record, "connections.opened"), 200);
     accounted(&record);
 }

@@ -1,4 +1,5 @@
-//! The real binary, from outside: against its own target, against nginx, and against servers that break the rules.
+//! The real binary, from outside: against its own target, against nginx, Apache, lighttpd and Caddy, and against servers
+//! that break the rules.
 //!
 //! One test binary, so that [`support::load_alone`] keeps loads from disturbing each other.
 
@@ -7,14 +8,17 @@ mod broken_peers;
 mod contract;
 mod credentials;
 mod failing_servers;
+mod guide;
 mod interrupted;
 mod manual;
-mod nginx;
 mod open_loop;
 mod other_clients;
 mod output;
 mod record;
 mod report;
+mod requests;
+mod servers;
 mod support;
+mod sweeps;
 mod tls;
 mod truth;

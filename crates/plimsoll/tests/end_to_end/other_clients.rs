@@ -1,4 +1,4 @@
-//! curl and wrk against `plimsoll target`: it is a web server for everybody.
+//! curl, wrk, ab and httperf against `plimsoll target`: it is a web server for everybody.
 
 use crate::support::{Program, Target, installed, load_alone};
 
@@ -52,4 +52,54 @@ fn wrk_finishes_without_errors() {
     // wrk stops in the middle: what was under way is seen by the target only.
     assert!((requests..=requests + 8).contains(&target.seen().1), "{requests} and {:?}", target.seen());
     assert!(requests > 500, "{said}");
+}
+
+/// The number that stands after a label in what a client printed.
+#[track_caller]
+fn said(text: &str, label: &str) -> u64 {
+    let after = text.split_once(label).unwrap_or_else(|| panic!("no {label:?} in {text}")).1;
+    let number: String = after.trim_start().chars().take_while(char::is_ascii_digit).collect();
+    number.parse().unwrap_or_else(|_| panic!("no number after {label:?} in {text}"))
+}
+
+/// ab speaks HTTP/1.0, and with `-k` asks for the connection to be kept.
+#[test]
+fn ab_counts_what_the_target_counts() {
+    let _alone = load_alone();
+    let ab = installed("ab", "apache2-utils");
+    for (keep, path) in [(false, "/bytes/1KiB"), (true, "/bytes/1KiB"), (false, "/bytes/1KiB?chunked")] {
+        let target = Target::start(&[]);
+        let url = target.url(path);
+        let args = ["-n", "500", "-c", "4", "-q"].into_iter().chain(keep.then_some("-k")).chain([&url[..]]);
+        let ended = Program::new(ab.clone(), args).run();
+        let text = &ended.exits(0).stdout;
+        assert_eq!((said(text, "Complete requests:"), said(text, "Failed requests:")), (500, 0), "{text}");
+        assert_eq!(said(text, "HTML transferred:"), 500 * 1024, "{text}");
+        assert!(!text.contains("Non-2xx"), "{text}");
+        let (connections, requests) = target.seen();
+        if keep {
+            assert_eq!((said(text, "Keep-Alive requests:"), requests, connections), (500, 500, 4));
+        } else {
+            // ab opens connections that it does not need any more when it stops.
+            assert!(requests == 500 && (500..=504).contains(&connections), "{requests} on {connections}");
+        }
+    }
+}
+
+#[test]
+fn httperf_counts_what_the_target_counts() {
+    let _alone = load_alone();
+    let httperf = installed("httperf", "httperf");
+    for (version, calls) in [("1.0", "1"), ("1.1", "1"), ("1.1", "5")] {
+        let target = Target::start(&[]);
+        let port = target.url("").rsplit_once(':').expect("a port").1.to_owned();
+        let server = ["--server=127.0.0.1", "--uri=/bytes/1KiB", "--rate=500", "--num-conns=100"].map(String::from);
+        let rest = [format!("--port={port}"), format!("--http-version={version}"), format!("--num-calls={calls}")];
+        let ended = Program::new(httperf.clone(), server.into_iter().chain(rest)).run();
+        let text = &ended.exits(0).stdout;
+        let expected = 100 * calls.parse::<u64>().expect("a number");
+        assert_eq!((said(text, "2xx="), said(text, "Errors: total")), (expected, 0), "{text}");
+        assert_eq!((said(text, "content"), said(text, "requests")), (1024, expected), "{text}");
+        assert_eq!(target.seen(), (100, expected), "HTTP/{version}");
+    }
 }

@@ -44,5 +44,45 @@ fn what_is_no_result_is_one_line_and_a_usage_error() {
     let newer = br#"{"format":"plimsoll.run/2"}"#;
     plimsoll(["report", "."]).with_file("run.json", newer).run().fails(2, &["plimsoll.run/2", "plimsoll.run/1"]);
     plimsoll(["report", "."]).with_file("run.json", b"{}").run().fails(2, &["not of plimsoll"]);
+    let newer = br#"{"format":"plimsoll.sweep/9"}"#;
+    plimsoll(["report", "."]).with_file("run.json", newer).run().fails(2, &["plimsoll.sweep/9", "plimsoll.sweep/1"]);
+    plimsoll(["report", "."]).with_file("run.json", b"\xff\xfe{").run().fails(2, &["run.json", "UTF-8"]);
+    plimsoll(["report", "run.json"]).with_file("run.json", b"{}").run().fails(2, &["run.json", "not a directory"]);
     plimsoll(["report"]).run().exits(2);
+}
+
+/// A disk that was full, a copy that broke off, a file edited by hand: whatever is left of a record is never half shown.
+#[test]
+fn a_damaged_result_is_one_line_in_every_format_and_writes_nothing() {
+    let _alone = load_alone();
+    let target = Target::start(&[]);
+    let script = format!(
+        "\"$PLIMSOLL\" run '{}' -n 300 -c 2 --warmup 0s --json -o good >/dev/null || true
+        mkdir cut less other
+        head -c 500 good/run.json >cut/run.json
+        sed 's/\"requests\"/\"wishes\"/' good/run.json >less/run.json
+        sed 's/plimsoll.run/someone.run/' good/run.json >other/run.json
+        for format in html text json markdown csv; do
+            for damaged in cut less other; do
+                \"$PLIMSOLL\" report good $damaged --format $format >>stdout.all 2>>stderr.$damaged
+                echo $? >>codes
+            done
+        done
+        ls *.html */*.html >pages 2>/dev/null",
+        target.url("/bytes/64")
+    );
+    let ended = shell(&script).run();
+    assert_eq!(ended.file("codes"), "2\n".repeat(15), "{ended:#?}");
+    assert_eq!((ended.file("stdout.all"), ended.file("pages")), (String::new(), String::new()));
+    for (damaged, reason) in [
+        ("cut", "its run.json is no JSON"),
+        ("less", "its run.json is no complete plimsoll.run/1: missing field `requests`"),
+        ("other", "its run.json is not of plimsoll"),
+    ] {
+        let said = ended.file(&format!("stderr.{damaged}"));
+        assert_eq!(said.lines().count(), 5, "{said}");
+        for line in said.lines() {
+            assert!(line.starts_with(&format!("plimsoll: {damaged}: {reason}")), "{line}");
+        }
+    }
 }

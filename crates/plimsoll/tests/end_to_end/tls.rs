@@ -58,7 +58,7 @@ fn answers_and_bodies_of_many_records_are_whole() {
     let nginx = Nginx::secure(&[("small", &large)], "TLSv1.3", &certificate);
     let record = run(&nginx, &certificate, &["-c", "4", "-n", "200"]);
     assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
-    assert_eq!(count(&record, "plan.contract.size_bytes.min"), 300_000);
+    assert_eq!(count(&record, "plan.requests.0.contract.size_bytes.min"), 300_000);
     // More than the socket takes at once; nginx answers 405 to a POST of a file.
     let url = nginx.url("/small");
     let size = ["-c", "2", "-n", "20", "--warmup", "0s", "--json", "--expect", "status=405"];

@@ -5,7 +5,7 @@ use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environm
 use super::{Distributions, Item};
 use crate::terminal::run as words;
 use model::human::{count, percent, rate, time};
-use model::{Contract, NS_PER_S, Plan, RunRecord, Second, Stop, Warmup};
+use model::{Contract, NS_PER_S, Plan, Request, RunRecord, Second, Stop, Warmup};
 use plotly::Layout;
 use plotly::common::Mode;
 use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
@@ -94,6 +94,11 @@ fn tables(record: &RunRecord) -> Vec<Table> {
     rows.extend(failures.map(|(name, n)| share_row(format!("failure {name}"), *n, requests.planned)));
     let header = ["", "requests", "share of planned"].map(str::to_owned).to_vec();
     tables.push(Table { title: "Requests", header, rows });
+    let rows = words::mix_rows(record);
+    if !rows.is_empty() {
+        let header = words::MIX_HEADER.map(str::to_owned).to_vec();
+        tables.push(Table { title: "Each request of the mix", header, rows });
+    }
     tables
 }
 
@@ -104,12 +109,11 @@ fn share_row(name: String, n: u64, of: u64) -> Vec<String> {
 
 /// What was to be done; the seed differs between the points of a sweep.
 pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
-    let request = &plan.request;
-    let mut facts = vec![
-        fact("target", format!("{} ({})", plan.target.url, plan.target.address)),
-        fact("request", format!("{} {}, {} bytes of body", request.method, request.path, count(request.body_bytes))),
-    ];
-    facts.extend(request.headers.iter().map(|(name, value)| fact("header", format!("{name}: {value}"))));
+    let mut facts = vec![fact("target", format!("{} ({})", plan.target.url, plan.target.address))];
+    match plan.requests.as_slice() {
+        [only] => facts.extend(request(only)),
+        several => facts.push(fact("request", format!("a mix of {}", several.len()))),
+    }
     let window = match plan.stop {
         Stop::Duration { duration_ns } => time(duration_ns as f64),
         Stop::Count { requests } => format!("{} requests", count(requests)),
@@ -121,17 +125,27 @@ pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
     let cpus: Vec<_> = plan.cpus.iter().map(ToString::to_string).collect();
     let pinned = if cpus.is_empty() { "not pinned".to_owned() } else { format!("pinned to CPU {}", cpus.join(", ")) };
     facts.extend([
-        fact("good response", contract(&plan.contract)),
         fact("measured window", window),
         fact("warm-up", warmup),
         fact("timeout", time(plan.timeout_ns as f64)),
         fact("connections", if plan.keepalive { "kept alive" } else { "a new one for each request" }),
+        fact("requests out on each", plan.pipeline.to_string()),
         fact("load threads", format!("{}, {pinned}", plan.threads)),
     ]);
     if with_seed {
         facts.push(fact("seed", plan.seed.to_string()));
     }
     Group { title: "Plan", facts }
+}
+
+fn request(request: &Request) -> Vec<Fact> {
+    let template = if request.template { ", fields filled in anew for each" } else { "" };
+    let what = format!("{} {}, {} bytes of body{template}", request.method, request.path, count(request.body_bytes));
+    let headers = request.headers.iter().map(|(name, value)| fact("header", format!("{name}: {value}")));
+    let mut facts = vec![fact("request", what)];
+    facts.extend(headers);
+    facts.push(fact("good response", contract(&request.contract)));
+    facts
 }
 
 fn contract(contract: &Contract) -> String {

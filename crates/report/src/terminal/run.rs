@@ -4,13 +4,17 @@ use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table};
 use super::verdict::{finding_of, findings, headline, is_bound_by};
 use model::human::{self, count, percent, plural, rate, time};
-use model::{Estimate, Load, Quantiles, RunRecord, Verdict};
+use model::{Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 /// Names of the quantiles shown, and their keys in the evidence of `LD-04` and `ER-05`.
 const SHOWN: [(&str, &str); 5] = [("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p99_9"), ("max", "max")];
+/// Header of [`mix_rows`].
+pub(crate) const MIX_HEADER: [&str; 4] = ["request", "answered", "good", "mean"];
+/// Requests of a mix shown.
+const MIX_MAX: usize = 20;
 /// Failures and statuses named in a line.
 const NAMED_MAX: usize = 5;
 
@@ -37,6 +41,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     out.push_str(&latency(record, style));
     out.push('\n');
     out.push_str(&requests(record, style));
+    out.push_str(&mix(record));
     if let Some(text) = connections(record) {
         out.push_str(&labelled("connections", &text, style));
     }
@@ -78,7 +83,15 @@ pub(crate) fn load(record: &RunRecord) -> String {
         }
     };
     let keepalive = if plan.keepalive { "" } else { ", a new connection for each request" };
-    format!("{model}{keepalive}, {} for {}", plan.request.method, measured(record))
+    let pipeline = match plan.pipeline {
+        1 => String::new(),
+        depth => format!(" with {depth} requests out on each"),
+    };
+    let what = match plan.requests.as_slice() {
+        [only] => only.method.clone(),
+        several => format!("a mix of {} requests", several.len()),
+    };
+    format!("{model}{pipeline}{keepalive}, {what} for {}", measured(record))
 }
 
 /// The share of an open loop's requests that were sent at all; none when that is every one.
@@ -216,6 +229,30 @@ fn requests(record: &RunRecord, style: Style) -> String {
         out.push_str(&labelled("status", &most_frequent(&requests.status), style));
     }
     out
+}
+
+/// The requests of a mix, those that took most of the time first; empty when there is but one.
+fn mix(record: &RunRecord) -> String {
+    let mut rows = mix_rows(record);
+    let more = rows.len().saturating_sub(MIX_MAX);
+    rows.truncate(MIX_MAX);
+    match rows.len() {
+        0 => String::new(),
+        _ if more == 0 => table(&MIX_HEADER, &rows, 1, 2) + "\n",
+        _ => table(&MIX_HEADER, &rows, 1, 2) + &format!("and {more} more\n\n"),
+    }
+}
+
+/// Request, answers, share of them that were good, mean response time; those that took most of the time first.
+pub(crate) fn mix_rows(record: &RunRecord) -> Vec<Vec<String>> {
+    let mut mix: Vec<_> = record.requests.mix.iter().collect();
+    mix.sort_by_key(|one| Reverse(u128::from(one.completed) * u128::from(one.response_mean_ns)));
+    let row = |one: &MixRecord| {
+        let good = one.good as f64 / one.completed.max(1) as f64;
+        let mean = if one.completed == 0 { "-".to_owned() } else { time(one.response_mean_ns as f64) };
+        vec![format!("{} {}", one.method, one.path), count(one.completed), percent(good), mean]
+    };
+    mix.into_iter().map(row).collect()
 }
 
 /// Failed requests by number and share.

@@ -2,8 +2,9 @@
 
 use model::{
     Arrivals, Body, Capacity, Cohort, Connections, Contract, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch,
-    Finding, FindingState, Flow, Knee, Latencies, LatencySummary, Load, NS_PER_S, Outstanding, Plan, PoolFit, Probe,
-    Request, RunRecord, Second, SizeBand, Stop, SweepRecord, Target, ThreadUse, Verdict, VerdictState, Warmup,
+    Finding, FindingState, Flow, Knee, Latencies, LatencySummary, Load, NS_PER_S, Numbering, Outstanding, Plan,
+    PoolFit, Probe, Request, RunRecord, Second, SizeBand, Stop, SweepRecord, Target, ThreadUse, Verdict, VerdictState,
+    Warmup,
 };
 use report::record::{peak, point_summary, run_record};
 
@@ -299,13 +300,16 @@ fn plan() -> Plan {
             address: "127.0.0.1:8080".parse().expect("an address"),
         },
         tls: None,
-        request: Request {
-            method: "GET".to_owned(),
-            path: "/".to_owned(),
-            headers: Vec::new(),
-            body_bytes: 0,
-            body: Vec::new(),
-        },
+        requests: vec![Request {
+            contract: Contract {
+                status: Some(200),
+                size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
+                ..Contract::default()
+            },
+            ..Request::get("/")
+        }],
+        pipeline: 1,
+        numbering: Numbering::default(),
         load: Load::Closed { connections: 64 },
         stop: Stop::Duration { duration_ns: SECONDS * NS_PER_S },
         warmup: Warmup::Auto,
@@ -313,11 +317,6 @@ fn plan() -> Plan {
         keepalive: true,
         threads: 2,
         cpus: Vec::new(),
-        contract: Contract {
-            status: Some(200),
-            size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
-            ..Contract::default()
-        },
         seed: 1,
     }
 }

@@ -110,7 +110,7 @@ fn several_results_stand_side_by_side() {
 fn hostile_text_stays_text() {
     let mut run = with_seconds(invalid_run());
     run.plan.target.url = HOSTILE.into();
-    run.plan.request.headers = vec![("X-<b>".into(), HOSTILE.into())];
+    run.plan.requests[0].headers = vec![("X-<b>".into(), HOSTILE.into())];
     run.environment.command.push(HOSTILE.into());
     run.verdict.findings[0].message = HOSTILE.into();
     run.requests.failures.insert(HOSTILE.into(), 3);

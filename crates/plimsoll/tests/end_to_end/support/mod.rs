@@ -1,55 +1,30 @@
 //! What the tests stand on: the binary in a directory of its own, servers good and bad, bounded waits.
 
 mod broken_server;
-mod nginx;
+mod certificate;
 mod program;
 mod record;
+mod servers;
+#[path = "../../shared/mod.rs"]
+mod shared;
 mod target;
 
 pub(crate) use broken_server::{BrokenServer, Peer};
-pub(crate) use nginx::{Certificate, Nginx};
+pub(crate) use certificate::Certificate;
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
+pub(crate) use servers::{Kind, Logged, Nginx, Server, Site};
+pub(crate) use shared::{Answer, PrivateServer, exchange, installed, now, wait_for};
 pub(crate) use target::Target;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 /// Held by every test that puts a load on something: two loads at once would measure each other.
 pub(crate) fn load_alone() -> MutexGuard<'static, ()> {
     static LOAD: Mutex<()> = Mutex::new(());
     // A test that failed with it has left nothing behind.
     LOAD.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Looks every 10 ms until `done` gives a value; none when `limit` has passed.
-pub(crate) fn wait_for<T>(limit: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
-    let begin = now();
-    loop {
-        if let Some(value) = done() {
-            return Some(value);
-        }
-        if begin.elapsed() > limit {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// The only clock of the tests; it bounds waits and no result depends on it.
-#[expect(clippy::disallowed_methods, reason = "tests watch a real process from outside, where no `now` is passed down")]
-pub(crate) fn now() -> Instant {
-    Instant::now()
-}
-
-/// Path of an installed program. Fails with the Debian package that has it.
-#[track_caller]
-pub(crate) fn installed(program: &str, package: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let known = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
-    let found = known.map(|directory| directory.join(program)).find(|file| file.is_file());
-    found.unwrap_or_else(|| panic!("{program} is not installed; install the package {package}"))
 }
 
 /// Files in a directory, sorted; empty when it is not there.

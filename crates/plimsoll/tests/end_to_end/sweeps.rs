@@ -1,57 +1,9 @@
-//! Against nginx: a server nobody here wrote.
+//! Sweeps of nginx: a server nobody here wrote.
 
-use crate::support::{Findings, Nginx, close_to, count, load_alone, number, plimsoll, text};
+use crate::support::{Nginx, close_to, count, load_alone, number, plimsoll, text};
 use serde_json::Value;
 
 const SMALL: &[u8] = &[b'.'; 64];
-
-#[track_caller]
-fn run(url: &str, args: &[&str]) -> Value {
-    plimsoll(["run", url, "--warmup", "0s", "--json"].iter().chain(args)).run().exits(4).json()
-}
-
-#[test]
-fn static_file_is_served_without_a_failure() {
-    let _alone = load_alone();
-    let nginx = Nginx::start(&[("small", SMALL)]);
-    let record = run(&nginx.url("/small"), &["-c", "8", "-d", "1s"]);
-    assert_eq!(count(&record, "requests.good"), count(&record, "requests.planned"), "{:#}", record["requests"]);
-    assert!(count(&record, "requests.good") > 500);
-    assert_eq!(count(&record, "connections.opened"), 8);
-    assert_eq!(text(&record["probe"]["fetches"][0], "server").split('/').next(), Some("nginx"));
-    Findings(&record).invalid_only_by(&["LD-04"]);
-}
-
-#[test]
-fn new_connection_for_each_request_works() {
-    let _alone = load_alone();
-    let nginx = Nginx::start(&[("small", SMALL)]);
-    let record = run(&nginx.url("/small"), &["-c", "4", "-n", "500", "--no-keepalive"]);
-    assert_eq!(count(&record, "requests.good"), 500, "{:#}", record["requests"]);
-    assert_eq!(count(&record, "connections.opened"), 500);
-}
-
-#[test]
-fn compressed_chunked_page_is_read_to_its_end() {
-    let _alone = load_alone();
-    let page: String = (0..2000).map(|n| format!("line {n} of a text that compresses\n")).collect();
-    let nginx = Nginx::start(&[("page.txt", page.as_bytes())]);
-    let url = nginx.url("/page.txt");
-    let plain = run(&url, &["-c", "4", "-n", "300"]);
-    assert_eq!(count(&plain, "requests.good"), 300, "{:#}", plain["requests"]);
-    assert_eq!(count(&plain, "plan.contract.size_bytes.min"), page.len() as u64);
-    let packed = run(&url, &["-c", "4", "-n", "300", "-H", "Accept-Encoding: gzip"]);
-    assert_eq!(count(&packed, "requests.good"), 300, "{:#}", packed["requests"]);
-    let size = count(&packed, "plan.contract.size_bytes.min");
-    assert!((1..page.len() as u64 / 3).contains(&size), "{size} bytes are not compressed");
-    assert_eq!(count(&packed, "connections.opened"), 4);
-}
-
-#[test]
-fn missing_page_needs_to_be_declared() {
-    let nginx = Nginx::start(&[]);
-    plimsoll(["run", &nginx.url("/missing")]).run().fails(3, &["404", "--expect status=404"]);
-}
 
 #[test]
 fn sweep_over_connections_rises_and_is_judged() {

@@ -1,0 +1,115 @@
+//! How requests get onto connections.
+
+use super::conn::{Flight, State};
+use super::{Core, Opening};
+use crate::transport::Transport;
+use model::{Failure, FailurePhase};
+
+/// Pipelined requests are put together up to this size for one write; a larger one goes out alone.
+const JOINED_BYTES: usize = 64 * 1024;
+
+impl Core {
+    /// Assigns the next request to a slot that can take one.
+    #[inline]
+    pub(super) fn assign(&mut self, conn: usize, intended: u64, now: u64) {
+        let blocked = self.blocked_since_ns.map_or(0, |since| now - since.max(intended).min(now));
+        let number = self.next_number;
+        self.next_number += u64::from(self.job.share.of);
+        let item = self.job.source.pick(number) as u32;
+        let c = &mut self.conns[conn];
+        c.flights.push_back(Flight { number, item, sent: false, intended_ns: intended, started_ns: now });
+        if c.flights.len() == 1 {
+            self.bodies.begin(c);
+        }
+        self.ticks.outstanding(now, 1);
+        self.in_flight += 1;
+        if self.in_window(intended) {
+            self.quota_used += 1;
+            let tick = self.ticks.current();
+            tick.tally.planned += 1;
+            tick.latency.slip_client.record(now - intended - blocked);
+            tick.latency.slip_blocked.record(blocked);
+        }
+    }
+
+    /// Brings what is assigned to a slot under way.
+    #[inline]
+    pub(super) fn go(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        let c = &self.conns[conn];
+        if !c.has_unsent() {
+            return;
+        }
+        match c.state {
+            State::Open => self.write(conn, now, net),
+            State::Opening => {}
+            State::Closed => self.open_for_request(conn, now, net),
+        }
+    }
+
+    fn open_for_request(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        self.conns[conn].state = State::Opening;
+        match net.connect(conn) {
+            Ok(Opening::Done) => self.on_opened(conn, now, net),
+            Ok(Opening::Pending) => {}
+            Err(kind) => self.fail(conn, Failure::new(FailurePhase::Connect, kind), now, net),
+        }
+    }
+
+    /// Hands what is unsent to the transport, as much as it takes.
+    #[inline]
+    pub(super) fn write(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        let Self { job, conns, scratch, lengths, joined, .. } = self;
+        let c = &conns[conn];
+        lengths.clear();
+        let first = c.flights[c.whole];
+        let mut bytes = job.source.bytes(first.item as usize, first.number, scratch);
+        lengths.push(bytes.len());
+        if c.flights.len() - c.whole > 1 && bytes.len() < JOINED_BYTES {
+            joined.clear();
+            joined.extend_from_slice(bytes);
+            for flight in c.flights.range(c.whole + 1..) {
+                let more = job.source.bytes(flight.item as usize, flight.number, scratch);
+                if joined.len() + more.len() > JOINED_BYTES {
+                    break;
+                }
+                lengths.push(more.len());
+                joined.extend_from_slice(more);
+            }
+            bytes = joined;
+        }
+        match net.send(conn, &bytes[c.written..]) {
+            Ok(n) => self.taken(conn, n),
+            Err(kind) => self.fail(conn, Failure::new(FailurePhase::Send, kind), now, net),
+        }
+    }
+
+    /// The transport has taken `n` more bytes of the requests whose lengths are in `lengths`.
+    #[inline]
+    fn taken(&mut self, conn: usize, mut n: usize) {
+        self.ticks.current().flow.bytes_sent += n as u64;
+        let window = self.start_ns..self.end_ns;
+        for &length in &self.lengths {
+            if n == 0 {
+                return;
+            }
+            let c = &mut self.conns[conn];
+            let flight = &mut c.flights[c.whole];
+            if c.written == 0 {
+                c.http.request_sent(self.job.source.expect(flight.item as usize));
+                if !std::mem::replace(&mut flight.sent, true) {
+                    let tick = self.ticks.current();
+                    tick.flow.sent += 1;
+                    tick.tally.sent += u64::from(window.contains(&flight.intended_ns));
+                }
+            }
+            let left = length - c.written;
+            if n < left {
+                c.written += n;
+                return;
+            }
+            n -= left;
+            c.whole += 1;
+            c.written = 0;
+        }
+    }
+}

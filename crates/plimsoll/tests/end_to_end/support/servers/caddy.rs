@@ -1,0 +1,41 @@
+//! Caddy: one process.
+
+use super::Site;
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// The site has no name: Caddy would hold what is said of TLS for clients only that name it in the handshake, and an
+/// address is not named there.
+pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) -> String {
+    let root = root.display();
+    let (scheme, tls) = site.tls.map_or_else(
+        || ("http", String::new()),
+        |(protocols, _)| {
+            let version = protocols.to_lowercase().replace('v', "");
+            let tls = format!("tls {root}/cert.pem {root}/key.pem {{\nprotocols {version} {version}\n}}");
+            ("https", tls)
+        },
+    );
+    let (ip, port) = (address.ip(), address.port());
+    format!(
+        "{{\n\
+           admin off\n\
+           auto_https off\n\
+           storage file_system {root}/temp\n\
+         }}\n\
+         {scheme}://:{port} {{\n\
+           bind {ip}\n\
+           {tls}\n\
+           root * {root}/www\n\
+           encode {{\n\
+             gzip\n\
+             minimum_length 256\n\
+           }}\n\
+           respond /empty 204\n\
+           log {{\n\
+             output file {root}/access.log\n\
+           }}\n\
+           file_server\n\
+         }}\n"
+    )
+}

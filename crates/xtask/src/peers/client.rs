@@ -1,15 +1,18 @@
 //! Running a load generator to its end: what it printed, and what it cost.
 
-use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
 use super::lab::{CLIENT_CORE, Lab};
-use super::tools::{Invocation, Tool};
+use super::tools::{ENDED_BY_TIMEOUT, Invocation, Tool};
 
 /// A client that is still running this long after its own duration has hung.
-const GRACE_S: u32 = 20;
+const GRACE_S: u32 = 10;
+/// A client that has hung and does not end when it is told to is killed after this.
+const KILL_AFTER_S: u32 = 5;
+/// GNU timeout's exit codes for a client that it has ended, or killed.
+const HUNG: [i32; 2] = [ENDED_BY_TIMEOUT, 137];
 
 /// What a finished process cost, start-up, probing and rendering included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,15 +38,20 @@ pub(super) struct Finished {
 pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, seconds: u32) -> Result<Finished> {
     let program = tool.path().with_context(|| format!("{} is not installed", tool.name()))?;
     let cost_file = lab.file(&format!("{label}.cost"));
-    let mut command = Lab::pinned(CLIENT_CORE, Path::new("timeout"));
-    command.args(["--kill-after=5".to_owned(), (seconds + GRACE_S).to_string()]);
-    command.arg(&lab.time).args(["--quiet", "--format=%e %U %S %M", "-o"]).arg(&cost_file);
-    if let Some(stop_after_s) = invocation.stop_after_s {
-        command.args(["timeout".to_owned(), stop_after_s.to_string()]);
-    }
+    let mut command = Lab::pinned(CLIENT_CORE, &lab.time);
+    command.args(["--quiet", "--format=%e %U %S %M", "-o"]).arg(&cost_file);
+    // GNU timeout stands next to the client: it has to outlive a client that does not listen to TERM.
+    let limit_s = invocation.stop_after_s.unwrap_or(seconds + GRACE_S);
+    command.args(["setpriv", "--pdeathsig", "TERM", "timeout"]);
+    command.args([format!("--kill-after={KILL_AFTER_S}"), limit_s.to_string()]);
     command.arg(program).args(&invocation.arguments);
     if tool == Tool::Plimsoll {
-        command.arg("-o").arg(lab.file(&format!("{label}.run")));
+        let folder = lab.file(&format!("{label}.run"));
+        // Of an earlier try or run: plimsoll never writes over a result.
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+        }
+        command.arg("-o").arg(folder);
     }
     // Tools that keep files in the home directory shall do so in ours.
     command.current_dir(&lab.folder).env("HOME", &lab.folder);
@@ -53,14 +61,14 @@ pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, s
     if !output.stderr.is_empty() {
         std::fs::write(lab.file(&format!("{label}.err")), &output.stderr)?;
     }
-    if !output.status.code().is_some_and(|code| invocation.accepted.contains(&code)) {
+    let code = output.status.code();
+    if !code.is_some_and(|code| invocation.accepted.contains(&code)) {
+        if code.is_some_and(|code| HUNG.contains(&code)) {
+            bail!("it had not ended after {limit_s} s");
+        }
         let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "{} ended with {}: {}",
-            tool.name(),
-            output.status,
-            last_line(&stderr).or_else(|| last_line(&stdout)).unwrap_or_else(|| "it said nothing".to_owned())
-        );
+        let said = last_line(&stderr).or_else(|| last_line(&stdout)).unwrap_or_else(|| "it said nothing".to_owned());
+        bail!("it ended with {}: {said}", output.status);
     }
     let cost = std::fs::read_to_string(&cost_file).with_context(|| format!("no cost of {label}"))?;
     let cost = parse_cost(&cost).with_context(|| format!("cannot read the cost of {label}: {cost}"))?;

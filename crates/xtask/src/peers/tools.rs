@@ -17,7 +17,7 @@ const HTTPERF_CALLS: u32 = 10;
 /// httperf watches its sockets by `select`.
 const HTTPERF_CONNECTIONS_MAX: u32 = 1000;
 /// GNU timeout's exit code for a program that it ended in time: what has no window of its own ends like this.
-const ENDED_BY_TIMEOUT: i32 = 124;
+pub(super) const ENDED_BY_TIMEOUT: i32 = 124;
 
 /// A load generator, or the bare loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

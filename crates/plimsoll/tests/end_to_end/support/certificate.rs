@@ -9,17 +9,23 @@ pub(crate) struct Certificate {
 impl Certificate {
     /// For `name`, from 2020 to the begin of `until_year`.
     pub(crate) fn new(name: &str, until_year: i32) -> Self {
-        Self::with(name, until_year, rcgen::IsCa::NoCa)
+        Self::with(&[name], until_year, rcgen::IsCa::NoCa)
     }
 
-    /// The same, but it may sign others.
+    /// For several names, and long enough.
+    pub(crate) fn for_names(names: &[&str]) -> Self {
+        Self::with(names, 2120, rcgen::IsCa::NoCa)
+    }
+
+    /// As [`Self::new`], but it may sign others.
     pub(crate) fn that_may_sign(name: &str, until_year: i32) -> Self {
-        Self::with(name, until_year, rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained))
+        Self::with(&[name], until_year, rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained))
     }
 
-    fn with(name: &str, until_year: i32, is_ca: rcgen::IsCa) -> Self {
-        let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("a name");
-        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    fn with(names: &[&str], until_year: i32, is_ca: rcgen::IsCa) -> Self {
+        let mut params =
+            rcgen::CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>()).expect("names");
+        params.distinguished_name.push(rcgen::DnType::CommonName, names[0]);
         params.is_ca = is_ca;
         params.not_before = rcgen::date_time_ymd(2020, 1, 1);
         params.not_after = rcgen::date_time_ymd(until_year, 1, 1);

@@ -13,7 +13,7 @@ pub(crate) use broken_server::{BrokenServer, Peer};
 pub(crate) use certificate::Certificate;
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
-pub(crate) use servers::{Kind, Logged, Nginx, Server, Site};
+pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};
 pub(crate) use shared::{Answer, Door, PrivateServer, exchange, installed, now, wait_for};
 pub(crate) use target::Target;
 

@@ -7,14 +7,14 @@ mod log;
 mod nginx;
 
 pub(crate) use log::Logged;
-pub(crate) use nginx::Nginx;
+pub(crate) use nginx::{Nginx, SOCKET};
 
 use super::{Certificate, PrivateServer};
 use std::ffi::OsString;
 use std::fs::{Permissions, create_dir_all, set_permissions, write};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,11 @@ impl Server {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.process.address()
+    }
+
+    /// A file of its directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.process.path(name)
     }
 
     /// Ends it, and returns what its access log says.

@@ -41,6 +41,9 @@ impl Nginx {
     }
 }
 
+/// Where it listens too, in its directory.
+pub(crate) const SOCKET: &str = "app.sock";
+
 /// What WordPress would create under `/wp-json/` is answered 201.
 pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
     let limit = site.requests_per_connection;
@@ -78,6 +81,7 @@ pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
            scgi_temp_path temp;\n\
            server {{\n\
              listen {address}{ssl} backlog=4096;\n\
+             listen unix:{SOCKET};\n\
              {tls}\n\
              root www;\n\
              location = /empty {{ return 204; }}\n\

@@ -29,6 +29,12 @@ impl Clock {
     }
 }
 
+/// `CLOCK_MONOTONIC`, for waits outside any measurement; ns.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    read(ClockId::Monotonic)
+}
+
 /// User and system CPU time of the calling thread so far; ns.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {

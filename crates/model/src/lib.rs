@@ -15,6 +15,7 @@ mod plan;
 mod probe;
 mod record;
 mod sample;
+mod served;
 mod units;
 
 pub use address::{Address, ParseAddressError};
@@ -39,6 +40,7 @@ pub use record::{
     Quantiles, Requests, RunRecord, SweepRecord,
 };
 pub use sample::{CpuTimes, GeneratorUse, MachineCpu, ProcessUse, Sample, ServerUse, Sockets, ThreadRun};
+pub use served::{Served, Step};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

@@ -1,7 +1,10 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
+pub(crate) mod serve;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
+use serve::{KeepArgs, ServeArgs};
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
@@ -26,6 +29,10 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     Report(ReportArgs),
     Target(TargetArgs),
+    Serve(ServeArgs),
+    /// Keeps servers for another plimsoll, which starts it by itself
+    #[command(hide = true)]
+    Keep(KeepArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
 }

@@ -16,6 +16,7 @@ mod measure;
 mod printer;
 mod progress;
 mod requests;
+mod serving;
 mod settings;
 mod store;
 mod stored;
@@ -38,6 +39,8 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
         Verb::Report(args) => verbs::report::report(&args),
         Verb::Target(args) => verbs::target::target(&args),
+        Verb::Serve(args) => verbs::serve::serve(&args),
+        Verb::Keep(args) => return verbs::serve::keep(&args),
         Verb::Man(args) => verbs::man::man(&args),
         Verb::Completions(args) => verbs::completions::completions(&args),
     };

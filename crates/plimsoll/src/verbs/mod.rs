@@ -4,5 +4,6 @@ pub(crate) mod completions;
 pub(crate) mod man;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sweep;
 pub(crate) mod target;

@@ -1,0 +1,111 @@
+//! `plimsoll serve`: a server under test in the foreground.
+
+use crate::cli::serve::{KeepArgs, ServeArgs};
+use crate::exit::{Exit, Trouble};
+use crate::{interrupt, printer, serving};
+use stack::{Door, Running, Spec, StackError};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often it looks for ^C and whether the server still runs.
+const LOOK_UP: Duration = Duration::from_millis(20);
+
+pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, Trouble> {
+    if args.list {
+        return list();
+    }
+    if args.clean {
+        return clean();
+    }
+    let spec = spec(args)?;
+    if args.print_config {
+        let text = stack::print_config(&spec, &serving::own_program()?).map_err(serving::trouble)?;
+        return printer::result(&text).map(|()| Exit::Fine);
+    }
+    let stop = interrupt::watch()?;
+    let mut options = serving::options(stop.clone(), args.timeout.ns)?;
+    options.keep_state = args.keep_state;
+    let mut running = match Running::start(&spec, &options) {
+        Err(StackError::Interrupted) => return Ok(Exit::Interrupted),
+        started => started.map_err(serving::trouble)?,
+    };
+    printer::result(&format!("{}\n", first_line(&running)))?;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK_UP);
+        running.check().map_err(serving::trouble)?;
+        running.warnings().iter().for_each(|warning| printer::note(&format!("warning: {warning}")));
+    }
+    let dir = running.dir().to_owned();
+    running.stop();
+    if args.keep_state {
+        printer::note(&format!("configuration and logs: {}", dir.display()));
+    }
+    Ok(Exit::Fine)
+}
+
+/// The keeper's `main`; its stdin and stdout belong to the process that started it.
+pub(crate) fn keep(args: &KeepArgs) -> ExitCode {
+    stack::keep(&args.dir, engine::clock::monotonic_ns)
+}
+
+fn spec(args: &ServeArgs) -> Result<Spec, Trouble> {
+    let name = match (&args.name, args.command.is_empty()) {
+        (Some(name), _) => name.as_str(),
+        (None, false) => "command",
+        (None, true) => {
+            return Err(Trouble::usage("which server? plimsoll serve --list names them; a command stands after --"));
+        }
+    };
+    let mut pairs = args.settings.pairs();
+    for set in &args.set {
+        let pair = set.split_once('=').ok_or_else(|| Trouble::usage(format!("--set {set:?} is not KEY=VALUE")))?;
+        pairs.push((pair.0.to_owned(), pair.1.to_owned()));
+    }
+    if name.starts_with('@') && pairs.is_empty() {
+        return Spec::parse(name).map_err(serving::trouble);
+    }
+    Spec::new(name, &pairs, args.command.clone(), None).map_err(serving::trouble)
+}
+
+/// What a script wants to know.
+fn first_line(running: &Running) -> serde_json::Value {
+    let door = match running.door() {
+        Some(Door::Http { url }) => serde_json::json!({ "url": url }),
+        Some(Door::Socket { path }) => serde_json::json!({ "socket": path }),
+        None => serde_json::json!({}),
+    };
+    let mut line = door;
+    line["server"] = running.served().label.clone().into();
+    line["state"] = running.dir().display().to_string().into();
+    line["processes"] = running.processes().map(|(name, pid)| serde_json::json!({ "name": name, "pid": pid })).collect();
+    let steps = running.served().steps.iter();
+    line["steps_ms"] =
+        steps.map(|step| serde_json::json!({ "name": step.name, "ms": step.ns as f64 / 1e6 })).collect();
+    if let Some(certificate) = running.certificate() {
+        line["certificate"] = certificate.into();
+    }
+    line
+}
+
+fn list() -> Result<Exit, Trouble> {
+    let mut text = String::new();
+    for server in stack::all() {
+        text.push_str(&format!("{:<12} {}\n", server.name, server.about));
+        for (name, default, meaning) in server.own_settings() {
+            text.push_str(&format!("  --set {:<32} {meaning}\n", format!("{name}={default}")));
+        }
+    }
+    printer::result(&text).map(|()| Exit::Fine)
+}
+
+fn clean() -> Result<Exit, Trouble> {
+    let found = stack::clean(engine::clock::monotonic_ns).map_err(serving::trouble)?;
+    if found.is_empty() {
+        printer::note("nothing is left of any server");
+    }
+    for leftover in found {
+        printer::result(&format!("removed {}, ended {} process(es)\n", leftover.dir.display(), leftover.ended))?;
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,62 @@
+//! What is left when both plimsoll and the keeper were killed: found by their notes, ended and removed.
+
+use crate::error::StackError;
+use crate::keeper::{end_session, members};
+use crate::state::{self, Mark, Note};
+use std::path::{Path, PathBuf};
+
+/// A state directory that nobody uses any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The directory.
+    pub dir: PathBuf,
+    /// Processes that were still running and were ended.
+    pub ended: usize,
+}
+
+/// Ends and removes what nobody uses any more, of all servers this user has ever started.
+///
+/// A process is ended when it belongs to a session that a keeper of this boot began, and either works in the state
+/// directory or runs the program that was started.
+///
+/// # Errors
+/// If the folder of state directories cannot be read.
+pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
+    let base = state::base()?;
+    let entries = std::fs::read_dir(&base).map_err(|error| StackError::file("read", &base, &error))?;
+    let dirs = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let abandoned = dirs.filter(|dir| is_abandoned(dir));
+    Ok(abandoned.map(|dir| Leftover { ended: end(&dir, now_ns), dir }).collect())
+}
+
+/// Ends what a keeper that was killed has left in `dir`, and removes it. Returns the number of processes ended.
+pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
+    let note = Note::read(dir).filter(|note| note.boot == state::boot()).unwrap_or_default();
+    let left: Vec<(Mark, usize)> =
+        note.services.iter().map(|(mark, program)| (*mark, ours(*mark, program, dir))).filter(|(_, n)| *n > 0).collect();
+    for (leader, _) in &left {
+        end_session(*leader, now_ns);
+    }
+    // What a file system refuses to remove, it will refuse the next time too.
+    let _ = state::remove(dir);
+    left.iter().map(|(_, count)| count).sum()
+}
+
+/// Without a note the directory is being made, or its keeper never came to life: an hour tells these apart.
+fn is_abandoned(dir: &Path) -> bool {
+    match Note::read(dir) {
+        Some(note) => note.boot != state::boot() || !note.keeper.is_alive(),
+        None => std::fs::metadata(dir).and_then(|found| found.modified()).is_ok_and(|made| {
+            made.elapsed().is_ok_and(|age| age > std::time::Duration::from_secs(3600))
+        }),
+    }
+}
+
+/// How many processes of the session of `leader` are what we started.
+fn ours(leader: Mark, program: &Path, dir: &Path) -> usize {
+    let is_ours = |mark: &Mark| {
+        let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", mark.pid));
+        link("cwd").is_ok_and(|cwd| cwd.starts_with(dir)) || link("exe").is_ok_and(|exe| exe == program)
+    };
+    members(leader).iter().filter(|mark| is_ours(mark)).count()
+}

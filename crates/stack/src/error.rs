@@ -1,0 +1,68 @@
+//! Why a server is not there.
+
+use thiserror::Error;
+
+/// Every message is one line that names the thing, the reason and what to do.
+#[derive(Debug, Error)]
+pub enum StackError {
+    /// What is asked for cannot be.
+    #[error("{0}")]
+    Wrong(String),
+    /// A program is not installed.
+    #[error("{program} is not installed: apt-get install {package}, or name another with --binary PATH")]
+    Missing {
+        /// The program.
+        program: String,
+        /// The Debian package that has it.
+        package: &'static str,
+    },
+    /// This machine refuses something that plimsoll itself needs.
+    #[error("cannot {doing}: {reason}")]
+    Machine {
+        /// What was tried.
+        doing: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The server does not start, does not answer, or answers something else.
+    #[error("{name} {what}{said}")]
+    Server {
+        /// The server.
+        name: String,
+        /// What it does instead.
+        what: String,
+        /// The last it wrote, in parentheses with a colon before; empty when it is silent.
+        said: String,
+    },
+    /// ^C.
+    #[error("interrupted before the server was ready")]
+    Interrupted,
+}
+
+impl StackError {
+    /// Whether the fault lies in what was asked for or in this machine, rather than in the server.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::Wrong(_) | Self::Missing { .. } | Self::Machine { .. })
+    }
+
+    /// A refusal of the system while `doing` something with a file.
+    pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::Machine { doing: format!("{doing} {}", path.display()), reason: error.to_string() }
+    }
+}
+
+/// What a keeper or a server wrote last, as the end of a message.
+pub(crate) fn said(lines: &str) -> String {
+    /// More than this makes no clear line.
+    const SHOWN_CHARS: usize = 400;
+    let lines: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let from = lines.len().saturating_sub(3);
+    let text = lines[from..].join("; ");
+    match text.char_indices().rev().nth(SHOWN_CHARS) {
+        _ if text.is_empty() => String::new(),
+        Some((at, _)) => format!(": ...{}", &text[at..]),
+        None => format!(": {text}"),
+    }
+}
+

@@ -1,0 +1,99 @@
+//! Finding and ending processes by their session and their parents, as `/proc` tells them.
+
+use super::child::Child;
+use crate::state::{Mark, stat};
+use procfs::process::{Stat, all_processes};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid};
+use std::time::Duration;
+
+/// Time that killed processes are given to disappear; the kernel needs less unless one hangs in a device.
+const DISAPPEAR_NS: u64 = 3_000_000_000;
+const LOOK_UP: Duration = Duration::from_millis(2);
+
+/// Processes of the session that `leader` began, alive. Empty when its number belongs to another process by now.
+pub(crate) fn members(leader: Mark) -> Vec<Mark> {
+    if stat(leader.pid).is_some_and(|stat| stat.starttime != leader.start) {
+        return Vec::new();
+    }
+    alive().filter(|stat| stat.session == leader.pid && stat.starttime >= leader.start).map(mark).collect()
+}
+
+/// Kills all of a session until none is left.
+pub(crate) fn end_session(leader: Mark, now_ns: fn() -> u64) {
+    until_gone(|| members(leader), now_ns);
+}
+
+/// Kills these, as far as they still are the same.
+pub(super) fn end(family: &[Mark], now_ns: fn() -> u64) {
+    until_gone(|| family.iter().copied().filter(|mark| mark.is_alive()).collect(), now_ns);
+}
+
+/// Kills all that descends from this process.
+pub(super) fn end_descendants(now_ns: fn() -> u64) {
+    until_gone(|| descendants(getpid().as_raw_nonzero().get()), now_ns);
+}
+
+/// Children, their children, and so on.
+pub(super) fn descendants(of: i32) -> Vec<Mark> {
+    let all: Vec<Stat> = alive().collect();
+    let mut found: Vec<Mark> = Vec::new();
+    let mut parents = vec![of];
+    while let Some(parent) = parents.pop() {
+        for stat in all.iter().filter(|stat| stat.ppid == parent) {
+            parents.push(stat.pid);
+            found.push(Mark { pid: stat.pid, start: stat.starttime });
+        }
+    }
+    found
+}
+
+/// Takes in what has ended of those that became ours when their parents ended; not `children`, who are waited for by
+/// themselves.
+pub(super) fn reap(children: &[Child]) {
+    loop {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let Ok(Some(_)) = waitid(WaitId::All, options) else { return };
+        let zombies = all_processes().into_iter().flatten().flatten();
+        let own = getpid().as_raw_nonzero().get();
+        let strays: Vec<i32> = zombies
+            .filter_map(|process| process.stat().ok())
+            .filter(|stat| stat.ppid == own && stat.state == 'Z')
+            .map(|stat| stat.pid)
+            .filter(|pid| !children.iter().any(|child| child.mark.pid == *pid))
+            .collect();
+        if strays.is_empty() {
+            return;
+        }
+        for pid in strays.into_iter().filter_map(Pid::from_raw) {
+            let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+    }
+}
+
+fn until_gone(find: impl Fn() -> Vec<Mark>, now_ns: fn() -> u64) {
+    let deadline = now_ns() + DISAPPEAR_NS;
+    loop {
+        let found = find();
+        if found.is_empty() || now_ns() > deadline {
+            return;
+        }
+        for mark in found {
+            if let Some(pid) = Pid::from_raw(mark.pid) {
+                // It may end by itself in between.
+                let _ = kill_process(pid, Signal::KILL);
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        }
+        std::thread::sleep(LOOK_UP);
+    }
+}
+
+/// All processes that are no zombies.
+fn alive() -> impl Iterator<Item = Stat> {
+    let all = all_processes().into_iter().flatten().flatten();
+    all.filter_map(|process| process.stat().ok()).filter(|stat| stat.state != 'Z' && stat.state != 'X')
+}
+
+fn mark(stat: Stat) -> Mark {
+    Mark { pid: stat.pid, start: stat.starttime }
+}

@@ -1,0 +1,109 @@
+//! What a server consists of: files, processes in the order of their start, and where it answers.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Everything that is needed to run a server; made by [`Server::layout`](crate::Server::layout).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    /// Files below the state directory: relative path and content.
+    pub(crate) files: Vec<(String, Vec<u8>)>,
+    /// What runs once, before the first start: name and process.
+    pub(crate) provision: Vec<Process>,
+    /// What stays running, in the order of starting.
+    pub(crate) services: Vec<Service>,
+    /// Relative path of what provisioning and running change and a restart sets back.
+    pub(crate) data: Option<String>,
+    /// Where it answers.
+    pub(crate) door: Option<Door>,
+    /// What the door must give when it is asked for the path that is measured; none: any answer of status 200.
+    pub(crate) body: Option<Vec<u8>>,
+    /// Relative path of the configuration that `--config` replaces.
+    pub(crate) main_config: Option<String>,
+}
+
+/// Where a server answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// HTTP.
+    Http {
+        /// Scheme, address, port and path.
+        url: String,
+    },
+    /// Something else on a Unix socket.
+    Socket {
+        /// The socket.
+        path: PathBuf,
+    },
+}
+
+/// One process to be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Process {
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<String>,
+    /// Added to what every server is given.
+    pub(crate) env: Vec<(String, String)>,
+}
+
+/// A process that stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    pub(crate) process: Process,
+    pub(crate) ready: Ready,
+    pub(crate) stop: Stop,
+}
+
+/// How a process is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stop {
+    /// As in signal(7).
+    pub(crate) signal: i32,
+    /// Time it is given before it is killed; ms.
+    pub(crate) patience_ms: u64,
+}
+
+impl Stop {
+    /// What most servers understand as: end now, in good order.
+    pub(crate) const TERM: Self = Self { signal: 15, patience_ms: 3_000 };
+    /// For a database, which has to write.
+    pub(crate) const SLOW: Self = Self { signal: 15, patience_ms: 20_000 };
+}
+
+/// How one sees that a service is up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// The door of the whole layout answers.
+    Door,
+    /// A TCP port of loopback takes connections.
+    Port(u16),
+    /// A Unix socket takes connections.
+    Socket(PathBuf),
+    /// A Unix socket says `+PONG` to `PING`.
+    Redis(PathBuf),
+    /// A Unix socket greets in the protocol of MySQL.
+    Mysql(PathBuf),
+}
+
+impl Process {
+    pub(crate) fn new(name: &str, program: PathBuf) -> Self {
+        Self { name: name.to_owned(), program, ..Self::default() }
+    }
+
+    pub(crate) fn args<T: ToString>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.to_string()));
+        self
+    }
+
+    pub(crate) fn service(self, ready: Ready, stop: Stop) -> Service {
+        Service { process: self, ready, stop }
+    }
+}
+
+impl Layout {
+    pub(crate) fn file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((path.to_owned(), content.into()));
+        self
+    }
+}

@@ -1,0 +1,45 @@
+//! Programs, found.
+
+use crate::error::StackError;
+use std::path::{Path, PathBuf};
+
+/// Where servers are even when PATH leaves these out.
+const SBIN: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin"];
+
+/// The full path of the first of `names` that is installed.
+///
+/// # Errors
+/// If there is none; `package` is Debian's that brings it.
+pub(crate) fn find(names: &[&str], package: &'static str) -> Result<PathBuf, StackError> {
+    let missing = || StackError::Missing { program: names[0].to_owned(), package };
+    names.iter().find_map(|name| on_path(name)).ok_or_else(missing)
+}
+
+/// A program that was named by the user: a path, or a name to be looked up.
+pub(crate) fn named(path: &Path) -> Result<PathBuf, StackError> {
+    let text = path.to_string_lossy();
+    let found = if text.contains('/') { Some(path.to_owned()) } else { on_path(&text) };
+    match found.map(std::path::absolute) {
+        Some(Ok(found)) if found.is_file() => Ok(found),
+        _ => Err(StackError::Wrong(format!("{text}: there is no such program"))),
+    }
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(SBIN.map(PathBuf::from));
+    folders.map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        assert!(find(&["no-such-thing", "sh"], "dash").is_ok(), "the second name counts");
+        let error = find(&["no-such-thing"], "the-package").expect_err("it is not there").to_string();
+        assert!(error.contains("no-such-thing is not installed: apt-get install the-package"), "{error}");
+        assert!(named(Path::new("./no/such")).is_err() && named(Path::new("sh")).is_ok());
+    }
+}

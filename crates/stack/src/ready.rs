@@ -1,0 +1,115 @@
+//! Looks whether a service is up.
+
+use crate::layout::{Door, Layout, Ready};
+use rustls::crypto::aws_lc_rs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::Agent;
+use ureq::config::Config;
+use ureq::tls::TlsConfig;
+
+/// An answer that takes longer is none.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It is up.
+    Ready,
+    /// It is not up, and may still come.
+    NotYet(String),
+    /// It answers, but not what it should.
+    Wrong(String),
+}
+
+/// Asks servers whether they are up.
+pub(crate) struct Asker {
+    agent: Agent,
+}
+
+impl Asker {
+    pub(crate) fn new() -> Self {
+        // The load checks certificates; here the question is whether anybody answers.
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
+        let config = Config::builder()
+            .tls_config(tls)
+            .proxy(None)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_connections(0)
+            .timeout_global(Some(ANSWER))
+            .build();
+        Self { agent: Agent::new_with_config(config) }
+    }
+
+    pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {
+        match ready {
+            Ready::Door => match &layout.door {
+                Some(Door::Http { url }) => self.http(url, layout.body.as_deref()),
+                Some(Door::Socket { path }) => not_yet(UnixStream::connect(path).map(drop)),
+                None => Look::Ready,
+            },
+            Ready::Port(port) => not_yet(TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).map(drop)),
+            Ready::Socket(path) => not_yet(UnixStream::connect(path).map(drop)),
+            Ready::Redis(path) => said(path, b"PING\r\n", |answer| answer.starts_with(b"+PONG")),
+            // The first packet of a server is its greeting: three bytes of length, a number, and version 10 of the protocol.
+            Ready::Mysql(path) => said(path, b"", |answer| answer.get(4) == Some(&10)),
+        }
+    }
+
+    fn http(&self, url: &str, body: Option<&[u8]>) -> Look {
+        let mut answer = match self.agent.get(url).call() {
+            Ok(answer) => answer,
+            Err(error) => return Look::NotYet(error.to_string()),
+        };
+        let status = answer.status().as_u16();
+        if status >= 500 {
+            return Look::NotYet(format!("answers {status}"));
+        }
+        if status != 200 {
+            return Look::Wrong(format!("answers {status} for {url}"));
+        }
+        let Some(body) = body else { return Look::Ready };
+        let most = body.len() as u64 + 1;
+        let mut found = Vec::new();
+        match answer.body_mut().as_reader().take(most).read_to_end(&mut found) {
+            Err(error) => Look::NotYet(error.to_string()),
+            Ok(_) if found == body => Look::Ready,
+            Ok(_) => Look::Wrong(format!("serves another body for {url} than it was given: {}", differs(&found, body))),
+        }
+    }
+}
+
+/// Where two bodies part, for people.
+fn differs(found: &[u8], expected: &[u8]) -> String {
+    let same = found.iter().zip(expected).take_while(|(a, b)| a == b).count();
+    let more = if found.len() > expected.len() { "more than " } else { "" };
+    let (length, begin) = (found.len().min(expected.len()), String::from_utf8_lossy(&found[..found.len().min(40)]));
+    format!("{more}{length} bytes instead of {}, other from byte {same} on, beginning with {begin:?}", expected.len())
+}
+
+fn not_yet(result: std::io::Result<()>) -> Look {
+    result.map_or_else(|error| Look::NotYet(error.to_string()), |()| Look::Ready)
+}
+
+fn said(path: &Path, question: &[u8], is_right: impl Fn(&[u8]) -> bool) -> Look {
+    let ask = || -> std::io::Result<Vec<u8>> {
+        let mut stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.write_all(question)?;
+        let mut buffer = [0; 64];
+        let length = stream.read(&mut buffer)?;
+        Ok(buffer[..length].to_vec())
+    };
+    match ask() {
+        Ok(answer) if is_right(&answer) => Look::Ready,
+        Ok(answer) => Look::NotYet(format!("it says {:?}", String::from_utf8_lossy(&answer))),
+        Err(error) => Look::NotYet(error.to_string()),
+    }
+}

@@ -1,0 +1,255 @@
+//! A server that runs: started, checked, restarted, ended.
+
+mod connection;
+mod start;
+
+use crate::clean;
+use crate::error::{StackError, said};
+use crate::keeper::{Order, Report};
+use crate::layout::{Door, Layout, Service};
+use crate::place::Place;
+use crate::ready::{Asker, Look};
+use crate::spec::Spec;
+use crate::state;
+use connection::Connection;
+use model::{Served, Step};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often one looks whether a server is up.
+const LOOK_UP: Duration = Duration::from_millis(3);
+/// A server that answers the wrong thing for this long will not change its mind; ns.
+const WRONG_NS: u64 = 1_000_000_000;
+
+/// How servers are started.
+#[derive(Clone)]
+pub struct Options {
+    /// The command line of the keeper, which a state directory is added to; it must call [`keep`](crate::keep).
+    pub keeper: Vec<OsString>,
+    /// The program of plimsoll itself, which is the built-in target.
+    pub own_program: PathBuf,
+    /// A monotonic clock.
+    pub now_ns: fn() -> u64,
+    /// CPUs for servers that do not name their own; empty: all.
+    pub cpus: Vec<u32>,
+    /// Time a server is given to answer; ns.
+    pub patience_ns: u64,
+    /// Ends a start early when it is set.
+    pub stop: Arc<AtomicBool>,
+    /// Whether the state directory stays when the server ends.
+    pub keep_state: bool,
+}
+
+/// A server with all its processes. Ends with this value.
+pub struct Running {
+    spec: Spec,
+    options: Options,
+    place: Place,
+    layout: Layout,
+    keeper: Connection,
+    asker: Asker,
+    served: Served,
+    /// Of the door, PEM.
+    certificate: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl Running {
+    /// Starts a server and waits until it answers what it should.
+    ///
+    /// # Errors
+    /// If it cannot be started or does not get ready; nothing is left running then.
+    pub fn start(spec: &Spec, options: &Options) -> Result<Self, StackError> {
+        start::start(spec, options)
+    }
+
+    /// Where it answers.
+    #[must_use]
+    pub const fn door(&self) -> Option<&Door> {
+        self.layout.door.as_ref()
+    }
+
+    /// The URL that is measured; none when it does not speak HTTP.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        match self.door()? {
+            Door::Http { url } => Some(url),
+            Door::Socket { .. } => None,
+        }
+    }
+
+    /// The certificate that it shows, PEM; none without TLS.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
+    }
+
+    /// Its state directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.place.dir
+    }
+
+    /// What is to be known of it in a result.
+    #[must_use]
+    pub const fn served(&self) -> &Served {
+        &self.served
+    }
+
+    /// Processes that were started, in their order: name and number.
+    pub fn processes(&self) -> impl Iterator<Item = (&str, i32)> {
+        self.keeper.started.iter().map(|(name, pid)| (name.as_str(), *pid))
+    }
+
+    /// What has happened since the last call that is not an error; for people.
+    pub fn warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Looks whether all of it still runs.
+    ///
+    /// # Errors
+    /// If a part has ended, or the keeper has.
+    pub fn check(&mut self) -> Result<(), StackError> {
+        while let Some(report) = self.keeper.try_next() {
+            self.take(report)?;
+        }
+        if self.keeper.is_closed() { Err(self.keeper_gone()) } else { Ok(()) }
+    }
+
+    /// Ends all of it and starts it anew, with its data as they were after provisioning.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn restart(&mut self) -> Result<(), StackError> {
+        let names: Vec<String> = self.layout.services.iter().map(|service| service.process.name.clone()).collect();
+        for name in names.iter().rev() {
+            self.keeper.tell(&Order::Stop { name: name.clone() });
+            self.await_stop(name)?;
+        }
+        self.keeper.started.clear();
+        if let Some(data) = &self.layout.data {
+            state::copy(&self.place.path(&saved(data)), &self.place.path(data))?;
+            state::give(&self.place.dir, self.place.account.as_ref())?;
+        }
+        self.served.steps.retain(|step| !step.name.starts_with(start::START));
+        self.start_services()
+    }
+
+    /// Ends all of it in good order.
+    pub fn stop(self) {
+        drop(self);
+    }
+
+    fn start_services(&mut self) -> Result<(), StackError> {
+        for service in self.layout.services.clone() {
+            let begin_ns = (self.options.now_ns)();
+            let launch = start::launch(&service.process, service.stop, &self.spec, &self.place);
+            self.keeper.tell(&Order::Start(launch));
+            self.await_ready(&service)?;
+            let name = format!("{}{}", start::START, service.process.name);
+            self.served.steps.push(Step { name, ns: (self.options.now_ns)() - begin_ns });
+        }
+        Ok(())
+    }
+
+    fn await_ready(&mut self, service: &Service) -> Result<(), StackError> {
+        let name = service.process.name.clone();
+        let begin_ns = (self.options.now_ns)();
+        let mut wrong_since_ns = None;
+        loop {
+            while let Some(report) = self.keeper.try_next() {
+                self.take(report)?;
+            }
+            if self.keeper.is_closed() {
+                return Err(self.keeper_gone());
+            }
+            // Before it has been started, somebody else may answer at its door.
+            let runs = self.keeper.started.iter().any(|(started, _)| *started == name);
+            let look = if runs { self.asker.look(&service.ready, &self.layout) } else { Look::NotYet("has not been started".into()) };
+            let now_ns = (self.options.now_ns)();
+            match look {
+                Look::Ready => return self.check(),
+                Look::Wrong(what) if now_ns - *wrong_since_ns.get_or_insert(now_ns) > WRONG_NS => {
+                    return Err(self.trouble(&name, what));
+                }
+                Look::NotYet(why) if now_ns - begin_ns > self.options.patience_ns => {
+                    let seconds = self.options.patience_ns / 1_000_000_000;
+                    return Err(self.trouble(&name, format!("is not ready after {seconds} s ({why})")));
+                }
+                Look::Wrong(_) => {}
+                Look::NotYet(_) => wrong_since_ns = None,
+            }
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Err(StackError::Interrupted);
+            }
+            std::thread::sleep(LOOK_UP);
+        }
+    }
+
+    fn await_stop(&mut self, name: &str) -> Result<(), StackError> {
+        while let Some(report) = self.keeper.next() {
+            if matches!(&report, Report::Stopped { name: stopped, .. } if stopped == name) {
+                return self.take(report);
+            }
+            self.take(report)?;
+        }
+        Err(self.keeper_gone())
+    }
+
+    fn take(&mut self, report: Report) -> Result<(), StackError> {
+        match report {
+            Report::Started { name, pid } => self.keeper.started.push((name, pid)),
+            Report::Failed { name, why } => return Err(self.trouble(&name, format!("cannot be started: {why}"))),
+            Report::Ended { name, how } => return Err(self.trouble(&name, how.to_string())),
+            Report::Stopped { name, killed: true } => {
+                self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
+            }
+            Report::Stopped { .. } => {}
+            Report::LogCut { path } => {
+                self.warnings.push(format!("{} had grown too long and was emptied", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error of a server, with what it wrote last.
+    fn trouble(&self, name: &str, what: String) -> StackError {
+        let mut lines = std::fs::read_to_string(self.place.path(&format!("log/{name}.out"))).unwrap_or_default();
+        if lines.trim().is_empty() {
+            lines = std::fs::read_to_string(self.place.path("log/error.log")).unwrap_or_default();
+        }
+        if let (Some(own), Some(generated)) = (&self.spec.settings.config, &self.layout.main_config) {
+            // The user knows the file by this name.
+            lines = lines.replace(&self.place.text(generated), &own.display().to_string());
+        }
+        StackError::Server { name: name.to_owned(), what, said: said(&lines) }
+    }
+
+    fn keeper_gone(&self) -> StackError {
+        let ended = clean::end(&self.place.dir, self.options.now_ns);
+        let what = format!("lost its keeper, which was ended from outside; {ended} process(es) were ended");
+        StackError::Server { name: self.spec.label.clone(), what, said: String::new() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.options.keep_state {
+            self.keeper.tell(&Order::KeepState);
+        }
+        self.keeper.close();
+        // When it was killed, it has left something.
+        if !self.options.keep_state && self.place.dir.exists() {
+            clean::end(&self.place.dir, self.options.now_ns);
+        }
+    }
+}
+
+/// Where data are kept as they were after provisioning.
+fn saved(data: &str) -> String {
+    format!("{data}.saved")
+}

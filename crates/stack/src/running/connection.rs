@@ -1,0 +1,81 @@
+//! The line to a keeper.
+
+use crate::error::StackError;
+use crate::keeper::{Order, Report};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+pub(super) struct Connection {
+    keeper: Child,
+    /// Closed, it tells the keeper to end.
+    orders: Option<ChildStdin>,
+    reports: Receiver<Report>,
+    closed: bool,
+    /// Name and number of the processes that were started, in their order.
+    pub(super) started: Vec<(String, i32)>,
+}
+
+impl Connection {
+    /// Starts the keeper of the state directory `dir`.
+    pub(super) fn open(command: &[OsString], dir: &Path) -> Result<Self, StackError> {
+        let wrong = |reason: String| StackError::Machine { doing: "start the keeper of the server".into(), reason };
+        let (program, args) = command.split_first().ok_or_else(|| wrong("it has no command".into()))?;
+        let mut command = Command::new(program);
+        command.args(args).arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut keeper = command.spawn().map_err(|error| wrong(error.to_string()))?;
+        let (orders, stdout) = (keeper.stdin.take(), keeper.stdout.take());
+        let (sender, reports) = channel();
+        std::thread::spawn(move || {
+            let Some(stdout) = stdout else { return };
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let Ok(report) = serde_json::from_str(&line) else { return };
+                if sender.send(report).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { keeper, orders, reports, closed: false, started: Vec::new() })
+    }
+
+    /// Gives an order. One that does not arrive is noticed by the silence that follows.
+    pub(super) fn tell(&mut self, order: &Order) {
+        let line = serde_json::to_string(order).unwrap_or_default();
+        if let Some(orders) = &mut self.orders {
+            let _ = writeln!(orders, "{line}");
+        }
+    }
+
+    /// A report that has come.
+    pub(super) fn try_next(&mut self) -> Option<Report> {
+        match self.reports.try_recv() {
+            Ok(report) => Some(report),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                self.closed = true;
+                None
+            }
+        }
+    }
+
+    /// The next report, whenever it comes; none when the keeper is gone.
+    pub(super) fn next(&mut self) -> Option<Report> {
+        let report = self.reports.recv().ok();
+        self.closed = report.is_none();
+        report
+    }
+
+    pub(super) const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Lets the keeper end all, and waits until it has.
+    pub(super) fn close(&mut self) {
+        self.orders = None;
+        // Its last words are of no use any more; reading them keeps it from waiting for us.
+        while self.reports.recv().is_ok() {}
+        let _ = self.keeper.wait();
+    }
+}

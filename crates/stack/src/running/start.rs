@@ -1,0 +1,234 @@
+//! From a specification to a server that answers.
+
+use super::connection::Connection;
+use super::{Options, Running, saved};
+use crate::account::Account;
+use crate::error::{StackError, said};
+use crate::keeper::{How, Launch, Order, Report};
+use crate::layout::{Layout, Process, Stop};
+use crate::place::{self, Place};
+use crate::programs;
+use crate::ready::Asker;
+use crate::servers::command::fill_in;
+use crate::servers::{CERTIFICATE, KEY, is_command};
+use crate::spec::Spec;
+use crate::state;
+use model::{Served, Step};
+use rcgen::{CertificateParams, DnType, KeyPair};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What stands before the names of steps that start a process.
+pub(super) const START: &str = "start ";
+/// What a build has said, below the state directory.
+const BUILD_LOG: &str = "log/build.out";
+/// Starts before a port that was free and is taken again has become another problem.
+const STARTS: usize = 3;
+
+pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackError> {
+    let mut spec = spec.clone();
+    place::settle_paths(&mut spec)?;
+    let built = build(&spec, options)?;
+    let mut attempt = 1;
+    loop {
+        match start_once(&spec, options, built.as_ref()) {
+            // Whoever took the port between our looking and the server's.
+            Err(StackError::Server { said, .. })
+                if attempt < STARTS && spec.settings.port == 0 && said.to_ascii_lowercase().contains("in use") => {}
+            other => return other,
+        }
+        attempt += 1;
+    }
+}
+
+fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<Running, StackError> {
+    let account = if is_command(spec) && spec.settings.user.is_none() {
+        // A program of the user's own may lie where nobody else can read.
+        None
+    } else {
+        Account::choose(spec.settings.user.as_deref())?
+    };
+    let ports = place::free_ports(spec.settings.port)?;
+    let cpus = if spec.settings.cpus.is_empty() { options.cpus.clone() } else { spec.settings.cpus.clone() };
+    let mut place = Place {
+        dir: "/".into(),
+        ports,
+        account,
+        own_program: options.own_program.clone(),
+        binary: spec.settings.binary.clone(),
+        cpus,
+    };
+    // Before anything is made, so that a missing program leaves nothing behind.
+    (spec.server.layout)(spec, &place)?;
+    place.dir = state::create(spec.server.name, place.account.as_ref())?;
+    let prepared = prepare(spec, &place, built);
+    let (layout, certificate, keeper) = match prepared.and_then(|(layout, certificate)| {
+        Ok((layout, certificate, Connection::open(&options.keeper, &place.dir)?))
+    }) {
+        Ok(all) => all,
+        Err(error) => {
+            // The error that counts is the first.
+            let _ = state::remove(&place.dir);
+            return Err(error);
+        }
+    };
+    let served = served(spec, &place, &layout, built);
+    let mut running = Running {
+        spec: spec.clone(),
+        options: options.clone(),
+        place,
+        layout,
+        keeper,
+        asker: Asker::new(),
+        served,
+        certificate,
+        warnings: Vec::new(),
+    };
+    running.provision()?;
+    running.start_services()?;
+    Ok(running)
+}
+
+/// Fills the state directory.
+fn prepare(spec: &Spec, place: &Place, built: Option<&Built>) -> Result<(Layout, Option<String>), StackError> {
+    let mut layout = (spec.server.layout)(spec, place)?;
+    let mut certificate = None;
+    if spec.settings.tls && layout.files.iter().any(|(name, _)| name.starts_with("conf/")) {
+        let (chain, key) = self_signed().map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
+        layout = layout.file(CERTIFICATE, chain.as_str()).file(KEY, key);
+        certificate = Some(chain);
+    }
+    if let Some(path) = &spec.settings.config {
+        own_config(path, spec, place, &mut layout)?;
+    }
+    if let Some(built) = built {
+        layout = layout.file(BUILD_LOG, built.log.as_slice());
+    }
+    state::fill(&place.dir, &layout.files, place.account.as_ref())?;
+    Ok((layout, certificate))
+}
+
+/// Puts the user's configuration in the place of the generated one.
+fn own_config(path: &Path, spec: &Spec, place: &Place, layout: &mut Layout) -> Result<(), StackError> {
+    let wrong = |what: &str| StackError::Wrong(format!("config={}: {what}", path.display()));
+    let Some(main) = &layout.main_config else {
+        return Err(wrong(&format!("{} has no configuration file", spec.server.name)));
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
+    if !text.contains("{port}") && spec.settings.port == 0 {
+        return Err(wrong("write {port} where the server listens, or say with port=N which it is"));
+    }
+    let text = fill_in(&text, spec, place);
+    layout.files.iter_mut().filter(|(name, _)| name == main).for_each(|(_, content)| *content = text.clone().into());
+    // What it serves is the user's affair.
+    layout.body = None;
+    Ok(())
+}
+
+/// A certificate for loopback and its key, PEM.
+fn self_signed() -> Result<(String, String), rcgen::Error> {
+    let mut params = CertificateParams::new(["localhost", "127.0.0.1", "::1"].map(String::from))?;
+    params.distinguished_name.push(DnType::CommonName, "plimsoll serve");
+    let key = KeyPair::generate()?;
+    Ok((params.self_signed(&key)?.pem(), key.serialize_pem()))
+}
+
+/// A program that was made.
+struct Built {
+    log: Vec<u8>,
+    ns: u64,
+}
+
+/// Makes the program, if it is to be made.
+fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
+    let Some(command) = &spec.settings.build else { return Ok(None) };
+    let begin_ns = (options.now_ns)();
+    let run = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
+    let output = run.map_err(|error| StackError::Machine { doing: "run the build".into(), reason: error.to_string() })?;
+    let log = [output.stdout, output.stderr].concat();
+    if !output.status.success() {
+        let what = format!("cannot be built by {command:?} ({})", output.status);
+        let said = said(&String::from_utf8_lossy(&log));
+        return Err(StackError::Server { name: spec.server.name.into(), what, said });
+    }
+    Ok(Some(Built { log, ns: (options.now_ns)() - begin_ns }))
+}
+
+fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
+    let main = layout.services.last().map(|service| service.process.program.clone()).unwrap_or_default();
+    let digest = std::fs::read(&main).map(|bytes| Sha256::digest(bytes));
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Served {
+        server: spec.server.name.into(),
+        label: spec.label.clone(),
+        program: main.display().to_string(),
+        program_sha256: digest.map_or_else(|_| String::new(), |digest| hex(&digest)),
+        user: place.account.as_ref().map(|account| account.name.clone()),
+        cpus: place.cpus.clone(),
+        steps: built.map(|built| Step { name: "build".into(), ns: built.ns }).into_iter().collect(),
+    }
+}
+
+impl Running {
+    /// Runs what is to be run once, and keeps the data as they are then.
+    fn provision(&mut self) -> Result<(), StackError> {
+        for process in self.layout.provision.clone() {
+            let begin_ns = (self.options.now_ns)();
+            let launch = launch(&process, Stop::TERM, &self.spec, &self.place);
+            self.keeper.tell(&Order::Start(launch));
+            self.await_end(&process.name)?;
+            self.served.steps.push(Step { name: process.name, ns: (self.options.now_ns)() - begin_ns });
+        }
+        match &self.layout.data {
+            Some(data) => state::copy(&self.place.path(data), &self.place.path(&saved(data))),
+            None => Ok(()),
+        }
+    }
+
+    fn await_end(&mut self, name: &str) -> Result<(), StackError> {
+        while let Some(report) = self.keeper.next() {
+            match report {
+                Report::Ended { name: ended, how: How::Code(0) } if ended == name => {
+                    self.keeper.started.retain(|(started, _)| started != name);
+                    return Ok(());
+                }
+                other => self.take(other)?,
+            }
+        }
+        Err(self.keeper_gone())
+    }
+}
+
+/// A process as the keeper is told of it.
+pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) -> Launch {
+    let settings = &spec.settings;
+    let (program, args) = wrapped(process, &settings.wrapper);
+    let mut env = vec![
+        ("PATH".to_owned(), std::env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".into())),
+        ("HOME".to_owned(), place.text("")),
+        ("TMPDIR".to_owned(), place.text("tmp")),
+        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+    ];
+    env.extend(process.env.iter().chain(&settings.env).cloned());
+    Launch {
+        name: process.name.clone(),
+        program: program.into(),
+        args,
+        env,
+        inherit_env: is_command(spec),
+        dir: if is_command(spec) { std::env::current_dir().unwrap_or_else(|_| place.dir.clone()) } else { place.dir.clone() },
+        output: place.path(&format!("log/{}.out", process.name)),
+        account: place.account.as_ref().map(|account| (account.uid, account.gid)),
+        cpus: place.cpus.clone(),
+        stop,
+    }
+}
+
+/// Program and arguments with the wrapper before them.
+fn wrapped(process: &Process, wrapper: &[String]) -> (String, Vec<String>) {
+    let own = process.program.display().to_string();
+    let Some((first, rest)) = wrapper.split_first() else { return (own, process.args.clone()) };
+    let first = programs::named(Path::new(first)).map_or_else(|_| first.clone(), |path| path.display().to_string());
+    (first, rest.iter().cloned().chain([own]).chain(process.args.iter().cloned()).collect())
+}

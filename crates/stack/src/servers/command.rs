@@ -1,0 +1,38 @@
+//! Any command line that is a server: `{port}`, `{state}` and `{root}` are filled in.
+
+use super::Server;
+use crate::error::StackError;
+use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::place::Place;
+use crate::programs;
+use crate::spec::Spec;
+use std::path::Path;
+
+pub(super) const COMMAND: Server = Server {
+    name: super::COMMAND,
+    about: "any command after --; {port}, {state} and {root} are filled in, PORT is in its environment",
+    knows: &["tls", "root"],
+    extras: &[],
+    layout,
+};
+
+fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
+    let words: Vec<String> = spec.command.iter().map(|word| fill_in(word, spec, place)).collect();
+    let (program, args) = words.split_first().ok_or_else(|| StackError::Wrong("there is no command".into()))?;
+    let program = programs::named(Path::new(program))?;
+    let name = program.file_name().map_or_else(|| "command".into(), |name| name.to_string_lossy().into_owned());
+    let mut process = Process::new(&name, program).args(args);
+    process.env.push(("PORT".into(), place.ports[0].to_string()));
+    Ok(Layout {
+        services: vec![process.service(Ready::Door, Stop::TERM)],
+        door: Some(Door::Http { url: place.url(spec) }),
+        ..Layout::default()
+    })
+}
+
+/// Replaces the names of what only a start knows.
+pub(crate) fn fill_in(text: &str, spec: &Spec, place: &Place) -> String {
+    text.replace("{port}", &place.ports[0].to_string())
+        .replace("{state}", &place.dir.display().to_string())
+        .replace("{root}", &place.docroot(spec))
+}

@@ -1,0 +1,119 @@
+//! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
+
+pub(crate) mod command;
+mod nginx;
+
+use crate::error::StackError;
+use crate::extra::Extra;
+use crate::layout::Layout;
+use crate::place::Place;
+use crate::settings::Settings;
+use crate::spec::Spec;
+use std::path::Path;
+
+/// The name of a server that is a command line of the user.
+pub(crate) const COMMAND: &str = "command";
+
+/// Where the certificate and its key are, below the state directory, when TLS is asked for.
+pub(crate) const CERTIFICATE: &str = "conf/cert.pem";
+/// See [`CERTIFICATE`].
+pub(crate) const KEY: &str = "conf/key.pem";
+
+/// A server.
+#[derive(Debug)]
+pub struct Server {
+    /// As it is asked for.
+    pub name: &'static str,
+    /// In a line, for help.
+    pub about: &'static str,
+    /// Which of the settings that not every server has this one has.
+    pub(crate) knows: &'static [&'static str],
+    /// Settings of this server alone.
+    pub(crate) extras: &'static [Extra],
+    /// How it is run.
+    pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
+}
+
+const ALL: &[&Server] = &[&nginx::NGINX, &command::COMMAND];
+
+/// All that are known, in the order of the help.
+pub fn all() -> impl Iterator<Item = &'static Server> {
+    ALL.iter().copied()
+}
+
+/// The server of that name.
+pub(crate) fn find(name: &str) -> Result<&'static Server, StackError> {
+    let found = all().find(|server| server.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = all().map(|server| server.name).filter(|name| *name != COMMAND).collect();
+        StackError::Wrong(format!("there is no server {name:?}; there are {}, and any command after --", names.join(", ")))
+    })
+}
+
+/// Whether it is a command line of the user.
+pub(crate) fn is_command(spec: &Spec) -> bool {
+    spec.server.name == COMMAND
+}
+
+/// What a server would be given to run, for people: each file under its name, and the command lines.
+///
+/// # Errors
+/// If the server is not installed or a setting contradicts another.
+pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackError> {
+    let mut spec = spec.clone();
+    crate::place::settle_paths(&mut spec)?;
+    let place = Place::example(&spec, own_program.to_owned())?;
+    let layout = (spec.server.layout)(&spec, &place)?;
+    let mut text = String::new();
+    for (name, content) in &layout.files {
+        let shown = match std::str::from_utf8(content) {
+            Ok(content) if name.starts_with("conf/") && !name.ends_with("key.pem") => content.trim_end().to_owned(),
+            _ => format!("({} bytes)", content.len()),
+        };
+        text.push_str(&format!("# {}\n{shown}\n\n", place.text(name)));
+    }
+    let processes = layout.provision.iter().chain(layout.services.iter().map(|service| &service.process));
+    for process in processes {
+        text.push_str(&format!("$ {} {}\n", process.program.display(), process.args.join(" ")));
+    }
+    Ok(text)
+}
+
+impl Server {
+    /// The message for a setting that this server does not have.
+    pub(crate) fn no_such_setting(&self, key: &str) -> StackError {
+        let mut names: Vec<&str> = self.extras.iter().map(|extra| extra.name).collect();
+        names.extend(self.knows);
+        names.extend(["port", "path", "config", "binary", "build", "env", "wrapper", "cpus", "user"]);
+        StackError::Wrong(format!("{} has no setting {key}; it has {}", self.name, names.join(", ")))
+    }
+
+    /// Its own settings for help: name, default and meaning.
+    pub fn own_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        self.extras.iter().map(|extra| (extra.name, extra.default, extra.meaning))
+    }
+}
+
+/// The file that is served: text that compresses about as well as a page, and names its own size by its length.
+pub(crate) fn page(bytes: u64) -> Vec<u8> {
+    const LINE: &[u8] = b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
+    LINE.iter().copied().cycle().take(bytes as usize).collect()
+}
+
+/// The body that the path of `settings` must give when a server hands out files; none when we cannot know it.
+pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
+    match &settings.root {
+        None if settings.path == "/" || settings.path == "/index.html" => Some(page(settings.file_size)),
+        None => None,
+        Some(root) => {
+            let path = settings.path.split('?').next().unwrap_or_default().trim_start_matches('/');
+            let file = root.join(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path.into() });
+            std::fs::read(file).ok()
+        }
+    }
+}
+
+/// `on` or `off`, as most configurations have it.
+pub(crate) const fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}

@@ -1,6 +1,6 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, TlsSession, Verdict};
+use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, Served, TlsSession, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -193,6 +193,9 @@ pub struct Environment {
     pub nofile: u64,
     /// The command, secrets replaced.
     pub command: Vec<String>,
+    /// The server under test, when this program has started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
 }
 
 /// Result of a sweep: `sweep --json`, and its `run.json`.

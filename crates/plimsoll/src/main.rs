@@ -20,6 +20,7 @@ mod serving;
 mod settings;
 mod store;
 mod stored;
+mod subject;
 mod target_url;
 mod verbs;
 mod watch;

@@ -391,5 +391,6 @@ fn environment() -> Environment {
         cpus: 4,
         nofile: 1_024,
         command: vec!["plimsoll".to_owned(), "run".to_owned(), URL.to_owned()],
+        served: None,
     }
 }

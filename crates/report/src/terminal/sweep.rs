@@ -95,9 +95,13 @@ pub(crate) fn load(record: &SweepRecord, over: Over) -> String {
 }
 
 pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {
-    let verdict = &record.verdict;
-    let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(verdict, rule));
-    format!("{}{} at {}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s), over.place(peak.load))
+    format!("{} at {}", peak_rate(record, peak), over.place(peak.load))
+}
+
+/// The goodput of the peak, as a lower bound where it is one.
+pub(crate) fn peak_rate(record: &SweepRecord, peak: Peak) -> String {
+    let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
+    format!("{}{}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s))
 }
 
 pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {

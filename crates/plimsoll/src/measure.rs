@@ -6,7 +6,7 @@ use crate::exit::Trouble;
 use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
-use crate::store::{self, Recorder};
+use crate::store::Recorder;
 use crate::subject::Subject;
 use crate::target_url::TargetUrl;
 use crate::watch::Watch;

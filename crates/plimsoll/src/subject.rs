@@ -117,8 +117,9 @@ impl Subject {
             Behind::Others => return Ok(()),
             Behind::Builtin(builtin) => (&builtin.load_cpus, builtin.certificates.clone()),
             Behind::Served(served) => {
-                let pem = served.running.certificate().unwrap_or_default();
-                (&served.load_cpus, engine::tls::certificates(pem.as_bytes()).map_err(Trouble::usage)?)
+                let certificates =
+                    served.running.certificate().map(|pem| engine::tls::certificates(pem.as_bytes())).transpose();
+                (&served.load_cpus, certificates.map_err(Trouble::usage)?.unwrap_or_default())
             }
         };
         if settings.cpus.is_empty() {

@@ -60,7 +60,7 @@ pub(crate) struct RunArgs {
     /// What to measure, such as http://127.0.0.1:8080/page; without it the built-in target
     pub(crate) url: Option<String>,
     /// Start this server, measure it and end it, such as 'nginx workers=2'; see plimsoll serve --list
-    #[arg(long, value_name = "SERVER", conflicts_with = "url")]
+    #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Option<String>,
     /// Connections, all opened before the clock starts; with -R also the most requests in flight
     /// [default: 64; with -R 256]
@@ -107,7 +107,7 @@ pub(crate) struct SweepArgs {
     /// What to measure, such as http://127.0.0.1:8080/page; without it the built-in target
     pub(crate) url: Option<String>,
     /// Start this server, measure it and end it, such as 'nginx workers=2'; repeated, each gets its curve in one report
-    #[arg(long, value_name = "SERVER", conflicts_with = "url")]
+    #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Vec<String>,
     /// With --serve: start the server anew before each point, with its data as they were at first
     #[arg(long, requires = "serve")]

@@ -81,6 +81,7 @@ impl Prepared {
         let token = token(&started);
         let (address, probe) = subject.probe(&mut settings, &token, &stop, &progress)?;
         let directory = create(&started)?;
+        subject.keep_build_log(&directory);
         progress.line(&note);
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());

@@ -14,7 +14,11 @@ pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, Trouble> {
     let own = own_program()?;
     let read = |text: &String| {
         let spec = Spec::parse(text)?;
-        stack::print_config(&spec, &own).map(|_| spec)
+        // What is still to be built cannot be there yet.
+        if spec.settings.build.is_none() {
+            stack::print_config(&spec, &own)?;
+        }
+        Ok(spec)
     };
     texts.iter().map(read).collect::<Result<_, _>>().map_err(trouble)
 }
@@ -40,7 +44,8 @@ pub(crate) fn options(stop: Arc<AtomicBool>, patience_ns: u64) -> Result<Options
 
 /// The path of this program.
 pub(crate) fn own_program() -> Result<PathBuf, Trouble> {
-    std::env::current_exe().map_err(|error| Trouble::usage(format!("cannot find the program of plimsoll itself: {error}")))
+    std::env::current_exe()
+        .map_err(|error| Trouble::usage(format!("cannot find the program of plimsoll itself: {error}")))
 }
 
 /// What stops a server is the server's fault or the user's.

@@ -5,6 +5,7 @@ use crate::cli::RequestArgs;
 use crate::environment::usable_cpus;
 use crate::exit::Trouble;
 use crate::measure::NUMBERS_A_LOAD;
+use crate::printer;
 use crate::progress::Progress;
 use crate::serving;
 use crate::settings::Settings;
@@ -12,6 +13,7 @@ use crate::target_url::{TargetUrl, resolve};
 use engine::probe::{self, ProbeError};
 use model::{Address, Numbering, Probe};
 use stack::{Running, Spec};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -103,6 +105,15 @@ impl Subject {
         checked
     }
 
+    /// Copies what the build of a server of ours has said to the results in `directory`.
+    pub(crate) fn keep_build_log(&self, directory: &Path) {
+        let Behind::Served(served) = &self.behind else { return };
+        let (log, kept) = (served.running.build_log(), directory.join("build.log"));
+        if let (true, Err(error)) = (log.exists(), std::fs::copy(&log, &kept)) {
+            printer::note(&format!("warning: cannot write {}: {error}", kept.display()));
+        }
+    }
+
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
         match &self.behind {
@@ -187,7 +198,6 @@ impl Subject {
     }
 }
 
-
 /// Flags that say how a server is reached, or which the built-in target is, have no place beside `--serve`.
 fn refuse_other_ways(request: &RequestArgs, flag: &str) -> Result<(), Trouble> {
     let given = [
@@ -196,7 +206,9 @@ fn refuse_other_ways(request: &RequestArgs, flag: &str) -> Result<(), Trouble> {
         ("--tls", request.tls.tls),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some(("--tls", _)) => Err(Trouble::usage(format!("--tls is for the built-in target; write {flag} 'NAME tls=on'"))),
+        Some(("--tls", _)) => {
+            Err(Trouble::usage(format!("--tls is for the built-in target; write {flag} 'NAME tls=on'")))
+        }
         Some((other, _)) => Err(Trouble::usage(format!("{other} and {flag} say two different things; leave one out"))),
         None => Ok(()),
     }

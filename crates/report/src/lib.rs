@@ -8,6 +8,7 @@ mod arms;
 pub mod html;
 pub mod json;
 pub mod record;
+mod served;
 mod table;
 pub mod terminal;
 

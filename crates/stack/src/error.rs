@@ -65,4 +65,3 @@ pub(crate) fn said(lines: &str) -> String {
         None => format!(": {text}"),
     }
 }
-

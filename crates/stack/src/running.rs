@@ -93,6 +93,12 @@ impl Running {
         &self.place.dir
     }
 
+    /// What its build has said; there is no such file when it was not built.
+    #[must_use]
+    pub fn build_log(&self) -> PathBuf {
+        self.place.path(start::BUILD_LOG)
+    }
+
     /// What is to be known of it in a result.
     #[must_use]
     pub const fn served(&self) -> &Served {
@@ -169,7 +175,11 @@ impl Running {
             }
             // Before it has been started, somebody else may answer at its door.
             let runs = self.keeper.started.iter().any(|(started, _)| *started == name);
-            let look = if runs { self.asker.look(&service.ready, &self.layout) } else { Look::NotYet("has not been started".into()) };
+            let look = if runs {
+                self.asker.look(&service.ready, &self.layout)
+            } else {
+                Look::NotYet("has not been started".into())
+            };
             let now_ns = (self.options.now_ns)();
             match look {
                 Look::Ready => return self.check(),

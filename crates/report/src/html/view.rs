@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::chart::Chart;
+use crate::served;
 use crate::terminal::verdict::meaning;
 use askama::Template;
 use model::{Environment, FindingState, Verdict, VerdictState};
@@ -116,13 +117,21 @@ pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 
 /// Where it ran.
 pub(super) fn environment(environment: &Environment) -> Group {
-    let facts = vec![
+    let mut facts = vec![
         fact("host", environment.host.clone()),
         fact("CPU", format!("{} ({} usable)", environment.cpu_model, environment.cpus)),
         fact("kernel", environment.kernel.clone()),
         fact("open files", model::human::count(environment.nofile)),
         fact("plimsoll", environment.plimsoll.clone()),
     ];
+    if let Some(served) = &environment.served {
+        facts.extend([
+            fact("server", served::line(served)),
+            fact("its program", served::program(served)),
+            fact("its user", served.user.clone().unwrap_or_else(|| "the one who ran plimsoll".into())),
+            fact("its start", served::steps(served)),
+        ]);
+    }
     Group { title: "Environment", facts }
 }
 

@@ -28,6 +28,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     out.push_str(&labelled("load", &load(record, over), style));
     if let Some(point) = record.points.first() {
         out.push_str(&labelled("target", &point.plan.target.to_string(), style));
+        if let Some(served) = &record.environment.served {
+            out.push_str(&labelled("server", &crate::served::line(served), style));
+        }
     }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));

@@ -46,7 +46,10 @@ pub(crate) fn find(name: &str) -> Result<&'static Server, StackError> {
     let found = all().find(|server| server.name == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = all().map(|server| server.name).filter(|name| *name != COMMAND).collect();
-        StackError::Wrong(format!("there is no server {name:?}; there are {}, and any command after --", names.join(", ")))
+        StackError::Wrong(format!(
+            "there is no server {name:?}; there are {}, and any command after --",
+            names.join(", ")
+        ))
     })
 }
 
@@ -96,7 +99,8 @@ impl Server {
 
 /// The file that is served: text that compresses about as well as a page, and names its own size by its length.
 pub(crate) fn page(bytes: u64) -> Vec<u8> {
-    const LINE: &[u8] = b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
+    const LINE: &[u8] =
+        b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
     LINE.iter().copied().cycle().take(bytes as usize).collect()
 }
 
@@ -107,7 +111,11 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
         None => None,
         Some(root) => {
             let path = settings.path.split('?').next().unwrap_or_default().trim_start_matches('/');
-            let file = root.join(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path.into() });
+            let file = root.join(if path.is_empty() || path.ends_with('/') {
+                format!("{path}index.html")
+            } else {
+                path.into()
+            });
             std::fs::read(file).ok()
         }
     }

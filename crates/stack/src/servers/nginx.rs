@@ -11,8 +11,17 @@ pub(super) const NGINX: Server = Server {
     name: "nginx",
     about: "nginx: a master and workers (package nginx-light)",
     knows: &[
-        "workers", "worker-connections", "keepalive", "keepalive-requests", "access-log", "tls", "gzip", "sendfile",
-        "backlog", "file-size", "root",
+        "workers",
+        "worker-connections",
+        "keepalive",
+        "keepalive-requests",
+        "access-log",
+        "tls",
+        "gzip",
+        "sendfile",
+        "backlog",
+        "file-size",
+        "root",
     ],
     extras: EXTRAS,
     layout,
@@ -25,7 +34,12 @@ const EXTRAS: &[Extra] = &[
     Extra { name: "accept_mutex", default: "off", takes: Takes::Switch, meaning: "workers accept in turns" },
     Extra { name: "reuseport", default: "off", takes: Takes::Switch, meaning: "an accept queue for each worker" },
     Extra { name: "open_file_cache", default: "off", takes: Takes::Switch, meaning: "descriptors of files are kept" },
-    Extra { name: "aio", default: "off", takes: Takes::Word(&["off", "threads"]), meaning: "files are read by threads" },
+    Extra {
+        name: "aio",
+        default: "off",
+        takes: Takes::Word(&["off", "threads"]),
+        meaning: "files are read by threads",
+    },
     Extra { name: "ssl_protocols", default: "TLSv1.2 TLSv1.3", takes: Takes::Text, meaning: "versions of TLS" },
     Extra { name: "stub_status", default: "on", takes: Takes::Switch, meaning: "counters at /nginx-status" },
 ];
@@ -94,7 +108,9 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> St
 
 fn http(spec: &Spec, place: &Place) -> String {
     let settings = &spec.settings;
-    let mut text = String::from("  default_type application/octet-stream;\n  types { text/html html; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }\n");
+    let mut text = String::from(
+        "  default_type application/octet-stream;\n  types { text/html html; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }\n",
+    );
     for folder in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
         text.push_str(&format!("  {folder}_temp_path {};\n", place.text(&format!("tmp/{folder}"))));
     }
@@ -110,7 +126,9 @@ fn http(spec: &Spec, place: &Place) -> String {
     text.push_str(&format!("  keepalive_timeout {timeout};\n  keepalive_requests {requests};\n"));
     text.push_str(&format!("  sendfile {};\n  gzip {};\n", on_off(settings.sendfile), on_off(settings.gzip)));
     if settings.gzip {
-        text.push_str("  gzip_types text/plain text/css application/javascript application/json;\n  gzip_min_length 256;\n");
+        text.push_str(
+            "  gzip_types text/plain text/css application/javascript application/json;\n  gzip_min_length 256;\n",
+        );
     }
     text.push_str(&switches(spec, "  ", &["tcp_nopush"]));
     if spec.extras.on("open_file_cache") {

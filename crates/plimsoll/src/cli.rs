@@ -259,7 +259,8 @@ Examples:
 /// Shows stored results once more: as a page, a table or data.
 ///
 /// The page is one file that needs no network. Of one result it is written into its directory, of several into the
-/// current one, and its path is printed. Everything else goes to stdout.
+/// current one, and its path is printed. Everything else goes to stdout. Several sweeps are laid over each other where
+/// they were loaded alike; that is no paired comparison.
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {

@@ -11,9 +11,9 @@ use model::{Arrivals, Load, Plan, PointSummary, Stop, SweepRecord, Warmup};
 pub(crate) const NOT_PAIRED: &str = "Side by side, measured one after the other: this is no paired comparison. There is \
                                      no interval on the differences, so small ones mean nothing.";
 
-/// Columns of [`Arm::row`] after the arm itself.
+/// Columns of [`Arm::row`] after the arm itself. The last is CPU time of the server for each good response at the peak.
 const FIGURES: [&str; 7] =
-    ["verdict", "peak goodput", "load at peak", "knee", "p99 at knee", "p99 at peak", "server CPU per good response"];
+    ["verdict", "peak goodput", "load at peak", "knee", "p99 at knee", "p99 at peak", "server CPU per good"];
 
 /// One of several sweeps.
 pub(crate) struct Arm<'a> {
@@ -72,7 +72,7 @@ pub(crate) fn remarks(arms: &[Arm<'_>]) -> Vec<String> {
 /// Head of the table of [`Arm::row`]s.
 pub(crate) fn header(arms: &[Arm<'_>]) -> Vec<String> {
     let first = if arms.iter().any(|arm| arm.record.arm.is_some()) { "arm" } else { "result" };
-    [first].into_iter().chain(FIGURES).chain(["target"]).map(str::to_owned).collect()
+    [first].into_iter().chain(FIGURES).map(str::to_owned).collect()
 }
 
 impl Arm<'_> {
@@ -116,7 +116,6 @@ impl Arm<'_> {
             near_knee.map_or_else(none, |i| self.p99_at(i)),
             at_peak.map_or_else(none, |i| self.p99(i)),
             cpu.map_or_else(none, time),
-            record.points.first().map_or_else(none, |point| point.plan.target.url.clone()),
         ]
     }
 

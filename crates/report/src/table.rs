@@ -5,7 +5,7 @@ use crate::arms::{arms, header, remarks};
 use crate::record::AnyRecord;
 use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
-use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, row as point_row};
+use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, load, row as point_row};
 use model::human::percent;
 use model::{RunRecord, SweepRecord, VerdictState};
 
@@ -55,7 +55,10 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         tables.extend(remarks(&sweeps).iter().map(|remark| format!("{}\n", cell(remark))));
     }
     for arm in &sweeps {
+        let target = arm.record.points.first().map(|point| format!("{}: ", point.plan.target));
+        let load = load(arm.record, arm.over());
         tables.push(format!("### {}\n", cell(&arm.label)));
+        tables.push(format!("{}\n", cell(&(target.unwrap_or_default() + &load))));
         tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record)));
     }
     tables.join("\n")

@@ -26,6 +26,8 @@ const MARK: usize = 7;
 const PEAK_MARK: usize = 14;
 /// Room between the words at two knees, as a share of the chart's height.
 const KNEE_STEP: f64 = 0.09;
+/// Heights at which they stand, before they begin at the bottom again.
+const KNEE_STEPS: usize = 10;
 
 /// Load, figure and words of each point.
 type Points = (Vec<f64>, Vec<f64>, Vec<String>);
@@ -46,7 +48,9 @@ fn goodput(arms: &[&Arm<'_>]) -> Option<Chart> {
     for (i, arm) in arms.iter().enumerate() {
         if let Some(knee) = arm.record.knee.filter(|knee| knee.load > 0.0) {
             let text = plain(&format!("knee {}", arm.over().number(knee.load)));
-            found.axes.add_annotation(beside(knee.load, &text).y(0.02 + KNEE_STEP * i as f64).y_ref("paper"));
+            found
+                .axes
+                .add_annotation(beside(knee.load, &text).y(0.02 + KNEE_STEP * (i % KNEE_STEPS) as f64).y_ref("paper"));
         }
         if let Some(peak) = arm.record.peak.filter(|peak| peak.load > 0.0) {
             let text = plain(&format!("peak {}", arm.over().number(peak.load)));
@@ -128,7 +132,10 @@ fn curve(arm: &Arm<'_>, x: Vec<f64>, y: Vec<f64>, words: Vec<String>) -> Curve {
     let mark = MARKS[arm.index % MARKS.len()].clone();
     line(&arm.label, colour(arm), x, y, words)
         .line(Line::new().color(colour(arm)).width(2.0).dash(dash(arm)))
-        .marker(Marker::new().color(colour(arm)).symbol(mark).size_array(sizes))
+        // Marks of different sizes would else be taken for bubbles: half transparent, with a rim.
+        .marker(
+            Marker::new().color(colour(arm)).symbol(mark).size_array(sizes).opacity(1.0).line(Line::new().width(0.0)),
+        )
 }
 
 fn colour(arm: &Arm<'_>) -> &'static str {

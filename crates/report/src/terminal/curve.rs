@@ -117,9 +117,9 @@ impl Grid {
 
     /// The line of a value, as the dots are placed.
     fn row(&self, y: f32) -> usize {
-        let dots = (4 * ROWS - 1) as f32;
-        let from_top = (1.0 - y / self.top as f32) * dots;
-        (from_top.round() as usize / 4).min(ROWS - 1)
+        let dots = 4 * ROWS - 1;
+        let from_bottom = (y / self.top as f32 * dots as f32).round() as usize;
+        dots.saturating_sub(from_bottom) / 4
     }
 
     /// The dots as lines of text, all as wide as the picture.

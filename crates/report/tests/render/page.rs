@@ -220,6 +220,12 @@ fn hostile_text_stays_text() {
     assert_eq!(rest.matches("</script>").count(), charts(&both).len() + 2);
     let name = charts(&both)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
     assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
+    let mut several = arms();
+    several.sweeps[0].arm = Some(HOSTILE.into());
+    let overlaid = page(&[item("c", AnyRecord::Sweeps(&several), None)]);
+    assert!(!overlaid.replace(&script(&overlaid), "").contains("<script>alert"));
+    let name = charts(&overlaid)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
+    assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
     let markdown = report::markdown(&[first.named]);
     assert!(!markdown.contains("<script>") && markdown.lines().count() == 3, "{markdown}");
     let csv = report::csv(&[first.named]);
@@ -265,7 +271,7 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
     let markdown = report::markdown(&named);
     assert!(markdown.contains("| 1,024 |") && markdown.contains("| server CPUs |"), "{markdown}");
     assert!(markdown.contains("| s | valid | 3,996/s | 4 | 4.2 |"), "{markdown}");
-    assert!(markdown.contains("\n### s\n\n| connections | goodput |"), "{markdown}");
+    assert!(markdown.contains("\n### s\n\nhttp://127.0.0.1:8080/: closed loop, 11 loads"), "{markdown}");
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub use evidence::{
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
 pub use observed::{
-    GeneratorObserved, MachineObserved, Observed, ObservedSecond, ProcessObserved, ServerObserved, SocketsObserved,
+    CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
+    OthersObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved, SocketsObserved,
     ThreadObserved,
 };
 pub use plan::{
@@ -39,7 +40,10 @@ pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
     Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
-pub use sample::{CpuTimes, GeneratorUse, MachineCpu, ProcessUse, Sample, ServerUse, Sockets, ThreadRun};
+pub use sample::{
+    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, ProcessUse, Sample, ServerThread, ServerUse,
+    Sockets, ThreadRun, ThreadsUse,
+};
 pub use served::{Served, Step};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 

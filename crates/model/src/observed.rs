@@ -1,5 +1,6 @@
 //! Machine, server and generator over the measured window: the `observed` object of a record.
 
+use crate::Figures;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,6 +15,21 @@ pub struct Observed {
     pub generator: Option<GeneratorObserved>,
     /// TCP sockets of the target's port.
     pub sockets: Option<SocketsObserved>,
+    /// Further processes that were asked for, by the name they were asked for with.
+    #[serde(default)]
+    pub companions: BTreeMap<String, ServerObserved>,
+    /// All other processes of this machine.
+    #[serde(default)]
+    pub others: Option<OthersObserved>,
+    /// Growth of the kernel's counters over the window, by part and name.
+    #[serde(default)]
+    pub counters: Figures,
+    /// What the kernel tells of each moment, by part and name.
+    #[serde(default)]
+    pub gauges: BTreeMap<String, BTreeMap<String, GaugeObserved>>,
+    /// What looking has cost.
+    #[serde(default)]
+    pub sampler: Option<SamplerObserved>,
     /// One entry for each sample of at least half a second.
     pub seconds: Vec<ObservedSecond>,
     /// Why a part was not available, by its name; also when it was so only for a part of the time.
@@ -41,6 +57,91 @@ pub struct MachineObserved {
     pub steal_max: f64,
     /// Busy share of each CPU.
     pub cpu_busy_mean: Vec<f64>,
+    /// The shares of each CPU.
+    #[serde(default)]
+    pub cpu_shares: Vec<CpuShares>,
+    /// CPU time of all processes that were seen, in parts of `busy_mean`. It is near 1, and above it by the interrupts
+    /// where the kernel counts them for the process they interrupt too; null when not all were looked at.
+    #[serde(default)]
+    pub accounted_share: Option<f64>,
+}
+
+/// Where the time of one CPU went; shares, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuShares {
+    /// In programs.
+    pub user: f64,
+    /// In the kernel on behalf of programs.
+    pub system: f64,
+    /// In interrupts.
+    pub softirq: f64,
+    /// Taken by the hypervisor.
+    pub steal: f64,
+    /// Idle, or waiting for a disk.
+    pub idle: f64,
+}
+
+/// All processes that are neither server, companion nor load generator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OthersObserved {
+    /// CPU time per time.
+    pub cpu_cores: f64,
+    /// Those with the most CPU time, by name.
+    pub processes: Vec<OtherObserved>,
+}
+
+/// Other processes of one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OtherObserved {
+    /// Name.
+    pub name: String,
+    /// CPU time per time.
+    pub cpu_cores: f64,
+}
+
+/// A value over the looks of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GaugeObserved {
+    /// Mean of the looks.
+    pub mean: f64,
+    /// Largest.
+    pub max: u64,
+    /// Smallest.
+    pub min: u64,
+}
+
+/// What looking has cost: CPU time of the thread that looks, which carries no load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SamplerObserved {
+    /// Looks.
+    pub looks: u64,
+    /// CPU time of a look; ns.
+    pub cpu_ns_per_look: f64,
+    /// CPU time of the dearest look; ns.
+    pub cpu_ns_max: u64,
+    /// Share of one CPU, 0 to 1.
+    pub cpu_share: f64,
+}
+
+/// A thread of the server or of a companion; shares of its time, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerThreadObserved {
+    /// Process.
+    pub pid: i32,
+    /// Thread.
+    pub tid: i32,
+    /// Name of the thread.
+    pub name: String,
+    /// Share in programs.
+    pub user_mean: f64,
+    /// Share in the kernel.
+    pub system_mean: f64,
+    /// Share in which it could have run, but no CPU was free; null when the kernel does not tell.
+    pub wait_mean: Option<f64>,
+    /// Times a second it stopped by itself, to wait for something.
+    pub voluntary_switches_per_s: f64,
+    /// Times a second it was stopped for another.
+    pub involuntary_switches_per_s: f64,
 }
 
 /// The server as its processes show it.
@@ -58,6 +159,12 @@ pub struct ServerObserved {
     pub processes: Vec<ProcessObserved>,
     /// Processes that ended and whose last CPU time is missing.
     pub ended_unaccounted: u64,
+    /// The threads that kept a CPU busiest.
+    #[serde(default)]
+    pub threads: Vec<ServerThreadObserved>,
+    /// All threads that were seen.
+    #[serde(default)]
+    pub threads_seen: u64,
 }
 
 /// Processes of one name.
@@ -73,6 +180,18 @@ pub struct ProcessObserved {
     pub cpu_ns_per_request: Option<f64>,
     /// Largest resident memory of all of them.
     pub rss_bytes_max: u64,
+    /// Largest address space of all of them.
+    #[serde(default)]
+    pub vms_bytes_max: u64,
+    /// Largest resident memory of all of them in which each shared page counts in parts; null when it is not shown.
+    #[serde(default)]
+    pub pss_bytes_max: Option<u64>,
+    /// Most descriptors of the process that was nearest to its limit.
+    #[serde(default)]
+    pub fds_max: Option<u64>,
+    /// The limit of that process.
+    #[serde(default)]
+    pub fds_limit: Option<u64>,
 }
 
 /// The own process as the kernel shows it.
@@ -104,6 +223,12 @@ pub struct SocketsObserved {
     pub client: BTreeMap<String, u64>,
     /// Connections that waited to be accepted; null when the server is on another machine.
     pub accept_queue_max: Option<u64>,
+    /// Connections that may wait on all of its listening sockets together.
+    #[serde(default)]
+    pub accept_backlog: Option<u64>,
+    /// How full the fullest of its accept queues was at any look, 0 to 1 and a little more.
+    #[serde(default)]
+    pub accept_fullest_max: Option<f64>,
 }
 
 /// One sample of the measured window.

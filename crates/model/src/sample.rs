@@ -22,6 +22,18 @@ pub struct Sample {
     pub generator: Option<GeneratorUse>,
     /// TCP sockets of the target's port.
     pub sockets: Option<Sockets>,
+    /// Further processes that were asked for, and their descendants, by the name they were asked for with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub companions: BTreeMap<String, ServerUse>,
+    /// All processes that are none of these; none in looks that leave them out.
+    #[serde(default)]
+    pub others: Option<OthersUse>,
+    /// What the kernel of this machine counts.
+    #[serde(default)]
+    pub kernel: KernelFigures,
+    /// CPU time that the look has cost; ns.
+    #[serde(default)]
+    pub look_cpu_ns: Option<u64>,
     /// Why a part is not available, by its name; only where that was not said before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unavailable: BTreeMap<String, String>,
@@ -74,13 +86,16 @@ impl CpuTimes {
     }
 }
 
-/// The processes that listen on the target's port, and their descendants.
+/// The processes that listen on the target's port, or were asked for by name or number, and their descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerUse {
     /// By name of the process.
     pub processes: Vec<ProcessUse>,
     /// Processes that ended and whose last CPU time nobody can tell, since no process of the server waited for them.
     pub ended_unaccounted: u64,
+    /// Their threads; none in looks that leave them out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<ThreadsUse>,
 }
 
 /// Processes of one name.
@@ -94,7 +109,71 @@ pub struct ProcessUse {
     pub cpu_ns: u64,
     /// Resident memory at the look; what processes share counts for each.
     pub rss_bytes: u64,
+    /// Address space at the look.
+    #[serde(default)]
+    pub vms_bytes: u64,
+    /// Resident memory in which each shared page counts in parts (PSS), at most some seconds old; none when it is not
+    /// shown of each of them.
+    #[serde(default)]
+    pub pss_bytes: Option<u64>,
+    /// Descriptors of the process that is nearest to its limit, at most some seconds old.
+    #[serde(default)]
+    pub fds: Option<u64>,
+    /// The limit of that process.
+    #[serde(default)]
+    pub fds_limit: Option<u64>,
 }
+
+/// What threads used since they were looked at before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadsUse {
+    /// The look before that had threads; ns since the clock of the run started.
+    pub from_ns: u64,
+    /// Those that were there at both looks, or began between them.
+    pub threads: Vec<ServerThread>,
+}
+
+/// What one thread used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerThread {
+    /// Process.
+    pub pid: i32,
+    /// Thread; that of the process for its first.
+    pub tid: i32,
+    /// Name of the thread.
+    pub name: String,
+    /// Time in programs, in steps of 10 ms; ns.
+    pub user_ns: u64,
+    /// Time in the kernel, in steps of 10 ms; ns.
+    pub system_ns: u64,
+    /// Time it could have run, but no CPU was free; none when the kernel does not tell. ns.
+    pub wait_ns: Option<u64>,
+    /// Times it stopped by itself, to wait for something.
+    pub voluntary_switches: u64,
+    /// Times it was stopped for another.
+    pub involuntary_switches: u64,
+}
+
+/// Processes that are neither server, companion nor load generator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OthersUse {
+    /// The look before that had them; ns since the clock of the run started.
+    pub from_ns: u64,
+    /// Those that used CPU time, by name.
+    pub processes: Vec<ProcessUse>,
+}
+
+/// Figures by part of the kernel, such as `tcp` or `nic/eth0`, and by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelFigures {
+    /// Growth since the look before that had the part.
+    pub counters: Figures,
+    /// Values at the look; of parts that are left out in some looks only where they were read.
+    pub gauges: Figures,
+}
+
+/// Numbers by part and name.
+pub type Figures = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// CPU of the own process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +196,7 @@ pub struct ThreadRun {
 }
 
 /// TCP sockets of the target's port by state: only states that occur.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sockets {
     /// The server's ends; none when it is on another machine.
     pub server: Option<BTreeMap<String, u64>>,
@@ -125,4 +204,10 @@ pub struct Sockets {
     pub client: BTreeMap<String, u64>,
     /// Connections that wait to be accepted; none when the server is on another machine.
     pub accept_queue: Option<u64>,
+    /// Connections that may wait on all of its listening sockets together.
+    #[serde(default)]
+    pub accept_backlog: Option<u64>,
+    /// How full the fullest of its accept queues is; 1 is full, and the kernel lets one more in.
+    #[serde(default)]
+    pub accept_fullest: Option<f64>,
 }

@@ -3,6 +3,7 @@
 //! A process that ends takes its CPU time along, but its parent, when it waits for it, gets all of it as time of its
 //! children. So what a parent got beyond what was already counted is what its ended children used since.
 
+use crate::holdings::Held;
 use model::{NS_PER_S, ProcessUse, ServerUse};
 use std::collections::BTreeMap;
 
@@ -22,6 +23,9 @@ pub(crate) struct Seen {
     /// CPU time of the children it waited for, and of theirs.
     pub(crate) waited_ns: u64,
     pub(crate) rss_bytes: u64,
+    pub(crate) vms_bytes: u64,
+    /// What it held when it was asked last.
+    pub(crate) held: Option<Held>,
 }
 
 /// The processes counted so far, as the look before saw them.
@@ -37,6 +41,11 @@ impl Ledger {
 
     pub(crate) fn has(&self, pid: i32) -> bool {
         self.members.contains_key(&pid)
+    }
+
+    /// Whether this very process is counted, and not an earlier one with its number.
+    pub(crate) fn knows(&self, seen: &Seen) -> bool {
+        self.members.get(&seen.pid).is_some_and(|member| member.began == seen.began)
     }
 
     pub(crate) fn pids(&self) -> Vec<i32> {
@@ -60,16 +69,15 @@ impl Ledger {
                 continue;
             };
             let group: &mut ProcessUse = groups.entry(process.name.clone()).or_default();
-            group.count += 1;
             group.cpu_ns += process.own_ns.saturating_sub(before.own_ns);
-            group.rss_bytes += process.rss_bytes;
+            add_memory(group, &process);
             grown.insert(process.pid, process.waited_ns.saturating_sub(before.waited_ns));
             now.insert(process.pid, process);
         }
         let before = std::mem::replace(&mut self.members, now);
         let ended_unaccounted = self.ended(&before, &grown, &mut groups);
         let processes = groups.into_iter().map(|(name, group)| ProcessUse { name, ..group }).collect();
-        ServerUse { processes, ended_unaccounted }
+        ServerUse { processes, ended_unaccounted, threads: None }
     }
 
     /// Adds what ended processes used since the look before; tells how many it is not known of.
@@ -106,6 +114,22 @@ impl Ledger {
     }
 }
 
+/// Adds what one more process of the name has.
+fn add_memory(group: &mut ProcessUse, process: &Seen) {
+    let held = process.held.unwrap_or_default();
+    group.pss_bytes = match group.count {
+        0 => held.pss_bytes,
+        _ => group.pss_bytes.zip(held.pss_bytes).map(|(sum, more)| sum + more),
+    };
+    group.count += 1;
+    group.rss_bytes += process.rss_bytes;
+    group.vms_bytes += process.vms_bytes;
+    let fullness = |fds: Option<u64>, limit: Option<u64>| fds.zip(limit).map(|(n, of)| n as f64 / of.max(1) as f64);
+    if fullness(held.fds, held.fds_limit) > fullness(group.fds, group.fds_limit) {
+        (group.fds, group.fds_limit) = (held.fds, held.fds_limit);
+    }
+}
+
 fn ended_children(name: &str) -> String {
     format!("{name} (ended children)")
 }
@@ -118,7 +142,7 @@ mod tests {
 
     fn seen(pid: i32, ppid: i32, name: &str, own_ms: u64, waited_ms: u64) -> Seen {
         let (own_ns, waited_ns) = (own_ms * MS, waited_ms * MS);
-        Seen { pid, ppid, began: 1, name: name.into(), own_ns, waited_ns, rss_bytes: 4096 }
+        Seen { pid, ppid, began: 1, name: name.into(), own_ns, waited_ns, rss_bytes: 4096, ..Seen::default() }
     }
 
     fn ledger(members: impl IntoIterator<Item = Seen>) -> Ledger {
@@ -142,6 +166,20 @@ mod tests {
         ]);
         assert_eq!(told(&used), [("master", 1, 0), ("worker", 2, 30 + 90)]);
         assert_eq!((used.processes[1].rss_bytes, used.ended_unaccounted), (2 * 4096, 0));
+    }
+
+    #[test]
+    fn memory_in_parts_is_known_of_all_of_a_name_or_not_at_all() {
+        let held = |pss_bytes, fds| Some(Held { pss_bytes, fds: Some(fds), fds_limit: Some(100 * fds - 50) });
+        let all = [
+            Seen { held: held(Some(7), 3), vms_bytes: 10, ..seen(2, 1, "a", 0, 0) },
+            Seen { held: held(Some(8), 1), vms_bytes: 20, ..seen(3, 1, "a", 0, 0) },
+            Seen { held: held(None, 5), ..seen(4, 1, "b", 0, 0) },
+            Seen { held: held(Some(1), 5), ..seen(5, 1, "b", 0, 0) },
+        ];
+        let used = ledger(all.clone()).settle(all.into());
+        let told: Vec<_> = used.processes.iter().map(|p| (p.pss_bytes, p.vms_bytes, p.fds, p.fds_limit)).collect();
+        assert_eq!(told, [(Some(15), 30, Some(1), Some(50)), (None, 0, Some(5), Some(450))]);
     }
 
     #[test]

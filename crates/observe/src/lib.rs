@@ -1,15 +1,26 @@
 //! Looks at the machine, the server's processes, the own threads and the sockets between them, beside a load.
 //!
-//! Responsibilities: CPU of the machine (`machine`), the processes behind a port (`server`, found by `listener`, their
-//! CPU time kept by `ledger`), the load threads (`generator`), sockets by state (`sockets`). It knows no HTTP and no
-//! clock: [`Observer`] is told `now`. What cannot be read is none, with a reason, never zero.
+//! Responsibilities: CPU of the machine (`machine`), a line of every process (`processes`), the processes behind a port
+//! (`server`, found by `listener`) and those that were asked for (`companion`), each a `group` whose CPU time is kept by
+//! `ledger`, with its `threads` and `holdings`; all `others`; the load threads (`generator`), sockets by state
+//! (`sockets`), and what the kernel counts (`kernel`, a table of parts). It knows no HTTP and no clock: [`Observer`] is
+//! told `now`. What cannot be read is none, with a reason, never zero.
 
+mod companion;
+mod files;
 mod generator;
+mod group;
+mod holdings;
+mod kernel;
 mod ledger;
 mod listener;
 mod machine;
 mod observer;
+mod others;
+mod processes;
 mod server;
 mod sockets;
+mod threads;
 
+pub use companion::Wanted;
 pub use observer::Observer;

@@ -15,6 +15,8 @@ const SOCKET_KEEPER: &str = "systemd";
 pub(crate) enum Unfound {
     #[error("the server is not on this machine")]
     Elsewhere,
+    #[error("who is behind a Unix socket is not looked for; name the server with --observe")]
+    UnixSocket,
     #[error("not in every second: there are thousands, and listing them costs CPU time that the load may need")]
     Resting,
     #[error("the kernel does not list its sockets: {0}")]
@@ -42,12 +44,13 @@ impl From<std::io::Error> for Unfound {
 /// Looks for what listens on an address.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    address: SocketAddr,
+    /// None for a Unix socket.
+    address: Option<SocketAddr>,
     is_here: bool,
 }
 
 /// The sockets that listen on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Listening {
     pub(crate) address: SocketAddr,
     pub(crate) inodes: BTreeSet<u64>,
@@ -57,24 +60,29 @@ pub(crate) struct Listening {
     pub(crate) is_ipv6: bool,
     /// Connections that wait to be accepted, on all of them.
     pub(crate) accept_queue: u64,
+    /// Connections that may wait on all of them.
+    pub(crate) accept_backlog: u64,
+    /// How full the fullest of them is.
+    pub(crate) accept_fullest: f64,
 }
 
 impl Listener {
-    pub(crate) const fn new(address: SocketAddr, is_here: bool) -> Self {
+    pub(crate) const fn new(address: Option<SocketAddr>, is_here: bool) -> Self {
         Self { address, is_here }
     }
 
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+    pub(crate) fn address(&self) -> Result<SocketAddr, Unfound> {
+        self.address.ok_or(Unfound::UnixSocket)
     }
 
     /// The sockets that listen now.
     pub(crate) fn look(&self, table: &mut SocketTable) -> Result<Listening, Unfound> {
+        let address = self.address()?;
         if !self.is_here {
             return Err(Unfound::Elsewhere);
         }
-        let sockets = table.listening(self.address.port())?;
-        choose(self.address, &sockets).ok_or(Unfound::NoListener(self.address))
+        let sockets = table.listening(address.port())?;
+        choose(address, &sockets).ok_or(Unfound::NoListener(address))
     }
 }
 
@@ -95,7 +103,15 @@ fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listeni
         uid: chosen[0].uid,
         is_ipv6: chosen[0].socket_id.source_address.is_ipv6(),
         accept_queue: chosen.iter().map(|socket| u64::from(socket.recv_queue)).sum(),
+        accept_backlog: chosen.iter().map(|socket| u64::from(socket.send_queue)).sum(),
+        accept_fullest: chosen.iter().map(|socket| fullness(socket)).fold(0.0, f64::max),
     })
+}
+
+/// Connections waiting on a listening socket, in parts of those that may: the kernel puts both where other sockets have
+/// the bytes of their queues.
+fn fullness(socket: &InetResponseHeader) -> f64 {
+    f64::from(socket.recv_queue) / f64::from(socket.send_queue.max(1))
 }
 
 /// Whether a process holds one of the sockets; none when that is not shown.
@@ -149,6 +165,7 @@ mod tests {
         assert_eq!(chosen("[::1]:80", &all[..3]), [0; 0]);
         let found = choose("127.0.0.2:80".parse().unwrap(), &all).unwrap();
         assert_eq!((found.uid, found.accept_queue, found.is_ipv6), (33, 6, false));
+        assert_eq!((found.accept_backlog, found.accept_fullest), (2 * 511, 3.0 / 511.0));
         assert!(choose("127.0.0.1:80".parse().unwrap(), &all[3..]).unwrap().is_ipv6);
     }
 }

@@ -1,12 +1,16 @@
 //! All looks together: one sample from one look to the next.
 
+use crate::companion::{Companion, Wanted};
 use crate::generator::Generator;
-use crate::listener::{Listener, Unfound};
+use crate::kernel::Kernel;
+use crate::listener::{Listener, Listening, Unfound};
 use crate::machine::Machine;
+use crate::others::Others;
+use crate::processes::{Present, Processes};
 use crate::server::Server;
 use crate::sockets::SocketTable;
-use model::{Phase, Sample};
-use std::collections::BTreeMap;
+use model::{Phase, Sample, ServerUse};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::net::SocketAddr;
 
@@ -14,30 +18,39 @@ use std::net::SocketAddr;
 #[derive(Debug)]
 pub struct Observer {
     listener: Listener,
+    processes: Processes,
     server: Server,
+    companions: Vec<Companion>,
+    others: Others,
     machine: Machine,
     generator: Generator,
     sockets: SocketTable,
+    kernel: Kernel,
     looked_ns: u64,
     /// What was said about each part last, so that it is said once.
-    said: BTreeMap<&'static str, String>,
+    said: BTreeMap<String, String>,
 }
 
 impl Observer {
-    /// Will watch the server at `address`, whose processes are looked for when it `is_here`: on this machine.
+    /// Will watch the server at `address`, none for a Unix socket, whose processes are looked for when it `is_here`: on
+    /// this machine. What is `wanted` besides is watched as far as it is not part of the server.
     #[must_use]
-    pub fn new(address: SocketAddr, is_here: bool) -> Self {
+    pub fn new(address: Option<SocketAddr>, is_here: bool, wanted: &[Wanted]) -> Self {
         let mut observer = Self {
             listener: Listener::new(address, is_here),
+            processes: Processes::default(),
             server: Server::default(),
+            companions: wanted.iter().cloned().map(Companion::new).collect(),
+            others: Others::default(),
             machine: Machine::default(),
             generator: Generator::default(),
             sockets: SocketTable::default(),
+            kernel: Kernel::default(),
             looked_ns: 0,
             said: BTreeMap::new(),
         };
-        // The long look, at every process of the machine, is done while nothing waits for it.
-        observer.look_at_server();
+        // The long look, at the sockets of every process of the machine, is done while nothing waits for it.
+        observer.look_first(0);
         observer
     }
 
@@ -48,11 +61,22 @@ impl Observer {
         // What is missing now will be missing in the first sample, which says so.
         let _ = self.machine.look();
         let _ = self.generator.look();
-        self.look_at_server();
+        self.look_first(now_ns);
     }
 
-    fn look_at_server(&mut self) {
-        let _ = self.listener.look(&mut self.sockets).and_then(|found| self.server.look(&found));
+    fn look_first(&mut self, now_ns: u64) {
+        let listening = self.listener.look(&mut self.sockets);
+        let present = self.processes.look(&BTreeSet::new(), true);
+        if let Ok(listening) = &listening {
+            self.server.start(&present, listening, now_ns);
+        }
+        let mut taken = self.taken_by_server();
+        for companion in &mut self.companions {
+            companion.start(&present, &taken, now_ns);
+            taken.extend(companion.group().pids());
+        }
+        self.others.look(&present, &taken, now_ns);
+        self.kernel.look(self.server.group().pids().first().copied());
     }
 
     /// What happened since the look before.
@@ -62,16 +86,24 @@ impl Observer {
         let from_ns = std::mem::replace(&mut self.looked_ns, now_ns);
         // First what runs on, as it is to be of this very instant.
         let machine = self.machine.look();
+        let generator = self.generator.look();
         let listening = self.listener.look(&mut self.sockets);
+        let present = self.look_at_processes(&listening);
         let server = match &listening {
-            Ok(found) => self.server.look(found),
+            Ok(found) => self.server.look(&present, found, now_ns),
             Err(unfound) => Err(unfound.clone()),
         };
-        let generator = self.generator.look();
-        let sockets = match &listening {
-            Ok(found) => self.sockets.count(self.listener.address(), Some(found)),
-            Err(Unfound::Kernel(error)) => Err(Unfound::Kernel(error.clone())),
-            Err(_) => self.sockets.count(self.listener.address(), None),
+        let (companions, taken) = self.look_at_companions(&present, now_ns, &mut unavailable);
+        let others = self.others.look(&present, &taken, now_ns);
+        let (kernel, missing) = self.kernel.look(self.server.group().pids().first().copied());
+        for (part, why) in missing {
+            self.told::<(), _>(part, Err(why), &mut unavailable);
+        }
+        let sockets = match (&listening, self.listener.address()) {
+            (_, Err(unfound)) => Err(unfound),
+            (Ok(found), Ok(address)) => self.sockets.count(address, Some(found)),
+            (Err(Unfound::Kernel(error)), Ok(_)) => Err(Unfound::Kernel(error.clone())),
+            (Err(_), Ok(address)) => self.sockets.count(address, None),
         };
         Sample {
             phase,
@@ -81,14 +113,52 @@ impl Observer {
             server: self.told("server", server, &mut unavailable),
             generator: self.told("generator", generator, &mut unavailable),
             sockets: self.told("sockets", sockets, &mut unavailable),
+            companions,
+            others,
+            kernel,
+            look_cpu_ns: None,
             unavailable,
         }
+    }
+
+    fn look_at_processes(&mut self, listening: &Result<Listening, Unfound>) -> Present {
+        let all = listening.as_ref().is_ok_and(|found| self.server.is_stranger_to(found));
+        let groups = self.companions.iter().map(Companion::group).chain([self.server.group()]);
+        let members = groups.flat_map(|group| group.pids()).collect();
+        self.processes.look(&members, all)
+    }
+
+    /// What the companions used, and the processes that are now spoken for.
+    fn look_at_companions(
+        &mut self,
+        present: &Present,
+        now_ns: u64,
+        unavailable: &mut BTreeMap<String, String>,
+    ) -> (BTreeMap<String, ServerUse>, BTreeSet<i32>) {
+        let mut taken = self.taken_by_server();
+        let mut used = BTreeMap::new();
+        let mut companions = std::mem::take(&mut self.companions);
+        for companion in &mut companions {
+            let looked = companion.look(present, &taken, now_ns);
+            taken.extend(companion.group().pids());
+            let label = companion.label();
+            if let Some(Some(looked)) = self.told(&format!("companions/{label}"), looked, unavailable) {
+                used.insert(label, looked);
+            }
+        }
+        self.companions = companions;
+        (used, taken)
+    }
+
+    /// The server's processes and the own one.
+    fn taken_by_server(&self) -> BTreeSet<i32> {
+        self.server.group().pids().into_iter().chain([std::process::id().cast_signed()]).collect()
     }
 
     /// The value, or why there is none unless that was said before.
     fn told<T, E: Display>(
         &mut self,
-        part: &'static str,
+        part: &str,
         looked: Result<T, E>,
         unavailable: &mut BTreeMap<String, String>,
     ) -> Option<T> {
@@ -97,7 +167,7 @@ impl Observer {
             Err(error) => error.to_string(),
         };
         if self.said.get(part) != Some(&why) {
-            self.said.insert(part, why.clone());
+            self.said.insert(part.to_owned(), why.clone());
             unavailable.insert(part.to_owned(), why);
         }
         None

@@ -70,7 +70,13 @@ impl SocketTable {
             None => None,
         };
         self.resting = client.values().chain(server.iter().flatten().map(|(_, n)| n)).sum::<u64>() / EACH_SECOND_MAX;
-        Ok(Sockets { server, client, accept_queue: listening.map(|listening| listening.accept_queue) })
+        Ok(Sockets {
+            server,
+            client,
+            accept_queue: listening.map(|listening| listening.accept_queue),
+            accept_backlog: listening.map(|listening| listening.accept_backlog),
+            accept_fullest: listening.map(|listening| listening.accept_fullest),
+        })
     }
 
     /// Every listening socket of `port`.

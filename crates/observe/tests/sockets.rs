@@ -29,7 +29,7 @@ fn states(sample: &Sample) -> (u64, u64, u64) {
 #[test]
 fn both_ends_and_the_queue_before_them_are_counted() {
     let (listener, address) = listener();
-    let mut observer = Observer::new(address, true);
+    let mut observer = Observer::new(Some(address), true, &[]);
     observer.start(0);
     let clients = connect(address, 5);
     let accepted: Vec<_> = (0..2).map(|_| listener.accept().expect("five have connected")).collect();
@@ -46,7 +46,7 @@ fn connections_of_ipv4_to_a_listener_of_ipv6_are_counted() {
     let listener = TcpListener::bind("[::]:0").expect("a free port");
     let port = listener.local_addr().expect("it is bound").port();
     let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let mut observer = Observer::new(address, true);
+    let mut observer = Observer::new(Some(address), true, &[]);
     let _clients = connect(address, 2);
     assert_eq!(states(&observer.sample(1, Phase::Measure)), (2, 2, 2));
 }
@@ -54,7 +54,7 @@ fn connections_of_ipv4_to_a_listener_of_ipv6_are_counted() {
 #[test]
 fn the_own_process_is_no_server() {
     let (_listener, address) = listener();
-    let sample = Observer::new(address, true).sample(1, Phase::Measure);
+    let sample = Observer::new(Some(address), true, &[]).sample(1, Phase::Measure);
     assert_eq!(sample.server, None);
     assert!(sample.unavailable["server"].contains("cannot be seen"), "{:?}", sample.unavailable);
 }
@@ -63,7 +63,7 @@ fn the_own_process_is_no_server() {
 fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
     let (listener, address) = listener();
     drop(listener);
-    let mut observer = Observer::new(address, true);
+    let mut observer = Observer::new(Some(address), true, &[]);
     let sample = observer.sample(1, Phase::Warmup);
     assert_eq!(sample.server, None);
     let why = &sample.unavailable["server"];
@@ -73,7 +73,7 @@ fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
     );
     assert!(observer.sample(2, Phase::Warmup).unavailable.is_empty());
 
-    let mut remote = Observer::new(address, false);
+    let mut remote = Observer::new(Some(address), false, &[]);
     let sample = remote.sample(1, Phase::Measure);
     assert_eq!(sample.unavailable["server"], "the server is not on this machine");
     let sockets = sample.sockets.expect("the clients' ends are here");
@@ -85,7 +85,7 @@ fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
 fn a_look_is_cheap() {
     let (_listener, address) = listener();
     let _clients = connect(address, 64);
-    let mut observer = Observer::new(address, true);
+    let mut observer = Observer::new(Some(address), true, &[]);
     observer.start(0);
     let cpu_ns = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);

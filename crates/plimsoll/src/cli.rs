@@ -86,6 +86,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -143,6 +145,8 @@ pub(crate) struct SweepArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
+    #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -233,6 +237,16 @@ pub(crate) struct GeneratorArgs {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// What is looked at beside the load.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Observation")]
+pub(crate) struct ObserveArgs {
+    /// Watch these processes and their descendants too: a name such as php-fpm or mariadbd (a version may follow it in
+    /// the process list), or a process number; may be repeated. Those of a server started with --serve are watched anyway
+    #[arg(long, value_name = "NAME|PID", allow_negative_numbers = true)]
+    pub(crate) observe: Vec<String>,
 }
 
 /// Where the result goes.

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::store::Recorder;
 use crate::subject::Subject;
 use crate::target_url::TargetUrl;
-use crate::watch::Watch;
+use crate::watch::{self, Watch};
 use engine::run::RunError;
 use model::{Address, Environment, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
 use stack::Spec;
@@ -31,6 +31,8 @@ pub(crate) struct Prepared {
     probe: Probe,
     /// Text that differs from one call of the program to the next.
     token: String,
+    /// Processes to watch beside the server, as they were asked for.
+    observe: Vec<String>,
     /// Loads measured so far.
     loads: u64,
     /// The record of this verb.
@@ -50,6 +52,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) serve: Option<&'a Spec>,
     pub(crate) request: &'a RequestArgs,
     pub(crate) generator: &'a GeneratorArgs,
+    /// Processes to watch beside the server.
+    pub(crate) observe: &'a [String],
     pub(crate) quiet: bool,
     /// Set by ^C.
     pub(crate) stop: Arc<AtomicBool>,
@@ -63,6 +67,9 @@ impl Prepared {
         create: impl FnOnce(&str) -> Result<PathBuf, Trouble>,
     ) -> Result<Self, Trouble> {
         let Wanted { request, stop, .. } = wanted;
+        let observe = wanted.observe.to_vec();
+        // Before anything is started for it.
+        watch::wanted([], &observe)?;
         let progress = Progress::new(wanted.quiet);
         let served = wanted.serve.map(|spec| Subject::serve(spec, request, &stop, &progress)).transpose()?;
         let url = match &served {
@@ -85,7 +92,7 @@ impl Prepared {
         progress.line(&note);
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
-        Ok(Self { subject, settings, address, probe, token, loads: 0, directory, started, stop, progress })
+        Ok(Self { subject, settings, address, probe, token, observe, loads: 0, directory, started, stop, progress })
     }
 
     /// Ends the server that was started for this and starts it anew; does nothing with any other target.
@@ -113,7 +120,9 @@ impl Prepared {
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        measure(plan, &self.probe, directory, &self.stop, &mut self.progress)
+        // A restart has given the server new processes.
+        let watch = Watch::new(&plan.target.address, &watch::wanted(self.subject.processes(), &self.observe)?);
+        measure(plan, &self.probe, directory, &self.stop, watch, &mut self.progress)
     }
 
     /// Whether ^C has ended the load early.
@@ -142,6 +151,7 @@ fn measure(
     probe: &Probe,
     directory: &Path,
     stop: &AtomicBool,
+    mut watch: Watch,
     progress: &mut Progress,
 ) -> Result<Gather, Trouble> {
     check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
@@ -155,7 +165,6 @@ fn measure(
             damage = Some(error);
         }
     };
-    let mut watch = Watch::new(&plan.target.address);
     let mut take = |event: Event| {
         // Before the event is written down, which may take a moment.
         let sample = watch.look(&event);

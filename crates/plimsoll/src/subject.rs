@@ -114,6 +114,14 @@ impl Subject {
         }
     }
 
+    /// The processes of a server of ours: name and number.
+    pub(crate) fn processes(&self) -> Vec<(&str, i32)> {
+        match &self.behind {
+            Behind::Served(served) => served.running.processes().collect(),
+            Behind::Others | Behind::Builtin(_) => Vec::new(),
+        }
+    }
+
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
         match &self.behind {

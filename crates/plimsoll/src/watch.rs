@@ -1,37 +1,75 @@
 //! Looks at machine, server and generator after each tick of a load: on the thread that collects the ticks, which
 //! carries no load, and on the load's own time axis.
 
+use crate::exit::Trouble;
 use crate::target_url::is_local;
-use engine::clock::Clock;
-use model::{Address, Event};
-use observe::Observer;
+use engine::clock::{Clock, thread_cpu_ns};
+use model::{Address, Event, Sample};
+use observe::{Observer, Wanted};
+use std::collections::BTreeSet;
 
 /// Turns ticks into samples.
 pub(crate) struct Watch {
-    /// None for a server behind a Unix socket, which is not looked for yet.
-    observer: Option<Observer>,
+    observer: Observer,
     clock: Option<Clock>,
 }
 
 impl Watch {
-    /// Finds the server's processes, which takes a moment.
-    pub(crate) fn new(address: &Address) -> Self {
-        Self { observer: address.tcp().map(|tcp| Observer::new(tcp, is_local(address))), clock: None }
+    /// Finds the processes of the server, and those that are `wanted` besides, which takes a moment.
+    pub(crate) fn new(address: &Address, wanted: &[Wanted]) -> Self {
+        Self { observer: Observer::new(address.tcp(), is_local(address), wanted), clock: None }
     }
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        if let (Event::Connected { .. }, Some(observer)) = (event, &mut self.observer) {
-            observer.start(0);
+        if let Event::Connected { .. } = event {
+            self.observer.start(0);
             self.clock = Some(Clock::start());
         }
     }
 
     /// The sample that belongs to a tick.
     pub(crate) fn look(&mut self, event: &Event) -> Option<Event> {
-        let (Event::Tick(tick), Some(clock), Some(observer)) = (event, self.clock, &mut self.observer) else {
-            return None;
-        };
-        Some(Event::Observed(Box::new(observer.sample(clock.now_ns(), tick.phase))))
+        let (Event::Tick(tick), Some(clock)) = (event, self.clock) else { return None };
+        let before_ns = thread_cpu_ns();
+        let sample = self.observer.sample(clock.now_ns(), tick.phase);
+        let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
+        Some(Event::Observed(Box::new(Sample { look_cpu_ns, ..sample })))
+    }
+}
+
+/// The processes that are watched beside those behind the target's port: the `parts` of a server that was started here,
+/// and what `--observe` names.
+pub(crate) fn wanted<'a>(
+    parts: impl IntoIterator<Item = (&'a str, i32)>,
+    asked: &[String],
+) -> Result<Vec<Wanted>, Trouble> {
+    let parts = parts.into_iter().map(|(name, pid)| Ok(Wanted::Part { label: name.to_owned(), pid }));
+    let asked = asked.iter().map(|text| {
+        Wanted::parse(text).ok_or_else(|| {
+            Trouble::usage(format!(
+                "--observe {text:?} is neither the name of a process nor its number; write mariadbd"
+            ))
+        })
+    });
+    let mut all: Vec<Wanted> = parts.chain(asked).collect::<Result<_, _>>()?;
+    let mut labels = BTreeSet::new();
+    all.retain(|wanted| labels.insert(wanted.label()));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_twice_is_watched_once() {
+        let asked = ["mariadbd", "php-fpm", "77"].map(str::to_owned);
+        let all = wanted([("nginx", 5), ("php-fpm", 6)], &asked).ok().unwrap();
+        let labels: Vec<_> = all.iter().map(Wanted::label).collect();
+        assert_eq!(labels, ["nginx", "php-fpm", "mariadbd", "77"]);
+        assert_eq!(all[1], Wanted::Part { label: "php-fpm".into(), pid: 6 });
+        let message = wanted([], &["0".to_owned()]).err().unwrap().message;
+        assert!(message.starts_with("--observe \"0\" is neither"), "{message}");
     }
 }

@@ -1,10 +1,18 @@
 //! From samples to what was observed over the measured window.
 
+mod kernel;
+mod server;
+
+use kernel::KernelSum;
 use model::{
-    CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, ProcessObserved, Sample,
-    ServerObserved, Sockets, SocketsObserved, ThreadObserved,
+    CpuShares, CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved,
+    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved,
 };
+use server::ServerSum;
 use std::collections::BTreeMap;
+
+/// Other processes that are named: those with the most CPU time.
+const OTHERS_NAMED_MAX: usize = 10;
 
 /// Shorter samples are too coarse for a share: the kernel tells CPU time in steps of 10 ms.
 const SAMPLE_MIN_NS: u64 = NS_PER_S / 2;
@@ -16,6 +24,12 @@ pub(crate) struct ObservedSum {
     server: Option<ServerSum>,
     generator: Option<GeneratorSum>,
     sockets: Option<SocketsObserved>,
+    companions: BTreeMap<String, ServerSum>,
+    others: Option<OthersSum>,
+    kernel: KernelSum,
+    sampler: SamplerSum,
+    /// CPU time of all processes in the samples that have them all, and busy time of the machine in these; ns.
+    accounted: (u64, u64),
     seconds: Vec<ObservedSecond>,
     unavailable: BTreeMap<String, String>,
 }
@@ -29,20 +43,18 @@ struct MachineSum {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct ServerSum {
+struct OthersSum {
     wall_ns: u64,
-    cores_max: f64,
-    rss_bytes_max: u64,
-    ended_unaccounted: u64,
-    /// By name.
-    processes: BTreeMap<String, ProcessSum>,
+    /// CPU time by name.
+    cpu_ns: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct ProcessSum {
-    count_max: u32,
+struct SamplerSum {
+    looks: u64,
     cpu_ns: u64,
-    rss_bytes_max: u64,
+    cpu_ns_max: u64,
+    wall_ns: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,12 +89,24 @@ impl ObservedSum {
             }
         }
         if let Some(server) = &sample.server {
-            let cpu_ns: u64 = server.processes.iter().map(|process| process.cpu_ns).sum();
+            let cpu_ns = server::cpu_ns(server);
             let rss_bytes = server.processes.iter().map(|process| process.rss_bytes).sum();
             let cores = ratio(cpu_ns, length_ns);
             (second.server_cores, second.server_rss_bytes) = (Some(cores), Some(rss_bytes));
             let sum = self.server.get_or_insert_default();
-            sum.add(server, length_ns, if is_long { cores } else { 0.0 }, rss_bytes);
+            sum.add(server, sample.to_ns, length_ns, if is_long { cores } else { 0.0 });
+        }
+        for (label, companion) in &sample.companions {
+            let cores = if is_long { ratio(server::cpu_ns(companion), length_ns) } else { 0.0 };
+            self.companions.entry(label.clone()).or_default().add(companion, sample.to_ns, length_ns, cores);
+        }
+        if let Some(others) = &sample.others {
+            self.others.get_or_insert_default().add(others, sample.to_ns);
+        }
+        self.account(sample);
+        self.kernel.add(&sample.kernel);
+        if let Some(cpu_ns) = sample.look_cpu_ns {
+            self.sampler.merge(&SamplerSum { looks: 1, cpu_ns, cpu_ns_max: cpu_ns, wall_ns: length_ns });
         }
         if let Some(generator) = &sample.generator {
             second.generator_cores = Some(ratio(generator.cpu_ns, length_ns));
@@ -102,6 +126,23 @@ impl ObservedSum {
         if is_long {
             self.seconds.push(second);
         }
+    }
+
+    /// Sums what processes used, and what of the machine was busy, where all processes were looked at since the very
+    /// look before.
+    fn account(&mut self, sample: &Sample) {
+        let (Some(machine), Some(others), Some(generator)) = (&sample.machine, &sample.others, &sample.generator)
+        else {
+            return;
+        };
+        if others.from_ns != sample.from_ns {
+            return;
+        }
+        let groups = sample.server.iter().chain(sample.companions.values());
+        let grouped_ns: u64 = groups.map(server::cpu_ns).sum();
+        let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+        self.accounted.0 += grouped_ns + others_ns + generator.cpu_ns;
+        self.accounted.1 += machine.total.busy_ns();
     }
 
     /// Adds the sums of another window of the same load.
@@ -125,9 +166,21 @@ impl ObservedSum {
             }
         }
         if let Some(theirs) = other.sockets.clone() {
-            let SocketsObserved { server, client, accept_queue_max: accept_queue } = theirs;
-            most_sockets(self.sockets.get_or_insert_default(), &Sockets { server, client, accept_queue });
+            let SocketsObserved { server, client, .. } = theirs;
+            let (accept_queue, accept_backlog) = (theirs.accept_queue_max, theirs.accept_backlog);
+            let accept_fullest = theirs.accept_fullest_max;
+            let sockets = Sockets { server, client, accept_queue, accept_backlog, accept_fullest };
+            most_sockets(self.sockets.get_or_insert_default(), &sockets);
         }
+        for (label, theirs) in &other.companions {
+            self.companions.entry(label.clone()).or_default().merge(theirs);
+        }
+        if let Some(theirs) = &other.others {
+            self.others.get_or_insert_default().merge(theirs);
+        }
+        self.accounted = (self.accounted.0 + other.accounted.0, self.accounted.1 + other.accounted.1);
+        self.kernel.merge(&other.kernel);
+        self.sampler.merge(&other.sampler);
         self.seconds.extend_from_slice(&other.seconds);
         self.unavailable.extend(other.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
     }
@@ -138,10 +191,22 @@ impl ObservedSum {
             return None;
         }
         Some(Observed {
-            machine: self.machine.as_ref().map(MachineSum::observed),
+            machine: self.machine.as_ref().map(|machine| MachineObserved {
+                accounted_share: (self.accounted.1 > 0).then(|| ratio(self.accounted.0, self.accounted.1)),
+                ..machine.observed()
+            }),
             server: self.server.as_ref().map(|server| server.observed(responses_per_s)),
             generator: self.generator.as_ref().map(GeneratorSum::observed),
             sockets: self.sockets.clone(),
+            companions: self
+                .companions
+                .iter()
+                .map(|(label, companion)| (label.clone(), companion.observed(responses_per_s)))
+                .collect(),
+            others: self.others.as_ref().map(OthersSum::observed),
+            counters: self.kernel.counters().clone(),
+            gauges: self.kernel.gauges(),
+            sampler: self.sampler.observed(),
             seconds: self.seconds.clone(),
             unavailable: self.unavailable.clone(),
         })
@@ -161,64 +226,54 @@ impl MachineSum {
             steal_mean: of(self.total.steal_ns),
             steal_max: self.steal_max,
             cpu_busy_mean: self.cpus.iter().map(|cpu| share(cpu.busy_ns(), cpu)).collect(),
+            cpu_shares: self.cpus.iter().map(shares).collect(),
+            accounted_share: None,
         }
     }
 }
 
-impl ServerSum {
-    fn add(&mut self, server: &model::ServerUse, length_ns: u64, cores: f64, rss_bytes: u64) {
-        self.wall_ns += length_ns;
-        self.cores_max = self.cores_max.max(cores);
-        self.rss_bytes_max = self.rss_bytes_max.max(rss_bytes);
-        self.ended_unaccounted += server.ended_unaccounted;
-        for process in &server.processes {
-            let sum = self.processes.entry(process.name.clone()).or_default();
-            sum.cpu_ns += process.cpu_ns;
-            sum.count_max = sum.count_max.max(process.count);
-            sum.rss_bytes_max = sum.rss_bytes_max.max(process.rss_bytes);
+impl OthersSum {
+    fn add(&mut self, others: &OthersUse, to_ns: u64) {
+        self.wall_ns += to_ns.saturating_sub(others.from_ns);
+        for process in &others.processes {
+            *self.cpu_ns.entry(process.name.clone()).or_default() += process.cpu_ns;
         }
     }
 
     fn merge(&mut self, other: &Self) {
         self.wall_ns += other.wall_ns;
-        self.cores_max = self.cores_max.max(other.cores_max);
-        self.rss_bytes_max = self.rss_bytes_max.max(other.rss_bytes_max);
-        self.ended_unaccounted += other.ended_unaccounted;
-        for (name, process) in &other.processes {
-            let sum = self.processes.entry(name.clone()).or_default();
-            sum.cpu_ns += process.cpu_ns;
-            sum.count_max = sum.count_max.max(process.count_max);
-            sum.rss_bytes_max = sum.rss_bytes_max.max(process.rss_bytes_max);
+        for (name, cpu_ns) in &other.cpu_ns {
+            *self.cpu_ns.entry(name.clone()).or_default() += cpu_ns;
         }
     }
 
-    fn observed(&self, responses_per_s: f64) -> ServerObserved {
-        // Rates of both, as the samples do not begin and end at the very instants of the window.
-        let per_request = |cores: f64| (responses_per_s > 0.0).then(|| cores * NS_PER_S as f64 / responses_per_s);
-        let mut processes: Vec<ProcessObserved> = self
-            .processes
+    fn observed(&self) -> OthersObserved {
+        let named = self
+            .cpu_ns
             .iter()
-            .map(|(name, sum)| {
-                let cpu_cores = ratio(sum.cpu_ns, self.wall_ns);
-                ProcessObserved {
-                    name: name.clone(),
-                    count: sum.count_max,
-                    cpu_cores,
-                    cpu_ns_per_request: per_request(cpu_cores),
-                    rss_bytes_max: sum.rss_bytes_max,
-                }
-            })
-            .collect();
+            .map(|(name, ns)| OtherObserved { name: name.clone(), cpu_cores: ratio(*ns, self.wall_ns) });
+        let mut processes: Vec<_> = named.collect();
         processes.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
-        let cpu_cores = processes.iter().map(|process| process.cpu_cores).sum();
-        ServerObserved {
-            cpu_cores,
-            cpu_cores_max: self.cores_max,
-            cpu_ns_per_request: per_request(cpu_cores),
-            rss_bytes_max: self.rss_bytes_max,
-            processes,
-            ended_unaccounted: self.ended_unaccounted,
-        }
+        processes.truncate(OTHERS_NAMED_MAX);
+        OthersObserved { cpu_cores: ratio(self.cpu_ns.values().sum(), self.wall_ns), processes }
+    }
+}
+
+impl SamplerSum {
+    fn merge(&mut self, other: &Self) {
+        self.looks += other.looks;
+        self.cpu_ns += other.cpu_ns;
+        self.cpu_ns_max = self.cpu_ns_max.max(other.cpu_ns_max);
+        self.wall_ns += other.wall_ns;
+    }
+
+    fn observed(&self) -> Option<SamplerObserved> {
+        (self.looks > 0).then(|| SamplerObserved {
+            looks: self.looks,
+            cpu_ns_per_look: ratio(self.cpu_ns, self.looks),
+            cpu_ns_max: self.cpu_ns_max,
+            cpu_share: ratio(self.cpu_ns, self.wall_ns),
+        })
     }
 }
 
@@ -251,12 +306,28 @@ fn most_sockets(sum: &mut SocketsObserved, more: &Sockets) {
         most(sum.server.get_or_insert_default(), server);
     }
     sum.accept_queue_max = sum.accept_queue_max.max(more.accept_queue);
+    sum.accept_backlog = sum.accept_backlog.max(more.accept_backlog);
+    // None is less than any number.
+    if more.accept_fullest > sum.accept_fullest_max {
+        sum.accept_fullest_max = more.accept_fullest;
+    }
 }
 
 fn most(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
     for (state, n) in more {
         let largest = sum.entry(state.clone()).or_default();
         *largest = (*largest).max(*n);
+    }
+}
+
+/// Where the time of a CPU went.
+fn shares(cpu: &CpuTimes) -> CpuShares {
+    CpuShares {
+        user: share(cpu.user_ns, cpu),
+        system: share(cpu.system_ns, cpu),
+        softirq: share(cpu.softirq_ns, cpu),
+        steal: share(cpu.steal_ns, cpu),
+        idle: share(cpu.idle_ns, cpu),
     }
 }
 
@@ -272,10 +343,10 @@ fn ratio(part_ns: u64, of_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{GeneratorUse, MachineCpu, Phase, ProcessUse, ServerUse, ThreadRun};
+    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, ProcessUse, ServerUse, ThreadRun};
 
     fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
-        ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes }
+        ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
     }
 
     /// A sample of `length_ms` in which one of two CPUs was `busy_ms` busy.
@@ -290,7 +361,7 @@ mod tests {
             from_ns: 0,
             to_ns: ns(length_ms),
             machine: Some(MachineCpu { total, cpus: vec![busy, idle] }),
-            server: Some(ServerUse { processes, ended_unaccounted: 1 }),
+            server: Some(ServerUse { processes, ended_unaccounted: 1, threads: None }),
             generator: Some(GeneratorUse {
                 cpu_ns: ns(300),
                 threads: vec![ThreadRun { name: "load-0".into(), cpu_ns: ns(200), wait_ns: ns(50) }],
@@ -299,7 +370,20 @@ mod tests {
                 server: Some([("established".to_owned(), busy_ms)].into()),
                 client: [("time_wait".to_owned(), 7)].into(),
                 accept_queue: Some(busy_ms / 100),
+                accept_backlog: Some(10),
+                accept_fullest: Some(busy_ms as f64 / 1000.0),
             }),
+            companions: [(
+                "db".to_owned(),
+                ServerUse { processes: vec![process("db", 1, 10, 1)], ..Default::default() },
+            )]
+            .into(),
+            others: Some(OthersUse { from_ns: 0, processes: vec![process("cron", 1, busy_ms / 4, 1)] }),
+            kernel: KernelFigures {
+                counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), busy_ms)].into())].into(),
+                gauges: [("memory".to_owned(), [("dirty_bytes".to_owned(), busy_ms)].into())].into(),
+            },
+            look_cpu_ns: Some(busy_ms),
             unavailable: BTreeMap::new(),
         }
     }
@@ -332,6 +416,20 @@ mod tests {
         assert!((thread.busy_mean - 0.6 / 2.1).abs() < 1e-9 && (thread.wait_mean - 0.15 / 2.1).abs() < 1e-9);
         let sockets = seen.sockets.unwrap();
         assert_eq!((sockets.server.unwrap()["established"], sockets.accept_queue_max), (800, Some(8)));
+        assert_eq!((sockets.accept_backlog, sockets.accept_fullest_max), (Some(10), Some(0.8)));
+        let idle = CpuShares { idle: 1.0, ..CpuShares::default() };
+        assert_eq!((machine.cpu_shares[0].user, machine.cpu_shares[1]), (1300.0 / 2100.0, idle));
+        let others = seen.others.unwrap();
+        assert_eq!((others.processes[0].name.as_str(), others.cpu_cores), ("cron", 0.325 / 2.1));
+        let db = &seen.companions["db"];
+        assert_eq!((db.cpu_cores, db.cpu_cores_max), (0.03 / 2.1, 0.01));
+        // Server 1.1 s, others 0.325 s, generator 0.9 s and the database 0.03 s, of 1.3 s.
+        assert!((machine.accounted_share.unwrap() - 2.355 / 1.3).abs() < 1e-9, "{machine:?}");
+        assert_eq!(seen.counters["tcp"]["ListenDrops"], 1300);
+        let dirty = seen.gauges["memory"]["dirty_bytes"];
+        assert_eq!((dirty.max, dirty.min, dirty.mean), (800, 100, 1300.0 / 3.0));
+        let sampler = seen.sampler.unwrap();
+        assert_eq!((sampler.looks, sampler.cpu_ns_max, sampler.cpu_share), (3, 800, 1300.0 / 2.1e9));
         let cores: Vec<_> = seen.seconds.iter().map(|second| second.server_cores).collect();
         assert_eq!(cores, [Some(0.6), Some(0.4)], "the short sample is no second");
         assert_eq!(seen.seconds[0].machine_cores, Some(0.8));
@@ -350,11 +448,13 @@ mod tests {
     fn what_is_not_available_is_none_with_its_reason() {
         let mut bare = sample(1000, 0, Vec::new());
         (bare.machine, bare.server, bare.generator, bare.sockets) = (None, None, None, None);
+        (bare.others, bare.look_cpu_ns, bare.kernel) = (None, None, KernelFigures::default());
         bare.unavailable = [("server".to_owned(), "elsewhere".to_owned())].into();
         let mut seen = sum(std::slice::from_ref(&bare));
         seen.note(&bare);
         let observed = seen.observed(1.0).unwrap();
         assert_eq!((observed.machine, observed.server, observed.sockets), (None, None, None));
+        assert_eq!((observed.others, observed.sampler, observed.counters), (None, None, BTreeMap::new()));
         assert_eq!(observed.unavailable["server"], "elsewhere");
         assert_eq!(observed.seconds[0].server_cores, None);
         assert_eq!(ObservedSum::default().observed(1.0), None);

@@ -35,6 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         serve: spec.as_ref(),
         request: &args.request,
         generator: &args.generator,
+        observe: &args.observe.observe,
         quiet: args.output.quiet,
         stop: interrupt::watch()?,
     };

@@ -69,6 +69,7 @@ fn measure(
         serve: spec,
         request: &args.request,
         generator: &args.generator,
+        observe: &args.observe.observe,
         quiet: args.output.quiet,
         stop: Arc::clone(stop),
     };

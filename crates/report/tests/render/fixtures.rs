@@ -1,11 +1,12 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Cohort, Connections, Contract, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch,
-    Finding, FindingState, Flow, GeneratorObserved, Knee, Latencies, LatencySummary, Load, MachineObserved, NS_PER_S,
-    Numbering, Observed, ObservedSecond, Outstanding, Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord,
-    Second, ServerObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
-    ThreadUse, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
+    Fetch, Finding, FindingState, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Load,
+    MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan,
+    PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved, ServerThreadObserved,
+    SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Verdict,
+    VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 
@@ -316,6 +317,10 @@ fn observed(cores: f64) -> Observed {
         cpu_cores: cores * share,
         cpu_ns_per_request: Some(cores * share * 30_000.0),
         rss_bytes_max: 4_000_000 * u64::from(count),
+        vms_bytes_max: 9_000_000 * u64::from(count),
+        pss_bytes_max: Some(3_000_000 * u64::from(count)),
+        fds_max: Some(80),
+        fds_limit: Some(1_024),
     };
     let second = |i: u64| ObservedSecond {
         from_ns: i * NS_PER_S,
@@ -327,6 +332,13 @@ fn observed(cores: f64) -> Observed {
         server_rss_bytes: Some(16_000_000),
         established: Some(64),
     };
+    let companion = ServerObserved {
+        cpu_cores: 0.04,
+        cpu_cores_max: 0.05,
+        rss_bytes_max: 90_000_000,
+        processes: vec![ProcessObserved { rss_bytes_max: 90_000_000, ..process("mariadbd", 1, 0.0) }],
+        ..ServerObserved::default()
+    };
     Observed {
         machine: Some(MachineObserved {
             cpus: 4,
@@ -335,6 +347,8 @@ fn observed(cores: f64) -> Observed {
             user_mean: 0.2,
             system_mean: 0.2,
             cpu_busy_mean: vec![0.5; 4],
+            cpu_shares: vec![CpuShares { user: 0.2, system: 0.2, softirq: 0.1, steal: 0.0, idle: 0.5 }; 4],
+            accounted_share: Some(0.97),
             ..MachineObserved::default()
         }),
         server: Some(ServerObserved {
@@ -344,6 +358,17 @@ fn observed(cores: f64) -> Observed {
             rss_bytes_max: 16_000_000,
             processes: vec![process("nginx", 3, 0.75), process("php-fpm", 1, 0.25)],
             ended_unaccounted: 0,
+            threads: vec![ServerThreadObserved {
+                pid: 71,
+                tid: 72,
+                name: "nginx".to_owned(),
+                user_mean: cores * 0.1,
+                system_mean: cores * 0.3,
+                wait_mean: Some(0.02),
+                voluntary_switches_per_s: 812.5,
+                involuntary_switches_per_s: 3.25,
+            }],
+            threads_seen: 4,
         }),
         generator: Some(GeneratorObserved {
             cpu_cores: 0.6,
@@ -353,7 +378,21 @@ fn observed(cores: f64) -> Observed {
             server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 5)].into()),
             client: [("established".to_owned(), 64)].into(),
             accept_queue_max: Some(0),
+            accept_backlog: Some(511),
+            accept_fullest_max: Some(0.0),
         }),
+        companions: [("mariadbd".to_owned(), companion)].into(),
+        others: Some(OthersObserved {
+            cpu_cores: 0.12,
+            processes: vec![OtherObserved { name: "cron".to_owned(), cpu_cores: 0.1 }],
+        }),
+        counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), 0), ("RetransSegs".to_owned(), 3)].into())].into(),
+        gauges: [(
+            "sockstat".to_owned(),
+            [("tcp_time_wait".to_owned(), GaugeObserved { mean: 5.5, max: 8, min: 2 })].into(),
+        )]
+        .into(),
+        sampler: Some(SamplerObserved { looks: 5, cpu_ns_per_look: 2e6, cpu_ns_max: 3_000_000, cpu_share: 0.002 }),
         seconds: (0..5).map(second).collect(),
         unavailable: Default::default(),
     }

@@ -1,0 +1,90 @@
+//! Texts of `/proc` and `/sys`, and why one of them cannot be had.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why something is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(crate) enum Missing {
+    #[error("this kernel or container has no {0}")]
+    NoFile(String),
+    #[error("{0} may not be read by this user; run plimsoll as root")]
+    Denied(String),
+    #[error("{file} cannot be read: {error}")]
+    Unreadable { file: String, error: String },
+    #[error("{0} does not look as expected")]
+    Malformed(String),
+    #[error("{0}")]
+    Because(&'static str),
+}
+
+/// The files of a machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    root: PathBuf,
+}
+
+impl Files {
+    /// Those below `root`, which is `/` outside of tests.
+    pub(crate) fn below(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The text of the file at an absolute path.
+    pub(crate) fn text(&self, path: &str) -> Result<String, Missing> {
+        let bytes = std::fs::read(self.place(path)).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Missing::NoFile(path.to_owned()),
+            ErrorKind::PermissionDenied => Missing::Denied(path.to_owned()),
+            _ => Missing::Unreadable { file: path.to_owned(), error: error.to_string() },
+        })?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The text of a file without the white space around it.
+    pub(crate) fn word(&self, path: &str) -> Result<String, Missing> {
+        self.text(path).map(|text| text.trim().to_owned())
+    }
+
+    /// The one number in a file.
+    pub(crate) fn number(&self, path: &str) -> Result<u64, Missing> {
+        self.word(path)?.parse().map_err(|_| Missing::Malformed(path.to_owned()))
+    }
+
+    /// Names in a directory, sorted; empty when there is none.
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.place(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.place(path).exists()
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        self.root.join(Path::new(path).strip_prefix("/").unwrap_or_else(|_| Path::new(path)))
+    }
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::below("/")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_has_its_reason() {
+        let files = Files::default();
+        assert_eq!(files.number("/proc/nothing"), Err(Missing::NoFile("/proc/nothing".into())));
+        assert_eq!(files.number("/proc/uptime"), Err(Missing::Malformed("/proc/uptime".into())));
+        assert!(matches!(files.text("/proc"), Err(Missing::Unreadable { .. })));
+        assert!(files.number("/proc/sys/kernel/pid_max").is_ok_and(|max| max > 0));
+        assert!(files.names("/proc/nothing").is_empty() && files.names("/proc/self").contains(&"stat".to_owned()));
+    }
+}

@@ -1,0 +1,84 @@
+//! A set of processes that belong together: some that were found, and their descendants.
+
+use crate::holdings::Holdings;
+use crate::ledger::{Ledger, Seen};
+use crate::processes::Present;
+use crate::threads::Threads;
+use model::ServerUse;
+use std::collections::BTreeSet;
+
+/// The processes of a group at the look before.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    ledger: Ledger,
+    threads: Threads,
+    holdings: Holdings,
+}
+
+impl Group {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ledger.is_empty()
+    }
+
+    pub(crate) fn has(&self, pid: i32) -> bool {
+        self.ledger.has(pid)
+    }
+
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        self.ledger.pids()
+    }
+
+    /// Takes in `roots` and the descendants of all members, unless they are `taken` by another.
+    pub(crate) fn adopt(&mut self, roots: Vec<i32>, present: &Present, taken: &BTreeSet<i32>) {
+        let mut joining = roots;
+        let mut strangers: Vec<&Seen> =
+            present.all.values().filter(|seen| !self.has(seen.pid) && !taken.contains(&seen.pid)).collect();
+        loop {
+            let is_joining = |seen: &Seen| joining.contains(&seen.pid) || self.has(seen.ppid);
+            let (join, stay): (Vec<&Seen>, Vec<&Seen>) = strangers.into_iter().partition(|seen| is_joining(seen));
+            if join.is_empty() {
+                return;
+            }
+            join.into_iter().for_each(|seen| self.ledger.open(seen.clone(), present.has_begun(seen.pid)));
+            joining.clear();
+            strangers = stay;
+        }
+    }
+
+    /// What the members used since the look before.
+    pub(crate) fn look(&mut self, present: &Present, now_ns: u64) -> ServerUse {
+        let pids = self.pids();
+        self.holdings.look(&pids);
+        let of = |pid: &i32| Some(Seen { held: self.holdings.of(*pid), ..present.all.get(pid)?.clone() });
+        let seen = pids.iter().filter_map(of).collect();
+        let threads = self.threads.look(&pids, now_ns);
+        ServerUse { threads, ..self.ledger.settle(seen) }
+    }
+
+    /// Counts from now on, and asks all members for what is dear to look at.
+    pub(crate) fn start(&mut self, present: &Present, now_ns: u64) {
+        self.threads.forget();
+        self.holdings.look_at_all(&self.pids());
+        self.look(present, now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn present(processes: &[(i32, i32)]) -> Present {
+        let seen = |&(pid, ppid): &(i32, i32)| (pid, Seen { pid, ppid, name: "p".into(), ..Seen::default() });
+        Present { all: processes.iter().map(seen).collect(), ..Present::default() }
+    }
+
+    #[test]
+    fn descendants_join_and_those_of_others_do_not() {
+        let mut group = Group::default();
+        let now = present(&[(2, 1), (3, 2), (4, 3), (5, 1), (6, 4), (7, 6)]);
+        group.adopt(vec![2], &now, &[6].into());
+        assert_eq!(group.pids(), [2, 3, 4]);
+        group.adopt(Vec::new(), &present(&[(8, 4), (9, 5)]), &BTreeSet::new());
+        assert!(group.has(8) && !group.has(9));
+    }
+}

@@ -1,0 +1,159 @@
+//! What a process may use at most, and how often it was stopped for that: control groups, version 1 and 2.
+
+use super::Figured;
+use crate::files::{Files, Missing};
+
+const MOUNT: &str = "/sys/fs/cgroup";
+/// Limits of version 1 that mean none: the largest number of whole pages.
+const UNLIMITED_BYTES: u64 = 1 << 62;
+const NS_PER_US: u64 = 1000;
+
+/// The quota and memory of the groups of a process. `of` is a process number, or `self`.
+pub(super) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
+    let groups = files.text(&format!("/proc/{of}/cgroup"))?;
+    let mut figured = Figured::default();
+    if let Some(places) = places(files, &groups, "cpu") {
+        // A quota of a group holds for all below it: the tightest is told, with the stops it has caused.
+        let quotas = places.iter().filter_map(|place| Some((quota(files, place)?, place)));
+        let tightest = quotas.min_by_key(|(ns_per_s, _)| *ns_per_s);
+        if let Some((ns_per_s, _)) = tightest {
+            figured.gauges.insert("cpu_quota_ns_per_s".into(), ns_per_s);
+        }
+        let place = tightest.map(|(_, place)| place).or_else(|| places.first());
+        figured.counters = place.map(|place| throttled(files, place)).unwrap_or_default();
+    }
+    if let Some(place) = places(files, &groups, "memory").and_then(|places| places.into_iter().next()) {
+        let first = |names: [&str; 2]| names.iter().find_map(|name| files.number(&format!("{place}/{name}")).ok());
+        let used = first(["memory.current", "memory.usage_in_bytes"]).map(|bytes| ("memory_bytes", bytes));
+        let limit = first(["memory.max", "memory.limit_in_bytes"]).filter(|bytes| *bytes < UNLIMITED_BYTES);
+        let known = used.into_iter().chain(limit.map(|bytes| ("memory_limit_bytes", bytes)));
+        figured.gauges.extend(super::named(known));
+    }
+    if figured == Figured::default() {
+        return Err(Missing::Because("the process is in no control group that counts or limits CPU or memory"));
+    }
+    Ok(figured)
+}
+
+/// The directories of a process's group with a controller and of those above it, from the inside out.
+fn places(files: &Files, groups: &str, controller: &str) -> Option<Vec<String>> {
+    let lines = || {
+        groups.lines().filter_map(|line| {
+            let mut fields = line.splitn(3, ':').skip(1);
+            Some((fields.next()?, fields.next()?))
+        })
+    };
+    let v1 = lines().find(|(names, _)| names.split(',').any(|name| name == controller));
+    let (mounts, path) = match v1 {
+        Some((names, path)) => (vec![format!("{MOUNT}/{names}"), format!("{MOUNT}/{controller}")], path),
+        None => {
+            let (_, path) = lines().find(|(names, _)| names.is_empty())?;
+            (vec![MOUNT.to_owned(), format!("{MOUNT}/unified")], path)
+        }
+    };
+    let mount = mounts.into_iter().find(|mount| files.exists(&format!("{mount}/cgroup.procs")))?;
+    // In a container the path may be that of the host, and the container's own group is the mount itself.
+    let inside = path.trim_matches('/');
+    let inside = if files.exists(&format!("{mount}/{inside}")) { inside } else { "" };
+    let mut places = Vec::new();
+    let mut rest = inside;
+    while !rest.is_empty() {
+        places.push(format!("{mount}/{rest}"));
+        rest = rest.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    places.push(mount);
+    Some(places)
+}
+
+/// CPU time that a group may use each second; none when that is not limited.
+fn quota(files: &Files, place: &str) -> Option<u64> {
+    let (quota, period): (u64, u64) = match files.word(&format!("{place}/cpu.max")) {
+        // `max 100000`, or `50000 100000`.
+        Ok(text) => {
+            let (quota, period) = text.split_once(' ')?;
+            (quota.parse().ok()?, period.parse().ok()?)
+        }
+        // -1 when there is none.
+        Err(_) => {
+            let number = |name| files.number(&format!("{place}/cpu.cfs_{name}_us")).ok();
+            (number("quota")?, number("period")?)
+        }
+    };
+    (quota * model::NS_PER_S).checked_div(period)
+}
+
+/// How often, and for how long, a group was stopped because its quota was used up.
+fn throttled(files: &Files, place: &str) -> std::collections::BTreeMap<String, u64> {
+    let text = files.text(&format!("{place}/cpu.stat")).unwrap_or_default();
+    let known = text.lines().filter_map(|line| {
+        let (name, n) = line.split_once(' ')?;
+        let n: u64 = n.trim().parse().ok()?;
+        match name {
+            "nr_periods" => Some(("periods", n)),
+            "nr_throttled" => Some(("throttled_periods", n)),
+            "throttled_usec" => Some(("throttled_ns", n * NS_PER_US)),
+            "throttled_time" => Some(("throttled_ns", n)),
+            _ => None,
+        }
+    });
+    super::named(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(texts: &[(&str, &str)]) -> (tempfile::TempDir, Files) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in texts {
+            let place = root.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
+        }
+        let files = Files::below(root.path());
+        (root, files)
+    }
+
+    #[test]
+    fn the_tightest_quota_above_a_process_is_told_version_2() {
+        let (_root, files) = tree(&[
+            ("proc/7/cgroup", "0::/web.slice/nginx.service\n"),
+            ("sys/fs/cgroup/cgroup.procs", ""),
+            ("sys/fs/cgroup/web.slice/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/web.slice/cpu.stat", "usage_usec 9\nnr_periods 8\nnr_throttled 3\nthrottled_usec 20\n"),
+            ("sys/fs/cgroup/web.slice/nginx.service/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/web.slice/nginx.service/memory.current", "4096\n"),
+            ("sys/fs/cgroup/web.slice/nginx.service/memory.max", "max\n"),
+        ]);
+        let seen = cgroup(&files, "7").unwrap();
+        assert_eq!(seen.gauges, super::super::named([("cpu_quota_ns_per_s", 500_000_000), ("memory_bytes", 4096)]));
+        let stops = [("periods", 8), ("throttled_periods", 3), ("throttled_ns", 20_000)];
+        assert_eq!(seen.counters, super::super::named(stops));
+    }
+
+    #[test]
+    fn version_1_has_a_tree_for_each_controller() {
+        let (_root, files) = tree(&[
+            ("proc/self/cgroup", "4:memory:/box\n3:cpu,cpuacct:/box\n0::/\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cgroup.procs", ""),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "200000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.stat", "nr_periods 5\nnr_throttled 0\nthrottled_time 7\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/memory/cgroup.procs", ""),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8192\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ]);
+        let seen = cgroup(&files, "self").unwrap();
+        // The memory group of the host is not there, so the container's own is the mount.
+        assert_eq!(seen.gauges, super::super::named([("cpu_quota_ns_per_s", 2_000_000_000), ("memory_bytes", 8192)]));
+        assert_eq!((seen.counters["periods"], seen.counters["throttled_ns"]), (5, 7));
+    }
+
+    #[test]
+    fn a_machine_without_groups_says_so() {
+        let (_root, files) = tree(&[("proc/self/cgroup", "")]);
+        assert!(cgroup(&files, "self").unwrap_err().to_string().contains("no control group"));
+        assert_eq!(cgroup(&files, "7"), Err(Missing::NoFile("/proc/7/cgroup".into())));
+    }
+}

@@ -1,0 +1,166 @@
+//! What the kernel of this machine counts: a table of parts, each with the files it is read from.
+
+mod cgroup;
+mod devices;
+mod memory;
+mod network;
+mod power;
+mod pressure;
+
+use crate::files::{Files, Missing};
+use model::{Figures, KernelFigures};
+use std::collections::BTreeMap;
+
+/// Looks from one reading of a dear part to the next.
+const DEAR_LOOKS: u64 = 10;
+
+/// What a part shows: counters as totals since the machine has started, and values of now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figured {
+    pub(crate) counters: BTreeMap<String, u64>,
+    pub(crate) gauges: BTreeMap<String, u64>,
+}
+
+impl Figured {
+    fn counters<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> Self {
+        Self { counters: named(pairs), ..Self::default() }
+    }
+
+    fn gauges<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> Self {
+        Self { gauges: named(pairs), ..Self::default() }
+    }
+}
+
+fn named<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> BTreeMap<String, u64> {
+    pairs.into_iter().map(|(name, n)| (name.into(), n)).collect()
+}
+
+/// What is looked at.
+pub(crate) struct Scene<'a> {
+    pub(crate) files: &'a Files,
+    /// A process of the server.
+    pub(crate) server: Option<i32>,
+}
+
+/// A part of the kernel.
+struct Part {
+    name: &'static str,
+    /// Read in every tenth look only.
+    is_dear: bool,
+    read: fn(&Scene<'_>) -> Result<Figured, Missing>,
+}
+
+const fn part(name: &'static str, read: fn(&Scene<'_>) -> Result<Figured, Missing>) -> Part {
+    Part { name, is_dear: false, read }
+}
+
+/// Parts that there is one of.
+const PARTS: [Part; 15] = [
+    part("tcp", network::tcp),
+    part("udp", network::udp),
+    part("ip", network::ip),
+    part("sockstat", network::sockstat),
+    part("softnet", network::softnet),
+    part("conntrack", network::conntrack),
+    part("pressure/cpu", |scene| pressure::pressure(scene.files, "cpu")),
+    part("pressure/memory", |scene| pressure::pressure(scene.files, "memory")),
+    part("pressure/io", |scene| pressure::pressure(scene.files, "io")),
+    part("memory", memory::memory),
+    part("paging", memory::paging),
+    part("cgroup/generator", |scene| cgroup::cgroup(scene.files, "self")),
+    part("cgroup/server", |scene| match scene.server {
+        Some(pid) => cgroup::cgroup(scene.files, &pid.to_string()),
+        None => Err(Missing::Because("the processes of the server are not seen")),
+    }),
+    Part { name: "frequency", is_dear: true, read: power::frequency },
+    Part { name: "throttling", is_dear: true, read: power::throttling },
+];
+
+/// A kind of which there are several, each a part by itself: `KIND/NAME`.
+struct Kind {
+    name: &'static str,
+    read: fn(&Files) -> Result<BTreeMap<String, Figured>, Missing>,
+}
+
+const KINDS: [Kind; 2] = [Kind { name: "nic", read: devices::interfaces }, Kind { name: "disk", read: devices::disks }];
+
+/// The kernel at the look before.
+#[derive(Debug, Default)]
+pub(crate) struct Kernel {
+    files: Files,
+    totals: Figures,
+    looks: u64,
+}
+
+impl Kernel {
+    /// What has happened since the look before, and what is missing with the reason, by part.
+    pub(crate) fn look(&mut self, server: Option<i32>) -> (KernelFigures, Vec<(&'static str, Missing)>) {
+        let mut figures = KernelFigures::default();
+        let mut missing = Vec::new();
+        let files = self.files.clone();
+        let scene = Scene { files: &files, server };
+        let is_dear_look = self.looks.is_multiple_of(DEAR_LOOKS);
+        self.looks += 1;
+        for part in PARTS.iter().filter(|part| is_dear_look || !part.is_dear) {
+            match (part.read)(&scene) {
+                Ok(figured) => self.take(part.name, figured, &mut figures),
+                Err(why) => missing.push((part.name, why)),
+            }
+        }
+        for kind in &KINDS {
+            match (kind.read)(&files) {
+                Ok(all) => {
+                    for (name, figured) in all {
+                        self.take(&format!("{}/{name}", kind.name), figured, &mut figures);
+                    }
+                }
+                Err(why) => missing.push((kind.name, why)),
+            }
+        }
+        (figures, missing)
+    }
+
+    /// Adds a part. Of a counter that was not there before, or has gone back, the growth is not known.
+    fn take(&mut self, part: &str, figured: Figured, figures: &mut KernelFigures) {
+        let before = self.totals.insert(part.to_owned(), figured.counters.clone()).unwrap_or_default();
+        let grown = |(name, total): (String, u64)| Some((total.checked_sub(*before.get(&name)?)?, name));
+        let grown: BTreeMap<String, u64> =
+            figured.counters.into_iter().filter_map(grown).map(|(by, name)| (name, by)).collect();
+        if !grown.is_empty() {
+            figures.counters.insert(part.to_owned(), grown);
+        }
+        if !figured.gauges.is_empty() {
+            figures.gauges.insert(part.to_owned(), figured.gauges);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_told_as_growth_and_only_when_it_is_known() {
+        let mut kernel = Kernel::default();
+        let mut take = |total| {
+            let mut figures = KernelFigures::default();
+            kernel.take("tcp", Figured::counters([("Drops", total)]), &mut figures);
+            figures.counters.get("tcp").map(|tcp| tcp["Drops"])
+        };
+        assert_eq!([take(5), take(9), take(9), take(2), take(3)], [None, Some(4), Some(0), None, Some(1)]);
+    }
+
+    #[test]
+    fn a_machine_without_any_of_the_files_has_a_reason_for_each_part() {
+        let nowhere = tempfile::tempdir().unwrap();
+        let mut kernel = Kernel { files: Files::below(nowhere.path()), ..Kernel::default() };
+        let (figures, missing) = kernel.look(None);
+        assert_eq!(figures, KernelFigures::default());
+        assert_eq!(missing.len(), PARTS.len() + KINDS.len());
+        let why = |part| missing.iter().find(|(name, _)| *name == part).map(|(_, why)| why.to_string()).unwrap();
+        assert_eq!(why("tcp"), "this kernel or container has no /proc/net/snmp");
+        assert_eq!(why("cgroup/server"), "the processes of the server are not seen");
+        // Dear parts are left out of the next look, and not missed in it.
+        assert!(kernel.look(None).1.iter().all(|(name, _)| *name != "frequency"));
+    }
+}

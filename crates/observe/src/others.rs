@@ -1,0 +1,59 @@
+//! All processes that are neither server, companion nor load generator: what else uses the machine.
+
+use crate::ledger::Ledger;
+use crate::processes::Present;
+use model::OthersUse;
+use std::collections::BTreeSet;
+
+/// The other processes at the look before that had all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    ledger: Ledger,
+    looked_ns: Option<u64>,
+}
+
+impl Others {
+    /// What they used since the look before; none at the first, and where not all processes were looked at.
+    pub(crate) fn look(&mut self, present: &Present, taken: &BTreeSet<i32>, now_ns: u64) -> Option<OthersUse> {
+        if !present.is_complete {
+            return None;
+        }
+        let strangers = || present.all.values().filter(|seen| !taken.contains(&seen.pid));
+        // What has begun since the look before has used all of its time since, also when that look was some looks ago.
+        let is_first = self.looked_ns.is_none();
+        for seen in strangers() {
+            if !self.ledger.knows(seen) {
+                self.ledger.open(seen.clone(), !is_first);
+            }
+        }
+        let used = self.ledger.settle(strangers().cloned().collect());
+        let processes = used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
+        self.looked_ns.replace(now_ns).map(|from_ns| OthersUse { from_ns, processes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Seen;
+
+    fn present(is_complete: bool, processes: &[(i32, &str, u64)]) -> Present {
+        let seen = |&(pid, name, own_ns): &(i32, &str, u64)| {
+            (pid, Seen { pid, ppid: 1, began: 1, name: name.into(), own_ns, ..Seen::default() })
+        };
+        Present { all: processes.iter().map(seen).collect(), is_complete, ..Present::default() }
+    }
+
+    #[test]
+    fn what_strangers_used_is_told_by_name() {
+        let mut others = Others::default();
+        let server = [2].into();
+        assert_eq!(others.look(&present(true, &[(2, "nginx", 5), (3, "cron", 70)]), &server, 10), None);
+        assert_eq!(others.look(&present(false, &[(2, "nginx", 9)]), &server, 20), None, "not all were looked at");
+        let now = present(true, &[(2, "nginx", 99), (3, "cron", 75), (4, "make", 40), (5, "idle", 0)]);
+        let used = others.look(&now, &server, 30).unwrap();
+        assert_eq!(used.from_ns, 10);
+        let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
+        assert_eq!(told, [("cron", 5), ("make", 40)]);
+    }
+}

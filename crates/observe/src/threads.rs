@@ -1,0 +1,120 @@
+//! The threads of a set of processes: time on a CPU and waiting for one, and how often they stopped.
+
+use crate::machine::ticks_ns;
+use model::{ServerThread, ThreadsUse};
+use procfs::process::{Schedstat, Stat, Status};
+use procfs::{FromBufRead, FromRead};
+use std::collections::BTreeMap;
+
+/// Threads that are looked at each second. Each costs about 30 µs of CPU time, so that more of them are looked at only
+/// every few seconds.
+const EACH_SECOND_MAX: usize = 50;
+
+/// The threads at the look before.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    /// Totals by thread number, with the begin of the thread.
+    before: BTreeMap<i32, (u64, ServerThread)>,
+    looked_ns: Option<u64>,
+    /// Looks to leave out, after one at very many threads.
+    resting: usize,
+}
+
+impl Threads {
+    /// What the threads of `pids` used since the look before; none at the first look, and at looks that are left out.
+    pub(crate) fn look(&mut self, pids: &[i32], now_ns: u64) -> Option<ThreadsUse> {
+        if self.resting > 0 {
+            self.resting -= 1;
+            return None;
+        }
+        let now: BTreeMap<i32, (u64, ServerThread)> = pids.iter().flat_map(|pid| threads(*pid)).collect();
+        self.resting = now.len() / EACH_SECOND_MAX;
+        let before = std::mem::replace(&mut self.before, now);
+        let from_ns = self.looked_ns.replace(now_ns)?;
+        let threads = self.before.values().map(|(began, thread)| {
+            // A number that was given to another thread is another thread, which has used all of its time since.
+            let same = before.get(&thread.tid).filter(|(theirs, _)| theirs == began);
+            same.map_or_else(|| thread.clone(), |(_, before)| since(before, thread))
+        });
+        Some(ThreadsUse { from_ns, threads: threads.collect() })
+    }
+
+    /// Begins anew: the next look is the first.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn since(before: &ServerThread, now: &ServerThread) -> ServerThread {
+    ServerThread {
+        user_ns: now.user_ns.saturating_sub(before.user_ns),
+        system_ns: now.system_ns.saturating_sub(before.system_ns),
+        wait_ns: now.wait_ns.zip(before.wait_ns).map(|(now, before)| now.saturating_sub(before)),
+        voluntary_switches: now.voluntary_switches.saturating_sub(before.voluntary_switches),
+        involuntary_switches: now.involuntary_switches.saturating_sub(before.involuntary_switches),
+        ..now.clone()
+    }
+}
+
+/// The threads of a process with their totals and their begin.
+fn threads(pid: i32) -> Vec<(i32, (u64, ServerThread))> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    tids.filter_map(|tid| Some((tid, thread(pid, tid)?))).collect()
+}
+
+fn thread(pid: i32, tid: i32) -> Option<(u64, ServerThread)> {
+    let text = |file: &str| std::fs::read(format!("/proc/{pid}/task/{tid}/{file}")).ok();
+    let stat = Stat::from_read(&text("stat")?[..]).ok()?;
+    let status = Status::from_buf_read(&text("status")?[..]).ok()?;
+    let wait_ns = text("schedstat").and_then(|text| Schedstat::from_read(&text[..]).ok()).map(|times| times.run_delay);
+    let thread = ServerThread {
+        pid,
+        tid,
+        name: stat.comm,
+        user_ns: ticks_ns(stat.utime),
+        system_ns: ticks_ns(stat.stime),
+        wait_ns,
+        voluntary_switches: status.voluntary_ctxt_switches?,
+        involuntary_switches: status.nonvoluntary_ctxt_switches?,
+    };
+    Some((stat.starttime, thread))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_thread_that_stops_often_and_one_that_never_stops_are_told_apart() {
+        let own = [std::process::id().cast_signed()];
+        let mut threads = Threads::default();
+        assert_eq!(threads.look(&own, 5), None, "there is nothing to count from yet");
+        let (to_sleeper, for_sleeper) = mpsc::channel::<()>();
+        let (to_us, for_us) = mpsc::channel::<()>();
+        let echo = std::thread::Builder::new().name("obs-echo".into());
+        let echo = echo.spawn(move || for_sleeper.iter().for_each(|()| to_us.send(()).unwrap())).unwrap();
+        for _ in 0..200 {
+            to_sleeper.send(()).unwrap();
+            for_us.recv().unwrap();
+        }
+        let used = threads.look(&own, 9).unwrap();
+        assert_eq!(used.from_ns, 5);
+        let found = used.threads.iter().find(|thread| thread.name == "obs-echo").unwrap();
+        // Each message may find it still awake, but not nearly all of them.
+        assert!(found.voluntary_switches > 20 && found.wait_ns.is_some(), "{found:?}");
+        let still = threads.look(&own, 12).unwrap();
+        let still = still.threads.iter().find(|thread| thread.name == "obs-echo").unwrap();
+        assert!(still.voluntary_switches <= 1, "{still:?}");
+        drop(to_sleeper);
+        echo.join().unwrap();
+    }
+
+    #[test]
+    fn very_many_threads_are_followed_by_rests() {
+        let mut threads = Threads { resting: 1, looked_ns: Some(1), ..Threads::default() };
+        assert_eq!(threads.look(&[], 2), None);
+        assert_eq!(threads.look(&[], 3), Some(ThreadsUse { from_ns: 1, threads: Vec::new() }));
+    }
+}

@@ -1,0 +1,202 @@
+//! The server's processes and threads over a window.
+
+use super::ratio;
+use model::{NS_PER_S, ProcessObserved, ServerObserved, ServerThread, ServerThreadObserved, ServerUse, ThreadsUse};
+use std::collections::BTreeMap;
+
+/// Threads that are told by themselves: those that kept a CPU busiest.
+const THREADS_TOLD_MAX: usize = 32;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ServerSum {
+    wall_ns: u64,
+    cores_max: f64,
+    rss_bytes_max: u64,
+    ended_unaccounted: u64,
+    /// By name.
+    processes: BTreeMap<String, ProcessSum>,
+    /// Sums, and the length of the samples that have it, by process and thread.
+    threads: BTreeMap<(i32, i32), (ServerThread, u64)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ProcessSum {
+    count_max: u32,
+    cpu_ns: u64,
+    rss_bytes_max: u64,
+    vms_bytes_max: u64,
+    pss_bytes_max: Option<u64>,
+    /// Of the process that was nearest to its limit.
+    fds: Option<(u64, u64)>,
+}
+
+/// CPU time of all processes.
+pub(super) fn cpu_ns(used: &ServerUse) -> u64 {
+    used.processes.iter().map(|process| process.cpu_ns).sum()
+}
+
+impl ServerSum {
+    /// Adds a sample that ends at `to_ns`.
+    pub(super) fn add(&mut self, server: &ServerUse, to_ns: u64, length_ns: u64, cores: f64) {
+        let rss_bytes = server.processes.iter().map(|process| process.rss_bytes).sum();
+        self.wall_ns += length_ns;
+        self.cores_max = self.cores_max.max(cores);
+        self.rss_bytes_max = self.rss_bytes_max.max(rss_bytes);
+        self.ended_unaccounted += server.ended_unaccounted;
+        for process in &server.processes {
+            let sum = self.processes.entry(process.name.clone()).or_default();
+            sum.merge(&ProcessSum {
+                count_max: process.count,
+                cpu_ns: process.cpu_ns,
+                rss_bytes_max: process.rss_bytes,
+                vms_bytes_max: process.vms_bytes,
+                pss_bytes_max: process.pss_bytes,
+                fds: process.fds.zip(process.fds_limit),
+            });
+        }
+        if let Some(used) = &server.threads {
+            self.add_threads(used, to_ns.saturating_sub(used.from_ns));
+        }
+    }
+
+    fn add_threads(&mut self, used: &ThreadsUse, length_ns: u64) {
+        for thread in &used.threads {
+            self.add_thread(thread, length_ns);
+        }
+    }
+
+    fn add_thread(&mut self, thread: &ServerThread, length_ns: u64) {
+        let (sum, wall_ns) = self.threads.entry((thread.pid, thread.tid)).or_insert_with(|| {
+            let ServerThread { pid, tid, .. } = *thread;
+            (ServerThread { pid, tid, wait_ns: Some(0), ..ServerThread::default() }, 0)
+        });
+        // The last of its names: what begins under that of its parent is soon given its own.
+        sum.name.clone_from(&thread.name);
+        sum.user_ns += thread.user_ns;
+        sum.system_ns += thread.system_ns;
+        sum.wait_ns = sum.wait_ns.zip(thread.wait_ns).map(|(sum, more)| sum + more);
+        sum.voluntary_switches += thread.voluntary_switches;
+        sum.involuntary_switches += thread.involuntary_switches;
+        *wall_ns += length_ns;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.wall_ns += other.wall_ns;
+        self.cores_max = self.cores_max.max(other.cores_max);
+        self.rss_bytes_max = self.rss_bytes_max.max(other.rss_bytes_max);
+        self.ended_unaccounted += other.ended_unaccounted;
+        for (name, process) in &other.processes {
+            let sum = self.processes.entry(name.clone()).or_default();
+            sum.merge(process);
+        }
+        for (thread, wall_ns) in other.threads.values() {
+            self.add_thread(thread, *wall_ns);
+        }
+    }
+
+    pub(super) fn observed(&self, responses_per_s: f64) -> ServerObserved {
+        // Rates of both, as the samples do not begin and end at the very instants of the window.
+        let per_request = |cores: f64| (responses_per_s > 0.0).then(|| cores * NS_PER_S as f64 / responses_per_s);
+        let mut processes: Vec<ProcessObserved> = self
+            .processes
+            .iter()
+            .map(|(name, sum)| {
+                let cpu_cores = ratio(sum.cpu_ns, self.wall_ns);
+                ProcessObserved {
+                    name: name.clone(),
+                    count: sum.count_max,
+                    cpu_cores,
+                    cpu_ns_per_request: per_request(cpu_cores),
+                    rss_bytes_max: sum.rss_bytes_max,
+                    vms_bytes_max: sum.vms_bytes_max,
+                    pss_bytes_max: sum.pss_bytes_max,
+                    fds_max: sum.fds.map(|(n, _)| n),
+                    fds_limit: sum.fds.map(|(_, limit)| limit),
+                }
+            })
+            .collect();
+        processes.sort_by(|a, b| b.cpu_cores.total_cmp(&a.cpu_cores));
+        let cpu_cores = processes.iter().map(|process| process.cpu_cores).sum();
+        ServerObserved {
+            cpu_cores,
+            cpu_cores_max: self.cores_max,
+            cpu_ns_per_request: per_request(cpu_cores),
+            rss_bytes_max: self.rss_bytes_max,
+            processes,
+            ended_unaccounted: self.ended_unaccounted,
+            threads: self.busiest_threads(),
+            threads_seen: self.threads.len() as u64,
+        }
+    }
+
+    fn busiest_threads(&self) -> Vec<ServerThreadObserved> {
+        let mut threads: Vec<_> = self.threads.values().collect();
+        let share = |(thread, wall_ns): &(ServerThread, u64)| ratio(thread.user_ns + thread.system_ns, *wall_ns);
+        threads.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        let told = threads.into_iter().take(THREADS_TOLD_MAX).map(|(thread, wall_ns)| {
+            let per_s = |n: u64| ratio(n, *wall_ns) * NS_PER_S as f64;
+            ServerThreadObserved {
+                pid: thread.pid,
+                tid: thread.tid,
+                name: thread.name.clone(),
+                user_mean: ratio(thread.user_ns, *wall_ns),
+                system_mean: ratio(thread.system_ns, *wall_ns),
+                wait_mean: thread.wait_ns.map(|ns| ratio(ns, *wall_ns)),
+                voluntary_switches_per_s: per_s(thread.voluntary_switches),
+                involuntary_switches_per_s: per_s(thread.involuntary_switches),
+            }
+        });
+        told.collect()
+    }
+}
+
+impl ProcessSum {
+    fn merge(&mut self, other: &Self) {
+        self.count_max = self.count_max.max(other.count_max);
+        self.cpu_ns += other.cpu_ns;
+        self.rss_bytes_max = self.rss_bytes_max.max(other.rss_bytes_max);
+        self.vms_bytes_max = self.vms_bytes_max.max(other.vms_bytes_max);
+        self.pss_bytes_max = self.pss_bytes_max.max(other.pss_bytes_max);
+        let fullness = |fds: Option<(u64, u64)>| fds.map(|(n, limit)| ratio(n, limit));
+        if fullness(other.fds) > fullness(self.fds) {
+            self.fds = other.fds;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ProcessUse;
+
+    fn sample(from_ns: u64, switches: u64, fds: u64) -> ServerUse {
+        let thread = |tid, user_ns| ServerThread {
+            pid: 7,
+            tid,
+            user_ns,
+            wait_ns: Some(from_ns),
+            voluntary_switches: switches,
+            name: format!("t{tid}"),
+            ..ServerThread::default()
+        };
+        let process =
+            ProcessUse { fds: Some(fds), fds_limit: Some(100), pss_bytes: Some(fds), ..ProcessUse::default() };
+        let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)] };
+        ServerUse { processes: vec![process], ended_unaccounted: 0, threads: Some(threads) }
+    }
+
+    #[test]
+    fn threads_are_told_by_their_time_and_over_the_looks_that_had_them() {
+        let mut sum = ServerSum::default();
+        sum.add(&sample(1_000, 3, 20), 2_000, 100, 0.1);
+        sum.add(&ServerUse::default(), 3_000, 1_000, 0.1);
+        sum.add(&sample(2_000, 4, 10), 4_000, 1_000, 0.1);
+        let seen = sum.observed(0.0);
+        let told: Vec<_> = seen.threads.iter().map(|thread| (thread.name.as_str(), thread.user_mean)).collect();
+        assert_eq!(told, [("t8", 1000.0 / 3000.0), ("t7", 20.0 / 3000.0)]);
+        assert_eq!((seen.threads[0].wait_mean, seen.threads_seen), (Some(1.0), 2));
+        assert!((seen.threads[0].voluntary_switches_per_s - 7e9 / 3000.0).abs() < 1e-3);
+        let process = &seen.processes[0];
+        assert_eq!((process.fds_max, process.fds_limit, process.pss_bytes_max), (Some(20), Some(100), Some(20)));
+    }
+}

@@ -168,7 +168,7 @@ pub struct OthersUse {
 pub struct KernelFigures {
     /// Growth since the look before that had the part.
     pub counters: Figures,
-    /// Values at the look; of parts that are left out in some looks only where they were read.
+    /// Values at the look; of those that are dear to read at most ten looks old.
     pub gauges: Figures,
 }
 

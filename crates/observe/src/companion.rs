@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(pids("7", &all), Err(Unmet::Gone(7)));
         assert_eq!(pids("mysqld", &all), Err(Unmet::NoName("mysqld".into())));
         assert_eq!(pids("redis", &all), Err(Unmet::OfServer), "it is taken");
-        let crowd: Vec<_> = (10..=10 + FOUND_MAX as i32).map(|pid| (pid, 1, "sh")).collect();
+        let crowd: Vec<_> = (0..=FOUND_MAX as i32).map(|n| i32::MAX - n).map(|pid| (pid, 1, "sh")).collect();
         assert!(matches!(pids("sh", &crowd), Err(Unmet::TooMany { found, .. }) if found == FOUND_MAX + 1));
     }
 

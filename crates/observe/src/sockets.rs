@@ -23,7 +23,7 @@ const ANSWER_BYTES: usize = 32 * 1024;
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
 /// at only every few seconds, and looking stays below half a percent of a CPU.
-const EACH_SECOND_MAX: u64 = 5_000;
+const EACH_SECOND_MAX: u64 = 2_000;
 /// State names by the kernel's number.
 const STATES: [&str; 13] = [
     "other",
@@ -55,6 +55,7 @@ pub(crate) struct SocketTable {
 enum End {
     Server,
     Client,
+    Both,
 }
 
 impl SocketTable {
@@ -64,10 +65,21 @@ impl SocketTable {
             self.resting -= 1;
             return Err(Unfound::Resting);
         }
-        let client = self.states(address, End::Client, address.is_ipv6())?;
-        let server = match listening {
-            Some(listening) => Some(self.states(address, End::Server, listening.is_ipv6)?),
-            None => None,
+        let (server, client) = match listening {
+            // The kernel walks its whole table for each question, which is most of what looking costs.
+            Some(listening) if listening.is_ipv6 == address.is_ipv6() => {
+                let [server, client] = self.states(address, End::Both, address.is_ipv6())?;
+                (Some(server), client)
+            }
+            Some(listening) => {
+                let [server, _] = self.states(address, End::Server, listening.is_ipv6)?;
+                let [_, client] = self.states(address, End::Client, address.is_ipv6())?;
+                (Some(server), client)
+            }
+            None => {
+                let [_, client] = self.states(address, End::Client, address.is_ipv6())?;
+                (None, client)
+            }
         };
         self.resting = client.values().chain(server.iter().flatten().map(|(_, n)| n)).sum::<u64>() / EACH_SECOND_MAX;
         Ok(Sockets {
@@ -93,21 +105,25 @@ impl SocketTable {
         Ok(found)
     }
 
-    fn states(&mut self, address: SocketAddr, end: End, ipv6: bool) -> Result<BTreeMap<String, u64>, Unfound> {
+    /// Sockets by state: the server's ends and the clients'.
+    fn states(&mut self, address: SocketAddr, end: End, ipv6: bool) -> Result<[BTreeMap<String, u64>; 2], Unfound> {
         let all_but_listening = StateFlags::all().difference(StateFlags::LISTEN);
-        let mut counts = [0; STATES.len()];
+        let mut counts = [[0; STATES.len()]; 2];
         self.each(request(ipv6, all_but_listening, address.port(), end), |socket| {
-            counts[STATES.get(usize::from(socket.state)).map_or(0, |_| usize::from(socket.state))] += 1;
+            let state = STATES.get(usize::from(socket.state)).map_or(0, |_| usize::from(socket.state));
+            counts[usize::from(socket.socket_id.source_port != address.port())][state] += 1;
         })?;
-        let mut named = BTreeMap::new();
-        for (name, n) in STATES.iter().zip(counts).filter(|(_, n)| *n > 0) {
-            *named.entry((*name).to_owned()).or_default() += n;
-        }
-        Ok(named)
+        Ok(counts.map(|counts| {
+            let mut named = BTreeMap::new();
+            for (name, n) in STATES.iter().zip(counts).filter(|(_, n)| *n > 0) {
+                *named.entry((*name).to_owned()).or_default() += n;
+            }
+            named
+        }))
     }
 
     /// Hands over every socket that the kernel lists for a request.
-    fn each(&mut self, request: InetRequest, mut take: impl FnMut(InetResponseHeader)) -> io::Result<()> {
+    fn each(&mut self, request: Asked, mut take: impl FnMut(InetResponseHeader)) -> io::Result<()> {
         if self.answer.is_empty() {
             self.answer.resize(ANSWER_BYTES, 0);
         }
@@ -131,24 +147,66 @@ fn connect() -> io::Result<OwnedFd> {
     Ok(line)
 }
 
-fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> InetRequest {
+/// A question to the kernel.
+struct Asked {
+    request: InetRequest,
+    /// The port that one of the ends must have, where either may.
+    either_port: Option<u16>,
+}
+
+fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> Asked {
     let mut socket_id = if ipv6 { SocketId::new_v6() } else { SocketId::new_v4() };
     match end {
         End::Server => socket_id.source_port = port,
         End::Client => socket_id.destination_port = port,
+        End::Both => {}
     }
     let family = if ipv6 { AF_INET6 } else { AF_INET };
-    InetRequest { family, protocol: IPPROTO_TCP, extensions: ExtensionFlags::empty(), states, socket_id }
+    let request = InetRequest { family, protocol: IPPROTO_TCP, extensions: ExtensionFlags::empty(), states, socket_id };
+    Asked { request, either_port: (end == End::Both).then_some(port) }
 }
 
-fn encode(request: InetRequest) -> Vec<u8> {
+fn encode(asked: Asked) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
-    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(request).into());
+    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(asked.request).into());
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
+    if let Some(port) = asked.either_port {
+        append_filter(&mut bytes, port);
+    }
     bytes
+}
+
+/// Adds a program that the kernel runs for each socket: whether its own port or that of its peer is `port`.
+fn append_filter(message: &mut Vec<u8>, port: u16) {
+    // Each step is an operation, how far to go on if it holds, and how far if it does not; comparisons are followed by
+    // the port. A socket is taken when the end is reached, and left out when it is passed (linux/inet_diag.h).
+    const BYTECODE: u16 = 1;
+    const JUMP: u8 = 1;
+    const SOURCE_GE: u8 = 2;
+    const SOURCE_LE: u8 = 3;
+    const PEER_GE: u8 = 4;
+    const PEER_LE: u8 = 5;
+    let compare = |operation, no: u16| [(operation, 8, no), (0, 0, port)];
+    let steps = [
+        compare(SOURCE_GE, 20),
+        compare(SOURCE_LE, 12),
+        [(JUMP, 4, 20), (PEER_GE, 8, 20)],
+        [(0, 0, port), (PEER_LE, 8, 12)],
+    ];
+    let mut program: Vec<(u8, u8, u16)> = steps.concat();
+    program.push((0, 0, port));
+    let length = 4 + 4 * program.len() as u16;
+    message.extend(length.to_ne_bytes());
+    message.extend(BYTECODE.to_ne_bytes());
+    for (operation, yes, no) in program {
+        message.extend([operation, yes]);
+        message.extend(no.to_ne_bytes());
+    }
+    let whole = message.len() as u32;
+    message[..4].copy_from_slice(&whole.to_ne_bytes());
 }
 
 /// Hands over the sockets in one answer; whether more will come.

@@ -1,14 +1,15 @@
 //! The threads of a set of processes: time on a CPU and waiting for one, and how often they stopped.
 
 use crate::machine::ticks_ns;
+use crate::processes::short;
 use model::{ServerThread, ThreadsUse};
 use procfs::process::{Schedstat, Stat, Status};
 use procfs::{FromBufRead, FromRead};
 use std::collections::BTreeMap;
 
-/// Threads that are looked at each second. Each costs about 30 µs of CPU time, so that more of them are looked at only
-/// every few seconds.
-const EACH_SECOND_MAX: usize = 50;
+/// Threads that are looked at each second. Each costs 50 to 100 µs of CPU time, so that more of them are looked at
+/// only every few seconds.
+const EACH_SECOND_MAX: usize = 20;
 
 /// The threads at the look before.
 #[derive(Debug, Default)]
@@ -64,7 +65,7 @@ fn threads(pid: i32) -> Vec<(i32, (u64, ServerThread))> {
 }
 
 fn thread(pid: i32, tid: i32) -> Option<(u64, ServerThread)> {
-    let text = |file: &str| std::fs::read(format!("/proc/{pid}/task/{tid}/{file}")).ok();
+    let text = |file: &str| short(&format!("/proc/{pid}/task/{tid}/{file}"));
     let stat = Stat::from_read(&text("stat")?[..]).ok()?;
     let status = Status::from_buf_read(&text("status")?[..]).ok()?;
     let wait_ns = text("schedstat").and_then(|text| Schedstat::from_read(&text[..]).ok()).map(|times| times.run_delay);

@@ -31,6 +31,9 @@ fn both_ends_and_the_queue_before_them_are_counted() {
     let (listener, address) = listener();
     let mut observer = Observer::new(Some(address), true, &[]);
     observer.start(0);
+    // Connections of another server, whose ports are below and above.
+    let others = [self::listener(), self::listener()];
+    let _others: Vec<_> = others.iter().flat_map(|(_, address)| connect(*address, 2)).collect();
     let clients = connect(address, 5);
     let accepted: Vec<_> = (0..2).map(|_| listener.accept().expect("five have connected")).collect();
     assert_eq!(states(&observer.sample(1, Phase::Measure)), (5, 5, 3));

@@ -28,8 +28,7 @@ pub(crate) struct ObservedSum {
     others: Option<OthersSum>,
     kernel: KernelSum,
     sampler: SamplerSum,
-    /// CPU time of all processes in the samples that have them all, and busy time of the machine in these; ns.
-    accounted: (u64, u64),
+    accounted: Accounts,
     seconds: Vec<ObservedSecond>,
     unavailable: BTreeMap<String, String>,
 }
@@ -40,6 +39,15 @@ struct MachineSum {
     cpus: Vec<CpuTimes>,
     busy_max: f64,
     steal_max: f64,
+}
+
+/// CPU time of all processes, against the time the machine was busy.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Accounts {
+    processes_ns: u64,
+    busy_ns: u64,
+    /// Begin of the first sample since the others were looked at, and the two times since; not part of any sum yet.
+    open: Option<(u64, u64, u64)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -103,7 +111,7 @@ impl ObservedSum {
         if let Some(others) = &sample.others {
             self.others.get_or_insert_default().add(others, sample.to_ns);
         }
-        self.account(sample);
+        self.accounted.add(sample);
         self.kernel.add(&sample.kernel);
         if let Some(cpu_ns) = sample.look_cpu_ns {
             self.sampler.merge(&SamplerSum { looks: 1, cpu_ns, cpu_ns_max: cpu_ns, wall_ns: length_ns });
@@ -126,23 +134,6 @@ impl ObservedSum {
         if is_long {
             self.seconds.push(second);
         }
-    }
-
-    /// Sums what processes used, and what of the machine was busy, where all processes were looked at since the very
-    /// look before.
-    fn account(&mut self, sample: &Sample) {
-        let (Some(machine), Some(others), Some(generator)) = (&sample.machine, &sample.others, &sample.generator)
-        else {
-            return;
-        };
-        if others.from_ns != sample.from_ns {
-            return;
-        }
-        let groups = sample.server.iter().chain(sample.companions.values());
-        let grouped_ns: u64 = groups.map(server::cpu_ns).sum();
-        let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
-        self.accounted.0 += grouped_ns + others_ns + generator.cpu_ns;
-        self.accounted.1 += machine.total.busy_ns();
     }
 
     /// Adds the sums of another window of the same load.
@@ -178,7 +169,8 @@ impl ObservedSum {
         if let Some(theirs) = &other.others {
             self.others.get_or_insert_default().merge(theirs);
         }
-        self.accounted = (self.accounted.0 + other.accounted.0, self.accounted.1 + other.accounted.1);
+        self.accounted.processes_ns += other.accounted.processes_ns;
+        self.accounted.busy_ns += other.accounted.busy_ns;
         self.kernel.merge(&other.kernel);
         self.sampler.merge(&other.sampler);
         self.seconds.extend_from_slice(&other.seconds);
@@ -191,10 +183,10 @@ impl ObservedSum {
             return None;
         }
         Some(Observed {
-            machine: self.machine.as_ref().map(|machine| MachineObserved {
-                accounted_share: (self.accounted.1 > 0).then(|| ratio(self.accounted.0, self.accounted.1)),
-                ..machine.observed()
-            }),
+            machine: self
+                .machine
+                .as_ref()
+                .map(|machine| MachineObserved { accounted_share: self.accounted.share(), ..machine.observed() }),
             server: self.server.as_ref().map(|server| server.observed(responses_per_s)),
             generator: self.generator.as_ref().map(GeneratorSum::observed),
             sockets: self.sockets.clone(),
@@ -229,6 +221,30 @@ impl MachineSum {
             cpu_shares: self.cpus.iter().map(shares).collect(),
             accounted_share: None,
         }
+    }
+}
+
+impl Accounts {
+    fn add(&mut self, sample: &Sample) {
+        let (from_ns, mut processes_ns, mut busy_ns) = self.open.take().unwrap_or((sample.from_ns, 0, 0));
+        let (Some(machine), Some(generator)) = (&sample.machine, &sample.generator) else { return };
+        busy_ns += machine.total.busy_ns();
+        let groups = sample.server.iter().chain(sample.companions.values());
+        processes_ns += groups.map(server::cpu_ns).sum::<u64>() + generator.cpu_ns;
+        match &sample.others {
+            None => self.open = Some((from_ns, processes_ns, busy_ns)),
+            // What was used before the window is left out with all that was in that look.
+            Some(others) if others.from_ns != from_ns => {}
+            Some(others) => {
+                let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+                self.processes_ns += processes_ns + others_ns;
+                self.busy_ns += busy_ns;
+            }
+        }
+    }
+
+    fn share(&self) -> Option<f64> {
+        (self.busy_ns > 0).then(|| ratio(self.processes_ns, self.busy_ns))
     }
 }
 
@@ -433,6 +449,23 @@ mod tests {
         let cores: Vec<_> = seen.seconds.iter().map(|second| second.server_cores).collect();
         assert_eq!(cores, [Some(0.6), Some(0.4)], "the short sample is no second");
         assert_eq!(seen.seconds[0].machine_cores, Some(0.8));
+    }
+
+    #[test]
+    fn processes_and_machine_are_compared_over_the_same_time() {
+        let at = |from_ms: u64, to_ms: u64, since_ms: Option<u64>| {
+            let ns = |ms| ms * 1_000_000;
+            let mut sample = sample(to_ms - from_ms, 500, Vec::new());
+            (sample.from_ns, sample.to_ns) = (ns(from_ms), ns(to_ms));
+            (sample.companions, sample.generator) = (BTreeMap::new(), Some(GeneratorUse::default()));
+            let others = |ms| OthersUse { from_ns: ns(ms), processes: vec![process("cron", 1, 400, 1)] };
+            sample.others = since_ms.map(others);
+            sample
+        };
+        let share = |samples: &[Sample]| sum(samples).observed(0.0).unwrap().machine.unwrap().accounted_share;
+        assert_eq!(share(&[at(0, 1000, None), at(1000, 2000, Some(0))]), Some(0.4));
+        assert_eq!(share(&[at(1000, 2000, Some(0))]), None, "most of it was before the window");
+        assert_eq!(share(&[at(0, 1000, Some(0)), at(1000, 2000, None)]), Some(0.8), "what is open is left out");
     }
 
     #[test]

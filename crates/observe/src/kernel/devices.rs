@@ -37,9 +37,9 @@ pub(super) fn disks(files: &Files) -> Result<BTreeMap<String, Figured>, Missing>
     let file = "/proc/diskstats";
     let text = files.text(file)?;
     let all = DiskStats::from_read(text.as_bytes()).map_err(|_| Missing::Malformed(file.into()))?;
-    let whole = all.0.into_iter().filter(|disk| files.exists(&format!("/sys/block/{}", disk.name.replace('/', "!"))));
-    let used = whole.filter(|disk| disk.reads + disk.writes > 0);
-    let figured = used.map(|disk| {
+    let used = all.0.into_iter().filter(|disk| disk.reads + disk.writes > 0);
+    let whole = used.filter(|disk| files.exists(&format!("/sys/block/{}", disk.name.replace('/', "!"))));
+    let figured = whole.map(|disk| {
         let counters = Figured::counters([
             ("reads", disk.reads),
             ("writes", disk.writes),

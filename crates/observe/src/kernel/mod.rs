@@ -9,6 +9,7 @@ mod pressure;
 
 use crate::files::{Files, Missing};
 use model::{Figures, KernelFigures};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Looks from one reading of a dear part to the next.
@@ -40,12 +41,20 @@ pub(crate) struct Scene<'a> {
     pub(crate) files: &'a Files,
     /// A process of the server.
     pub(crate) server: Option<i32>,
+    /// Once it is read.
+    snmp: OnceCell<Result<String, Missing>>,
+}
+
+impl<'a> Scene<'a> {
+    const fn new(files: &'a Files, server: Option<i32>) -> Self {
+        Self { files, server, snmp: OnceCell::new() }
+    }
 }
 
 /// A part of the kernel.
 struct Part {
     name: &'static str,
-    /// Read in every tenth look only.
+    /// Read in every tenth look only; in the others it is told as it was read last.
     is_dear: bool,
     read: fn(&Scene<'_>) -> Result<Figured, Missing>,
 }
@@ -90,6 +99,8 @@ pub(crate) struct Kernel {
     files: Files,
     totals: Figures,
     looks: u64,
+    /// Dear parts as they were read last.
+    read: BTreeMap<&'static str, Result<Figured, Missing>>,
 }
 
 impl Kernel {
@@ -98,11 +109,18 @@ impl Kernel {
         let mut figures = KernelFigures::default();
         let mut missing = Vec::new();
         let files = self.files.clone();
-        let scene = Scene { files: &files, server };
+        let scene = Scene::new(&files, server);
         let is_dear_look = self.looks.is_multiple_of(DEAR_LOOKS);
         self.looks += 1;
-        for part in PARTS.iter().filter(|part| is_dear_look || !part.is_dear) {
-            match (part.read)(&scene) {
+        for part in &PARTS {
+            let told = match self.read.get(part.name) {
+                Some(told) if !is_dear_look => told.clone(),
+                _ => (part.read)(&scene),
+            };
+            if part.is_dear {
+                self.read.insert(part.name, told.clone());
+            }
+            match told {
                 Ok(figured) => self.take(part.name, figured, &mut figures),
                 Err(why) => missing.push((part.name, why)),
             }
@@ -160,7 +178,7 @@ mod tests {
         let why = |part| missing.iter().find(|(name, _)| *name == part).map(|(_, why)| why.to_string()).unwrap();
         assert_eq!(why("tcp"), "this kernel or container has no /proc/net/snmp");
         assert_eq!(why("cgroup/server"), "the processes of the server are not seen");
-        // Dear parts are left out of the next look, and not missed in it.
-        assert!(kernel.look(None).1.iter().all(|(name, _)| *name != "frequency"));
+        // Dear parts are told as they were, also when they are not read again.
+        assert_eq!(kernel.look(None).1, missing);
     }
 }

@@ -47,17 +47,22 @@ const UDP: [&str; 6] = ["InDatagrams", "OutDatagrams", "NoPorts", "InErrors", "R
 const IP: [&str; 6] = ["InReceives", "OutRequests", "InDiscards", "OutDiscards", "OutNoRoutes", "ReasmFails"];
 
 pub(super) fn tcp(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let mut figured = Figured::counters(counters(&scene.files.text(SNMP)?, "Tcp", &TCP));
+    let mut figured = Figured::counters(counters(&snmp(scene)?, "Tcp", &TCP));
     figured.counters.extend(super::named(counters(&scene.files.text(NETSTAT)?, "TcpExt", &TCP_EXT)));
     if figured.counters.is_empty() { Err(Missing::Malformed(SNMP.into())) } else { Ok(figured) }
 }
 
 pub(super) fn udp(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    Ok(Figured::counters(counters(&scene.files.text(SNMP)?, "Udp", &UDP)))
+    Ok(Figured::counters(counters(&snmp(scene)?, "Udp", &UDP)))
 }
 
 pub(super) fn ip(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    Ok(Figured::counters(counters(&scene.files.text(SNMP)?, "Ip", &IP)))
+    Ok(Figured::counters(counters(&snmp(scene)?, "Ip", &IP)))
+}
+
+/// The file that several parts are in, read once a look.
+fn snmp(scene: &Scene<'_>) -> Result<String, Missing> {
+    scene.snmp.get_or_init(|| scene.files.text(SNMP)).clone()
 }
 
 /// The counters of a protocol: a line of names, and below it one of their values, both beginning with `protocol`.

@@ -49,7 +49,7 @@ mod tests {
             std::fs::write(dir.join("scaling_cur_freq"), khz).unwrap();
         }
         let files = Files::below(root.path());
-        let scene = Scene { files: &files, server: None };
+        let scene = Scene::new(&files, None);
         let gauges = frequency(&scene).unwrap().gauges;
         assert_eq!(
             (gauges["mean_hz"], gauges["min_hz"], gauges["max_hz"]),

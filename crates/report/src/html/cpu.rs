@@ -1,6 +1,7 @@
 //! What machine, server and generator used: a chart for a run, one for a sweep, and tables.
 
 use super::chart::{COLOURS, Chart, GREY, chart, from_zero, layout, line, load_axis, share_axis};
+use super::kernel;
 use super::run::clock;
 use super::view::Table;
 use crate::terminal::observed::{cores_number, cpus};
@@ -11,6 +12,8 @@ use plotly::common::{DashType, Line, Marker};
 use plotly::layout::{Axis, Margin};
 use std::collections::BTreeSet;
 
+/// Other processes that are named.
+const OTHERS_SHOWN: usize = 3;
 /// Share of the machine's CPUs, stolen in the worst second, from which on it is worth a curve.
 const STEAL_DRAWN: f64 = 0.02;
 
@@ -98,40 +101,54 @@ pub(super) fn tables(record: &RunRecord) -> Vec<Table> {
     let mut tables = Vec::new();
     let rows = users(observed);
     if !rows.is_empty() {
-        let header = ["", "processes", "CPUs busy", "CPU per request", "memory"].map(str::to_owned).to_vec();
+        let header = ["", "processes", "CPUs busy", "CPU per request", "memory", "shared in parts"];
+        let header = header.map(str::to_owned).to_vec();
         tables.push(Table { title: "CPU and memory", header, rows });
     }
     if let Some(sockets) = &observed.sockets {
         let header = ["most at a time", "server", "clients"].map(str::to_owned).to_vec();
         tables.push(Table { title: "Sockets", header, rows: states(sockets) });
     }
+    tables.extend(kernel::tables(observed));
     tables
 }
 
 fn users(observed: &Observed) -> Vec<Vec<String>> {
     let none = || "-".to_owned();
     let mut rows = Vec::new();
-    for process in observed.server.iter().flat_map(|server| &server.processes) {
+    let companions = observed.companions.iter().map(|(label, group)| (label.as_str(), group));
+    let groups = observed.server.iter().map(|server| ("server", server)).chain(companions);
+    for (label, process) in groups.flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p))) {
         rows.push(vec![
-            format!("server: {}", process.name),
+            format!("{label}: {}", process.name),
             count(process.count.into()),
             cores_number(process.cpu_cores),
             process.cpu_ns_per_request.map_or_else(none, time),
             bytes(process.rss_bytes_max),
+            process.pss_bytes_max.map_or_else(none, bytes),
         ]);
     }
     if let Some(generator) = &observed.generator {
         let cores = cores_number(generator.cpu_cores);
-        rows.push(vec!["load generator".to_owned(), "1".to_owned(), cores, none(), none()]);
+        rows.push(vec!["load generator".to_owned(), "1".to_owned(), cores, none(), none(), none()]);
         for thread in &generator.threads {
             let name = format!("thread {}, waited for a CPU {}", thread.name, percent(thread.wait_mean));
-            rows.push(vec![name, none(), cores_number(thread.busy_mean), none(), none()]);
+            rows.push(vec![name, none(), cores_number(thread.busy_mean), none(), none(), none()]);
         }
+    }
+    if let Some(others) = &observed.others {
+        let names: Vec<&str> = others.processes.iter().take(OTHERS_SHOWN).map(|other| other.name.as_str()).collect();
+        let name = format!("all other processes ({})", names.join(", "));
+        rows.push(vec![name, none(), cores_number(others.cpu_cores), none(), none(), none()]);
+    }
+    if let Some(sampler) = &observed.sampler {
+        let name = format!("looking at all this, {} a look", time(sampler.cpu_ns_per_look));
+        rows.push(vec![name, none(), cores_number(sampler.cpu_share), none(), none(), none()]);
     }
     if let Some(machine) = &observed.machine {
         let cores = cores_number(machine.busy_mean * f64::from(machine.cpus));
         let name = format!("machine, {} busy, {} stolen", percent(machine.busy_mean), percent(machine.steal_mean));
-        rows.push(vec![name, none(), cores, none(), none()]);
+        rows.push(vec![name, none(), cores, none(), none(), none()]);
     }
     rows
 }
@@ -149,7 +166,8 @@ fn states(sockets: &SocketsObserved) -> Vec<Vec<String>> {
         })
         .collect();
     if let Some(waiting) = sockets.accept_queue_max {
-        rows.push(vec!["waiting to be accepted".to_owned(), count(waiting), String::new()]);
+        let of = sockets.accept_backlog.map_or_else(String::new, |backlog| format!(", of {} that may", count(backlog)));
+        rows.push(vec![format!("waiting to be accepted{of}"), count(waiting), String::new()]);
     }
     rows
 }

@@ -5,6 +5,7 @@
 mod arms;
 mod chart;
 mod cpu;
+mod kernel;
 mod run;
 mod sweep;
 mod view;

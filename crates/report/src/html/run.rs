@@ -74,6 +74,11 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
     if let Some(text) = observed::server(record) {
         facts.push(fact("server", text));
     }
+    facts.extend(
+        observed::companions(record)
+            .into_iter()
+            .map(|(label, text)| fact("beside the server", format!("{label}: {text}"))),
+    );
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
     }

@@ -16,6 +16,17 @@ pub(crate) fn server(record: &RunRecord) -> Option<String> {
     }
 }
 
+/// What each companion used, or why that is not known: name and words.
+pub(crate) fn companions(record: &RunRecord) -> Vec<(&str, String)> {
+    let Some(observed) = &record.observed else { return Vec::new() };
+    let used = observed.companions.iter().map(|(label, used)| (label.as_str(), server_use(used)));
+    let unknown = observed.unavailable.iter().filter_map(|(part, why)| {
+        let label = part.strip_prefix("companions/")?;
+        (!observed.companions.contains_key(label)).then(|| (label, format!("CPU not known: {why}")))
+    });
+    used.chain(unknown).collect()
+}
+
 fn server_use(server: &ServerObserved) -> String {
     let per_request =
         server.cpu_ns_per_request.map_or_else(String::new, |ns| format!(", {} of CPU per request", time(ns)));

@@ -57,6 +57,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if let Some(text) = observed::server(record) {
         out.push_str(&labelled("server", &text, style));
     }
+    for (label, text) in observed::companions(record) {
+        out.push_str(&labelled("beside it", &format!("{label}: {text}"), style));
+    }
     out.push_str(&findings(&record.verdict, style));
     out
 }

@@ -1,0 +1,155 @@
+//! Processes of which this test reads the truth in `/proc` itself.
+
+use model::{Phase, Sample, ServerUse};
+use observe::{Observer, Wanted};
+use std::process::{Child, Command, Stdio};
+
+/// The kernel tells CPU time in steps of 10 ms, of user and system time each, and a look takes a moment.
+const ROUNDING_NS: u64 = 60_000_000;
+
+/// A shell that ends with the test.
+struct Shell(Child);
+
+impl Shell {
+    fn start(script: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null());
+        Self(command.spawn().expect("a shell"))
+    }
+
+    fn pid(&self) -> i32 {
+        self.0.id().cast_signed()
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// User and system time of a process, and of its children that it has waited for: fields 14 to 17 of its `stat`.
+#[track_caller]
+fn cpu_ns(pid: i32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
+    fields[11..=14].iter().map(|field| field.parse::<u64>().expect("a number")).sum::<u64>() * 10_000_000
+}
+
+/// An observer of a port that nobody listens on.
+fn observer(wanted: &[Wanted]) -> Observer {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    drop(listener);
+    Observer::new(Some(address), true, wanted)
+}
+
+/// Waits until a process has used some CPU time more.
+fn until_burnt(pid: i32, more_ns: u64) {
+    let before_ns = cpu_ns(pid);
+    while cpu_ns(pid) < before_ns + more_ns {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+fn used_ns(used: &ServerUse) -> u64 {
+    used.processes.iter().map(|process| process.cpu_ns).sum()
+}
+
+#[track_caller]
+fn companion<'a>(sample: &'a Sample, label: &str) -> &'a ServerUse {
+    sample.companions.get(label).unwrap_or_else(|| panic!("{label}: {:?}", sample.unavailable))
+}
+
+#[test]
+fn a_companion_has_the_cpu_time_that_the_kernel_says_it_has() {
+    let burner = Shell::start("while :; do :; done");
+    let pid = burner.pid();
+    let label = pid.to_string();
+    let mut observer = observer(&[Wanted::parse(&label).expect("a number")]);
+    observer.start(0);
+    let before_ns = cpu_ns(pid);
+    until_burnt(pid, 400_000_000);
+    let sample = observer.sample(1_000, Phase::Measure);
+    let truth_ns = cpu_ns(pid) - before_ns;
+    let used = companion(&sample, &label);
+    assert!(used_ns(used).abs_diff(truth_ns) <= ROUNDING_NS, "{} of {truth_ns}", used_ns(used));
+    let process = &used.processes[0];
+    assert_eq!((process.name.as_str(), process.count), ("sh", 1));
+    assert!(process.pss_bytes.is_some_and(|pss| pss > 0 && pss <= process.rss_bytes), "{process:?}");
+    assert!(process.vms_bytes > process.rss_bytes && process.fds >= Some(3), "{process:?}");
+
+    // It has one thread, which has all of it, and others wanted its CPU or did not.
+    let threads = used.threads.as_ref().expect("the first look was at the start");
+    let [thread] = &threads.threads[..] else { panic!("{threads:?}") };
+    let in_thread_ns = thread.user_ns + thread.system_ns;
+    assert!(in_thread_ns.abs_diff(truth_ns) <= ROUNDING_NS, "{thread:?} of {truth_ns}");
+    assert!(thread.wait_ns.is_some() && (threads.from_ns, thread.pid, thread.tid) == (0, pid, pid), "{thread:?}");
+}
+
+#[test]
+fn children_that_come_and_go_count_for_their_companion() {
+    // Each child burns for a moment, and is waited for.
+    let script = "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done";
+    let parent = Shell::start(script);
+    let pid = parent.pid();
+    let mut observer = observer(&[Wanted::Process(pid)]);
+    observer.start(0);
+    let before_ns = cpu_ns(pid);
+    let mut told_ns = 0;
+    for look in 1..=4 {
+        until_burnt(pid, 150_000_000);
+        let sample = observer.sample(look, Phase::Measure);
+        let used = companion(&sample, &pid.to_string());
+        assert_eq!(used.ended_unaccounted, 0, "{used:?}");
+        told_ns += used_ns(used);
+    }
+    let truth_ns = cpu_ns(pid) - before_ns;
+    // The last child still runs, and its parent does not have its time yet; and each of some ended ones is rounded.
+    assert!(
+        told_ns + truth_ns / 5 > truth_ns && told_ns < truth_ns + truth_ns / 4 + ROUNDING_NS,
+        "{told_ns} of {truth_ns}"
+    );
+}
+
+#[test]
+fn strangers_are_told_beside_and_all_together_are_the_busy_time_of_the_machine() {
+    let burners = [Shell::start("while :; do :; done"), Shell::start("while :; do :; done")];
+    let mut observer = observer(&[]);
+    observer.start(0);
+    until_burnt(burners[0].pid(), 1_000_000_000);
+    // On a machine with very many processes not all are looked at each time.
+    let samples: Vec<Sample> = (1..=100).map(|look| observer.sample(look, Phase::Measure)).collect();
+    let until = samples.iter().position(|sample| sample.others.is_some()).expect("all processes were looked at");
+    let samples = &samples[..=until];
+    let others = samples[until].others.as_ref().expect("there are some");
+    assert_eq!(others.from_ns, 0);
+    let shells_ns = others.processes.iter().find(|process| process.name == "sh").map(|process| process.cpu_ns);
+    assert!(shells_ns >= Some(1_000_000_000 - ROUNDING_NS), "{others:?}");
+    let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+    let machine = samples.iter().filter_map(|sample| sample.machine.as_ref());
+    let (busy_ns, softirq_ns) =
+        machine.fold((0, 0), |sum, cpu| (sum.0 + cpu.total.busy_ns(), sum.1 + cpu.total.softirq_ns));
+    let own_ns: u64 = samples.iter().filter_map(|sample| sample.generator.as_ref()).map(|own| own.cpu_ns).sum();
+    // Interrupts are part of the processes they interrupt, or, as some kernels are built, of none.
+    let share = (others_ns + own_ns) as f64 / busy_ns as f64;
+    let softirq = softirq_ns as f64 / busy_ns as f64;
+    assert!((0.9 - softirq..=1.1).contains(&share), "processes are {share} of the busy time, {softirq} are interrupts");
+}
+
+#[test]
+fn what_cannot_be_found_is_said_once_and_the_rest_goes_on() {
+    let ended = Shell::start("read line");
+    let gone = ended.pid();
+    drop(ended);
+    let wanted = [Wanted::Process(gone), Wanted::Name("no-such-name".into())];
+    let mut observer = observer(&wanted);
+    observer.start(0);
+    let sample = observer.sample(1, Phase::Measure);
+    assert!(sample.companions.is_empty() && sample.machine.is_some());
+    let why = |part: &str| sample.unavailable[part].as_str();
+    assert_eq!(why(&format!("companions/{gone}")), format!("no process {gone} runs on this machine"));
+    assert!(why("companions/no-such-name").starts_with("no process on this machine is named \"no-such-name\""));
+    assert!(observer.sample(2, Phase::Measure).unavailable.is_empty());
+}

@@ -37,8 +37,8 @@ pub use plan::{
 };
 pub use probe::{Body, Fetch, Probe};
 pub use record::{
-    Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
-    Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
+    Bytes, Capacity, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary,
+    PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
     CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, ProcessUse, Sample, ServerThread, ServerUse,

@@ -196,6 +196,18 @@ pub struct Environment {
     /// The server under test, when this program has started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
+    /// Everything else that may make a difference; none in records from before it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// What machine and server are, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// By section, such as `cpu`, `sysctl` or `program/nginx`, and by name.
+    pub facts: BTreeMap<String, BTreeMap<String, String>>,
+    /// Why a section is missing.
+    pub unavailable: BTreeMap<String, String>,
 }
 
 /// Result of a sweep: `sweep --json`, and its `run.json`.

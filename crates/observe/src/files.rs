@@ -59,6 +59,12 @@ impl Files {
         names
     }
 
+    /// The last part of what a link points to.
+    pub(crate) fn link(&self, path: &str) -> Option<String> {
+        let target = std::fs::read_link(self.place(path)).ok()?;
+        Some(target.file_name()?.to_string_lossy().into_owned())
+    }
+
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.place(path).exists()
     }

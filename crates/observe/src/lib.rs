@@ -3,11 +3,13 @@
 //! Responsibilities: CPU of the machine (`machine`), a line of every process (`processes`), the processes behind a port
 //! (`server`, found by `listener`) and those that were asked for (`companion`), each a `group` whose CPU time is kept by
 //! `ledger`, with its `threads` and `holdings`; all `others`; the load threads (`generator`), sockets by state
-//! (`sockets`), and what the kernel counts (`kernel`, a table of parts). It knows no HTTP and no clock: [`Observer`] is
+//! (`sockets`), and what the kernel counts (`kernel`, a table of parts). What machine and server are is read once
+//! (`fingerprint`, a table of sections). It knows no HTTP and no clock: [`Observer`] is
 //! told `now`. What cannot be read is none, with a reason, never zero.
 
 mod companion;
 mod files;
+mod fingerprint;
 mod generator;
 mod group;
 mod holdings;
@@ -23,4 +25,5 @@ mod sockets;
 mod threads;
 
 pub use companion::Wanted;
+pub use fingerprint::fingerprint;
 pub use observer::Observer;

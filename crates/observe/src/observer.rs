@@ -64,6 +64,12 @@ impl Observer {
         self.look_first(now_ns);
     }
 
+    /// The processes of the server and of its companions, as they were seen last.
+    pub(crate) fn server_pids(&self) -> Vec<i32> {
+        let groups = [self.server.group()].into_iter().chain(self.companions.iter().map(Companion::group));
+        groups.flat_map(|group| group.pids()).collect()
+    }
+
     fn look_first(&mut self, now_ns: u64) {
         let listening = self.listener.look(&mut self.sockets);
         let present = self.processes.look(&BTreeSet::new(), true);

@@ -21,6 +21,7 @@ pub(crate) fn describe() -> Environment {
         nofile: nofile.unwrap_or(u64::MAX),
         command: redact_command(std::env::args()),
         served: None,
+        fingerprint: None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::subject::Subject;
 use crate::target_url::TargetUrl;
 use crate::watch::{self, Watch};
 use engine::run::RunError;
-use model::{Address, Environment, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
+use model::{Address, Environment, Event, Fingerprint, Load, Numbering, Plan, Probe, Stop, Warmup};
 use stack::Spec;
 use stats::Gather;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -33,6 +33,8 @@ pub(crate) struct Prepared {
     token: String,
     /// Processes to watch beside the server, as they were asked for.
     observe: Vec<String>,
+    /// What machine and server were before the first load.
+    fingerprint: Fingerprint,
     /// Loads measured so far.
     loads: u64,
     /// The record of this verb.
@@ -92,7 +94,22 @@ impl Prepared {
         progress.line(&note);
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
-        Ok(Self { subject, settings, address, probe, token, observe, loads: 0, directory, started, stop, progress })
+        let parts = watch::wanted(subject.processes(), &observe)?;
+        let fingerprint = watch::fingerprint(&address, &parts);
+        Ok(Self {
+            fingerprint,
+            subject,
+            settings,
+            address,
+            probe,
+            token,
+            observe,
+            loads: 0,
+            directory,
+            started,
+            stop,
+            progress,
+        })
     }
 
     /// Ends the server that was started for this and starts it anew; does nothing with any other target.
@@ -107,7 +124,8 @@ impl Prepared {
 
     /// Where the results come from.
     pub(crate) fn environment(&self) -> Environment {
-        Environment { served: self.subject.served(), ..environment::describe() }
+        let (served, fingerprint) = (self.subject.served(), Some(self.fingerprint.clone()));
+        Environment { served, fingerprint, ..environment::describe() }
     }
 
     /// The plan of one load on the target.

@@ -4,7 +4,7 @@
 use crate::exit::Trouble;
 use crate::target_url::is_local;
 use engine::clock::{Clock, thread_cpu_ns};
-use model::{Address, Event, Sample};
+use model::{Address, Event, Fingerprint, Sample};
 use observe::{Observer, Wanted};
 use std::collections::BTreeSet;
 
@@ -56,6 +56,11 @@ pub(crate) fn wanted<'a>(
     let mut labels = BTreeSet::new();
     all.retain(|wanted| labels.insert(wanted.label()));
     Ok(all)
+}
+
+/// What this machine is, and the programs of the server and of what is `wanted` besides.
+pub(crate) fn fingerprint(address: &Address, wanted: &[Wanted]) -> Fingerprint {
+    observe::fingerprint(&Observer::new(address.tcp(), is_local(address), wanted))
 }
 
 #[cfg(test)]

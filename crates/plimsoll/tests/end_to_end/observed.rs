@@ -79,3 +79,54 @@ fn each_point_of_a_sweep_has_its_cpu() {
     assert!(list(&directory.join("points")).len() == 4);
     assert!(ended.recorded("report.html").contains("<h2>CPU by connections</h2>"));
 }
+
+#[test]
+fn companions_are_told_beside_the_server_and_missing_ones_with_a_reason() {
+    let _alone = load_alone();
+    let (target, beside) = (Target::start(&["--workers", "1"]), Target::start(&["--workers", "1"]));
+    let (url, pid) = (target.url("/"), beside.pid().to_string());
+    let of_server = target.pid().to_string();
+    let observe = ["--observe", &pid, "--observe", "no-such-name", "--observe", &of_server];
+    let load = ["run", &url, "-c", "2", "-d", "2s", "--warmup", "0s"];
+    let ended = plimsoll(load.iter().chain(&observe)).run();
+    ended.exits(4);
+    let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    let observed = &record["observed"];
+    let companion = &observed["companions"][&pid];
+    assert_eq!(text(&companion["processes"][0], "name"), "plimsoll", "{:#}", observed["companions"]);
+    assert!(count(companion, "rss_bytes_max") > 1_000_000 && number(companion, "cpu_cores") < 0.2, "{companion:#}");
+    let missing = &observed["unavailable"];
+    assert!(text(missing, "companions/no-such-name").contains("is named \"no-such-name\""), "{missing:#}");
+    assert!(text(missing, &format!("companions/{of_server}")).contains("belong to the server"), "{missing:#}");
+    assert!(ended.stdout.contains(&format!("beside it    {pid}: ")), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no-such-name: CPU not known"), "{}", ended.stdout);
+
+    // The kernel saw the load too: both ends of each request and answer.
+    let packets = count(&observed["counters"]["nic/lo"], "received_packets");
+    assert!(packets >= 2 * count(&record, "requests.completed"), "{packets}");
+    let sampler = &observed["sampler"];
+    assert!(count(sampler, "looks") >= 1 && number(sampler, "cpu_ns_per_look") > 10_000.0, "{sampler:#}");
+    let threads = observed["server"]["threads"].as_array().expect("a list");
+    assert!(threads.iter().any(|thread| text(thread, "name") == "target-0"), "{threads:#?}");
+}
+
+#[test]
+fn the_fingerprint_names_machine_and_program() {
+    let _alone = load_alone();
+    let target = Target::start(&["--workers", "1"]);
+    let ended = plimsoll(["run", &target.url("/"), "-c", "1", "-d", "500ms", "--warmup", "0s", "--json"]).run();
+    let record = ended.json();
+    let facts = &record["environment"]["fingerprint"]["facts"];
+    let program = &facts["program/plimsoll"];
+    assert!(text(program, "command").contains("target") && text(program, "sha256").len() == 64, "{program:#}");
+    assert_eq!(text(program, "path"), env!("CARGO_BIN_EXE_plimsoll"));
+    let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("this kernel has it");
+    assert_eq!(text(&facts["sysctl"], "net/core/somaxconn"), somaxconn.trim());
+    assert_eq!(text(&facts["cpu"], "model"), text(&record["environment"], "cpu_model"));
+}
+
+#[test]
+fn what_cannot_be_a_process_is_refused() {
+    let ended = plimsoll(["run", "http://127.0.0.1:9/", "--observe", "0"]).run();
+    ended.fails(2, &["--observe", "\"0\"", "neither the name of a process nor its number"]);
+}

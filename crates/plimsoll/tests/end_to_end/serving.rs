@@ -29,6 +29,10 @@ fn a_run_starts_its_server_on_other_cpus_and_leaves_nothing() {
     }
     let process = count(&record["observed"]["server"]["processes"][0], "count");
     assert_eq!(process, 2, "master and worker: {:#}", record["observed"]["server"]);
+    // It is the server itself, and so no companion of it.
+    assert_eq!(record["observed"]["companions"], serde_json::json!({}), "{:#}", record["observed"]["unavailable"]);
+    let program = &record["environment"]["fingerprint"]["facts"]["program/nginx"];
+    assert_eq!(program["sha256"], served["program_sha256"], "{program:#}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::cpu;
-use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files};
+use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use super::{Distributions, Item, Shown};
 use crate::arms::conditions;
 use crate::terminal::observed;
@@ -113,6 +113,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
     tables.extend(cpu::tables(record));
+    tables.extend(fingerprint(&record.environment));
     tables
 }
 

@@ -7,7 +7,7 @@ use super::chart::{
 };
 use super::cpu;
 use super::run::plan;
-use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files};
+use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use crate::table;
 use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, knee_text, load, peak_text};
@@ -35,7 +35,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         remarks: Vec::new(),
         headline: headline(record, over),
         charts: charts.into_iter().flatten().collect(),
-        tables: vec![Table { title: "Points", header, rows: table::point_rows(record) }],
+        tables: [Table { title: "Points", header, rows: table::point_rows(record) }]
+            .into_iter()
+            .chain(fingerprint(&record.environment))
+            .collect(),
         groups: first
             .map(|point| plan(&point.plan, false))
             .into_iter()

@@ -135,6 +135,17 @@ pub(super) fn environment(environment: &Environment) -> Group {
     Group { title: "Environment", facts }
 }
 
+/// Everything that is known of machine and server, and what is not; none in results from before it was read.
+pub(super) fn fingerprint(environment: &Environment) -> Option<Table> {
+    let fingerprint = environment.fingerprint.as_ref()?;
+    let facts = fingerprint.facts.iter().flat_map(|(section, facts)| {
+        facts.iter().map(move |(name, value)| vec![format!("{section} {name}"), value.clone()])
+    });
+    let missing = fingerprint.unavailable.iter().map(|(section, why)| vec![section.clone(), why.clone()]);
+    let header = ["", "as it was before the load"].map(str::to_owned).to_vec();
+    Some(Table { title: "Machine and server", header, rows: facts.chain(missing).collect() })
+}
+
 /// The command as it can be typed again.
 pub(super) fn command(environment: &Environment) -> String {
     let quoted = environment.command.iter().map(|word| {

@@ -74,6 +74,8 @@ const RUN: &[&str] = &[
     "observed.gauges.sockstat.tcp_time_wait.max",
     "observed.sampler.cpu_ns_per_look",
     "observed.sampler.cpu_share",
+    "environment.fingerprint.facts.cpu.cores",
+    "environment.fingerprint.unavailable.iommu",
     "plan",
     "environment",
     "started",

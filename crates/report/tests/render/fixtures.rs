@@ -2,11 +2,11 @@
 
 use model::{
     Arrivals, Body, Capacity, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
-    Fetch, Finding, FindingState, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Load,
-    MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan,
-    PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved, ServerThreadObserved,
-    SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Verdict,
-    VerdictState, Warmup,
+    Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary,
+    Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding,
+    Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
+    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
+    ThreadUse, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 
@@ -450,5 +450,10 @@ fn environment() -> Environment {
         nofile: 1_024,
         command: vec!["plimsoll".to_owned(), "run".to_owned(), URL.to_owned()],
         served: None,
+        fingerprint: Some(Fingerprint {
+            facts: [("cpu".to_owned(), [("cores".to_owned(), "2".to_owned()), ("smt".into(), "on".into())].into())]
+                .into(),
+            unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
+        }),
     }
 }

@@ -103,6 +103,18 @@ fn what_is_unknown_makes_no_empty_chart() {
 }
 
 #[test]
+fn what_was_seen_beside_the_load_is_in_tables() {
+    let page = of_run(&with_seconds(valid_run()));
+    let cells = ["mariadbd: mariadbd", "all other processes (cron)", "looking at all this, 2.00 ms a look"];
+    in_order(&page, &cells);
+    in_order(&page, &["<h2>Busiest threads", "nginx (72)", "<h2>Counted by the kernel", "tcp RetransSegs"]);
+    in_order(&page, &["<h2>Levels in the kernel", "sockstat tcp_time_wait", "<h2>Machine and server", "cpu cores"]);
+    assert!(!page.contains("tcp ListenDrops"), "it has not grown");
+    assert!(page.contains("no IOMMU is in use") && page.contains("mariadbd: 0.040 CPUs (mariadbd)"));
+    assert!(of_sweep(&valid_sweep()).contains("<h2>Machine and server"));
+}
+
+#[test]
 fn what_is_not_known_of_the_server_is_told_in_its_place() {
     let page = of_run(&with_seconds(bound_run()));
     in_order(&page, &["CPU not known: the server is not on this machine", "<h2>CPU</h2>", "of the server not known"]);

@@ -1,0 +1,108 @@
+//! What machine and server are: everything that may make the same load give another result. Texts by section and name,
+//! so that two fingerprints can be compared without knowing what is in them.
+
+mod cpu;
+mod devices;
+mod memory;
+mod program;
+mod system;
+
+use crate::files::{Files, Missing};
+use crate::observer::Observer;
+use model::Fingerprint;
+use std::collections::BTreeMap;
+
+/// Words by name.
+type Facts = BTreeMap<String, String>;
+/// What stands where a secret was.
+const REDACTED: &str = "<redacted>";
+/// Parts of the names of parameters whose value is a secret.
+const SECRET: [&str; 5] = ["pass", "secret", "token", "auth", "key"];
+
+/// A section and how it is read.
+type Section = (&'static str, fn(&Files) -> Result<Facts, Missing>);
+
+const SECTIONS: [Section; 12] = [
+    ("cpu", cpu::cpu),
+    ("caches", cpu::caches),
+    ("mitigations", cpu::mitigations),
+    ("frequency", cpu::frequency),
+    ("clock", cpu::clock),
+    ("memory", memory::memory),
+    ("hugepages", memory::hugepages),
+    ("kernel", system::kernel),
+    ("hypervisor", system::hypervisor),
+    ("sysctl", system::sysctl),
+    ("limits", system::limits),
+    ("iommu", devices::iommu),
+];
+
+/// Of this machine, its network interfaces, and the programs of the server and its companions that `observer` has found.
+#[must_use]
+pub fn fingerprint(observer: &Observer) -> Fingerprint {
+    let mut fingerprint = of_machine(&Files::default());
+    fingerprint.facts.extend(program::programs(&Files::default(), &observer.server_pids()));
+    fingerprint
+}
+
+fn of_machine(files: &Files) -> Fingerprint {
+    let mut fingerprint = Fingerprint::default();
+    for (name, read) in SECTIONS {
+        match read(files) {
+            Ok(facts) => drop(fingerprint.facts.insert(name.to_owned(), facts)),
+            Err(why) => drop(fingerprint.unavailable.insert(name.to_owned(), why.to_string())),
+        }
+    }
+    let interfaces = devices::interfaces(files);
+    fingerprint.facts.extend(interfaces.into_iter().map(|(name, facts)| (format!("nic/{name}"), facts)));
+    fingerprint
+}
+
+/// Facts of those files in a directory that there are, by name.
+fn of_files(files: &Files, directory: &str, names: impl IntoIterator<Item = impl AsRef<str>>) -> Facts {
+    let known = names.into_iter().filter_map(|name| {
+        let text = files.word(&format!("{directory}/{}", name.as_ref())).ok()?;
+        Some((name.as_ref().to_owned(), text.split_whitespace().collect::<Vec<_>>().join(" ")))
+    });
+    known.collect()
+}
+
+/// Facts, or the reason when there are none.
+fn some_or(facts: Facts, why: &'static str) -> Result<Facts, Missing> {
+    if facts.is_empty() { Err(Missing::Because(why)) } else { Ok(facts) }
+}
+
+/// A parameter without its value when that is a secret: `--password=x`.
+fn redact(word: &str) -> String {
+    match word.split_once('=') {
+        Some((name, _)) if SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part)) => {
+            format!("{name}={REDACTED}")
+        }
+        _ => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_section_of_this_machine_has_facts_or_a_reason() {
+        let seen = of_machine(&Files::default());
+        for (name, _) in SECTIONS {
+            let known = seen.facts.get(name).is_some_and(|facts| !facts.is_empty());
+            assert!(known != seen.unavailable.contains_key(name), "{name}: {seen:?}");
+        }
+        let nowhere = tempfile::tempdir().unwrap();
+        let bare = of_machine(&Files::below(nowhere.path()));
+        assert!(bare.facts.is_empty(), "{:?}", bare.facts);
+        assert_eq!(bare.unavailable.len(), SECTIONS.len());
+        assert_eq!(bare, of_machine(&Files::below(nowhere.path())), "nothing in it changes by itself");
+    }
+
+    #[test]
+    fn values_of_secret_parameters_are_left_out() {
+        let all = ["--port=80", "--db-Password=x", "API_TOKEN=y", "quiet"].map(redact);
+        assert_eq!(all, ["--port=80", "--db-Password=<redacted>", "API_TOKEN=<redacted>", "quiet"]);
+    }
+}

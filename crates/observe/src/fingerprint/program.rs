@@ -1,0 +1,179 @@
+//! The programs of the server and its companions: their files, their packages, how they were called and configured.
+
+use super::{Facts, redact};
+use crate::files::Files;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Programs larger than this are not read.
+const PROGRAM_MAX_BYTES: u64 = 128 << 20;
+/// Larger files are no configuration.
+const CONFIG_MAX_BYTES: u64 = 1 << 20;
+/// Files of a configuration that are read.
+const CONFIG_FILES_MAX: usize = 500;
+/// Words of a command line that are kept.
+const WORDS_MAX: usize = 64;
+/// Where Debian's servers have their configuration, by the begin of the program's name.
+const CONFIGURATIONS: [(&str, &str); 9] = [
+    ("nginx", "/etc/nginx"),
+    ("apache2", "/etc/apache2"),
+    ("lighttpd", "/etc/lighttpd"),
+    ("caddy", "/etc/caddy"),
+    ("haproxy", "/etc/haproxy"),
+    ("php-fpm", "/etc/php"),
+    ("mariadbd", "/etc/mysql"),
+    ("mysqld", "/etc/mysql"),
+    ("redis-server", "/etc/redis"),
+];
+
+/// A section for each program that one of the processes runs.
+pub(super) fn programs(files: &Files, pids: &[i32]) -> BTreeMap<String, Facts> {
+    let mut sections = BTreeMap::new();
+    for pid in pids {
+        let Ok(exe) = std::fs::read_link(format!("/proc/{pid}/exe")) else { continue };
+        let name = exe.file_name().map_or_else(|| pid.to_string(), |name| name.to_string_lossy().into_owned());
+        sections.entry(format!("program/{name}")).or_insert_with(|| program(files, *pid, &name, &exe));
+    }
+    sections
+}
+
+fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
+    let path = exe.display().to_string();
+    let mut facts = Facts::new();
+    // The very file that runs, also when another has taken its name.
+    let hash = hash(Path::new(&format!("/proc/{pid}/exe")), PROGRAM_MAX_BYTES);
+    facts.extend(hash.map(|hash| ("sha256".to_owned(), hash)));
+    facts.extend(package(files, &path).map(|package| ("package".to_owned(), package)));
+    let line = files.text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    // Some programs write a title over their words, as one text.
+    let words: Vec<&str> =
+        line.split(|c: char| c == '\0' || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
+    facts.insert("command".into(), words.iter().take(WORDS_MAX).map(|word| redact(word)).collect::<Vec<_>>().join(" "));
+    facts.insert("path".into(), path);
+    let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+    facts.extend(configuration(&cwd, exe, name, &words));
+    facts
+}
+
+/// The files that the command line names, or else those in the usual place, with a hash of each or of all.
+fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
+    let named = words.iter().map(|word| cwd.join(word.rsplit_once('=').map_or(*word, |(_, value)| value)));
+    let named = named.filter(|path| path.is_file() && path != exe);
+    let facts: Facts =
+        named.filter_map(|path| Some((format!("file {}", path.display()), hash(&path, CONFIG_MAX_BYTES)?))).collect();
+    let usual = CONFIGURATIONS.iter().find(|(program, _)| name.starts_with(program)).map(|(_, directory)| *directory);
+    match usual {
+        Some(directory) if facts.is_empty() => {
+            hash_of_all(Path::new(directory)).map(|hash| (format!("files in {directory}"), hash)).into_iter().collect()
+        }
+        _ => facts,
+    }
+}
+
+/// A hash over the names and contents of all files below a directory; none when there are none, or too many.
+fn hash_of_all(directory: &Path) -> Option<String> {
+    let mut found = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path: PathBuf = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                _ => found.push(path),
+            }
+        }
+        if found.len() > CONFIG_FILES_MAX {
+            return None;
+        }
+    }
+    found.sort();
+    let mut all = Sha256::new();
+    for path in &found {
+        all.update(path.as_os_str().as_encoded_bytes());
+        all.update(hash(path, CONFIG_MAX_BYTES).unwrap_or_default());
+    }
+    (!found.is_empty()).then(|| hex(&all.finalize()))
+}
+
+/// SHA-256 of a file; none when it cannot be read or is too large.
+fn hash(path: &Path, max_bytes: u64) -> Option<String> {
+    if std::fs::metadata(path).ok()?.len() > max_bytes {
+        return None;
+    }
+    Some(hex(&Sha256::digest(std::fs::read(path).ok()?)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The Debian package that a file came with, and its version.
+fn package(files: &Files, path: &str) -> Option<String> {
+    let info = "/var/lib/dpkg/info";
+    let lists = files.names(info).into_iter().filter(|name| name.ends_with(".list"));
+    // A file may be listed without the /usr that it has since been moved to.
+    let short = path.strip_prefix("/usr").unwrap_or(path);
+    let has = |list: &String| {
+        files.text(&format!("{info}/{list}")).is_ok_and(|text| text.lines().any(|line| line == path || line == short))
+    };
+    let list = lists.into_iter().find(has)?;
+    let name = list.trim_end_matches(".list").split(':').next()?.to_owned();
+    let status = files.text("/var/lib/dpkg/status").ok()?;
+    let entry = status.split("\n\n").find(|entry| entry.lines().any(|line| line == format!("Package: {name}")))?;
+    let version = entry.lines().find_map(|line| line.strip_prefix("Version: "))?;
+    Some(format!("{name} {version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_program_is_told_with_its_hash_and_its_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = directory.path().join("server.conf");
+        std::fs::write(&config, "workers 4\n").unwrap();
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "read line", "sh", "--password=hidden", "--config=server.conf"])
+            .current_dir(directory.path())
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let exe = std::fs::read_link(format!("/proc/{}/exe", child.id())).unwrap();
+        let found = programs(&Files::default(), &[child.id().cast_signed(), i32::MAX]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let name = exe.file_name().unwrap().to_string_lossy().into_owned();
+        let facts = &found[&format!("program/{name}")];
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(facts["sha256"], hex(&Sha256::digest(std::fs::read(&exe).unwrap())));
+        assert!(facts["command"].ends_with("--password=<redacted> --config=server.conf"), "{facts:?}");
+        let file = format!("file {}", directory.path().canonicalize().unwrap().join("server.conf").display());
+        assert_eq!(facts[&file], hex(&Sha256::digest("workers 4\n")));
+    }
+
+    #[test]
+    fn a_change_in_any_file_of_a_configuration_is_another() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(hash_of_all(directory.path()), None);
+        std::fs::create_dir(directory.path().join("sites")).unwrap();
+        std::fs::write(directory.path().join("sites/a"), "1").unwrap();
+        let first = hash_of_all(directory.path()).unwrap();
+        assert_eq!(hash_of_all(directory.path()).unwrap(), first);
+        std::fs::write(directory.path().join("sites/a"), "2").unwrap();
+        assert_ne!(hash_of_all(directory.path()).unwrap(), first);
+    }
+
+    #[test]
+    fn the_package_of_a_program_is_found_by_its_path() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("var/lib/dpkg/info")).unwrap();
+        std::fs::write(root.path().join("var/lib/dpkg/info/web:amd64.list"), "/.\n/sbin/web\n").unwrap();
+        let status = "Package: webby\nVersion: 9\n\nPackage: web\nStatus: install ok\nVersion: 1.2-3\n";
+        std::fs::write(root.path().join("var/lib/dpkg/status"), status).unwrap();
+        let files = Files::below(root.path());
+        assert_eq!(package(&files, "/usr/sbin/web").as_deref(), Some("web 1.2-3"));
+        assert_eq!(package(&files, "/usr/sbin/webby"), None);
+    }
+}

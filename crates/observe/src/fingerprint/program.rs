@@ -43,7 +43,8 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
     let mut facts = Facts::new();
     // The very file that runs, also when another has taken its name.
     let hash = hash(Path::new(&format!("/proc/{pid}/exe")), PROGRAM_MAX_BYTES);
-    facts.extend(hash.map(|hash| ("sha256".to_owned(), hash)));
+    let unread = || format!("not read: larger than {} MiB, or not shown to this user", PROGRAM_MAX_BYTES >> 20);
+    facts.insert("sha256".into(), hash.unwrap_or_else(unread));
     facts.extend(package(files, &path).map(|package| ("package".to_owned(), package)));
     let line = files.text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
     // Some programs write a title over their words, as one text.

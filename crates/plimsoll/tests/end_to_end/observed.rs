@@ -118,7 +118,10 @@ fn the_fingerprint_names_machine_and_program() {
     let record = ended.json();
     let facts = &record["environment"]["fingerprint"]["facts"];
     let program = &facts["program/plimsoll"];
-    assert!(text(program, "command").contains("target") && text(program, "sha256").len() == 64, "{program:#}");
+    assert!(text(program, "command").contains("target"), "{program:#}");
+    // A program with all it needs to be debugged may be too large to be read.
+    let hash = text(program, "sha256");
+    assert!(hash.len() == 64 || hash.starts_with("not read: larger than 128 MiB"), "{program:#}");
     assert_eq!(text(program, "path"), env!("CARGO_BIN_EXE_plimsoll"));
     let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn").expect("this kernel has it");
     assert_eq!(text(&facts["sysctl"], "net/core/somaxconn"), somaxconn.trim());

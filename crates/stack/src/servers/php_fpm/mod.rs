@@ -1,5 +1,6 @@
-//! php-fpm: a pool of PHP processes, behind nginx.
+//! php-fpm: a pool of PHP processes, behind nginx or Apache.
 
+mod apache;
 mod page;
 
 use super::{Server, nginx};
@@ -11,7 +12,7 @@ use crate::spec::Spec;
 
 pub(super) const PHP_FPM: Server = Server {
     name: "php-fpm",
-    about: "php-fpm behind nginx: a generated page, or a PHP site with --root (packages php-fpm, nginx-light)",
+    about: "php-fpm behind nginx or Apache: a generated page, or a PHP site with --root (package php-fpm)",
     knows: &[
         "workers", "worker-connections", "keepalive", "keepalive-requests", "access-log", "tls", "gzip", "sendfile",
         "backlog", "file-size", "root",
@@ -21,9 +22,10 @@ pub(super) const PHP_FPM: Server = Server {
 };
 
 const EXTRAS: &[Extra] = &[
+    Extra { name: "front", default: "nginx", takes: Takes::Word(&["nginx", "apache"]), meaning: "who passes requests on to it" },
     Extra { name: "pm", default: "static", takes: Takes::Word(&["static", "dynamic", "ondemand"]), meaning: "how PHP processes are kept" },
     Extra { name: "children", default: "5", takes: Takes::Number(1, 1000), meaning: "PHP processes, at most" },
-    Extra { name: "socket", default: "unix", takes: Takes::Word(&["unix", "tcp"]), meaning: "between nginx and php-fpm" },
+    Extra { name: "socket", default: "unix", takes: Takes::Word(&["unix", "tcp"]), meaning: "between the front and php-fpm" },
     Extra { name: "listen_backlog", default: "511", takes: Takes::Number(1, 65_535), meaning: "length of php-fpm's own accept queue" },
     Extra { name: "sleep", default: "0s", takes: Takes::Time, meaning: "time the generated page waits, as for a database" },
     Extra { name: "burn", default: "0s", takes: Takes::Time, meaning: "CPU time the generated page uses" },
@@ -43,14 +45,11 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         "tcp" => Ready::Port(place.ports[1]),
         _ => Ready::Socket(place.path("run/php-fpm.sock")),
     };
-    // A program that is named is php-fpm's.
-    let front = Place { binary: None, ..place.clone() };
-    let server = locations(spec, place);
-    let parts = nginx::Parts { server: &server, ..nginx::Parts::default() };
+    let (front, front_config, front_text) = front(spec, place)?;
     let mut layout = Layout {
         services: vec![
             process(spec, place)?.service(ready, Stop::TERM),
-            nginx::process(&front)?.service(Ready::Door, Stop::TERM),
+            front.service(Ready::Door, Stop::TERM),
         ],
         door: Some(Door::Http { url: place.url(spec) }),
         body: page::expected(spec)?,
@@ -58,13 +57,25 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         ..Layout::default()
     }
     .file(CONFIG, configuration(spec, place))
-    .file(nginx::CONFIG, nginx::configuration(spec, &front, &parts));
+    .file(front_config, front_text);
     if spec.settings.root.is_none() {
         for (name, content) in page::files(spec) {
             layout = layout.file(name, content);
         }
     }
     Ok(layout)
+}
+
+/// Who stands before it: process, path and content of its configuration.
+fn front(spec: &Spec, place: &Place) -> Result<(Process, &'static str, String), StackError> {
+    if spec.extras.text("front") == "apache" {
+        return Ok((apache::process(place)?, apache::CONFIG, apache::configuration(spec, place)?));
+    }
+    // A program that is named is php-fpm's.
+    let place = Place { binary: None, ..place.clone() };
+    let server = locations(spec, &place);
+    let parts = nginx::Parts { server: &server, ..nginx::Parts::default() };
+    Ok((nginx::process(&place)?, nginx::CONFIG, nginx::configuration(spec, &place, &parts)))
 }
 
 fn process(spec: &Spec, place: &Place) -> Result<Process, StackError> {

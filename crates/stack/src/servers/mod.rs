@@ -1,11 +1,14 @@
 //! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
 
+mod apache;
+mod caddy;
 pub(crate) mod command;
+mod lighttpd;
 mod nginx;
 
 use crate::error::StackError;
 use crate::extra::Extra;
-use crate::layout::Layout;
+use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::spec::Spec;
@@ -34,7 +37,19 @@ pub struct Server {
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
 
-const ALL: &[&Server] = &[&nginx::NGINX, &command::COMMAND];
+const ALL: &[&Server] = &[&nginx::NGINX, &apache::APACHE, &lighttpd::LIGHTTPD, &caddy::CADDY, &command::COMMAND];
+
+/// Suffixes of files and their types, for servers that are told.
+const TYPES: [(&str, &str); 6] = [
+    ("html", "text/html"),
+    ("txt", "text/plain"),
+    ("css", "text/css"),
+    ("js", "application/javascript"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+];
+/// What is compressed beside `text/html`.
+const COMPRESSED: &str = "text/plain text/css application/javascript application/json";
 
 /// All that are known, in the order of the help.
 pub fn all() -> impl Iterator<Item = &'static Server> {
@@ -46,7 +61,10 @@ pub(crate) fn find(name: &str) -> Result<&'static Server, StackError> {
     let found = all().find(|server| server.name == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = all().map(|server| server.name).filter(|name| *name != COMMAND).collect();
-        StackError::Wrong(format!("there is no server {name:?}; there are {}, and any command after --", names.join(", ")))
+        StackError::Wrong(format!(
+            "there is no server {name:?}; there are {}, and any command after --",
+            names.join(", ")
+        ))
     })
 }
 
@@ -94,9 +112,26 @@ impl Server {
     }
 }
 
+/// A server that hands out files from one process and what it starts, with one configuration.
+fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: String) -> Layout {
+    let layout = Layout {
+        services: vec![process.service(Ready::Door, Stop::TERM)],
+        door: Some(Door::Http { url: place.url(spec) }),
+        body: expected(&spec.settings),
+        main_config: Some(config.into()),
+        ..Layout::default()
+    }
+    .file(config, text);
+    match spec.settings.root {
+        Some(_) => layout,
+        None => layout.file("www/index.html", page(spec.settings.file_size)),
+    }
+}
+
 /// The file that is served: text that compresses about as well as a page, and names its own size by its length.
 pub(crate) fn page(bytes: u64) -> Vec<u8> {
-    const LINE: &[u8] = b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
+    const LINE: &[u8] =
+        b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
     LINE.iter().copied().cycle().take(bytes as usize).collect()
 }
 
@@ -107,7 +142,11 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
         None => None,
         Some(root) => {
             let path = settings.path.split('?').next().unwrap_or_default().trim_start_matches('/');
-            let file = root.join(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path.into() });
+            let file = root.join(if path.is_empty() || path.ends_with('/') {
+                format!("{path}index.html")
+            } else {
+                path.into()
+            });
             std::fs::read(file).ok()
         }
     }
@@ -116,4 +155,15 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
 /// `on` or `off`, as most configurations have it.
 pub(crate) const fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `configure` makes of a text such as `nginx workers=2`.
+    pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
+        let spec = Spec::parse(text).expect("known");
+        configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
+    }
 }

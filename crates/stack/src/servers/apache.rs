@@ -130,10 +130,10 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         error_log = place.text("log/error.log"),
         modules = modules(spec)?,
         processes = processes(spec)?,
-        keepalive = on_off(settings.keepalive),
+        keepalive = on_off(settings.keepalive && settings.keepalive_requests != Some(1)),
         timeout_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
-        // 0 is without end.
-        requests = settings.keepalive_requests.unwrap_or(0),
+        // It counts those after the first; 0 is without end.
+        requests = settings.keepalive_requests.map_or(0, |all| all - 1),
         sendfile = on_off(settings.sendfile),
         status = status(spec),
         tls = tls(spec, place),

@@ -47,8 +47,8 @@ const EXTRAS: &[Extra] = &[
 ];
 
 const CONFIG: &str = "conf/lighttpd.conf";
-/// It counts the requests of a connection in 16 bits.
-const REQUESTS_MAX: u32 = 65_535;
+/// It counts the requests of a connection after the first in 16 bits.
+const REQUESTS_MAX: u32 = 65_536;
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
@@ -145,7 +145,7 @@ fn requests(spec: &Spec) -> Result<u32, StackError> {
         _ if asked > REQUESTS_MAX => {
             Err(wrong("keepalive-requests", &asked.to_string(), &format!("at most {REQUESTS_MAX} with lighttpd")))
         }
-        true => Ok(asked),
+        true => Ok(asked - 1),
         false => Ok(0),
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn what_lighttpd_cannot_count_is_refused() {
         for (asked, part) in [
-            ("keepalive-requests=65536", "at most 65535"),
+            ("keepalive-requests=65537", "at most 65536"),
             ("keepalive_timeout=1500ms", "whole seconds"),
             ("modules=/nonexistent", "apt-get install lighttpd,"),
             ("modules=/nonexistent status=off tls=on", "apt-get install lighttpd-mod-openssl,"),

@@ -9,6 +9,7 @@ mod program;
 mod shared;
 
 mod ends;
+mod proxies;
 mod support;
 mod web;
 mod wrong;

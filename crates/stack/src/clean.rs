@@ -35,8 +35,12 @@ pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
 /// Ends what a keeper that was killed has left in `dir`, and removes it. Returns the number of processes ended.
 pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
     let note = Note::read(dir).filter(|note| note.boot == state::boot()).unwrap_or_default();
-    let left: Vec<(Mark, usize)> =
-        note.services.iter().map(|(mark, program)| (*mark, ours(*mark, program, dir))).filter(|(_, n)| *n > 0).collect();
+    let left: Vec<(Mark, usize)> = note
+        .services
+        .iter()
+        .map(|(mark, program)| (*mark, ours(*mark, program, dir)))
+        .filter(|(_, n)| *n > 0)
+        .collect();
     for (leader, _) in &left {
         end_session(*leader, now_ns);
     }
@@ -49,9 +53,9 @@ pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
 fn is_abandoned(dir: &Path) -> bool {
     match Note::read(dir) {
         Some(note) => note.boot != state::boot() || !note.keeper.is_alive(),
-        None => std::fs::metadata(dir).and_then(|found| found.modified()).is_ok_and(|made| {
-            made.elapsed().is_ok_and(|age| age > std::time::Duration::from_secs(3600))
-        }),
+        None => std::fs::metadata(dir)
+            .and_then(|found| found.modified())
+            .is_ok_and(|made| made.elapsed().is_ok_and(|age| age > std::time::Duration::from_secs(3600))),
     }
 }
 
@@ -59,7 +63,8 @@ fn is_abandoned(dir: &Path) -> bool {
 fn ours(leader: Mark, program: &Path, dir: &Path) -> usize {
     let is_ours = |mark: &Mark| {
         let Ok(process) = Process::new(mark.pid) else { return false };
-        let home = |variables: HashMap<OsString, OsString>| variables.values().any(|value| Path::new(value).starts_with(dir));
+        let home =
+            |variables: HashMap<OsString, OsString>| variables.values().any(|value| Path::new(value).starts_with(dir));
         process.cwd().is_ok_and(|cwd| cwd.starts_with(dir))
             || process.exe().is_ok_and(|exe| exe == program)
             || process.environ().is_ok_and(home)

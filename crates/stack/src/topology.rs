@@ -19,7 +19,9 @@ impl Division {
     #[must_use]
     pub const fn warning(&self) -> Option<&'static str> {
         match (self.server.is_empty(), self.one_core) {
-            (true, _) => Some("this machine has one CPU: server and load take it from each other, and so do the numbers"),
+            (true, _) => {
+                Some("this machine has one CPU: server and load take it from each other, and so do the numbers")
+            }
             (_, true) => {
                 Some("this machine has one physical core: server and load run on its threads and slow each other down")
             }
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn two_threads_of_one_core_are_divided_with_a_warning() {
-        let division = super::split(&[vec![0, 1]]);
+        let division = split(&[vec![0, 1]]);
         assert_eq!((&division.server[..], &division.load[..]), (&[0][..], &[1][..]));
         assert!(division.warning().is_some_and(|text| text.contains("one physical core")));
     }

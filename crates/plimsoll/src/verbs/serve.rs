@@ -34,14 +34,18 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, Trouble> {
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
         running.check().map_err(serving::trouble)?;
-        running.warnings().iter().for_each(|warning| printer::note(&format!("warning: {warning}")));
+        warn(&running.warnings());
     }
     let dir = running.dir().to_owned();
-    running.stop();
+    warn(&running.stop());
     if args.keep_state {
         printer::note(&format!("configuration and logs: {}", dir.display()));
     }
     Ok(Exit::Fine)
+}
+
+fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| printer::note(&format!("warning: {warning}")));
 }
 
 /// The keeper's `main`; its stdin and stdout belong to the process that started it.
@@ -78,10 +82,10 @@ fn first_line(running: &Running) -> serde_json::Value {
     let mut line = door;
     line["server"] = running.served().label.clone().into();
     line["state"] = running.dir().display().to_string().into();
-    line["processes"] = running.processes().map(|(name, pid)| serde_json::json!({ "name": name, "pid": pid })).collect();
+    line["processes"] =
+        running.processes().map(|(name, pid)| serde_json::json!({ "name": name, "pid": pid })).collect();
     let steps = running.served().steps.iter();
-    line["steps_ms"] =
-        steps.map(|step| serde_json::json!({ "name": step.name, "ms": step.ns as f64 / 1e6 })).collect();
+    line["steps_ms"] = steps.map(|step| serde_json::json!({ "name": step.name, "ms": step.ns as f64 / 1e6 })).collect();
     if let Some(certificate) = running.certificate() {
         line["certificate"] = certificate.into();
     }

@@ -10,10 +10,14 @@ mod shared;
 
 mod chaos;
 mod data;
+mod ends;
 mod ordinary_user;
 mod php;
+mod proxies;
 mod restart;
 mod support;
+mod web;
+mod wrong;
 
 // What `program` stands on.
 use shared::{list, now, wait_for};

@@ -72,8 +72,15 @@ impl Keeper {
         let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
         let note = Note { boot: boot(), owner: owner.unwrap_or_default(), keeper: own, services: Vec::new() };
         note.write(dir).map_err(std::io::Error::other)?;
-        let keeper =
-            Self { dir: dir.to_owned(), now_ns, note, children: Vec::new(), logs: Logs::new(dir), stop, keep_state: false };
+        let keeper = Self {
+            dir: dir.to_owned(),
+            now_ns,
+            note,
+            children: Vec::new(),
+            logs: Logs::new(dir),
+            stop,
+            keep_state: false,
+        };
         Ok(keeper)
     }
 
@@ -143,7 +150,8 @@ impl Keeper {
     /// Ends all in the reverse order of their start, then whatever else they have left, and tidies up.
     fn end_all(&mut self) {
         while let Some(mut child) = self.children.pop() {
-            child.end(self.now_ns);
+            let killed = child.end(self.now_ns);
+            tell(&Report::Stopped { name: child.name, killed });
         }
         processes::end_descendants(self.now_ns);
         if !self.keep_state {

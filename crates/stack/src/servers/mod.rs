@@ -1,16 +1,22 @@
 //! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
 
+mod apache;
+mod backend;
+mod caddy;
 pub(crate) mod command;
+mod haproxy;
+mod lighttpd;
 mod mariadb;
 mod mysql;
 mod nginx;
 mod php_fpm;
 mod redis;
 mod target;
+mod varnish;
 
 use crate::error::StackError;
 use crate::extra::Extra;
-use crate::layout::Layout;
+use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::spec::Spec;
@@ -21,8 +27,8 @@ pub(crate) const COMMAND: &str = "command";
 
 /// Where the certificate and its key are, below the state directory, when TLS is asked for.
 pub(crate) const CERTIFICATE: &str = "conf/cert.pem";
-/// See [`CERTIFICATE`].
-pub(crate) const KEY: &str = "conf/key.pem";
+/// See [`CERTIFICATE`]. HAProxy looks for it under this name.
+pub(crate) const KEY: &str = "conf/cert.pem.key";
 
 /// A server.
 #[derive(Debug)]
@@ -39,7 +45,32 @@ pub struct Server {
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
 
-const ALL: &[&Server] = &[&nginx::NGINX, &php_fpm::PHP_FPM, &mariadb::MARIADB, &mysql::MYSQL, &redis::REDIS, &target::TARGET, &command::COMMAND];
+const ALL: &[&Server] = &[
+    &nginx::NGINX,
+    &apache::APACHE,
+    &lighttpd::LIGHTTPD,
+    &caddy::CADDY,
+    &haproxy::HAPROXY,
+    &varnish::VARNISH,
+    &php_fpm::PHP_FPM,
+    &mariadb::MARIADB,
+    &mysql::MYSQL,
+    &redis::REDIS,
+    &target::TARGET,
+    &command::COMMAND,
+];
+
+/// Suffixes of files and their types, for servers that are told.
+const TYPES: [(&str, &str); 6] = [
+    ("html", "text/html"),
+    ("txt", "text/plain"),
+    ("css", "text/css"),
+    ("js", "application/javascript"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+];
+/// What is compressed beside `text/html`.
+const COMPRESSED: &str = "text/plain text/css application/javascript application/json";
 
 /// All that are known, in the order of the help.
 pub fn all() -> impl Iterator<Item = &'static Server> {
@@ -51,19 +82,16 @@ pub(crate) fn find(name: &str) -> Result<&'static Server, StackError> {
     let found = all().find(|server| server.name == name);
     found.ok_or_else(|| {
         let names: Vec<&str> = all().map(|server| server.name).filter(|name| *name != COMMAND).collect();
-        StackError::Wrong(format!("there is no server {name:?}; there are {}, and any command after --", names.join(", ")))
+        StackError::Wrong(format!(
+            "there is no server {name:?}; there are {}, and any command after --",
+            names.join(", ")
+        ))
     })
 }
 
 /// Whether it is a command line of the user.
 pub(crate) fn is_command(spec: &Spec) -> bool {
     spec.server.name == COMMAND
-}
-
-/// Whether it runs as whoever starts it, unless a user is named: a program of the user's own, and ours, may lie where
-/// nobody else can read.
-pub(crate) fn runs_as_caller(spec: &Spec) -> bool {
-    is_command(spec) || runs_own_program(spec)
 }
 
 /// Whether it is plimsoll itself.
@@ -92,7 +120,7 @@ pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackErro
     let mut text = String::new();
     for (name, content) in &layout.files {
         let shown = match std::str::from_utf8(content) {
-            Ok(content) if name.starts_with("conf/") && !name.ends_with("key.pem") => content.trim_end().to_owned(),
+            Ok(content) if name.starts_with("conf/") && !name.ends_with(".key") => content.trim_end().to_owned(),
             _ => format!("({} bytes)", content.len()),
         };
         text.push_str(&format!("# {}\n{shown}\n\n", place.text(name)));
@@ -119,9 +147,26 @@ impl Server {
     }
 }
 
+/// A server that hands out files from one process and what it starts, with one configuration.
+fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: String) -> Layout {
+    let layout = Layout {
+        services: vec![process.service(Ready::Door, Stop::TERM)],
+        door: Some(Door::Http { url: place.url(spec) }),
+        body: expected(&spec.settings),
+        main_config: Some(config.into()),
+        ..Layout::default()
+    }
+    .file(config, text);
+    match spec.settings.root {
+        Some(_) => layout,
+        None => layout.file("www/index.html", page(spec.settings.file_size)),
+    }
+}
+
 /// The file that is served: text that compresses about as well as a page, and names its own size by its length.
 pub(crate) fn page(bytes: u64) -> Vec<u8> {
-    const LINE: &[u8] = b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
+    const LINE: &[u8] =
+        b"plimsoll finds how much load a web server holds, and says whether the number may be believed.\n";
     LINE.iter().copied().cycle().take(bytes as usize).collect()
 }
 
@@ -132,7 +177,11 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
         None => None,
         Some(root) => {
             let path = settings.path.split('?').next().unwrap_or_default().trim_start_matches('/');
-            let file = root.join(if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path.into() });
+            let file = root.join(if path.is_empty() || path.ends_with('/') {
+                format!("{path}index.html")
+            } else {
+                path.into()
+            });
             std::fs::read(file).ok()
         }
     }
@@ -141,4 +190,15 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
 /// `on` or `off`, as most configurations have it.
 pub(crate) const fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `configure` makes of a text such as `nginx workers=2`.
+    pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
+        let spec = Spec::parse(text).expect("known");
+        configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
+    }
 }

@@ -23,8 +23,10 @@ const LOOK_UP: Duration = Duration::from_millis(10);
 const LOOKS_MAX: usize = 3000;
 
 /// Servers: name, arguments of `plimsoll serve`, whether its processes have children that serve.
-const SERVERS: [(&str, &[&str], bool); 7] = [
+const SERVERS: [(&str, &[&str], bool); 9] = [
     ("nginx", &["nginx", "--workers", "2"], true),
+    ("apache", &["apache", "--workers", "2"], true),
+    ("varnish", &["varnish"], true),
     ("php-fpm", &["php-fpm"], true),
     ("php-fpm, Apache", &["php-fpm", "--set", "front=apache", "--workers", "2"], true),
     ("redis", &["redis"], false),
@@ -53,15 +55,8 @@ pub(crate) enum Victim {
 }
 
 /// All of them.
-pub(crate) const VICTIMS: [Victim; 7] = [
-    Victim::Nobody,
-    Victim::Starting,
-    Victim::Plimsoll,
-    Victim::Keeper,
-    Victim::Both,
-    Victim::Worker,
-    Victim::Master,
-];
+pub(crate) const VICTIMS: [Victim; 7] =
+    [Victim::Nobody, Victim::Starting, Victim::Plimsoll, Victim::Keeper, Victim::Both, Victim::Worker, Victim::Master];
 
 impl Victim {
     /// For people.

@@ -31,7 +31,8 @@ impl Left {
     pub(super) fn remember(&mut self, sessions: Vec<i32>) {
         self.sessions = sessions;
         let inode = |target| if let FDTarget::Socket(inode) = target { Some(inode) } else { None };
-        let open = |process: Process| process.fd().into_iter().flatten().flatten().filter_map(|fd| inode(fd.target)).collect();
+        let open =
+            |process: Process| process.fd().into_iter().flatten().flatten().filter_map(|fd| inode(fd.target)).collect();
         let sockets: Vec<Vec<u64>> = self.members().map(open).collect();
         self.inodes.extend(sockets.concat());
     }
@@ -41,9 +42,15 @@ impl Left {
         let mut all = self.processes();
         all.extend(self.sockets());
         let mounts = Process::myself().and_then(|own| own.mountinfo()).into_iter().flatten();
-        all.extend(mounts.filter(|mount| mount.mount_point.starts_with(&self.tmp)).map(|mount| format!("left mount {:?}", mount.mount_point)));
+        all.extend(
+            mounts
+                .filter(|mount| mount.mount_point.starts_with(&self.tmp))
+                .map(|mount| format!("left mount {:?}", mount.mount_point)),
+        );
         let base = self.tmp.join(format!("plimsoll-{}", geteuid().as_raw()));
-        all.extend(read_dir(base).into_iter().flatten().flatten().map(|file| format!("left file {}", file.path().display())));
+        all.extend(
+            read_dir(base).into_iter().flatten().flatten().map(|file| format!("left file {}", file.path().display())),
+        );
         all
     }
 
@@ -76,7 +83,8 @@ impl Left {
         let tcp = listening.filter(|entry| self.inodes.contains(&entry.inode));
         let tcp = tcp.map(|entry| format!("left socket {}", entry.local_address));
         let unix = unix().into_iter().flatten().filter_map(|entry| entry.path);
-        let unix = unix.filter(|path| path.starts_with(&self.tmp)).map(|path| format!("left socket {}", path.display()));
+        let unix =
+            unix.filter(|path| path.starts_with(&self.tmp)).map(|path| format!("left socket {}", path.display()));
         tcp.chain(unix).collect()
     }
 }
@@ -120,5 +128,42 @@ fn list(folder: &Path, depth: usize, uid: u32, found: &mut BTreeSet<PathBuf>) {
         if metadata.is_dir() && depth > 1 {
             list(&entry.path(), depth - 1, uid, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn what_is_left_is_found_until_it_is_gone() {
+        let tmp = tempfile::tempdir().expect("a directory");
+        let mut left = Left::new(tmp.path());
+        assert_eq!(left.all(), Vec::<String>::new());
+        // Neither its place nor its words say whose it is: its environment does.
+        let mut command = Command::new("sleep");
+        command.arg("600").current_dir("/").env("HOME", tmp.path()).stdout(Stdio::null());
+        let mut child = command.spawn().expect("it starts");
+        let base = tmp.path().join(format!("plimsoll-{}", geteuid().as_raw()));
+        std::fs::create_dir_all(base.join("nginx-x")).expect("a directory");
+        let unix = UnixListener::bind(tmp.path().join("socket")).expect("a socket");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let own = Process::myself().expect("/proc");
+        left.sessions = vec![own.stat().expect("/proc").session];
+        left.remember(left.sessions.clone());
+        left.sessions.clear();
+        let all = left.all().join("\n");
+        let port = tcp.local_addr().expect("an address").to_string();
+        let pid = format!("left process {} (sleep 600)", child.id());
+        for part in [pid.as_str(), "/nginx-x", "/socket", &format!("left socket {port}")] {
+            assert!(all.contains(part), "{part} is not in {all}");
+        }
+        child.kill().and_then(|()| child.wait()).expect("our own child");
+        std::fs::remove_dir_all(&base).expect("our own directory");
+        drop((unix, tcp));
+        assert_eq!(left.all(), Vec::<String>::new());
     }
 }

@@ -76,6 +76,8 @@ impl Stop {
 pub(crate) enum Ready {
     /// The door of the whole layout answers.
     Door,
+    /// Another page than the door's answers with status 200.
+    Page(String),
     /// A TCP port of loopback takes connections.
     Port(u16),
     /// A Unix socket takes connections.

@@ -5,10 +5,11 @@ mod start;
 
 use crate::clean;
 use crate::error::{StackError, said};
-use crate::keeper::{Order, Report};
+use crate::keeper::{How, Order, Report};
 use crate::layout::{Door, Layout, Service};
 use crate::place::Place;
 use crate::ready::{Asker, Look};
+use crate::servers::runs_own_program;
 use crate::spec::Spec;
 use crate::state;
 use connection::Connection;
@@ -214,7 +215,7 @@ impl Running {
         match report {
             Report::Started { name, pid } => self.keeper.started.push((name, pid)),
             Report::Failed { name, why } => return Err(self.trouble(&name, format!("cannot be started: {why}"))),
-            Report::Ended { name, how } => return Err(self.trouble(&name, how.to_string())),
+            Report::Ended { name, how } => return Err(self.ended(&name, how)),
             Report::Stopped { name, killed: true } => {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
             }
@@ -224,6 +225,16 @@ impl Running {
             }
         }
         Ok(())
+    }
+
+    fn ended(&self, name: &str, how: How) -> StackError {
+        match self.trouble(name, how.to_string()) {
+            // Its values are checked by itself.
+            StackError::Server { said, .. } if runs_own_program(&self.spec) && how == How::Code(2) => {
+                StackError::Wrong(format!("{name}{}", said.replacen("plimsoll: ", "", 1)))
+            }
+            trouble => trouble,
+        }
     }
 
     /// An error of a server, with what it wrote last.

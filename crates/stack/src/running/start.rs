@@ -10,7 +10,7 @@ use crate::place::{self, Place};
 use crate::programs;
 use crate::ready::Asker;
 use crate::servers::command::fill_in;
-use crate::servers::{CERTIFICATE, KEY, is_command};
+use crate::servers::{CERTIFICATE, KEY, is_command, runs_as_caller};
 use crate::spec::Spec;
 use crate::state;
 use model::{Served, Step};
@@ -43,8 +43,7 @@ pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackErro
 }
 
 fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<Running, StackError> {
-    let account = if is_command(spec) && spec.settings.user.is_none() {
-        // A program of the user's own may lie where nobody else can read.
+    let account = if runs_as_caller(spec) && spec.settings.user.is_none() {
         None
     } else {
         Account::choose(spec.settings.user.as_deref())?
@@ -94,9 +93,8 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
 fn prepare(spec: &Spec, place: &Place, built: Option<&Built>) -> Result<(Layout, Option<String>), StackError> {
     let mut layout = (spec.server.layout)(spec, place)?;
     let mut certificate = None;
-    if spec.settings.tls && layout.files.iter().any(|(name, _)| name.starts_with("conf/")) {
-        let (chain, key) = self_signed()
-            .map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
+    if spec.settings.tls && !is_command(spec) {
+        let (chain, key) = self_signed().map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
         layout = layout.file(CERTIFICATE, chain.as_str()).file(KEY, key);
         certificate = Some(chain);
     }
@@ -117,11 +115,13 @@ fn own_config(path: &Path, spec: &Spec, place: &Place, layout: &mut Layout) -> R
         return Err(wrong(&format!("{} has no configuration file", spec.server.name)));
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
-    if !text.contains("{port}") && spec.settings.port == 0 {
+    let Some((_, generated)) = layout.files.iter_mut().find(|(name, _)| name == main) else { return Ok(()) };
+    // Some servers answer on a socket only, or have another in front.
+    let has_port = String::from_utf8_lossy(generated).contains(&place.ports[0].to_string());
+    if has_port && !text.contains("{port}") && spec.settings.port == 0 {
         return Err(wrong("write {port} where the server listens, or say with port=N which it is"));
     }
-    let text = fill_in(&text, spec, place);
-    layout.files.iter_mut().filter(|(name, _)| name == main).for_each(|(_, content)| *content = text.clone().into());
+    *generated = fill_in(&text, spec, place).into();
     // What it serves is the user's affair.
     layout.body = None;
     Ok(())
@@ -158,8 +158,9 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
 }
 
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
-    let main = layout.services.last().map(|service| service.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&main).map(|bytes| Sha256::digest(bytes));
+    let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
+    let main = named.or(layout.services.last()).map(|service| service.process.program.clone()).unwrap_or_default();
+    let digest = std::fs::read(&main).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),

@@ -1,7 +1,12 @@
 //! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
 
 pub(crate) mod command;
+mod mariadb;
+mod mysql;
 mod nginx;
+mod php_fpm;
+mod redis;
+mod target;
 
 use crate::error::StackError;
 use crate::extra::Extra;
@@ -34,7 +39,7 @@ pub struct Server {
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
 
-const ALL: &[&Server] = &[&nginx::NGINX, &command::COMMAND];
+const ALL: &[&Server] = &[&nginx::NGINX, &php_fpm::PHP_FPM, &mariadb::MARIADB, &mysql::MYSQL, &redis::REDIS, &target::TARGET, &command::COMMAND];
 
 /// All that are known, in the order of the help.
 pub fn all() -> impl Iterator<Item = &'static Server> {
@@ -56,6 +61,26 @@ pub(crate) fn find(name: &str) -> Result<&'static Server, StackError> {
 /// Whether it is a command line of the user.
 pub(crate) fn is_command(spec: &Spec) -> bool {
     spec.server.name == COMMAND
+}
+
+/// Whether it runs as whoever starts it, unless a user is named: a program of the user's own, and ours, may lie where
+/// nobody else can read.
+pub(crate) fn runs_as_caller(spec: &Spec) -> bool {
+    is_command(spec) || runs_own_program(spec)
+}
+
+/// Whether it is plimsoll itself.
+pub(crate) fn runs_own_program(spec: &Spec) -> bool {
+    spec.server.name == target::NAME
+}
+
+/// Refuses what a server cannot have that answers on a Unix socket only.
+fn socket_only(spec: &Spec) -> Result<(), StackError> {
+    let name = spec.server.name;
+    if spec.settings.port == 0 && spec.settings.path == Settings::default().path {
+        return Ok(());
+    }
+    Err(StackError::Wrong(format!("{name} answers on a Unix socket: it has no port and no path; leave them out")))
 }
 
 /// What a server would be given to run, for people: each file under its name, and the command lines.

@@ -94,7 +94,8 @@ fn prepare(spec: &Spec, place: &Place, built: Option<&Built>) -> Result<(Layout,
     let mut layout = (spec.server.layout)(spec, place)?;
     let mut certificate = None;
     if spec.settings.tls && !is_command(spec) {
-        let (chain, key) = self_signed().map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
+        let (chain, key) = self_signed()
+            .map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
         layout = layout.file(CERTIFICATE, chain.as_str()).file(KEY, key);
         certificate = Some(chain);
     }

@@ -17,7 +17,12 @@ pub(super) const MARIADB: Server = Server {
 
 /// What MariaDB and MySQL have in common.
 pub(super) const EXTRAS: &[Extra] = &[
-    Extra { name: "max_connections", default: "200", takes: Takes::Number(10, 100_000), meaning: "connections, at most" },
+    Extra {
+        name: "max_connections",
+        default: "200",
+        takes: Takes::Number(10, 100_000),
+        meaning: "connections, at most",
+    },
     Extra { name: "innodb_buffer_pool_size", default: "256MiB", takes: Takes::Size, meaning: "memory for tables" },
     Extra {
         name: "innodb_flush_log_at_trx_commit",
@@ -25,7 +30,12 @@ pub(super) const EXTRAS: &[Extra] = &[
         takes: Takes::Word(&["0", "1", "2"]),
         meaning: "what a commit waits for: 1 the disk, 2 the kernel, 0 nothing",
     },
-    Extra { name: "thread_cache_size", default: "64", takes: Takes::Number(0, 16_384), meaning: "threads kept for new connections" },
+    Extra {
+        name: "thread_cache_size",
+        default: "64",
+        takes: Takes::Number(0, 16_384),
+        meaning: "threads kept for new connections",
+    },
 ];
 
 pub(super) const CONFIG: &str = "conf/my.cnf";
@@ -88,7 +98,9 @@ mod tests {
         let spec = Spec::parse("mariadb max_connections=50 innodb_buffer_pool_size=64MiB backlog=9").expect("known");
         let place = Place::example(&spec, "plimsoll".into()).expect("a place");
         let text = configuration(&spec, &place, "");
-        for line in ["max_connections = 50\n", "innodb_buffer_pool_size = 67108864\n", "back_log = 9\n", "skip_networking\n"] {
+        for line in
+            ["max_connections = 50\n", "innodb_buffer_pool_size = 67108864\n", "back_log = 9\n", "skip_networking\n"]
+        {
             assert!(text.contains(line), "{line} in {text}");
         }
     }

@@ -39,7 +39,15 @@ pub struct Server {
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
 
-const ALL: &[&Server] = &[&nginx::NGINX, &php_fpm::PHP_FPM, &mariadb::MARIADB, &mysql::MYSQL, &redis::REDIS, &target::TARGET, &command::COMMAND];
+const ALL: &[&Server] = &[
+    &nginx::NGINX,
+    &php_fpm::PHP_FPM,
+    &mariadb::MARIADB,
+    &mysql::MYSQL,
+    &redis::REDIS,
+    &target::TARGET,
+    &command::COMMAND,
+];
 
 /// All that are known, in the order of the help.
 pub fn all() -> impl Iterator<Item = &'static Server> {

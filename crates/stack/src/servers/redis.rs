@@ -17,14 +17,25 @@ pub(super) const REDIS: Server = Server {
 
 const EXTRAS: &[Extra] = &[
     Extra { name: "maxmemory", default: "0", takes: Takes::Size, meaning: "memory for data; 0: no limit" },
-    Extra { name: "maxmemory-policy", default: "noeviction", takes: Takes::Word(POLICIES), meaning: "what goes when it is full" },
+    Extra {
+        name: "maxmemory-policy",
+        default: "noeviction",
+        takes: Takes::Word(POLICIES),
+        meaning: "what goes when it is full",
+    },
     Extra { name: "maxclients", default: "10000", takes: Takes::Number(1, 1_000_000), meaning: "connections, at most" },
     Extra { name: "io-threads", default: "1", takes: Takes::Number(1, 128), meaning: "threads that read and write" },
     Extra { name: "appendonly", default: "off", takes: Takes::Switch, meaning: "each change is written to a file" },
 ];
 
 const POLICIES: &[&str] = &[
-    "noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random",
+    "noeviction",
+    "allkeys-lru",
+    "allkeys-lfu",
+    "allkeys-random",
+    "volatile-lru",
+    "volatile-lfu",
+    "volatile-random",
     "volatile-ttl",
 ];
 
@@ -68,7 +79,8 @@ mod tests {
 
     #[test]
     fn what_is_given_is_said_in_its_words() {
-        let spec = Spec::parse("redis maxmemory=64MiB maxmemory-policy=allkeys-lru appendonly=on backlog=8").expect("known");
+        let spec =
+            Spec::parse("redis maxmemory=64MiB maxmemory-policy=allkeys-lru appendonly=on backlog=8").expect("known");
         let place = Place::example(&spec, "plimsoll".into()).expect("a place");
         let text = configuration(&spec, &place);
         for line in ["maxmemory 67108864\n", "maxmemory-policy allkeys-lru\n", "appendonly yes\n", "tcp-backlog 8\n"] {

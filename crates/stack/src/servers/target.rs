@@ -20,19 +20,49 @@ pub(super) const TARGET: Server = Server {
 
 /// Flags of `plimsoll target` under their own names; it checks the values that are texts here. Empty: not given.
 const EXTRAS: &[Extra] = &[
-    Extra { name: "pool", default: "", takes: Takes::Number(1, 1_000_000), meaning: "workers of the pool behind /pool" },
-    Extra { name: "pool-time", default: "", takes: Takes::Time, meaning: "service time of each of them, 5ms unless given" },
-    Extra { name: "pool-queue", default: "", takes: Takes::Number(0, 1_000_000), meaning: "requests that may wait for them" },
+    Extra {
+        name: "pool",
+        default: "",
+        takes: Takes::Number(1, 1_000_000),
+        meaning: "workers of the pool behind /pool",
+    },
+    Extra {
+        name: "pool-time",
+        default: "",
+        takes: Takes::Time,
+        meaning: "service time of each of them, 5ms unless given",
+    },
+    Extra {
+        name: "pool-queue",
+        default: "",
+        takes: Takes::Number(0, 1_000_000),
+        meaning: "requests that may wait for them",
+    },
     Extra { name: "max-connections", default: "", takes: Takes::Number(1, 1_000_000), meaning: "connections, at most" },
-    Extra { name: "stall", default: "", takes: Takes::Text, meaning: "LENGTH/PERIOD: all stops for LENGTH every PERIOD" },
+    Extra {
+        name: "stall",
+        default: "",
+        takes: Takes::Text,
+        meaning: "LENGTH/PERIOD: all stops for LENGTH every PERIOD",
+    },
     Extra { name: "error-share", default: "", takes: Takes::Text, meaning: "share of the requests answered with 500" },
     Extra { name: "fault", default: "", takes: Takes::Text, meaning: "KIND=SHARE: reset, half, drop or wrong-size" },
     Extra { name: "first-byte", default: "", takes: Takes::Time, meaning: "everything is answered this much later" },
     Extra { name: "body-rate", default: "", takes: Takes::Size, meaning: "bytes a second of bodies" },
-    Extra { name: "growth", default: "", takes: Takes::Time, meaning: "each answer comes this much later than the last" },
+    Extra {
+        name: "growth",
+        default: "",
+        takes: Takes::Time,
+        meaning: "each answer comes this much later than the last",
+    },
     Extra { name: "ramp", default: "", takes: Takes::Text, meaning: "EXTRA/LENGTH: cold at first" },
     Extra { name: "limit", default: "", takes: Takes::Text, meaning: "RATE/BURST: 429 beyond it" },
-    Extra { name: "redirect", default: "", takes: Takes::Text, meaning: "/ is answered with a redirect to this location" },
+    Extra {
+        name: "redirect",
+        default: "",
+        takes: Takes::Text,
+        meaning: "/ is answered with a redirect to this location",
+    },
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {

@@ -17,7 +17,9 @@ const THREADS: u32 = 64;
 pub(super) fn process(place: &Place) -> Result<Process, StackError> {
     let program = place.helper(&["apache2", "httpd"], "apache2-bin")?;
     if !Path::new(MODULES).is_dir() {
-        return Err(StackError::Wrong(format!("{MODULES} is not there: apt-get install apache2-bin, or take front=nginx")));
+        return Err(StackError::Wrong(format!(
+            "{MODULES} is not there: apt-get install apache2-bin, or take front=nginx"
+        )));
     }
     Ok(Process::new("apache", program).args(["-DFOREGROUND", "-f", &place.text(CONFIG)]))
 }
@@ -73,7 +75,9 @@ fn log_gzip_tls(settings: &Settings, place: &Place) -> String {
         text.push_str(&format!("LogFormat \"%h - - %t \\\"%r\\\" %>s %B\" common\nCustomLog {path} common\n"));
     }
     if settings.gzip {
-        text.push_str("AddOutputFilterByType DEFLATE text/html text/plain text/css application/javascript application/json\n");
+        text.push_str(
+            "AddOutputFilterByType DEFLATE text/html text/plain text/css application/javascript application/json\n",
+        );
     }
     if settings.tls {
         let (chain, key) = (place.text(CERTIFICATE), place.text(KEY));
@@ -95,7 +99,9 @@ fn php(spec: &Spec, place: &Place) -> String {
     );
     if spec.extras.on("status") {
         let socket = place.text(STATUS_SOCKET);
-        text.push_str(&format!("<Location /fpm-status>\n  SetHandler \"proxy:unix:{socket}|fcgi://fpm-status\"\n</Location>\n"));
+        text.push_str(&format!(
+            "<Location /fpm-status>\n  SetHandler \"proxy:unix:{socket}|fcgi://fpm-status\"\n</Location>\n"
+        ));
     }
     text
 }
@@ -112,7 +118,9 @@ mod tests {
     #[test]
     fn it_loads_what_it_uses() {
         let text = of("php-fpm front=apache workers=2 tls=on gzip=on socket=tcp port=80").expect("it can be");
-        for part in ["ssl_module", "deflate_module", "MaxRequestWorkers 128\n", "proxy:fcgi://127.0.0.1:81\"", "SSLEngine on"] {
+        for part in
+            ["ssl_module", "deflate_module", "MaxRequestWorkers 128\n", "proxy:fcgi://127.0.0.1:81\"", "SSLEngine on"]
+        {
             assert!(text.contains(part), "{part} in {text}");
         }
         let text = of("php-fpm front=apache status=off").expect("it can be");

@@ -14,20 +14,54 @@ pub(super) const PHP_FPM: Server = Server {
     name: "php-fpm",
     about: "php-fpm behind nginx or Apache: a generated page, or a PHP site with --root (package php-fpm)",
     knows: &[
-        "workers", "worker-connections", "keepalive", "keepalive-requests", "access-log", "tls", "gzip", "sendfile",
-        "backlog", "file-size", "root",
+        "workers",
+        "worker-connections",
+        "keepalive",
+        "keepalive-requests",
+        "access-log",
+        "tls",
+        "gzip",
+        "sendfile",
+        "backlog",
+        "file-size",
+        "root",
     ],
     extras: EXTRAS,
     layout,
 };
 
 const EXTRAS: &[Extra] = &[
-    Extra { name: "front", default: "nginx", takes: Takes::Word(&["nginx", "apache"]), meaning: "who passes requests on to it" },
-    Extra { name: "pm", default: "static", takes: Takes::Word(&["static", "dynamic", "ondemand"]), meaning: "how PHP processes are kept" },
+    Extra {
+        name: "front",
+        default: "nginx",
+        takes: Takes::Word(&["nginx", "apache"]),
+        meaning: "who passes requests on to it",
+    },
+    Extra {
+        name: "pm",
+        default: "static",
+        takes: Takes::Word(&["static", "dynamic", "ondemand"]),
+        meaning: "how PHP processes are kept",
+    },
     Extra { name: "children", default: "5", takes: Takes::Number(1, 1000), meaning: "PHP processes, at most" },
-    Extra { name: "socket", default: "unix", takes: Takes::Word(&["unix", "tcp"]), meaning: "between the front and php-fpm" },
-    Extra { name: "listen_backlog", default: "511", takes: Takes::Number(1, 65_535), meaning: "length of php-fpm's own accept queue" },
-    Extra { name: "sleep", default: "0s", takes: Takes::Time, meaning: "time the generated page waits, as for a database" },
+    Extra {
+        name: "socket",
+        default: "unix",
+        takes: Takes::Word(&["unix", "tcp"]),
+        meaning: "between the front and php-fpm",
+    },
+    Extra {
+        name: "listen_backlog",
+        default: "511",
+        takes: Takes::Number(1, 65_535),
+        meaning: "length of php-fpm's own accept queue",
+    },
+    Extra {
+        name: "sleep",
+        default: "0s",
+        takes: Takes::Time,
+        meaning: "time the generated page waits, as for a database",
+    },
     Extra { name: "burn", default: "0s", takes: Takes::Time, meaning: "CPU time the generated page uses" },
     Extra { name: "opcache", default: "on", takes: Takes::Switch, meaning: "compiled PHP is kept" },
     Extra { name: "status", default: "on", takes: Takes::Switch, meaning: "counters of the pool at /fpm-status" },
@@ -47,10 +81,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     };
     let (front, front_config, front_text) = front(spec, place)?;
     let mut layout = Layout {
-        services: vec![
-            process(spec, place)?.service(ready, Stop::TERM),
-            front.service(Ready::Door, Stop::TERM),
-        ],
+        services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Door, Stop::TERM)],
         door: Some(Door::Http { url: place.url(spec) }),
         body: page::expected(spec)?,
         main_config: Some(CONFIG.into()),
@@ -193,18 +224,31 @@ mod tests {
     fn a_pool_is_as_large_and_as_lazy_as_asked() {
         let (spec, place) = of("php-fpm pm=dynamic children=7 listen_backlog=8");
         let text = configuration(&spec, &place);
-        for line in ["pm = dynamic\n", "pm.max_children = 7\n", "pm.start_servers = 4\n", "pm.max_spare_servers = 4\n", "listen.backlog = 8\n"] {
+        for line in [
+            "pm = dynamic\n",
+            "pm.max_children = 7\n",
+            "pm.start_servers = 4\n",
+            "pm.max_spare_servers = 4\n",
+            "listen.backlog = 8\n",
+        ] {
             assert!(text.contains(line), "{line} in {text}");
         }
         let (spec, place) = of("php-fpm status=off");
         let text = configuration(&spec, &place);
-        assert!(text.contains("pm = static\n") && !text.contains("start_servers") && !text.contains("status"), "{text}");
+        assert!(
+            text.contains("pm = static\n") && !text.contains("start_servers") && !text.contains("status"),
+            "{text}"
+        );
     }
 
     #[test]
     fn both_sides_speak_of_the_same_socket() {
         for (text, listens, passes) in [
-            ("php-fpm port=80", "listen = /tmp/plimsoll-state/run/php-fpm.sock\n", "unix:/tmp/plimsoll-state/run/php-fpm.sock;"),
+            (
+                "php-fpm port=80",
+                "listen = /tmp/plimsoll-state/run/php-fpm.sock\n",
+                "unix:/tmp/plimsoll-state/run/php-fpm.sock;",
+            ),
             ("php-fpm port=80 socket=tcp", "listen = 127.0.0.1:81\n", "fastcgi_pass 127.0.0.1:81;"),
         ] {
             let (spec, place) = of(text);

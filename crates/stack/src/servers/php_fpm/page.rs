@@ -14,7 +14,9 @@ pub(super) fn expected(spec: &Spec) -> Result<Option<Vec<u8>>, StackError> {
     let settings = &spec.settings;
     let takes_time = ["sleep", "burn"].iter().any(|name| spec.extras.time_ns(name) > 0);
     if settings.root.is_some() && takes_time {
-        return Err(StackError::Wrong("sleep and burn are of the generated page: leave them out, or leave out root".into()));
+        return Err(StackError::Wrong(
+            "sleep and burn are of the generated page: leave them out, or leave out root".into(),
+        ));
     }
     let path = settings.path.split('?').next().unwrap_or_default();
     let is_ours = settings.root.is_none() && ["/", "/index.php", "/index.txt"].contains(&path);
@@ -58,7 +60,10 @@ mod tests {
         assert!(script(&of("php-fpm sleep=1200ms")).contains("time_nanosleep(1, 200000000);"));
         assert!(script(&of("php-fpm burn=3ms")).contains("$end = used() + 3000;"));
         let plain = script(&of("php-fpm file-size=64KiB"));
-        assert!(plain.contains("Content-Length: 65536") && !plain.contains("sleep") && !plain.contains("used"), "{plain}");
+        assert!(
+            plain.contains("Content-Length: 65536") && !plain.contains("sleep") && !plain.contains("used"),
+            "{plain}"
+        );
     }
 
     #[test]

@@ -146,9 +146,26 @@ impl Running {
         self.start_services()
     }
 
-    /// Ends all of it in good order.
-    pub fn stop(self) {
-        drop(self);
+    /// Ends all of it in good order. Returns what was not in order; for people.
+    #[must_use]
+    pub fn stop(mut self) -> Vec<String> {
+        self.end();
+        self.warnings()
+    }
+
+    /// Does nothing the second time.
+    fn end(&mut self) {
+        if self.options.keep_state {
+            self.keeper.tell(&Order::KeepState);
+        }
+        for report in self.keeper.close() {
+            // That something has ended is no error any more.
+            let _ = self.take(report);
+        }
+        // When the keeper was killed, it has left something.
+        if !self.options.keep_state && self.place.dir.exists() {
+            clean::end(&self.place.dir, self.options.now_ns);
+        }
     }
 
     fn start_services(&mut self) -> Result<(), StackError> {
@@ -259,14 +276,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.options.keep_state {
-            self.keeper.tell(&Order::KeepState);
-        }
-        self.keeper.close();
-        // When it was killed, it has left something.
-        if !self.options.keep_state && self.place.dir.exists() {
-            clean::end(&self.place.dir, self.options.now_ns);
-        }
+        self.end();
     }
 }
 

@@ -1,6 +1,9 @@
 //! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
 
+mod apache;
+mod caddy;
 pub(crate) mod command;
+mod lighttpd;
 mod mariadb;
 mod mysql;
 mod nginx;
@@ -10,7 +13,7 @@ mod target;
 
 use crate::error::StackError;
 use crate::extra::Extra;
-use crate::layout::Layout;
+use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::spec::Spec;
@@ -41,6 +44,9 @@ pub struct Server {
 
 const ALL: &[&Server] = &[
     &nginx::NGINX,
+    &apache::APACHE,
+    &lighttpd::LIGHTTPD,
+    &caddy::CADDY,
     &php_fpm::PHP_FPM,
     &mariadb::MARIADB,
     &mysql::MYSQL,
@@ -48,6 +54,18 @@ const ALL: &[&Server] = &[
     &target::TARGET,
     &command::COMMAND,
 ];
+
+/// Suffixes of files and their types, for servers that are told.
+const TYPES: [(&str, &str); 6] = [
+    ("html", "text/html"),
+    ("txt", "text/plain"),
+    ("css", "text/css"),
+    ("js", "application/javascript"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+];
+/// What is compressed beside `text/html`.
+const COMPRESSED: &str = "text/plain text/css application/javascript application/json";
 
 /// All that are known, in the order of the help.
 pub fn all() -> impl Iterator<Item = &'static Server> {
@@ -130,6 +148,22 @@ impl Server {
     }
 }
 
+/// A server that hands out files from one process and what it starts, with one configuration.
+fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: String) -> Layout {
+    let layout = Layout {
+        services: vec![process.service(Ready::Door, Stop::TERM)],
+        door: Some(Door::Http { url: place.url(spec) }),
+        body: expected(&spec.settings),
+        main_config: Some(config.into()),
+        ..Layout::default()
+    }
+    .file(config, text);
+    match spec.settings.root {
+        Some(_) => layout,
+        None => layout.file("www/index.html", page(spec.settings.file_size)),
+    }
+}
+
 /// The file that is served: text that compresses about as well as a page, and names its own size by its length.
 pub(crate) fn page(bytes: u64) -> Vec<u8> {
     const LINE: &[u8] =
@@ -157,4 +191,15 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
 /// `on` or `off`, as most configurations have it.
 pub(crate) const fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `configure` makes of a text such as `nginx workers=2`.
+    pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
+        let spec = Spec::parse(text).expect("known");
+        configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
+    }
 }

@@ -1,9 +1,9 @@
 //! nginx: a master and its workers.
 
-use super::{CERTIFICATE, KEY, Server, expected, on_off, page};
+use super::{CERTIFICATE, COMPRESSED, KEY, Server, TYPES, files, on_off};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Layout, Process};
 use crate::place::Place;
 use crate::spec::Spec;
 
@@ -45,18 +45,7 @@ const EXTRAS: &[Extra] = &[
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
-    let mut layout = Layout {
-        services: vec![process(place)?.service(Ready::Door, Stop::TERM)],
-        door: Some(Door::Http { url: place.url(spec) }),
-        body: expected(&spec.settings),
-        main_config: Some(CONFIG.into()),
-        ..Layout::default()
-    }
-    .file(CONFIG, configuration(spec, place, &Parts::default()));
-    if spec.settings.root.is_none() {
-        layout = layout.file("www/index.html", page(spec.settings.file_size));
-    }
-    Ok(layout)
+    Ok(files(spec, place, process(place)?, CONFIG, configuration(spec, place, &Parts::default())))
 }
 
 /// Where its configuration is, below the state directory.
@@ -108,9 +97,8 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> St
 
 fn http(spec: &Spec, place: &Place) -> String {
     let settings = &spec.settings;
-    let mut text = String::from(
-        "  default_type application/octet-stream;\n  types { text/html html; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }\n",
-    );
+    let types: String = TYPES.iter().map(|(suffix, kind)| format!(" {kind} {suffix};")).collect();
+    let mut text = format!("  default_type application/octet-stream;\n  types {{{types} }}\n");
     for folder in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
         text.push_str(&format!("  {folder}_temp_path {};\n", place.text(&format!("tmp/{folder}"))));
     }
@@ -126,9 +114,7 @@ fn http(spec: &Spec, place: &Place) -> String {
     text.push_str(&format!("  keepalive_timeout {timeout};\n  keepalive_requests {requests};\n"));
     text.push_str(&format!("  sendfile {};\n  gzip {};\n", on_off(settings.sendfile), on_off(settings.gzip)));
     if settings.gzip {
-        text.push_str(
-            "  gzip_types text/plain text/css application/javascript application/json;\n  gzip_min_length 256;\n",
-        );
+        text.push_str(&format!("  gzip_types {COMPRESSED};\n  gzip_min_length 256;\n"));
     }
     text.push_str(&switches(spec, "  ", &["tcp_nopush"]));
     if spec.extras.on("open_file_cache") {

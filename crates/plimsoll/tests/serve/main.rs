@@ -8,7 +8,11 @@ mod program;
 #[path = "../shared/mod.rs"]
 mod shared;
 
+mod data;
 mod ends;
+mod ordinary_user;
+mod php;
+mod restart;
 mod support;
 mod web;
 mod wrong;

@@ -1,6 +1,6 @@
 //! A server that `plimsoll serve` runs.
 
-use crate::program::{Ended, Started, plimsoll};
+use crate::program::{Ended, Program, Started, plimsoll};
 use crate::shared::{Answer, Door, exchange, wait_for};
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,7 +31,13 @@ impl Served {
     #[track_caller]
     pub(crate) fn start<A: AsRef<str>>(args: &[A]) -> Self {
         let args = args.iter().map(|arg| arg.as_ref().to_owned());
-        let program = plimsoll(["serve".to_owned()].into_iter().chain(args)).start();
+        Self::of(plimsoll(["serve".to_owned()].into_iter().chain(args)))
+    }
+
+    /// Runs a command line that is `plimsoll serve` in the end.
+    #[track_caller]
+    pub(crate) fn of(program: Program) -> Self {
+        let program = program.start();
         let read = |name: &str| std::fs::read_to_string(program.directory().join(name)).unwrap_or_default();
         let up =
             wait_for(PATIENCE, || (read("stdout").ends_with('\n') || read("stderr").ends_with('\n')).then_some(()));

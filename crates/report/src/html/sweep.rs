@@ -137,6 +137,8 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
 fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
     let knee = record.knee.map(|knee| (knee.load, "knee", 0.3, DashType::Dash));
     let peak = record.peak.map(|peak| (peak.load, "peak", 0.2, DashType::Dot));
+    let ends = record.curve.first().zip(record.curve.last());
+    let middle = ends.map_or(f64::INFINITY, |(first, last)| (first.load * last.load).sqrt());
     for (load, name, y, dash) in knee.into_iter().chain(peak).filter(|(load, ..)| *load > 0.0) {
         axes.add_shape(
             Shape::new()
@@ -158,7 +160,8 @@ fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
                 .x(load.log10())
                 .y(y)
                 .y_ref("paper")
-                .x_anchor(Anchor::Left)
+                // On the side where there is room, and not the numbers of the right axis.
+                .x_anchor(if load > middle { Anchor::Right } else { Anchor::Left })
                 .y_anchor(Anchor::Bottom),
         );
     }

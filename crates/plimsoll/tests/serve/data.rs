@@ -28,7 +28,12 @@ pub(crate) fn redis(socket: &Path, command: &str) -> String {
 pub(crate) fn sql(socket: &Path, statement: &str) -> String {
     let client = installed("mariadb", "mariadb-client-core");
     let mut command = Command::new(client);
-    command.arg("--no-defaults").arg("--socket").arg(socket).args(["--user=root", "--skip-column-names", "-e", statement]);
+    command.arg("--no-defaults").arg("--socket").arg(socket).args([
+        "--user=root",
+        "--skip-column-names",
+        "-e",
+        statement,
+    ]);
     let output = command.output().expect("it starts");
     assert!(output.status.success(), "{statement}: {output:?}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -56,9 +61,11 @@ fn redis_shows_what_it_does_not_understand() {
 fn mariadb_has_what_it_was_told() {
     let args = ["mariadb", "--set", "max_connections=50", "--set", "innodb_buffer_pool_size=32MiB", "--backlog", "9"];
     let served = Served::start(&args);
-    let said = sql(&socket(&served), "SELECT @@max_connections, @@innodb_buffer_pool_size, @@back_log, @@skip_networking");
+    let said =
+        sql(&socket(&served), "SELECT @@max_connections, @@innodb_buffer_pool_size, @@back_log, @@skip_networking");
     assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["50", "33554432", "9", "1"]);
-    let steps: Vec<&str> = served.line["steps_ms"].as_array().expect("a list").iter().filter_map(|step| step["name"].as_str()).collect();
+    let steps: Vec<&str> =
+        served.line["steps_ms"].as_array().expect("a list").iter().filter_map(|step| step["name"].as_str()).collect();
     assert_eq!(steps, ["mariadb-install-db", "start mariadb"]);
     served.stop();
 }
@@ -86,7 +93,8 @@ fn mysql_runs_or_says_where_it_is_to_be_had() {
 
 #[test]
 fn the_built_in_target_takes_its_own_flags() {
-    let served = Served::start(&["target", "--set", "pool=2", "--set", "pool-time=1ms", "--workers", "2", "--tls", "on"]);
+    let served =
+        Served::start(&["target", "--set", "pool=2", "--set", "pool-time=1ms", "--workers", "2", "--tls", "on"]);
     assert!(served.url().starts_with("https://") && served.url().ends_with("/pool"), "{}", served.url());
     assert_eq!(served.get("/pool", "").status, 200);
     served.stop();

@@ -36,7 +36,9 @@ impl User {
         let home = self.home.path().display();
         let mut words = vec![format!("HOME={home}"), format!("TMPDIR={home}")];
         if geteuid().is_root() {
-            words.extend(["setpriv", &format!("--reuid={UID}"), &format!("--regid={UID}"), "--clear-groups"].map(String::from));
+            words.extend(
+                ["setpriv", &format!("--reuid={UID}"), &format!("--regid={UID}"), "--clear-groups"].map(String::from),
+            );
         }
         words.extend([format!("{home}/plimsoll"), "serve".into()]);
         words.extend(args.iter().map(ToString::to_string));
@@ -62,11 +64,16 @@ fn an_ordinary_user_starts_them_all() {
         }
         served.stop();
     }
-    let left: Vec<_> = std::fs::read_dir(user.home.path().join(format!("plimsoll-{}", user.uid()))).expect("it was used").collect();
+    let left: Vec<_> =
+        std::fs::read_dir(user.home.path().join(format!("plimsoll-{}", user.uid()))).expect("it was used").collect();
     assert!(left.is_empty(), "{left:?}");
     if geteuid().is_root() {
         let processes = all_processes().expect("/proc").flatten();
-        assert_eq!(processes.filter(|process| process.uid().is_ok_and(|uid| uid == UID)).count(), 0, "somebody is left");
+        assert_eq!(
+            processes.filter(|process| process.uid().is_ok_and(|uid| uid == UID)).count(),
+            0,
+            "somebody is left"
+        );
     }
 }
 

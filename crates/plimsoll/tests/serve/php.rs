@@ -32,7 +32,8 @@ fn longest_us(status: &Value) -> Option<u64> {
 fn both_fronts_serve_the_generated_page_over_both_sockets() {
     for (front, socket) in [("nginx", "tcp"), ("apache", "unix"), ("apache", "tcp")] {
         let (front, socket) = (format!("front={front}"), format!("socket={socket}"));
-        let args = ["php-fpm", "--set", &front, "--set", &socket, "--file-size", "3000", "--tls", "on", "--set", "children=3"];
+        let args =
+            ["php-fpm", "--set", &front, "--set", &socket, "--file-size", "3000", "--tls", "on", "--set", "children=3"];
         let served = Served::start(&args);
         let answer = served.get("/", "");
         assert_eq!((answer.status, answer.body.len()), (200, 3000), "{args:?}");
@@ -62,7 +63,8 @@ fn a_site_of_the_users_own_is_served_with_its_port() {
     let site = site(page);
     let root = site.path().to_str().expect("UTF-8");
     for (front, opcache, enabled) in [("front=nginx", "opcache=on", 1), ("front=apache", "opcache=off", 0)] {
-        let served = Served::start(&["php-fpm", "--root", root, "--set", front, "--set", opcache, "--set", "pm=ondemand"]);
+        let served =
+            Served::start(&["php-fpm", "--root", root, "--set", front, "--set", opcache, "--set", "pm=ondemand"]);
         let request = "GET /no/such/file?x=1 HTTP/1.1\r\nHost: site.example:81\r\nConnection: close\r\n\r\n";
         let body = String::from_utf8(exchange(&served.door(), request.as_bytes()).body).expect("text");
         assert_eq!(body, format!("site.example:81 /no/such/file?x=1 {enabled}"), "{front}");
@@ -82,7 +84,8 @@ fn a_site_that_fails_is_named() {
 
 #[test]
 fn a_configuration_that_is_wrong_is_shown_with_its_line() {
-    let program = plimsoll(["serve", "php-fpm", "--config", "own.conf"]).with_file("own.conf", b"[global]\nno_such = 1\n");
+    let program =
+        plimsoll(["serve", "php-fpm", "--config", "own.conf"]).with_file("own.conf", b"[global]\nno_such = 1\n");
     program.run().fails(3, &["php-fpm ended with exit code", "own.conf:2", "no_such"]);
 }
 

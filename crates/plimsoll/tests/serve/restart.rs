@@ -29,7 +29,12 @@ fn start(text: &str) -> (Running, PathBuf) {
 }
 
 fn names(running: &Running) -> Vec<String> {
-    running.served().steps.iter().map(|Step { name, ns }| format!("{name}{}", if *ns > 0 { "" } else { " 0" })).collect()
+    running
+        .served()
+        .steps
+        .iter()
+        .map(|Step { name, ns }| format!("{name}{}", if *ns > 0 { "" } else { " 0" }))
+        .collect()
 }
 
 #[test]

@@ -49,7 +49,12 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let install = Process::new("mariadb-install-db", install)
         .args([&defaults, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"])
         // An empty database that a crash damages is made anew.
-        .args(["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--innodb-flush-method=nosync", "--debug-no-sync"]);
+        .args([
+            "--innodb-flush-log-at-trx-commit=0",
+            "--skip-innodb-doublewrite",
+            "--innodb-flush-method=nosync",
+            "--debug-no-sync",
+        ]);
     let socket = place.path(SOCKET);
     let process = Process::new("mariadb", program).args([&defaults]);
     Ok(Layout {

@@ -17,7 +17,7 @@ fn fails(args: &[&str], code: i32, named: &[&str]) {
     let ended = Program::new("env", [&tmpdir, env!("CARGO_BIN_EXE_plimsoll"), "serve"].iter().chain(args)).run();
     ended.fails(code, named);
     let states: Vec<PathBuf> = list(world.path()).iter().flat_map(|base| list(base)).collect();
-    assert_eq!(states, [PathBuf::new(); 0], "state directories are left");
+    assert_eq!(states, Vec::<PathBuf>::new(), "state directories are left");
     let lives_there = |process: &Process| process.cwd().is_ok_and(|cwd| cwd.starts_with(world.path()));
     let left: Vec<i32> = all_processes().expect("/proc").flatten().filter(lives_there).map(|one| one.pid).collect();
     assert_eq!(left, [0; 0], "processes are left");

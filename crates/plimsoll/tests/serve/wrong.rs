@@ -41,6 +41,8 @@ fn a_missing_server_or_module_names_its_package() {
     without(&["/usr/sbin/nginx"], "haproxy").fails(2, &["nginx is not installed", "apt-get install nginx-light"]);
     let module = "/usr/lib/lighttpd/mod_openssl.so";
     without(&[module], "lighttpd --tls on").fails(2, &[module, "apt-get install lighttpd-mod-openssl"]);
+    let module = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
+    without(&[module], "nginx-lua").fails(2, &[module, "apt-get install libnginx-mod-http-lua"]);
     fails(&["nginx", "--binary", "/no/such/nginx"], 2, &["/no/such/nginx", "no such program"]);
 }
 

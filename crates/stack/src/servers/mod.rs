@@ -7,6 +7,7 @@ pub(crate) mod command;
 mod haproxy;
 mod lighttpd;
 mod nginx;
+mod nginx_lua;
 mod target;
 mod varnish;
 
@@ -48,6 +49,7 @@ const ALL: &[&Server] = &[
     &caddy::CADDY,
     &haproxy::HAPROXY,
     &varnish::VARNISH,
+    &nginx_lua::NGINX_LUA,
     &target::TARGET,
     &command::COMMAND,
 ];

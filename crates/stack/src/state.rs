@@ -130,7 +130,7 @@ pub(crate) fn fill(dir: &Path, files: &[(String, Vec<u8>)], account: Option<&Acc
         made.map_err(|error| StackError::file("write", &path, &error))?;
         let mode = if name.ends_with(".sh") { 0o755 } else { 0o644 };
         // A key is nobody else's.
-        let mode = if name.ends_with("key.pem") { 0o600 } else { mode };
+        let mode = if name.ends_with(".key") { 0o600 } else { mode };
         fs::set_permissions(&path, Permissions::from_mode(mode))
             .map_err(|error| StackError::file("write", &path, &error))?;
     }

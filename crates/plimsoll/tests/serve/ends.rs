@@ -25,6 +25,13 @@ fn a_server_that_dies_is_an_error() {
 }
 
 #[test]
+fn a_server_behind_a_proxy_that_dies_is_one_too() {
+    let served = Served::start(&["haproxy"]);
+    kill(served.services()[0].1);
+    assert!(served.ends(3).stderr.starts_with("plimsoll: nginx was ended by SIGKILL"));
+}
+
+#[test]
 fn a_worker_that_dies_is_the_master_s_affair() {
     let served = Served::start(&["nginx"]);
     kill(children(served.services()[0].1)[0]);
@@ -34,7 +41,7 @@ fn a_worker_that_dies_is_the_master_s_affair() {
 
 #[test]
 fn plimsoll_may_be_killed() {
-    for name in ["nginx", "apache"] {
+    for name in ["nginx", "apache", "haproxy", "varnish"] {
         let served = Served::start(&[name, "--workers", "2"]);
         let remains = served.remains();
         served.plimsoll().signal(Signal::KILL);

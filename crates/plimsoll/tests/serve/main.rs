@@ -12,6 +12,7 @@ mod data;
 mod ends;
 mod ordinary_user;
 mod php;
+mod proxies;
 mod restart;
 mod support;
 mod web;

@@ -36,8 +36,13 @@ fn a_missing_server_or_module_names_its_package() {
     without(&["/usr/sbin/apache2"], "apache").fails(2, &["apache2 is not installed", "apt-get install apache2-bin"]);
     without(&["/usr/sbin/lighttpd"], "lighttpd").fails(2, &["lighttpd is not installed", "apt-get install lighttpd"]);
     without(&["/usr/bin/caddy"], "caddy").fails(2, &["caddy is not installed", "apt-get install caddy"]);
+    without(&["/usr/sbin/haproxy"], "haproxy").fails(2, &["haproxy is not installed", "apt-get install haproxy"]);
+    without(&["/usr/sbin/varnishd"], "varnish").fails(2, &["varnishd is not installed", "apt-get install varnish"]);
+    without(&["/usr/sbin/nginx"], "haproxy").fails(2, &["nginx is not installed", "apt-get install nginx-light"]);
     let module = "/usr/lib/lighttpd/mod_openssl.so";
     without(&[module], "lighttpd --tls on").fails(2, &[module, "apt-get install lighttpd-mod-openssl"]);
+    let module = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
+    without(&[module], "nginx-lua").fails(2, &[module, "apt-get install libnginx-mod-http-lua"]);
     fails(&["nginx", "--binary", "/no/such/nginx"], 2, &["/no/such/nginx", "no such program"]);
 }
 
@@ -45,7 +50,7 @@ fn a_missing_server_or_module_names_its_package() {
 fn a_port_that_is_taken_is_named() {
     let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let port = holder.local_addr().expect("its address").port().to_string();
-    for name in ["nginx", "apache", "lighttpd", "caddy"] {
+    for name in ["nginx", "apache", "lighttpd", "caddy", "haproxy", "varnish"] {
         fails(&[name, "--port", &port], 2, &[&format!("port {port} cannot be used"), "in use"]);
     }
 }
@@ -67,6 +72,12 @@ fn a_broken_configuration_is_answered_in_the_words_of_the_server_with_the_line()
             "server.port = {port}\n\nserver.bind = (\"\" => )\nserver.max-fds = 9\n",
             ["parser failed", "line: 4"],
         ),
+        ("haproxy", "global\n  nbthread 1\n  lissten {port}\n", ["lissten", ":3]"]),
+        (
+            "varnish",
+            "vcl 4.1;\nbackend a { .host = \"127.0.0.1\"; .port = \"{port}\"; }\nlissten {port};\n",
+            ["lissten", "Line 3"],
+        ),
         ("caddy", "{\n\tadmin off\n\tlissten {port}\n}\n", ["lissten", ":3"]),
     ] {
         write(&path, text).expect("a file");
@@ -85,6 +96,8 @@ fn settings_that_cannot_be_are_named_with_what_can() {
     fails(&["caddy", "--sendfile", "off"], 2, &["caddy has no setting sendfile", "gzip"]);
     fails(&["apache", "--set", "mpm=prefark"], 2, &["mpm=prefark", "event or worker or prefork"]);
     fails(&["lighttpd", "--keepalive-requests", "70000"], 2, &["keepalive-requests=70000", "at most 65536"]);
+    fails(&["varnish", "--tls", "on"], 2, &["varnish has no setting tls", "ttl"]);
+    fails(&["haproxy", "--set", "backend=target", "--root", "/"], 2, &["target has no setting root"]);
     fails(&["nginx", "--set", "tcp_nopush"], 2, &["tcp_nopush", "KEY=VALUE"]);
     fails(&["nginx", "--root", "/no/such/dir"], 2, &["/no/such/dir", "no such directory"]);
     fails(&["ngix"], 2, &["ngix", "nginx", "apache", "lighttpd", "caddy"]);

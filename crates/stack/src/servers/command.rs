@@ -1,6 +1,6 @@
 //! Any command line that is a server: `{port}`, `{state}` and `{root}` are filled in.
 
-use super::Server;
+use super::{Server, backend};
 use crate::error::StackError;
 use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
@@ -33,6 +33,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
 /// Replaces the names of what only a start knows.
 pub(crate) fn fill_in(text: &str, spec: &Spec, place: &Place) -> String {
     text.replace("{port}", &place.ports[0].to_string())
+        .replace("{backend_port}", &backend::port(place).to_string())
         .replace("{state}", &place.dir.display().to_string())
         .replace("{root}", &place.docroot(spec))
 }

@@ -1,15 +1,19 @@
 //! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
 
 mod apache;
+mod backend;
 mod caddy;
 pub(crate) mod command;
+mod haproxy;
 mod lighttpd;
 mod mariadb;
 mod mysql;
 mod nginx;
+mod nginx_lua;
 mod php_fpm;
 mod redis;
 mod target;
+mod varnish;
 
 use crate::error::StackError;
 use crate::extra::Extra;
@@ -24,8 +28,8 @@ pub(crate) const COMMAND: &str = "command";
 
 /// Where the certificate and its key are, below the state directory, when TLS is asked for.
 pub(crate) const CERTIFICATE: &str = "conf/cert.pem";
-/// See [`CERTIFICATE`].
-pub(crate) const KEY: &str = "conf/key.pem";
+/// See [`CERTIFICATE`]. HAProxy looks for it under this name.
+pub(crate) const KEY: &str = "conf/cert.pem.key";
 
 /// A server.
 #[derive(Debug)]
@@ -44,9 +48,12 @@ pub struct Server {
 
 const ALL: &[&Server] = &[
     &nginx::NGINX,
+    &nginx_lua::NGINX_LUA,
     &apache::APACHE,
     &lighttpd::LIGHTTPD,
     &caddy::CADDY,
+    &haproxy::HAPROXY,
+    &varnish::VARNISH,
     &php_fpm::PHP_FPM,
     &mariadb::MARIADB,
     &mysql::MYSQL,
@@ -121,7 +128,7 @@ pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackErro
     let mut text = String::new();
     for (name, content) in &layout.files {
         let shown = match std::str::from_utf8(content) {
-            Ok(content) if name.starts_with("conf/") && !name.ends_with("key.pem") => content.trim_end().to_owned(),
+            Ok(content) if name.starts_with("conf/") && !name.ends_with(".key") => content.trim_end().to_owned(),
             _ => format!("({} bytes)", content.len()),
         };
         text.push_str(&format!("# {}\n{shown}\n\n", place.text(name)));

@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::error::StackError;
 use procfs::process::{Process, Stat};
-use rustix::process::geteuid;
+use rustix::process::{geteuid, getpid};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
@@ -108,12 +108,14 @@ pub(crate) fn base() -> Result<PathBuf, StackError> {
     )))
 }
 
-/// A new state directory with its folders, given to `account`.
+/// A new state directory with its folders, given to `account`. Until it has a keeper it is ours.
 pub(crate) fn create(name: &str, account: Option<&Account>) -> Result<PathBuf, StackError> {
     let base = base()?;
     let error = |path: &Path, error: &std::io::Error| StackError::file("create", path, error);
     let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base).map_err(|e| error(&base, &e))?;
     let dir = made.keep();
+    let own = Mark::of(getpid().as_raw_nonzero().get()).unwrap_or_default();
+    Note { boot: boot(), owner: own, keeper: own, services: Vec::new() }.write(&dir)?;
     for folder in FOLDERS {
         fs::create_dir(dir.join(folder)).map_err(|e| error(&dir, &e))?;
     }

@@ -8,6 +8,7 @@ mod program;
 #[path = "../shared/mod.rs"]
 mod shared;
 
+mod chaos;
 mod data;
 mod ends;
 mod ordinary_user;

@@ -1,7 +1,7 @@
 //! The vocabulary of plimsoll: everything that is said between its parts or written down.
 //!
 //! Plain data with units in the names. No logic beyond parsing units and printing them ([`human`]), no I/O, no clock.
-//! A shape that is written to disk carries a format version (see [`FORMAT_RUN`], [`FORMAT_SWEEP`]).
+//! A shape that is written to disk carries a format version (see [`FORMAT_RUN`], [`FORMAT_SWEEP`], [`FORMAT_SWEEPS`]).
 
 mod address;
 mod counts;
@@ -37,7 +37,7 @@ pub use plan::{
 pub use probe::{Body, Fetch, Probe};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
-    Quantiles, Requests, RunRecord, SweepRecord,
+    Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{CpuTimes, GeneratorUse, MachineCpu, ProcessUse, Sample, ServerUse, Sockets, ThreadRun};
 pub use served::{Served, Step};
@@ -47,5 +47,7 @@ pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 pub const FORMAT_RUN: &str = "plimsoll.run/1";
 /// Format name and version of a sweep's `run.json`.
 pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
+/// Format name and version of the `run.json` of several sweeps.
+pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

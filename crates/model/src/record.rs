@@ -1,6 +1,6 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, TlsSession, Verdict};
+use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, Served, TlsSession, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -193,6 +193,9 @@ pub struct Environment {
     pub nofile: u64,
     /// The command, secrets replaced.
     pub command: Vec<String>,
+    /// The server under test, when this program has started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
 }
 
 /// Result of a sweep: `sweep --json`, and its `run.json`.
@@ -200,6 +203,9 @@ pub struct Environment {
 pub struct SweepRecord {
     /// [`crate::FORMAT_SWEEP`].
     pub format: String,
+    /// What was measured, among other arms of one measurement, such as `nginx workers=1`; omitted of a sweep by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
     /// Whether to believe it.
     pub verdict: Verdict,
     /// What was varied: `connections` or `rate`.
@@ -225,6 +231,21 @@ pub struct SweepRecord {
     /// Wall-clock start, RFC 3339, UTC.
     pub started: String,
     /// Whether it was stopped from outside before its plan was done.
+    pub interrupted: bool,
+}
+
+/// Sweeps of several arms, measured one after the other: side by side, not paired.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepsRecord {
+    /// [`crate::FORMAT_SWEEPS`].
+    pub format: String,
+    /// The worst state of the arms and all that any of them left unchecked. The findings stand in the arms.
+    pub verdict: Verdict,
+    /// One sweep for each arm, in the order measured.
+    pub sweeps: Vec<SweepRecord>,
+    /// Wall-clock start of the first, RFC 3339, UTC.
+    pub started: String,
+    /// Whether one was stopped from outside before its plan was done.
     pub interrupted: bool,
 }
 

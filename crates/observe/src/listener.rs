@@ -1,10 +1,13 @@
-//! Who listens on the target's port: the sockets, and the processes that hold them.
+//! Who listens at the target's address, a port or a path: the sockets, and the processes that hold them.
 
 use crate::sockets::SocketTable;
+use model::Address;
 use netlink_packet_sock_diag::inet::InetResponseHeader;
+use netlink_packet_sock_diag::unix::UnixResponse;
 use procfs::process::{FDTarget, Process};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use thiserror::Error;
 
 /// Holds the sockets of services it will start; its other children are no part of the server.
@@ -17,20 +20,22 @@ pub(crate) enum Unfound {
     Elsewhere,
     #[error("not in every second: there are thousands, and listing them costs CPU time that the load may need")]
     Resting,
+    #[error("the kernel keeps no states of a Unix socket's connections that tell them apart")]
+    Stateless,
     #[error("the kernel does not list its sockets: {0}")]
     Kernel(String),
     #[error(
         "no process in this network namespace listens on {0}: a container or a port forwarder answers; run plimsoll \
          where the server runs"
     )]
-    NoListener(SocketAddr),
+    NoListener(Address),
     #[error(
         "the processes that listen on {address} cannot be seen: they are of user {uid}, and which sockets a process \
          has is shown to its own user and to root only; run plimsoll as one of them"
     )]
-    OtherUser { address: SocketAddr, uid: u32 },
+    OtherUser { address: Address, uid: u32 },
     #[error("the processes that listen on {0} cannot be seen: they run in another container, or /proc hides them")]
-    Hidden(SocketAddr),
+    Hidden(Address),
 }
 
 impl From<std::io::Error> for Unfound {
@@ -42,14 +47,14 @@ impl From<std::io::Error> for Unfound {
 /// Looks for what listens on an address.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    address: SocketAddr,
+    address: Address,
     is_here: bool,
 }
 
 /// The sockets that listen on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listening {
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     pub(crate) inodes: BTreeSet<u64>,
     /// Owner of the first.
     pub(crate) uid: u32,
@@ -60,12 +65,12 @@ pub(crate) struct Listening {
 }
 
 impl Listener {
-    pub(crate) const fn new(address: SocketAddr, is_here: bool) -> Self {
+    pub(crate) const fn new(address: Address, is_here: bool) -> Self {
         Self { address, is_here }
     }
 
-    pub(crate) const fn address(&self) -> SocketAddr {
-        self.address
+    pub(crate) const fn address(&self) -> &Address {
+        &self.address
     }
 
     /// The sockets that listen now.
@@ -73,8 +78,11 @@ impl Listener {
         if !self.is_here {
             return Err(Unfound::Elsewhere);
         }
-        let sockets = table.listening(self.address.port())?;
-        choose(self.address, &sockets).ok_or(Unfound::NoListener(self.address))
+        let found = match &self.address {
+            Address::Tcp(address) => choose(*address, &table.listening(address.port())?),
+            Address::Unix(path) => gather(path, &table.listening_at(path)?),
+        };
+        found.ok_or_else(|| Unfound::NoListener(self.address.clone()))
     }
 }
 
@@ -90,11 +98,27 @@ fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listeni
     let best = sockets.iter().filter_map(rank).min()?;
     let chosen: Vec<_> = sockets.iter().filter(|socket| rank(socket) == Some(best)).collect();
     Some(Listening {
-        address,
+        address: address.into(),
         inodes: chosen.iter().map(|socket| u64::from(socket.inode)).collect(),
         uid: chosen[0].uid,
         is_ipv6: chosen[0].socket_id.source_address.is_ipv6(),
         accept_queue: chosen.iter().map(|socket| u64::from(socket.recv_queue)).sum(),
+    })
+}
+
+/// The sockets that listen at a path, of which there is one in practice.
+fn gather(path: &Path, sockets: &[UnixResponse]) -> Option<Listening> {
+    if sockets.is_empty() {
+        return None;
+    }
+    let waiting = sockets.iter().filter_map(UnixResponse::number_of_pending_connection);
+    Some(Listening {
+        address: Address::Unix(path.into()),
+        inodes: sockets.iter().map(|socket| u64::from(socket.header.inode)).collect(),
+        // Whoever bound it made the file.
+        uid: rustix::fs::stat(path).ok()?.st_uid,
+        is_ipv6: false,
+        accept_queue: waiting.map(u64::from).sum(),
     })
 }
 

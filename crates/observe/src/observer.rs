@@ -5,10 +5,9 @@ use crate::listener::{Listener, Unfound};
 use crate::machine::Machine;
 use crate::server::Server;
 use crate::sockets::SocketTable;
-use model::{Phase, Sample};
+use model::{Address, Phase, Sample};
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::net::SocketAddr;
 
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
@@ -26,9 +25,9 @@ pub struct Observer {
 impl Observer {
     /// Will watch the server at `address`, whose processes are looked for when it `is_here`: on this machine.
     #[must_use]
-    pub fn new(address: SocketAddr, is_here: bool) -> Self {
+    pub fn new(address: impl Into<Address>, is_here: bool) -> Self {
         let mut observer = Self {
-            listener: Listener::new(address, is_here),
+            listener: Listener::new(address.into(), is_here),
             server: Server::default(),
             machine: Machine::default(),
             generator: Generator::default(),

@@ -27,8 +27,8 @@ impl Server {
         self.find(listening);
         if self.ledger.is_empty() {
             return Err(match self.hidden {
-                true => Unfound::OtherUser { address: listening.address, uid: listening.uid },
-                false => Unfound::Hidden(listening.address),
+                true => Unfound::OtherUser { address: listening.address.clone(), uid: listening.uid },
+                false => Unfound::Hidden(listening.address.clone()),
             });
         }
         let seen = self.ledger.pids().into_iter().filter_map(seen).collect();

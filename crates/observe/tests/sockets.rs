@@ -1,9 +1,10 @@
 //! Sockets of this very process, which are counted by the kernel.
 
-use model::{Phase, Sample};
+use model::{Address, Phase, Sample};
 use observe::Observer;
 use rustix::time::{ClockId, clock_gettime};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
 
 /// CPU time a look may take: looking once a second then costs 0.5 % of one CPU.
 const LOOK_CPU_NS: u64 = 5_000_000;
@@ -57,6 +58,25 @@ fn the_own_process_is_no_server() {
     let sample = Observer::new(address, true).sample(1, Phase::Measure);
     assert_eq!(sample.server, None);
     assert!(sample.unavailable["server"].contains("cannot be seen"), "{:?}", sample.unavailable);
+}
+
+#[test]
+fn a_unix_socket_is_found_by_its_file_whatever_the_path() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [path, link] = ["a.sock", "b.sock"].map(|name| directory.path().join(name));
+    let unix_listener = UnixListener::bind(&path).expect("a free path");
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    let mut observer = Observer::new(Address::Unix(link), true);
+    let sample = observer.sample(1, Phase::Measure);
+    // It listens, in this very process, which is no server.
+    let why = &sample.unavailable["server"];
+    assert!(why.contains("b.sock") && why.contains("cannot be seen"), "{why}");
+    assert_eq!(sample.sockets, None);
+    assert!(sample.unavailable["sockets"].contains("Unix socket"), "{:?}", sample.unavailable);
+    assert!(sample.machine.is_some() && sample.generator.is_some());
+    drop(unix_listener);
+    let sample = observer.sample(2, Phase::Measure);
+    assert!(sample.unavailable["server"].contains("no process"), "{:?}", sample.unavailable);
 }
 
 #[test]

@@ -46,6 +46,7 @@ Examples:
   plimsoll run http://127.0.0.1:8080 --urls mix.txt   several requests, each by its weight
   plimsoll run http://127.0.0.1:8080/users -m POST --template -b 'name={{run}}-{{counter}}'
   plimsoll run http://shop.example/ --unix-socket /run/app.sock
+  plimsoll run --serve 'nginx file-size=64KiB'        starts it, measures it, ends it
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Puts one load on a server and judges the result.
@@ -58,6 +59,9 @@ Examples:
 pub(crate) struct RunArgs {
     /// What to measure, such as http://127.0.0.1:8080/page; without it the built-in target
     pub(crate) url: Option<String>,
+    /// Start this server, measure it and end it, such as 'nginx workers=2'; see plimsoll serve --list
+    #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
+    pub(crate) serve: Option<String>,
     /// Connections, all opened before the clock starts; with -R also the most requests in flight
     /// [default: 64; with -R 256]
     #[arg(short, long, value_name = "N")]
@@ -90,7 +94,8 @@ Examples:
   plimsoll sweep                                      the built-in target, whose answer is known
   plimsoll sweep http://127.0.0.1:8080/               connections 1, 2, 4, ... until saturated
   plimsoll sweep http://127.0.0.1:8080/ --over rate --from 500 --to 50k
-  plimsoll sweep http://127.0.0.1:8080/ -d 15s --iterations 3";
+  plimsoll sweep http://127.0.0.1:8080/ -d 15s --iterations 3
+  plimsoll sweep --serve 'nginx workers=1' --serve 'nginx workers=2'";
 
 /// Measures a server at rising load: finds peak and knee, and says whether saturation was reached.
 ///
@@ -101,6 +106,12 @@ Examples:
 pub(crate) struct SweepArgs {
     /// What to measure, such as http://127.0.0.1:8080/page; without it the built-in target
     pub(crate) url: Option<String>,
+    /// Start this server, measure it and end it, such as 'nginx workers=2'; repeated, each gets its curve in one report
+    #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
+    pub(crate) serve: Vec<String>,
+    /// With --serve: start the server anew before each point, with its data as they were at first
+    #[arg(long, requires = "serve")]
+    pub(crate) restart: bool,
     /// What rises from point to point
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]
     pub(crate) over: OverArg,
@@ -248,7 +259,8 @@ Examples:
 /// Shows stored results once more: as a page, a table or data.
 ///
 /// The page is one file that needs no network. Of one result it is written into its directory, of several into the
-/// current one, and its path is printed. Everything else goes to stdout.
+/// current one, and its path is printed. Everything else goes to stdout. Several sweeps are laid over each other where
+/// they were loaded alike; that is no paired comparison.
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
@@ -416,22 +428,5 @@ impl std::str::FromStr for WarmupArg {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_of_the_guide_is_understood() {
-        let guide = include_str!("../../../docs/coming-from.md");
-        let commands: Vec<_> = guide.lines().filter(|line| line.starts_with("plimsoll ")).collect();
-        for command in &commands {
-            // What a shell would put in.
-            let command = command.replace("$(($(nproc)+2))", "4").replace("$(nproc)", "2");
-            Cli::try_parse_from(command.split(' ')).unwrap_or_else(|error| panic!("{command}: {error}"));
-        }
-        assert!(commands.len() > 10, "{commands:?}");
     }
 }

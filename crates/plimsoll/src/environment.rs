@@ -20,6 +20,7 @@ pub(crate) fn describe() -> Environment {
         cpus: usable_cpus().len() as u32,
         nofile: nofile.unwrap_or(u64::MAX),
         command: redact_command(std::env::args()),
+        served: None,
     }
 }
 

@@ -4,7 +4,6 @@
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
 mod auth;
-mod builtin;
 mod cli;
 mod deliver;
 mod detour;
@@ -20,6 +19,7 @@ mod serving;
 mod settings;
 mod store;
 mod stored;
+mod subject;
 mod target_url;
 mod verbs;
 mod watch;

@@ -1,33 +1,26 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
-use crate::builtin::Builtin;
-use crate::cli::{GeneratorArgs, OutputArgs, RequestArgs};
+use crate::cli::{GeneratorArgs, RequestArgs};
+use crate::environment;
 use crate::exit::Trouble;
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
-use crate::store::{self, Recorder};
-use crate::target_url::{TargetUrl, resolve};
+use crate::store::Recorder;
+use crate::subject::Subject;
+use crate::target_url::TargetUrl;
 use crate::watch::Watch;
-use engine::probe::{self, ProbeError};
 use engine::run::RunError;
-use model::{Address, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
+use model::{Address, Environment, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
+use stack::Spec;
 use stats::Gather;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Fetches before anything is measured, and of each further request of a mix.
-const PROBE_FETCHES: usize = 3;
-const PROBE_FETCHES_IN_MIX: usize = 2;
-/// Requests of a mix that are looked at beforehand; of the others only what is declared is known.
-const PROBED_MAX: usize = 64;
 /// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
-const NUMBERS_A_LOAD: u64 = 1_000_000_000;
-/// Numbers kept for the fetches of one request by the probe.
-const PROBE_NUMBERS: u64 = 10;
+pub(crate) const NUMBERS_A_LOAD: u64 = 1_000_000_000;
 
 /// What stands before the first load of a verb: the target is there, was looked at, and its results have a place.
 pub(crate) struct Prepared {
@@ -49,34 +42,69 @@ pub(crate) struct Prepared {
     pub(crate) progress: Progress,
 }
 
+/// What a verb wants to measure, and how.
+pub(crate) struct Wanted<'a> {
+    /// The target; none: the server, or the built-in target.
+    pub(crate) url: Option<&'a str>,
+    /// A server to be started and measured.
+    pub(crate) serve: Option<&'a Spec>,
+    pub(crate) request: &'a RequestArgs,
+    pub(crate) generator: &'a GeneratorArgs,
+    pub(crate) quiet: bool,
+    /// Set by ^C.
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
 impl Prepared {
-    /// Starts the target if need be, probes it, and creates the directory of `verb`.
+    /// Starts the target if need be, probes it, and lets `create` make the directory, with the time of the start in its
+    /// name.
     pub(crate) fn new(
-        verb: &str,
-        url: Option<&str>,
-        request: &RequestArgs,
-        generator: &GeneratorArgs,
-        output: &OutputArgs,
+        wanted: Wanted<'_>,
+        create: impl FnOnce(&str) -> Result<PathBuf, Trouble>,
     ) -> Result<Self, Trouble> {
-        let stop = interrupt::watch()?;
-        let progress = Progress::new(output.quiet);
-        let url = url.map(TargetUrl::parse).transpose()?;
+        let Wanted { request, stop, .. } = wanted;
+        let progress = Progress::new(wanted.quiet);
+        let served = wanted.serve.map(|spec| Subject::serve(spec, request, &stop, &progress)).transpose()?;
+        let url = match &served {
+            Some(subject) => Some(subject.url.clone()),
+            None => wanted.url.map(TargetUrl::parse).transpose()?,
+        };
         let listed = Listed::read(request, url.as_ref())?;
         let (origin, requests, note) = match listed {
             Some(listed) => (listed.origin, Some(listed.requests), listed.note),
             None => (url, None, String::new()),
         };
-        let subject = Subject::new(origin, request)?;
-        let mut settings = Settings::new(request, generator, &subject.url, requests)?;
-        subject.adapt(&mut settings);
+        let subject = match (served, origin) {
+            (Some(served), _) => served,
+            (None, Some(url)) => Subject::other(url, request)?,
+            (None, None) => Subject::builtin(request, &stop, &progress)?,
+        };
+        let mut settings = Settings::new(request, wanted.generator, &subject.url, requests)?;
+        subject.adapt(&mut settings)?;
         let started = engine::clock::wall_clock();
         let token = token(&started);
         let (address, probe) = subject.probe(&mut settings, &token, &stop, &progress)?;
-        let directory = store::create(output.output.as_deref(), verb, &started)?;
+        let directory = create(&started)?;
+        subject.keep_build_log(&directory);
         progress.line(&note);
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
         Ok(Self { subject, settings, address, probe, token, loads: 0, directory, started, stop, progress })
+    }
+
+    /// Ends the server that was started for this and starts it anew; does nothing with any other target.
+    pub(crate) fn restart(&mut self) -> Result<(), Trouble> {
+        self.subject.restart(&self.progress)
+    }
+
+    /// Whether the server that was started for this still runs as it should.
+    pub(crate) fn check(&mut self) -> Result<(), Trouble> {
+        self.subject.check(&self.progress)
+    }
+
+    /// Where the results come from.
+    pub(crate) fn environment(&self) -> Environment {
+        Environment { served: self.subject.served(), ..environment::describe() }
     }
 
     /// The plan of one load on the target.
@@ -95,100 +123,6 @@ impl Prepared {
     /// Whether ^C has ended the load early.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-}
-
-/// What is measured: the URL that was given, or a target of our own.
-struct Subject {
-    url: TargetUrl,
-    /// Ends with the subject.
-    builtin: Option<Builtin>,
-}
-
-impl Subject {
-    /// The target behind `url`, or the built-in one.
-    fn new(url: Option<TargetUrl>, request: &RequestArgs) -> Result<Self, Trouble> {
-        let tls = request.tls.tls;
-        if let Some(url) = url {
-            return match tls {
-                true => Err(Trouble::usage(format!(
-                    "--tls is for the built-in target; for {} write https:// in the URL",
-                    url.url
-                ))),
-                false => Ok(Self { url, builtin: None }),
-            };
-        }
-        let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-            return Err(Trouble::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
-        }
-        Builtin::start(tls).map(|builtin| Self { url: builtin.url.clone(), builtin: Some(builtin) })
-    }
-
-    /// Gives the load the CPUs that the built-in target leaves free, and trust in its certificate.
-    fn adapt(&self, settings: &mut Settings) {
-        let Some(builtin) = &self.builtin else { return };
-        if settings.cpus.is_empty() {
-            settings.cpus.clone_from(&builtin.load_cpus);
-        }
-        if let Some(tls) = &mut settings.tls {
-            tls.extra_roots.extend_from_slice(&builtin.certificates);
-        }
-    }
-
-    /// Looks at what is asked for and settles what a good response to each is. Returns the address that answers, and
-    /// what it said to the first.
-    fn probe(
-        &self,
-        settings: &mut Settings,
-        token: &str,
-        stop: &AtomicBool,
-        progress: &Progress,
-    ) -> Result<(Address, Probe), Trouble> {
-        let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
-        let mut addresses = match &settings.detour {
-            Some(detour) => detour.addresses()?,
-            None => resolve(&self.url.host, self.url.port)?,
-        };
-        let mut first = None;
-        let looked_at = settings.requests.len().min(PROBED_MAX);
-        for index in 0..looked_at {
-            let request = &settings.requests[index];
-            let fetches = if index == 0 { PROBE_FETCHES } else { PROBE_FETCHES_IN_MIX };
-            let number = NUMBERS_A_LOAD - PROBE_NUMBERS * (index as u64 + 1);
-            let looked = probe::probe(&probe::Settings {
-                addresses: &addresses,
-                authority: &self.url.authority,
-                request,
-                numbering: &Numbering { first: number, token: token.to_owned() },
-                seed: settings.seed,
-                tls: tls.as_ref(),
-                fetches,
-                timeout_ns: settings.timeout_ns,
-            });
-            if stop.load(Ordering::Relaxed) {
-                return Err(Trouble::interrupted());
-            }
-            let in_mix = |trouble: Trouble| match settings.requests.len() {
-                1 => trouble,
-                _ => {
-                    Trouble { message: format!("{} {}: {}", request.method, request.path, trouble.message), ..trouble }
-                }
-            };
-            let (address, probe) = looked.map_err(|error: ProbeError| in_mix(Trouble::target(error)))?;
-            let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
-            settings.requests[index].contract = contract;
-            addresses = vec![address.clone()];
-            if index == 0 {
-                first = Some((address, probe));
-            } else {
-                progress.say(&format!("looked at {} of {looked_at} requests", index + 1));
-            }
-        }
-        for request in &mut settings.requests[looked_at..] {
-            request.contract = settings.expect.unprobed(request);
-        }
-        first.ok_or_else(|| Trouble::usage("there is no request to send"))
     }
 }
 

@@ -1,10 +1,32 @@
 //! Servers under test: how this program starts them.
 
 use crate::exit::Trouble;
-use stack::{Options, StackError};
+use stack::{Options, Spec, StackError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Time a server is given to answer before it is measured.
+pub(crate) const PATIENCE_NS: u64 = 30 * model::NS_PER_S;
+
+/// Reads what `--serve` asks for. Each must be installed and make sense before any is started.
+pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, Trouble> {
+    let own = own_program()?;
+    let read = |text: &String| {
+        let spec = Spec::parse(text)?;
+        // What is still to be built cannot be there yet.
+        if spec.settings.build.is_none() {
+            stack::print_config(&spec, &own)?;
+        }
+        Ok(spec)
+    };
+    texts.iter().map(read).collect::<Result<_, _>>().map_err(trouble)
+}
+
+/// The CPUs that a server leaves to the load; empty when it leaves none or has them all.
+pub(crate) fn left(usable: &[u32], server: &[u32]) -> Vec<u32> {
+    if server.is_empty() { Vec::new() } else { usable.iter().copied().filter(|cpu| !server.contains(cpu)).collect() }
+}
 
 /// How servers are started; `stop` ends a start early.
 pub(crate) fn options(stop: Arc<AtomicBool>, patience_ns: u64) -> Result<Options, Trouble> {

@@ -68,6 +68,15 @@ pub(crate) fn write_result(directory: &Path, json: &str) -> bool {
     }
 }
 
+/// Writes the result of one arm of several into `directory`; a disk that does not take it is told, and the whole still
+/// has it.
+pub(crate) fn write_arm(directory: &Path, json: &str) {
+    if let Err(error) = std::fs::create_dir_all(directory) {
+        return printer::note(&format!("warning: cannot create {}: {error}", directory.display()));
+    }
+    write_result(directory, json);
+}
+
 /// Writes a page about a result; returns false when the disk did not take it, which has then been told.
 pub(crate) fn write_page(path: &Path, page: &str) -> bool {
     match std::fs::write(path, page) {

@@ -1,7 +1,7 @@
 //! Reads a run directory back: the record, and the histograms beside it.
 
 use crate::exit::Trouble;
-use model::{FORMAT_RUN, FORMAT_SWEEP, RunRecord, SweepRecord};
+use model::{FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, RunRecord, SweepRecord, SweepsRecord};
 use report::Named;
 use report::html::Distributions;
 use report::record::AnyRecord;
@@ -19,6 +19,7 @@ pub(crate) struct Stored {
 pub(crate) enum Record {
     Run(Box<RunRecord>),
     Sweep(Box<SweepRecord>),
+    Sweeps(Box<SweepsRecord>),
 }
 
 impl Stored {
@@ -26,7 +27,7 @@ impl Stored {
     pub(crate) fn read(directory: &Path) -> Result<Self, Trouble> {
         let wrong = |what: String| Trouble::usage(format!("{}: {what}", directory.display()));
         let text = std::fs::read_to_string(directory.join("run.json")).map_err(|error| {
-            let unfinished = directory.join("events.jsonl").exists() || directory.join("points").exists();
+            let unfinished = ["events.jsonl", "points", "arms"].iter().any(|name| directory.join(name).exists());
             wrong(match error.kind() {
                 std::io::ErrorKind::NotFound if unfinished => {
                     "the result is missing (no run.json): the run did not end, or has not ended yet".into()
@@ -47,15 +48,16 @@ impl Stored {
         let record = match &self.record {
             Record::Run(record) => AnyRecord::Run(record),
             Record::Sweep(record) => AnyRecord::Sweep(record),
+            Record::Sweeps(record) => AnyRecord::Sweeps(record),
         };
         Named { name: &self.name, record }
     }
 
-    /// The distributions of a run; none of a sweep, or when the histograms are gone or damaged.
+    /// The distributions of a run; none of sweeps, or when the histograms are gone or damaged.
     pub(crate) fn distributions(&self) -> Option<Distributions> {
         match self.record {
             Record::Run(_) => distributions(&self.directory),
-            Record::Sweep(_) => None,
+            Record::Sweep(_) | Record::Sweeps(_) => None,
         }
     }
 }
@@ -70,9 +72,15 @@ impl Record {
         match format {
             FORMAT_RUN => serde_json::from_str(text).map(Self::Run).map_err(damaged),
             FORMAT_SWEEP => serde_json::from_str(text).map(Self::Sweep).map_err(damaged),
-            other if other.starts_with("plimsoll.") => {
-                Err(format!("its format is {other:?}, and this plimsoll reads {FORMAT_RUN} and {FORMAT_SWEEP}"))
-            }
+            FORMAT_SWEEPS => match serde_json::from_str(text).map_err(damaged)? {
+                SweepsRecord { sweeps, .. } if sweeps.is_empty() => {
+                    Err(format!("its run.json is no complete {format}: there is no sweep in it"))
+                }
+                record => Ok(Self::Sweeps(Box::new(record))),
+            },
+            other if other.starts_with("plimsoll.") => Err(format!(
+                "its format is {other:?}, and this plimsoll reads {FORMAT_RUN}, {FORMAT_SWEEP} and {FORMAT_SWEEPS}"
+            )),
             _ => Err("its run.json is not of plimsoll (no format it knows)".into()),
         }
     }
@@ -111,12 +119,15 @@ mod tests {
         std::fs::write(directory.join("events.jsonl"), "").unwrap();
         assert!(trouble(directory).contains("did not end"));
         assert!(trouble(&directory.join("events.jsonl")).contains("not a directory"));
+        let without_sweeps = report::json::sweeps(&report::record::sweeps_record(Vec::new()));
         for (text, said) in [
             ("{", "no JSON"),
             ("[1]", "not of plimsoll"),
             (r#"{"format":"other/1"}"#, "not of plimsoll"),
             (r#"{"format":"plimsoll.run/2"}"#, "\"plimsoll.run/2\", and this plimsoll reads plimsoll.run/1"),
             (r#"{"format":"plimsoll.sweep/1"}"#, "no complete plimsoll.sweep/1"),
+            (r#"{"format":"plimsoll.sweeps/1"}"#, "no complete plimsoll.sweeps/1"),
+            (&without_sweeps, "there is no sweep in it"),
         ] {
             std::fs::write(directory.join("run.json"), text).unwrap();
             let message = trouble(directory);

@@ -8,30 +8,27 @@ use observe::Observer;
 
 /// Turns ticks into samples.
 pub(crate) struct Watch {
-    /// None for a server behind a Unix socket, which is not looked for yet.
-    observer: Option<Observer>,
+    observer: Observer,
     clock: Option<Clock>,
 }
 
 impl Watch {
     /// Finds the server's processes, which takes a moment.
     pub(crate) fn new(address: &Address) -> Self {
-        Self { observer: address.tcp().map(|tcp| Observer::new(tcp, is_local(address))), clock: None }
+        Self { observer: Observer::new(address.clone(), is_local(address)), clock: None }
     }
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        if let (Event::Connected { .. }, Some(observer)) = (event, &mut self.observer) {
-            observer.start(0);
+        if let Event::Connected { .. } = event {
+            self.observer.start(0);
             self.clock = Some(Clock::start());
         }
     }
 
     /// The sample that belongs to a tick.
     pub(crate) fn look(&mut self, event: &Event) -> Option<Event> {
-        let (Event::Tick(tick), Some(clock), Some(observer)) = (event, self.clock, &mut self.observer) else {
-            return None;
-        };
-        Some(Event::Observed(Box::new(observer.sample(clock.now_ns(), tick.phase))))
+        let (Event::Tick(tick), Some(clock)) = (event, self.clock) else { return None };
+        Some(Event::Observed(Box::new(self.observer.sample(clock.now_ns(), tick.phase))))
     }
 }

@@ -1,7 +1,18 @@
 //! Records as JSON: the contract other programs read.
 
-use model::{RunRecord, SweepRecord};
+use crate::record::AnyRecord;
+use model::{RunRecord, SweepRecord, SweepsRecord};
 use serde::Serialize;
+
+/// A result of any kind as one JSON object.
+#[must_use]
+pub fn record(record: AnyRecord<'_>) -> String {
+    match record {
+        AnyRecord::Run(record) => run(record),
+        AnyRecord::Sweep(record) => sweep(record),
+        AnyRecord::Sweeps(record) => sweeps(record),
+    }
+}
 
 /// A run as one JSON object, indented, with a newline at the end.
 #[must_use]
@@ -12,6 +23,12 @@ pub fn run(record: &RunRecord) -> String {
 /// A sweep as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn sweep(record: &SweepRecord) -> String {
+    pretty(record)
+}
+
+/// Several sweeps as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn sweeps(record: &SweepsRecord) -> String {
     pretty(record)
 }
 

@@ -4,12 +4,15 @@
 //! the HTML page ([`html`]), Markdown and CSV. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour.
 
+mod arms;
 pub mod html;
 pub mod json;
 pub mod record;
+mod served;
 mod table;
 pub mod terminal;
 
+use record::AnyRecord;
 pub use table::{csv, markdown};
 
 /// A result and what it is called among others.
@@ -18,5 +21,5 @@ pub struct Named<'a> {
     /// Name, as a rule of the run directory.
     pub name: &'a str,
     /// The result itself.
-    pub record: record::AnyRecord<'a>,
+    pub record: AnyRecord<'a>,
 }

@@ -1,17 +1,35 @@
 //! Records from evidence: pure conversion, no judgement.
 
 use model::{
-    Bytes, Environment, Estimate, Evidence, FORMAT_RUN, Generator, LatencyRecord, MixCount, MixRecord, NS_PER_S, Peak,
-    PointSummary, Request, Requests, RunRecord, SweepRecord, Verdict,
+    Bytes, Environment, Estimate, Evidence, FORMAT_RUN, FORMAT_SWEEPS, Generator, LatencyRecord, MixCount, MixRecord,
+    NS_PER_S, Peak, PointSummary, Request, Requests, RunRecord, SweepRecord, SweepsRecord, Verdict, VerdictState,
 };
+use std::collections::BTreeSet;
 
-/// A result of either kind.
+/// Characters of a label in the name of its directory.
+const ARM_NAME_MAX: usize = 60;
+
+/// A result of any kind.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRecord<'a> {
     /// One load.
     Run(&'a RunRecord),
     /// Rising load.
     Sweep(&'a SweepRecord),
+    /// Rising load on several arms, one after the other.
+    Sweeps(&'a SweepsRecord),
+}
+
+impl<'a> AnyRecord<'a> {
+    /// The sweeps in it: one, those of several arms, or none of a run.
+    #[must_use]
+    pub fn sweeps(self) -> &'a [SweepRecord] {
+        match self {
+            Self::Run(_) => &[],
+            Self::Sweep(record) => std::slice::from_ref(record),
+            Self::Sweeps(record) => &record.sweeps,
+        }
+    }
 }
 
 /// The record of one measured load. `started` is RFC 3339, UTC.
@@ -93,6 +111,35 @@ pub fn peak(curve: &[PointSummary]) -> Option<Peak> {
     Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s })
 }
 
+/// Several arms as one record, from their labels and sweeps in the order measured. Of none it is invalid.
+#[must_use]
+pub fn sweeps_record(arms: Vec<(String, SweepRecord)>) -> SweepsRecord {
+    let sweeps: Vec<SweepRecord> =
+        arms.into_iter().map(|(label, sweep)| SweepRecord { arm: Some(label), ..sweep }).collect();
+    let unchecked: BTreeSet<&String> = sweeps.iter().flat_map(|sweep| &sweep.verdict.unchecked).collect();
+    let verdict = Verdict {
+        state: sweeps.iter().map(|sweep| sweep.verdict.state).max().unwrap_or(VerdictState::Invalid),
+        findings: Vec::new(),
+        unchecked: unchecked.into_iter().cloned().collect(),
+    };
+    SweepsRecord {
+        format: FORMAT_SWEEPS.to_owned(),
+        verdict,
+        started: sweeps.iter().map(|sweep| sweep.started.clone()).min().unwrap_or_default(),
+        interrupted: sweeps.iter().any(|sweep| sweep.interrupted),
+        sweeps,
+    }
+}
+
+/// Where the arm at `index`, from 0, is kept inside the directory of several: `arms/1-nginx-workers-4`.
+#[must_use]
+pub fn arm_folder(index: usize, label: &str) -> String {
+    let words =
+        label.split(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').filter(|word| !word.is_empty());
+    let name: String = words.collect::<Vec<_>>().join("-").chars().take(ARM_NAME_MAX).collect();
+    format!("arms/{}-{name}", index + 1).trim_end_matches('-').to_owned()
+}
+
 fn mix(evidence: &Evidence) -> Vec<MixRecord> {
     let counted = evidence.plan.requests.iter().zip(&evidence.cohort.mix);
     let record = |(request, count): (&Request, &MixCount)| MixRecord {
@@ -143,6 +190,14 @@ mod tests {
         let found = peak(&[point(1.0, 100.0), point(2.0, 199.0), point(4.0, 200.0), point(8.0, 190.0)]);
         assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 199.0 }));
         assert_eq!(peak(&[]), None);
+    }
+
+    #[test]
+    fn the_folder_of_an_arm_is_a_plain_name_inside() {
+        assert_eq!(arm_folder(0, "nginx workers=4"), "arms/1-nginx-workers-4");
+        assert_eq!(arm_folder(11, "../../etc/passwd"), "arms/12-..-..-etc-passwd");
+        assert_eq!(arm_folder(1, "\u{e9} "), "arms/2");
+        assert_eq!(arm_folder(0, &"x".repeat(500)).len(), "arms/1-".len() + ARM_NAME_MAX);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! Results as rows: for the page, for Markdown, and raw as CSV.
 
 use crate::Named;
+use crate::arms::{arms, header, remarks};
 use crate::record::AnyRecord;
 use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
-use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, peak_text, row as point_row};
+use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, load, row as point_row};
 use model::human::percent;
 use model::{RunRecord, SweepRecord, VerdictState};
 
 /// Columns of [`row`].
-pub(crate) const HEADER: [&str; 8] = ["result", "verdict", "goodput", "p50", "p99", "failed", SERVER_COLUMN, "target"];
-const CSV_HEADER: [&str; 23] = [
+pub(crate) const RUN_HEADER: [&str; 8] =
+    ["result", "verdict", "goodput", "p50", "p99", "failed", SERVER_COLUMN, "target"];
+const CSV_HEADER: [&str; 24] = [
     "result",
     "verdict",
     "url",
@@ -34,20 +36,32 @@ const CSV_HEADER: [&str; 23] = [
     "server_rss_bytes_max",
     "machine_busy_mean",
     "machine_steal_mean",
+    "arm",
 ];
 
-/// One table of all results, then the points of each sweep.
+/// One table of all runs and one of all sweeps, then the points of each sweep.
 #[must_use]
 pub fn markdown(results: &[Named<'_>]) -> String {
-    let rows: Vec<_> = results.iter().map(|named| row(*named)).collect();
-    let mut out = markdown_table(&HEADER.map(str::to_owned), &rows);
-    for named in results {
-        if let AnyRecord::Sweep(record) = named.record {
-            out.push_str(&format!("\n### {}\n\n", cell(named.name)));
-            out.push_str(&markdown_table(&point_header(record), &point_rows(record)));
-        }
+    let runs: Vec<_> = results.iter().filter_map(|named| row(*named)).collect();
+    let sweeps = arms(results);
+    let mut tables = Vec::new();
+    if !runs.is_empty() {
+        tables.push(markdown_table(&RUN_HEADER.map(str::to_owned), &runs));
     }
-    out
+    if !sweeps.is_empty() {
+        tables.push(markdown_table(&header(&sweeps), &sweeps.iter().map(|arm| arm.row()).collect::<Vec<_>>()));
+    }
+    if sweeps.len() > 1 {
+        tables.extend(remarks(&sweeps).iter().map(|remark| format!("{}\n", cell(remark))));
+    }
+    for arm in &sweeps {
+        let target = arm.record.points.first().map(|point| format!("{}: ", point.plan.target));
+        let load = load(arm.record, arm.over());
+        tables.push(format!("### {}\n", cell(&arm.label)));
+        tables.push(format!("{}\n", cell(&(target.unwrap_or_default() + &load))));
+        tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record)));
+    }
+    tables.join("\n")
 }
 
 /// One line for each run and each point of a sweep, unrounded, names with units.
@@ -57,12 +71,12 @@ pub fn csv(results: &[Named<'_>]) -> String {
     let mut put = |row: &[String]| out.write_record(row).expect("writing to memory cannot fail");
     put(&CSV_HEADER.map(str::to_owned));
     for named in results {
-        match named.record {
-            AnyRecord::Run(record) => put(&csv_row(named.name, record, record.goodput_per_s.value)),
-            AnyRecord::Sweep(record) => {
-                for (point, run) in record.curve.iter().zip(&record.points) {
-                    put(&csv_row(named.name, run, point.goodput_per_s));
-                }
+        if let AnyRecord::Run(record) = named.record {
+            put(&csv_row(named.name, None, record, record.goodput_per_s.value));
+        }
+        for sweep in named.record.sweeps() {
+            for (point, run) in sweep.curve.iter().zip(&sweep.points) {
+                put(&csv_row(named.name, sweep.arm.as_deref(), run, point.goodput_per_s));
             }
         }
     }
@@ -70,41 +84,21 @@ pub fn csv(results: &[Named<'_>]) -> String {
     String::from_utf8(bytes).expect("text makes text")
 }
 
-/// A result in one line.
-pub(crate) fn row(named: Named<'_>) -> Vec<String> {
-    let name = named.name.to_owned();
-    match named.record {
-        AnyRecord::Run(record) => {
-            let response = &record.latency_ns.response;
-            let shown = |key, ns| run_words::quantile(&record.verdict, key, ns);
-            vec![
-                name,
-                word(record.verdict.state).to_owned(),
-                run_words::goodput(record),
-                shown("p50", response.p50),
-                shown("p99", response.p99),
-                percent(run_words::failed_share(record)),
-                server(record),
-                record.plan.target.url.clone(),
-            ]
-        }
-        AnyRecord::Sweep(record) => {
-            let over = Over::of(record);
-            let at_peak = record.peak.and_then(|peak| record.curve.iter().position(|point| point.load == peak.load));
-            let cells = at_peak.map(|i| point_row(record, i, &record.curve[i], over));
-            let at = |i: usize| cells.as_ref().map_or_else(|| "-".to_owned(), |cells| cells[i].clone());
-            vec![
-                name,
-                word(record.verdict.state).to_owned(),
-                record.peak.map_or_else(|| "-".to_owned(), |peak| format!("peak {}", peak_text(record, peak, over))),
-                at(3),
-                at(4),
-                at(5),
-                at_peak.and_then(|i| record.points.get(i)).map_or_else(|| "-".to_owned(), server),
-                record.points.first().map_or_else(String::new, |point| point.plan.target.url.clone()),
-            ]
-        }
-    }
+/// A run in one line.
+pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
+    let AnyRecord::Run(record) = named.record else { return None };
+    let response = &record.latency_ns.response;
+    let shown = |key, ns| run_words::quantile(&record.verdict, key, ns);
+    Some(vec![
+        named.name.to_owned(),
+        word(record.verdict.state).to_owned(),
+        run_words::goodput(record),
+        shown("p50", response.p50),
+        shown("p99", response.p99),
+        percent(run_words::failed_share(record)),
+        server(record),
+        record.plan.target.url.clone(),
+    ])
 }
 
 /// The CPUs that the server kept busy.
@@ -137,7 +131,7 @@ pub(crate) fn point_rows(record: &SweepRecord) -> Vec<Vec<String>> {
     rows.collect()
 }
 
-fn csv_row(name: &str, run: &RunRecord, goodput_per_s: f64) -> Vec<String> {
+fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -> Vec<String> {
     let (load, unit) = match run.plan.load {
         model::Load::Closed { connections } => (f64::from(connections), "connections"),
         model::Load::Open { rate_per_s, .. } => (rate_per_s, "per_s"),
@@ -168,10 +162,12 @@ fn csv_row(name: &str, run: &RunRecord, goodput_per_s: f64) -> Vec<String> {
     cells.push(server.map_or_else(String::new, |server| server.rss_bytes_max.to_string()));
     cells.push(optional(machine.map(|machine| machine.busy_mean)));
     cells.push(optional(machine.map(|machine| machine.steal_mean)));
+    cells.push(arm.unwrap_or_default().to_owned());
     cells
 }
 
-const fn word(state: VerdictState) -> &'static str {
+/// A state in a table.
+pub(crate) const fn word(state: VerdictState) -> &'static str {
     match state {
         VerdictState::Valid => "valid",
         VerdictState::Bound => "bound",

@@ -94,6 +94,12 @@ impl Running {
         &self.place.dir
     }
 
+    /// What its build has said; there is no such file when it was not built.
+    #[must_use]
+    pub fn build_log(&self) -> PathBuf {
+        self.place.path(start::BUILD_LOG)
+    }
+
     /// What is to be known of it in a result.
     #[must_use]
     pub const fn served(&self) -> &Served {

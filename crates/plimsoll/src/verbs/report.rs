@@ -3,7 +3,8 @@
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Trouble};
 use crate::printer;
-use crate::stored::{Record, Stored};
+use crate::stored::Stored;
+use report::Named;
 use report::html::Item;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Trouble> {
         FormatArg::Html => return page(args, &stored),
         FormatArg::Markdown => report::markdown(&named),
         FormatArg::Csv => report::csv(&named),
-        FormatArg::Text => text(&stored, args.output.is_some()),
-        FormatArg::Json => json(&stored),
+        FormatArg::Text => text(&named, args.output.is_some()),
+        FormatArg::Json => json(&named),
     };
     match &args.output {
         Some(path) => write(path, &text)?,
@@ -61,30 +62,20 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
     std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
 }
 
-fn text(stored: &[Stored], to_file: bool) -> String {
+fn text(named: &[Named<'_>], to_file: bool) -> String {
     let mut style = printer::style();
     style.colour &= !to_file;
-    let one = |stored: &Stored| match &stored.record {
-        Record::Run(record) => report::terminal::run(record, &style),
-        Record::Sweep(record) => report::terminal::sweep(record, &style),
-    };
-    match stored {
-        [stored] => one(stored),
-        _ => stored.iter().map(|stored| format!("== {}\n{}", stored.name, one(stored))).collect::<Vec<_>>().join("\n"),
-    }
+    report::terminal::results(named, &style)
 }
 
 /// One record as it was stored, several as a list.
-fn json(stored: &[Stored]) -> String {
-    let one = |stored: &Stored| match &stored.record {
-        Record::Run(record) => report::json::run(record),
-        Record::Sweep(record) => report::json::sweep(record),
-    };
-    match stored {
-        [stored] => one(stored),
-        _ => format!(
-            "[{}]\n",
-            stored.iter().map(|stored| one(stored).trim_end().to_owned()).collect::<Vec<_>>().join(",\n")
-        ),
+fn json(named: &[Named<'_>]) -> String {
+    let one = |named: &Named<'_>| report::json::record(named.record);
+    match named {
+        [only] => one(only),
+        several => {
+            let each = several.iter().map(|named| one(named).trim_end().to_owned());
+            format!("[{}]\n", each.collect::<Vec<_>>().join(",\n"))
+        }
     }
 }

@@ -3,8 +3,8 @@
 use crate::cli::RunArgs;
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
-use crate::measure::{Prepared, check_limits};
-use crate::{environment, settings, store};
+use crate::measure::{Prepared, Wanted, check_limits};
+use crate::{interrupt, serving, settings, store};
 use model::{Count, Stop};
 use report::record::AnyRecord;
 
@@ -29,7 +29,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     };
     let warmup = settings::warmup(args.warmup)?;
     check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
-    let mut prepared = Prepared::new("run", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
+    let spec = serving::specs(args.serve.as_slice())?.pop();
+    let wanted = Wanted {
+        url: args.url.as_deref(),
+        serve: spec.as_ref(),
+        request: &args.request,
+        generator: &args.generator,
+        quiet: args.output.quiet,
+        stop: interrupt::watch()?,
+    };
+    let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;
     let plan = prepared.plan(load, until, warmup);
     let directory = prepared.directory.clone();
     let gathered = prepared.measure(&plan, "", &directory);
@@ -40,7 +49,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     evidence.plan = store::storable(&evidence.plan);
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();
-    let record = report::record::run_record(&evidence, verdict, gather.goodput(), environment::describe(), started);
+    let record = report::record::run_record(&evidence, verdict, gather.goodput(), prepared.environment(), started);
     deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
+    // A server of ours that ended under the load is told after what was measured until then.
+    prepared.check()?;
     Ok(exit(record.verdict.state, prepared.is_interrupted()))
 }

@@ -1,17 +1,21 @@
 //! `plimsoll sweep`: rising load, its peak and knee, judged.
 
+mod arms;
 mod curve;
 
 use crate::cli::{OverArg, SweepArgs};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
-use crate::measure::Prepared;
-use crate::{environment, settings};
+use crate::measure::{Prepared, Wanted};
+use crate::{interrupt, serving, settings, store};
 use curve::Point;
-use model::{Count, Load, NS_PER_S, Plan, Stop, Warmup, human};
+use model::{Count, Load, NS_PER_S, Plan, Stop, SweepRecord, Warmup, human};
 use report::record::AnyRecord;
+use stack::Spec;
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Rest between points: what the last one left in the server's queues and ours must not reach the next.
@@ -31,22 +35,55 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     if args.over == OverArg::Rate {
         settings::no_pipeline(&args.request)?;
     }
-    let prepared = Prepared::new("sweep", args.url.as_deref(), &args.request, &args.generator, &args.output)?;
+    let specs = serving::specs(&args.serve)?;
+    let stop = interrupt::watch()?;
+    if specs.len() > 1 {
+        return arms::sweep(args, &search, &specs, &stop);
+    }
+    let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
+    let measured = measure(args, &search, specs.first(), &stop, create)?;
+    deliver(&measured.directory, AnyRecord::Sweep(&measured.record), args.output.json)?;
+    // What made the sweep end early is told after what was measured until then.
+    measured.walked?;
+    Ok(exit(measured.record.verdict.state, measured.record.interrupted))
+}
+
+/// A finished sweep, or as much of it as there is.
+struct Measured {
+    record: SweepRecord,
+    directory: PathBuf,
+    /// Why it ended before its end.
+    walked: Result<(), Trouble>,
+}
+
+/// Sweeps one target: the server of `spec`, or that of the URL, or the built-in one. At least one point is measured.
+fn measure(
+    args: &SweepArgs,
+    search: &SweepSettings,
+    spec: Option<&Spec>,
+    stop: &Arc<AtomicBool>,
+    create: impl FnOnce(&str) -> Result<PathBuf, Trouble>,
+) -> Result<Measured, Trouble> {
+    let wanted = Wanted {
+        url: args.url.as_deref(),
+        serve: spec,
+        request: &args.request,
+        generator: &args.generator,
+        quiet: args.output.quiet,
+        stop: Arc::clone(stop),
+    };
+    let prepared = Prepared::new(wanted, create)?;
     let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0 };
-    let walked = walk.walk(Sweep::new(search));
+    let walked = walk.walk(Sweep::new(*search));
     walk.prepared.progress.end();
     if walk.points.is_empty() {
         walked?;
         return Err(Trouble::interrupted());
     }
-    let interrupted = walk.prepared.is_interrupted();
     let started = walk.prepared.started.clone();
-    let mut record = curve::record(&walk.points, &search, &environment::describe(), started);
-    record.interrupted = interrupted || walked.is_err();
-    deliver(&walk.prepared.directory, AnyRecord::Sweep(&record), args.output.json)?;
-    // What made the sweep end early is told after what was measured until then.
-    walked?;
-    Ok(exit(record.verdict.state, interrupted))
+    let mut record = curve::record(&walk.points, search, &walk.prepared.environment(), started);
+    record.interrupted = walk.prepared.is_interrupted() || walked.is_err();
+    Ok(Measured { record, directory: walk.prepared.directory.clone(), walked })
 }
 
 /// Walks the loads that the search asks for.
@@ -65,6 +102,9 @@ impl Walk<'_> {
                 return Ok(());
             }
             let of = sweep.expected_measurements();
+            if self.args.restart && self.measured > 0 {
+                self.prepared.restart()?;
+            }
             let gather = self.measure(load, iteration, of)?;
             // A point that was cut short says little; it is kept only when it is all there is.
             if self.prepared.is_interrupted() && !self.points.is_empty() {
@@ -78,6 +118,8 @@ impl Walk<'_> {
                 human::rate(outcome.goodput_per_s)
             ));
             self.keep(load, gather);
+            // A server that has ended leaves nothing more to measure.
+            self.prepared.check()?;
             sweep.apply(load, outcome);
             std::thread::sleep(REST);
         }

@@ -2,6 +2,7 @@
 //! the same way, or differ where the table says so and why.
 
 mod servers;
+#[allow(dead_code, unused_imports, reason = "not every program of tests uses all")]
 #[path = "../shared/mod.rs"]
 mod shared;
 mod table;

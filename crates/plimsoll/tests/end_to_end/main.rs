@@ -20,6 +20,7 @@ mod record;
 mod report;
 mod requests;
 mod servers;
+mod serving;
 mod support;
 mod sweeps;
 mod tls;

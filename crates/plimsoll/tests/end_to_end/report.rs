@@ -1,7 +1,7 @@
 //! Results shown again: the page beside every result, and `plimsoll report`.
 
-use crate::support::{Target, load_alone, plimsoll, shell};
-use serde_json::Value;
+use crate::support::{Target, close_to, load_alone, number, plimsoll, shell};
+use serde_json::{Value, json};
 
 #[test]
 fn a_result_has_its_page_and_is_shown_in_every_format() {
@@ -34,6 +34,63 @@ fn a_result_has_its_page_and_is_shown_in_every_format() {
     assert_eq!(json.as_array().map(Vec::len), Some(2));
     assert!(ended.file("markdown.one").starts_with("| result | verdict |"));
     assert_eq!(ended.file("csv.one").lines().count(), 2);
+}
+
+/// Pools of 2 and of 4 workers that take 2 ms each: arithmetic says 1,000 and 2,000 per second.
+#[test]
+fn two_sweeps_show_both_peaks_side_by_side() {
+    let _alone = load_alone();
+    let (small, large) =
+        (Target::start(&["--pool", "2", "--pool-time", "2ms"]), Target::start(&["--pool", "4", "--pool-time", "2ms"]));
+    let size = "--from 1 --to 16 --points 3 --iterations 1 -d 400ms --warmup 100ms --json -q";
+    let script = format!(
+        "\"$PLIMSOLL\" sweep '{}' {size} -o small >small.json
+        \"$PLIMSOLL\" sweep '{}' {size} -o large >large.json
+        set -e
+        \"$PLIMSOLL\" report small large >path
+        for format in text markdown csv; do \"$PLIMSOLL\" report small large --format $format >$format.both; done",
+        small.url("/pool"),
+        large.url("/pool")
+    );
+    let ended = shell(&script).run();
+    ended.exits(0);
+    let mut sweeps = ["small", "large"].map(|name| {
+        let record: Value = serde_json::from_str(&ended.file(&format!("{name}.json"))).expect("JSON");
+        record
+    });
+    for (sweep, (name, expected)) in sweeps.iter().zip([("small", 1000.0), ("large", 2000.0)]) {
+        let peak = number(sweep, "peak.goodput_per_s");
+        close_to(peak, expected, 0.15, &format!("peak of {name}"));
+        let shown = model::human::rate(peak);
+        for (format, line) in [("text", format!(" {name} ")), ("markdown", format!("| {name} | "))] {
+            let text = ended.file(&format!("{format}.both"));
+            let row = text.lines().find(|text| text.contains(&line)).unwrap_or_else(|| panic!("{name}: {text}"));
+            assert!(row.contains(&shown), "{shown}: {row}");
+        }
+    }
+    assert_eq!(ended.file("path"), "report.html\n");
+    let page = ended.file("report.html");
+    assert!(page.contains("<h2>Sweeps</h2>") && page.contains("no paired comparison"));
+    assert_eq!(page.matches("<h2>Goodput by connections</h2>").count(), 3, "one of both, and one of each");
+    assert!(!page.contains("Not to be held against"), "both were loaded alike");
+
+    // The same as arms of one record.
+    for (sweep, label) in sweeps.iter_mut().zip(["pool of 2", "pool of 4"]) {
+        sweep["arm"] = label.into();
+    }
+    let verdict = json!({"state": "invalid", "findings": [], "unchecked": []});
+    let record = json!({
+        "format": "plimsoll.sweeps/1", "verdict": verdict, "sweeps": sweeps, "started": "", "interrupted": false
+    });
+    let stored = record.to_string();
+    let csv = plimsoll(["report", ".", "--format", "csv"]).with_file("run.json", stored.as_bytes()).run();
+    let rows = csv.exits(0).stdout.lines().count();
+    assert_eq!(rows, ended.file("csv.both").lines().count());
+    assert!(csv.stdout.contains(",pool of 2\n") && csv.stdout.contains(",pool of 4\n"), "{csv:#?}");
+    let shown = plimsoll(["report", "."]).with_file("run.json", stored.as_bytes()).run();
+    assert_eq!(shown.exits(0).stdout, "./report.html\n");
+    let page = shown.file("report.html");
+    assert!(page.contains("<h1>pool of 4</h1>") && page.contains("href=\"arms/2-pool-of-4/run.json\""));
 }
 
 #[test]

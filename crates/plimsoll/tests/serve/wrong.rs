@@ -17,7 +17,7 @@ fn fails(args: &[&str], code: i32, named: &[&str]) {
     let ended = Program::new("env", [&tmpdir, env!("CARGO_BIN_EXE_plimsoll"), "serve"].iter().chain(args)).run();
     ended.fails(code, named);
     let states: Vec<PathBuf> = list(world.path()).iter().flat_map(|base| list(base)).collect();
-    assert_eq!(states, [PathBuf::new(); 0], "state directories are left");
+    assert_eq!(states, Vec::<PathBuf>::new(), "state directories are left");
     let lives_there = |process: &Process| process.cwd().is_ok_and(|cwd| cwd.starts_with(world.path()));
     let left: Vec<i32> = all_processes().expect("/proc").flatten().filter(lives_there).map(|one| one.pid).collect();
     assert_eq!(left, [0; 0], "processes are left");
@@ -41,6 +41,8 @@ fn a_missing_server_or_module_names_its_package() {
     without(&["/usr/sbin/nginx"], "haproxy").fails(2, &["nginx is not installed", "apt-get install nginx-light"]);
     let module = "/usr/lib/lighttpd/mod_openssl.so";
     without(&[module], "lighttpd --tls on").fails(2, &[module, "apt-get install lighttpd-mod-openssl"]);
+    let module = "/usr/lib/nginx/modules/ngx_http_lua_module.so";
+    without(&[module], "nginx-lua").fails(2, &[module, "apt-get install libnginx-mod-http-lua"]);
     fails(&["nginx", "--binary", "/no/such/nginx"], 2, &["/no/such/nginx", "no such program"]);
 }
 

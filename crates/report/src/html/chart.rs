@@ -1,9 +1,11 @@
 //! What all charts share: look, scales, and the way their data gets into the page.
 
 use model::human;
-use plotly::common::{AxisSide, Font, Line, Marker, Mode, Orientation};
+use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orientation};
 use plotly::configuration::DisplayModeBar;
-use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, RangeMode};
+use plotly::layout::{
+    Annotation, Axis, AxisType, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType,
+};
 use plotly::{Configuration, Layout, Plot, Scatter};
 
 /// Readable on white and on black.
@@ -67,9 +69,7 @@ pub(super) fn layout(x: Axis, y: Axis) -> Layout {
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
         .margin(Margin::new().left(60).right(20).top(40).bottom(50))
-        .legend(
-            Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(plotly::common::Anchor::Bottom),
-        )
+        .legend(Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom))
         .show_legend(true)
         .hover_mode(HoverMode::XUnified)
         .x_axis(x)
@@ -118,6 +118,27 @@ pub(super) fn load_axis(loads: impl Iterator<Item = f64>, title: &str) -> Axis {
     let text = ticks.iter().map(|load| label(*load)).collect();
     let range = vec![low.log10() - 0.05, high.log10() + 0.05];
     Axis::new().type_(AxisType::Log).tick_values(ticks).tick_text(text).range(range).title(title).zero_line(false)
+}
+
+/// A line from bottom to top at `load`.
+pub(super) fn upright(load: f64, colour: &'static str, dash: DashType) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .layer(ShapeLayer::Below)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(load)
+        .x1(load)
+        .y0(0.0)
+        .y1(1.0)
+        .line(ShapeLine::new().color(colour).width(1.5).dash(dash))
+}
+
+/// Words to the right of `load`; how high is left to the caller.
+pub(super) fn beside(load: f64, text: &str) -> Annotation {
+    // Annotations on a logarithmic axis are placed by exponent.
+    let words = Annotation::new().text(text).show_arrow(false).x(load.log10());
+    words.x_anchor(Anchor::Left).y_anchor(Anchor::Bottom)
 }
 
 /// `text` without what Plotly takes for markup.

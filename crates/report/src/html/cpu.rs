@@ -88,7 +88,7 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
 }
 
 /// An axis of CPUs from zero, in plain decimals.
-fn cpus_axis() -> Axis {
+pub(super) fn cpus_axis() -> Axis {
     from_zero().tick_format("~r")
 }
 

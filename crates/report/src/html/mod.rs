@@ -2,6 +2,7 @@
 //!
 //! The page holds the script that draws its charts, and a policy that forbids it every access to a network.
 
+mod arms;
 mod chart;
 mod cpu;
 mod run;
@@ -9,10 +10,12 @@ mod sweep;
 mod view;
 
 use crate::Named;
-use crate::record::AnyRecord;
+use crate::record::{AnyRecord, arm_folder};
+use crate::table::{RUN_HEADER, row};
 use askama::Template;
+use model::SweepRecord;
 use stats::MergedHistogram;
-use view::{Page, ResultView};
+use view::{Page, ResultView, Table};
 
 const STYLE: &str = include_str!("../../templates/style.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
@@ -37,17 +40,24 @@ pub struct Item<'a> {
     pub base: &'a str,
 }
 
+/// One result of the page by itself: a run, a sweep, or one arm of several.
+struct Shown<'a> {
+    /// Name of the directory.
+    name: &'a str,
+    distributions: Option<&'a Distributions>,
+    /// Way from the page to the raw files, ending in a slash; empty when they lie beside it.
+    folder: String,
+    /// Whether the page lies in the directory of the result, so that its files can be linked.
+    is_beside: bool,
+}
+
 /// One page about one result, or about several: first side by side, then each by itself.
 #[must_use]
 pub fn page(items: &[Item<'_>]) -> String {
-    let mut results: Vec<ResultView> = Vec::new();
-    if items.len() > 1 {
-        results.push(side_by_side(items));
+    let mut results: Vec<ResultView> = items.iter().flat_map(each).collect();
+    if results.len() > 1 {
+        results.insert(0, side_by_side(items, results.len()));
     }
-    results.extend(items.iter().map(|item| match item.named.record {
-        AnyRecord::Run(record) => run::view(item, record),
-        AnyRecord::Sweep(record) => sweep::view(item, record),
-    }));
     let title = results.first().map_or_else(String::new, |result| result.title.clone());
     let page = Page {
         title: &title,
@@ -60,20 +70,42 @@ pub fn page(items: &[Item<'_>]) -> String {
     page.render().expect("writing to memory cannot fail")
 }
 
-/// All results in one table, and the curves of those of a kind in one chart.
-fn side_by_side(items: &[Item<'_>]) -> ResultView {
+/// The results of an item, each by itself.
+fn each(item: &Item<'_>) -> Vec<ResultView> {
+    let shown = |folder: String| Shown {
+        name: item.named.name,
+        distributions: item.distributions,
+        folder: format!("{}{folder}", item.base),
+        is_beside: item.base.is_empty(),
+    };
+    match item.named.record {
+        AnyRecord::Run(record) => vec![run::view(&shown(String::new()), record)],
+        AnyRecord::Sweep(record) => vec![sweep::view(&shown(String::new()), record)],
+        AnyRecord::Sweeps(record) => {
+            let folder = |i, arm: &SweepRecord| format!("{}/", arm_folder(i, arm.arm.as_deref().unwrap_or_default()));
+            let arms = record.sweeps.iter().enumerate();
+            arms.map(|(i, arm)| sweep::view(&shown(folder(i, arm)), arm)).collect()
+        }
+    }
+}
+
+/// The curves of those of a kind in one chart, and all results in tables.
+fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     let named: Vec<Named<'_>> = items.iter().map(|item| item.named).collect();
-    let mut charts = sweep::overlaid(&named);
+    let sweeps = crate::arms::arms(&named);
+    let mut charts = arms::overlaid(&sweeps);
     charts.extend(run::overlaid(items));
+    let tables = [
+        ("Sweeps", crate::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
+        ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
+    ];
+    let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
     ResultView {
         kind: "report",
-        title: format!("{} results side by side", items.len()),
+        title: format!("{count} results side by side"),
+        remarks: if sweeps.len() > 1 { crate::arms::remarks(&sweeps) } else { Vec::new() },
         charts,
-        tables: vec![view::Table {
-            title: "Results",
-            header: crate::table::HEADER.map(str::to_owned).to_vec(),
-            rows: named.iter().map(|named| crate::table::row(*named)).collect(),
-        }],
+        tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
         ..ResultView::default()
     }
 }

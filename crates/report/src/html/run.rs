@@ -3,11 +3,12 @@
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::cpu;
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files};
-use super::{Distributions, Item};
+use super::{Distributions, Item, Shown};
+use crate::arms::conditions;
 use crate::terminal::observed;
 use crate::terminal::run as words;
 use model::human::{count, percent, rate, time};
-use model::{Contract, NS_PER_S, Plan, Request, RunRecord, Second, Stop, Warmup};
+use model::{Contract, NS_PER_S, Plan, Request, RunRecord, Second};
 use plotly::Layout;
 use plotly::common::Mode;
 use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
@@ -18,10 +19,10 @@ const TAIL_MIN: f64 = 100.0;
 /// Points of a percentile curve in each tenfold of its axis.
 const POINTS_A_DECADE: f64 = 60.0;
 
-pub(super) fn view(item: &Item<'_>, record: &RunRecord) -> ResultView {
+pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
     let mut charts = timeline(&record.seconds);
     charts.extend(cpu::timeline(record));
-    charts.extend(item.distributions.and_then(|distributions| {
+    charts.extend(shown.distributions.and_then(|distributions| {
         let mut curves = vec![("response time", &distributions.response)];
         // In a closed loop a request is intended when it is sent, so that both are the same.
         if !record.plan.load.is_closed() {
@@ -31,16 +32,17 @@ pub(super) fn view(item: &Item<'_>, record: &RunRecord) -> ResultView {
     }));
     ResultView {
         kind: "run",
-        name: item.named.name.to_owned(),
+        name: shown.name.to_owned(),
         title: record.plan.target.url.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
+        remarks: Vec::new(),
         headline: headline(record),
         charts,
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),
-        files: files(item.base, false),
+        files: files(shown, false),
     }
 }
 
@@ -117,28 +119,17 @@ fn share_row(name: String, n: u64, of: u64) -> Vec<String> {
 /// What was to be done; the seed differs between the points of a sweep.
 pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
     let mut facts = vec![fact("target", plan.target.to_string())];
+    if let Some(named) = &plan.target.connect_to {
+        facts.push(fact("connected to", format!("{named} (--connect-to)")));
+    }
     match plan.requests.as_slice() {
         [only] => facts.extend(request(only)),
         several => facts.push(fact("request", format!("a mix of {}", several.len()))),
     }
-    let window = match plan.stop {
-        Stop::Duration { duration_ns } => time(duration_ns as f64),
-        Stop::Count { requests } => format!("{} requests", count(requests)),
-    };
-    let warmup = match plan.warmup {
-        Warmup::Fixed { duration_ns } => time(duration_ns as f64),
-        Warmup::Auto => "until goodput is settled".to_owned(),
-    };
     let cpus: Vec<_> = plan.cpus.iter().map(ToString::to_string).collect();
     let pinned = if cpus.is_empty() { "not pinned".to_owned() } else { format!("pinned to CPU {}", cpus.join(", ")) };
-    facts.extend([
-        fact("measured window", window),
-        fact("warm-up", warmup),
-        fact("timeout", time(plan.timeout_ns as f64)),
-        fact("connections", if plan.keepalive { "kept alive" } else { "a new one for each request" }),
-        fact("requests out on each", plan.pipeline.to_string()),
-        fact("load threads", format!("{}, {pinned}", plan.threads)),
-    ]);
+    facts.extend(conditions(plan).map(|(name, value)| fact(name, value)));
+    facts.push(fact("load threads", format!("{}, {pinned}", plan.threads)));
     if with_seed {
         facts.push(fact("seed", plan.seed.to_string()));
     }

@@ -1,36 +1,38 @@
 //! A sweep as a page: what load buys, and what it costs in time.
 
-use super::Item;
+use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
+    COLOURS, Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
+    upright,
 };
 use super::cpu;
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files};
-use crate::record::AnyRecord;
+use crate::table;
 use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, knee_text, load, peak_text};
-use crate::{Named, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, Mode};
-use plotly::layout::{Annotation, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::layout::Margin;
 use plotly::{Layout, Scatter};
 
 /// Points of the drawn pool model.
 const FIT_POINTS: usize = 80;
 
-pub(super) fn view(item: &Item<'_>, record: &SweepRecord) -> ResultView {
+pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     let over = Over::of(record);
     let first = record.points.first();
-    let charts = [goodput(record, over), cpu::by_load(record, over), latency(&[(item.named.name, record)], over)];
+    let url = || first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone());
+    let charts = [goodput(record, over), cpu::by_load(record, over), latency(record, over)];
     let header = table::point_header(record);
     ResultView {
         kind: "sweep",
-        name: item.named.name.to_owned(),
-        title: first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone()),
+        name: shown.name.to_owned(),
+        title: record.arm.clone().unwrap_or_else(url),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
+        remarks: Vec::new(),
         headline: headline(record, over),
         charts: charts.into_iter().flatten().collect(),
         tables: vec![Table { title: "Points", header, rows: table::point_rows(record) }],
@@ -40,27 +42,8 @@ pub(super) fn view(item: &Item<'_>, record: &SweepRecord) -> ResultView {
             .chain([environment(&record.environment)])
             .collect(),
         command: command(&record.environment),
-        files: files(item.base, true),
+        files: files(shown, true),
     }
-}
-
-/// The curves of all sweeps over the same kind of load, when there are several.
-pub(super) fn overlaid(all: &[Named<'_>]) -> Vec<Chart> {
-    let mut charts = Vec::new();
-    for (kind, over) in [("connections", Over::Connections), ("rate", Over::Rate)] {
-        let sweeps: Vec<(&str, &SweepRecord)> = all
-            .iter()
-            .filter_map(|named| match named.record {
-                AnyRecord::Sweep(record) if record.over == kind => Some((named.name, record)),
-                AnyRecord::Sweep(_) | AnyRecord::Run(_) => None,
-            })
-            .collect();
-        if sweeps.len() > 1 {
-            charts.extend(goodputs(&sweeps, over));
-            charts.extend(latency(&sweeps, over));
-        }
-    }
-    charts
 }
 
 fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
@@ -74,23 +57,6 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
     }
     facts
-}
-
-/// Goodput of several sweeps.
-fn goodputs(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
-    let traces: Vec<_> = sweeps
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, record))| !record.curve.is_empty())
-        .map(|(i, (name, record))| means(name, COLOURS[i % COLOURS.len()], record))
-        .collect();
-    if traces.is_empty() {
-        return None;
-    }
-    let loads = sweeps.iter().flat_map(|(_, record)| &record.curve).map(|point| point.load);
-    let title = format!("Goodput by {}", over.axis());
-    let axes = layout(load_axis(loads, over.axis()), from_zero());
-    Some(chart(&title, "good responses per second; each doubling of the load has the same width", traces, axes))
 }
 
 fn means(name: &str, colour: &'static str, record: &SweepRecord) -> Curve {
@@ -137,36 +103,16 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
 fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
     let knee = record.knee.map(|knee| (knee.load, "knee", 0.3, DashType::Dash));
     let peak = record.peak.map(|peak| (peak.load, "peak", 0.2, DashType::Dot));
+    let ends = record.curve.first().zip(record.curve.last());
+    let middle = ends.map_or(f64::INFINITY, |(first, last)| (first.load * last.load).sqrt());
     for (load, name, y, dash) in knee.into_iter().chain(peak).filter(|(load, ..)| *load > 0.0) {
-        axes.add_shape(
-            Shape::new()
-                .shape_type(ShapeType::Line)
-                .layer(ShapeLayer::Below)
-                .x_ref("x")
-                .y_ref("paper")
-                .x0(load)
-                .x1(load)
-                .y0(0.0)
-                .y1(1.0)
-                .line(ShapeLine::new().color(GREY).width(1.5).dash(dash)),
-        );
-        axes.add_annotation(
-            Annotation::new()
-                .text(format!("{name} {}", over_number(record, load)))
-                .show_arrow(false)
-                // Annotations on a logarithmic axis are placed by exponent.
-                .x(load.log10())
-                .y(y)
-                .y_ref("paper")
-                .x_anchor(Anchor::Left)
-                .y_anchor(Anchor::Bottom),
-        );
+        axes.add_shape(upright(load, GREY, dash));
+        let text = plain(&format!("{name} {}", Over::of(record).number(load)));
+        // On the side where there is room, and not the numbers of the right axis.
+        let anchor = if load > middle { Anchor::Right } else { Anchor::Left };
+        axes.add_annotation(beside(load, &text).y(y).y_ref("paper").x_anchor(anchor));
     }
     axes
-}
-
-fn over_number(record: &SweepRecord, load: f64) -> String {
-    plain(&Over::of(record).number(load))
 }
 
 /// The pool model `X = ((D/N)^p + (1/C)^p)^(-1/p)` from `low` to `high` connections.
@@ -183,22 +129,15 @@ fn model_curve(fit: &PoolFit, low: f64, high: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Median and 99th percentile; a percentile that rests on too few requests is left out.
-fn latency(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
-    let alone = sweeps.len() == 1;
+fn latency(record: &SweepRecord, over: Over) -> Option<Chart> {
     let mut traces = Vec::new();
     let (mut loads, mut all_ns) = (Vec::new(), Vec::new());
-    for (i, (name, record)) in sweeps.iter().enumerate() {
-        let own = COLOURS[i % COLOURS.len()];
-        for (key, colour, dash) in [("p50", COLOURS[2], DashType::Solid), ("p99", COLOURS[1], DashType::Dash)] {
-            let label = if alone { key.to_owned() } else { format!("{name} {key}") };
-            let (colour, dash) = if alone { (colour, DashType::Solid) } else { (own, dash) };
-            let (x, y, hover) = told(record, key, &label);
-            loads.extend(&x);
-            all_ns.extend(&y);
-            if !x.is_empty() {
-                let style = Line::new().color(colour).width(2.0).dash(dash);
-                traces.push(line(&label, colour, x, y, hover).line(style));
-            }
+    for (key, colour) in [("p50", COLOURS[2]), ("p99", COLOURS[1])] {
+        let (x, y, hover) = told(record, key, key);
+        loads.extend(&x);
+        all_ns.extend(&y);
+        if !x.is_empty() {
+            traces.push(line(key, colour, x, y, hover));
         }
     }
     if traces.is_empty() {
@@ -211,7 +150,7 @@ fn latency(sweeps: &[(&str, &SweepRecord)], over: Over) -> Option<Chart> {
 }
 
 /// Load, time in ns and words of each point whose quantile may be told.
-fn told(record: &SweepRecord, key: &str, label: &str) -> (Vec<f64>, Vec<f64>, Vec<String>) {
+pub(super) fn told(record: &SweepRecord, key: &str, label: &str) -> (Vec<f64>, Vec<f64>, Vec<String>) {
     let (mut x, mut y, mut hover) = (Vec::new(), Vec::new(), Vec::new());
     for (point, run) in record.curve.iter().zip(&record.points) {
         let ns = if key == "p50" { point.response_p50_ns } else { point.response_p99_ns };

@@ -1,6 +1,8 @@
 //! The page as its template sees it: text, tables and charts, already worded.
 
+use super::Shown;
 use super::chart::Chart;
+use crate::served;
 use crate::terminal::verdict::meaning;
 use askama::Template;
 use model::{Environment, FindingState, Verdict, VerdictState};
@@ -25,6 +27,7 @@ pub(super) struct ResultView {
     pub(super) title: String,
     pub(super) started: String,
     pub(super) verdict: Option<VerdictView>,
+    pub(super) remarks: Vec<String>,
     pub(super) headline: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
     pub(super) tables: Vec<Table>,
@@ -114,13 +117,21 @@ pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 
 /// Where it ran.
 pub(super) fn environment(environment: &Environment) -> Group {
-    let facts = vec![
+    let mut facts = vec![
         fact("host", environment.host.clone()),
         fact("CPU", format!("{} ({} usable)", environment.cpu_model, environment.cpus)),
         fact("kernel", environment.kernel.clone()),
         fact("open files", model::human::count(environment.nofile)),
         fact("plimsoll", environment.plimsoll.clone()),
     ];
+    if let Some(served) = &environment.served {
+        facts.extend([
+            fact("server", served::line(served)),
+            fact("its program", served::program(served)),
+            fact("its user", served.user.clone().unwrap_or_else(|| "the one who ran plimsoll".into())),
+            fact("its start", served::steps(served)),
+        ]);
+    }
     Group { title: "Environment", facts }
 }
 
@@ -137,8 +148,8 @@ pub(super) fn command(environment: &Environment) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The raw files of a run, or of a sweep; `base` is the way from the page to them, empty when it lies beside them.
-pub(super) fn files(base: &str, sweep: bool) -> Vec<FileView> {
+/// The raw files of a run, or of a sweep.
+pub(super) fn files(shown: &Shown<'_>, sweep: bool) -> Vec<FileView> {
     let kept: &[(&str, &str)] = if sweep {
         &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
     } else {
@@ -148,5 +159,6 @@ pub(super) fn files(base: &str, sweep: bool) -> Vec<FileView> {
             ("latency.hlog", "latency histograms of every second, for HdrHistogram's tools"),
         ]
     };
-    kept.iter().map(|(name, what)| FileView { name: format!("{base}{name}"), linked: base.is_empty(), what }).collect()
+    let (folder, linked) = (&shown.folder, shown.is_beside);
+    kept.iter().map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
 }

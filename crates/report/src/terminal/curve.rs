@@ -17,68 +17,148 @@ const KNEE_DOTS: usize = 20;
 
 /// At most 16 lines, or none when there are fewer than two points or columns.
 pub(crate) fn curve(record: &SweepRecord, axis: &str, width: usize) -> Option<String> {
-    let points: Vec<_> =
-        record.curve.iter().filter(|p| p.load > 0.0).map(|p| (p.load.log2() as f32, p.goodput_per_s as f32)).collect();
-    let highest = points.iter().map(|(_, y)| *y).fold(0.0, f32::max);
-    let (left, right) = (points.first()?.0, points.last()?.0);
-    if right <= left || highest <= 0.0 {
-        return None;
-    }
-    let top = nice_above(f64::from(highest));
-    let labels = [trimmed(top), trimmed(top / 2.0), "0".to_owned()];
-    let margin = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0) + 2;
-    let columns = width.checked_sub(margin + 1).filter(|columns| *columns >= COLUMNS_MIN)?.min(COLUMNS_MAX);
+    let points = points(record);
+    let grid = Grid::around(&points, width)?;
     let knee = record.knee.filter(|knee| knee.load > 0.0).map(|knee| (knee.load, knee.load.log2() as f32));
-    let knee_x = knee.map(|(_, x)| x).filter(|x| (left..=right).contains(x));
-
-    let place = |x: f32| (((x - left) / (right - left)) * (columns - 1) as f32).round() as usize;
-    let mut out = format!("goodput per second by {axis}");
-    if out.len() + SCALE.len() <= width {
-        out.push_str(SCALE);
-    }
-    out.push('\n');
-    for (i, line) in picture(&points, knee_x, (left, right), top as f32, columns).iter().enumerate() {
-        let label = match i {
-            0 => labels[0].as_str(),
-            _ if i == ROWS / 2 => labels[1].as_str(),
-            _ if i == ROWS - 1 => labels[2].as_str(),
-            _ => "",
-        };
-        let edge = if label.is_empty() { '│' } else { '┤' };
-        out.push_str(format!("{label:>w$} {edge}{line}", w = margin - 2).trim_end());
-        out.push('\n');
-    }
-    out.push_str(&format!("{}└{}\n", " ".repeat(margin - 1), "─".repeat(columns)));
-    let ticks: Vec<_> = record.curve.iter().filter(|p| p.load > 0.0).map(|p| (p.load.log2() as f32, p.load)).collect();
-    out.push_str(&tick_line(&ticks, margin, columns, place));
+    let knee = knee.filter(|(_, x)| (grid.left..=grid.right).contains(x));
+    let top = grid.top as f32;
+    let upright: Vec<_> =
+        knee.map(|(_, x)| (0..KNEE_DOTS).map(|i| (x, top * i as f32 / KNEE_DOTS as f32)).collect()).unwrap_or_default();
+    let lines = grid.picture(&[Shape::Lines(&points), Shape::Points(&upright)]);
+    let mut out = grid.framed(&lines, axis, width, &ticks(&[record]));
     let mut marks = Vec::new();
-    if let (Some((load, x)), Some(_)) = (knee, knee_x) {
-        marks.push((place(x), format!("knee {}", rounded(load))));
+    if let Some((load, x)) = knee {
+        marks.push((grid.column(x), format!("knee {}", rounded(load))));
     }
     if let Some(peak) = record.peak.filter(|peak| peak.load > 0.0) {
-        marks.push((place(peak.load.log2() as f32), format!("peak {}", rounded(peak.load))));
+        marks.push((grid.column(peak.load.log2() as f32), format!("peak {}", rounded(peak.load))));
     }
     for (column, name) in marks {
-        out.push_str(&mark_line(column, &name, margin, columns));
+        out.push_str(&mark_line(column, &name, grid.margin, grid.columns));
     }
     Some(out)
 }
 
-/// The dots as lines of text, all `columns` wide.
-fn picture(points: &[(f32, f32)], knee: Option<f32>, x: (f32, f32), top: f32, columns: usize) -> Vec<String> {
-    let dots: Vec<_> = knee
-        .map(|knee| (0..KNEE_DOTS).map(|i| (knee, top * i as f32 / KNEE_DOTS as f32)).collect())
-        .unwrap_or_default();
-    let (line, marks) = (Shape::Lines(points), Shape::Points(&dots));
-    // The canvas includes its last dot, hence one less than two dots a column and four a row.
-    let (dots_wide, dots_high) = (2 * columns as u32 - 1, 4 * ROWS as u32 - 1);
-    let mut chart = Chart::new_with_y_range(dots_wide, dots_high, x.0, x.1, 0.0, top);
-    let chart = chart.x_label_format(LabelFormat::None).lineplot(&line).lineplot(&marks);
-    chart.figures();
-    let frame = chart.frame();
-    let mut lines: Vec<_> = frame.lines().map(str::to_owned).collect();
-    lines.resize(ROWS, String::new());
-    lines
+/// Several curves in one picture, each with its letter at the points measured, and `*` where several fall together. At
+/// most 14 lines, or none when there are fewer than two points or columns.
+pub(crate) fn curves(all: &[(char, &SweepRecord)], axis: &str, width: usize) -> Option<String> {
+    let each: Vec<_> = all.iter().map(|(letter, record)| (*letter, points(record))).collect();
+    let mut points: Vec<_> = each.iter().flat_map(|(_, points)| points).copied().collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let grid = Grid::around(&points, width)?;
+    let shapes: Vec<_> = each.iter().map(|(_, points)| Shape::Lines(points)).collect();
+    let mut lines: Vec<Vec<char>> = grid.picture(&shapes).iter().map(|line| line.chars().collect()).collect();
+    for (letter, points) in &each {
+        for (x, y) in points {
+            let line = &mut lines[grid.row(*y)];
+            line.resize(line.len().max(grid.columns), ' ');
+            let place = &mut line[grid.column(*x)];
+            *place = if place.is_ascii_graphic() && *place != *letter { '*' } else { *letter };
+        }
+    }
+    let lines: Vec<String> = lines.into_iter().map(String::from_iter).collect();
+    let records: Vec<_> = all.iter().map(|(_, record)| *record).collect();
+    let mut out = grid.framed(&lines, axis, width, &ticks(&records));
+    if lines.iter().any(|line| line.contains('*')) {
+        out.push_str(&format!("{}* several\n", " ".repeat(grid.margin)));
+    }
+    Some(out)
+}
+
+/// Load in doublings and goodput of each point.
+fn points(record: &SweepRecord) -> Vec<(f32, f32)> {
+    let drawn = record.curve.iter().filter(|point| point.load > 0.0);
+    drawn.map(|point| (point.load.log2() as f32, point.goodput_per_s as f32)).collect()
+}
+
+/// The loads of all curves in rising order, each once, and where they stand in doublings.
+fn ticks(records: &[&SweepRecord]) -> Vec<(f32, f64)> {
+    let points = records.iter().flat_map(|record| &record.curve);
+    let mut loads: Vec<f64> = points.map(|point| point.load).filter(|load| *load > 0.0).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    loads.into_iter().map(|load| (load.log2() as f32, load)).collect()
+}
+
+/// Where things are in a picture.
+struct Grid {
+    /// Ends of the horizontal axis, in doublings.
+    left: f32,
+    right: f32,
+    /// Upper end of the vertical axis.
+    top: f64,
+    /// Columns of the labels and the edge.
+    margin: usize,
+    /// Columns of the picture itself.
+    columns: usize,
+}
+
+impl Grid {
+    /// Room for `points`, which rise from left to right.
+    fn around(points: &[(f32, f32)], width: usize) -> Option<Self> {
+        let highest = points.iter().map(|(_, y)| *y).fold(0.0, f32::max);
+        let (left, right) = (points.first()?.0, points.last()?.0);
+        if right <= left || highest <= 0.0 {
+            return None;
+        }
+        let top = nice_above(f64::from(highest));
+        let margin = Self::labels(top).iter().map(|label| label.chars().count()).max().unwrap_or(0) + 2;
+        let columns = width.checked_sub(margin + 1).filter(|columns| *columns >= COLUMNS_MIN)?.min(COLUMNS_MAX);
+        Some(Self { left, right, top, margin, columns })
+    }
+
+    fn labels(top: f64) -> [String; 3] {
+        [trimmed(top), trimmed(top / 2.0), "0".to_owned()]
+    }
+
+    fn column(&self, x: f32) -> usize {
+        (((x - self.left) / (self.right - self.left)) * (self.columns - 1) as f32).round() as usize
+    }
+
+    /// The line of a value, as the dots are placed.
+    fn row(&self, y: f32) -> usize {
+        let dots = 4 * ROWS - 1;
+        let from_bottom = (y / self.top as f32 * dots as f32).round() as usize;
+        dots.saturating_sub(from_bottom) / 4
+    }
+
+    /// The dots as lines of text, all as wide as the picture.
+    fn picture(&self, shapes: &[Shape<'_>]) -> Vec<String> {
+        // The canvas includes its last dot, hence one less than two dots a column and four a row.
+        let (dots_wide, dots_high) = (2 * self.columns as u32 - 1, 4 * ROWS as u32 - 1);
+        let mut chart = Chart::new_with_y_range(dots_wide, dots_high, self.left, self.right, 0.0, self.top as f32);
+        let chart = chart.x_label_format(LabelFormat::None);
+        let chart = shapes.iter().fold(chart, |chart, shape| chart.lineplot(shape));
+        chart.figures();
+        let frame = chart.frame();
+        let mut lines: Vec<_> = frame.lines().map(str::to_owned).collect();
+        lines.resize(ROWS, String::new());
+        lines
+    }
+
+    /// The picture with its title, its axes and the loads below.
+    fn framed(&self, lines: &[String], axis: &str, width: usize, ticks: &[(f32, f64)]) -> String {
+        let labels = Self::labels(self.top);
+        let mut out = format!("goodput per second by {axis}");
+        if out.len() + SCALE.len() <= width {
+            out.push_str(SCALE);
+        }
+        out.push('\n');
+        for (i, line) in lines.iter().enumerate() {
+            let label = match i {
+                0 => labels[0].as_str(),
+                _ if i == ROWS / 2 => labels[1].as_str(),
+                _ if i == ROWS - 1 => labels[2].as_str(),
+                _ => "",
+            };
+            let edge = if label.is_empty() { '│' } else { '┤' };
+            out.push_str(format!("{label:>w$} {edge}{line}", w = self.margin - 2).trim_end());
+            out.push('\n');
+        }
+        out.push_str(&format!("{}└{}\n", " ".repeat(self.margin - 1), "─".repeat(self.columns)));
+        out.push_str(&tick_line(ticks, self.margin, self.columns, |x| self.column(x)));
+        out
+    }
 }
 
 /// Loads under their place, as many as fit without touching.

@@ -1,5 +1,6 @@
 //! Results in a terminal: what a person reads first comes first.
 
+mod arms;
 mod curve;
 mod layout;
 pub(crate) mod observed;
@@ -8,9 +9,31 @@ pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod verdict;
 
+pub use arms::sweeps;
 pub use probe::probe;
 pub use run::run;
 pub use sweep::sweep;
+
+use crate::Named;
+use crate::record::AnyRecord;
+
+/// Results of any kind: one in full, sweeps side by side, others one after the other. Ends with a newline.
+#[must_use]
+pub fn results(results: &[Named<'_>], style: &Style) -> String {
+    let full = |named: &Named<'_>| match named.record {
+        AnyRecord::Run(record) => run(record, style),
+        AnyRecord::Sweep(record) => sweep(record, style),
+        AnyRecord::Sweeps(_) => sweeps(&[*named], style),
+    };
+    match results {
+        [only] => full(only),
+        several if several.iter().all(|named| !named.record.sweeps().is_empty()) => sweeps(several, style),
+        mixed => {
+            let each = mixed.iter().map(|named| format!("== {}\n{}", named.name, full(named)));
+            each.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
 
 /// How to render: what the caller knows about the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
         out.push_str(&labelled("on schedule", &text, style));
     }
     out.push_str(&labelled("target", &record.plan.target.to_string(), style));
+    if let Some(served) = &record.environment.served {
+        out.push_str(&labelled("server", &crate::served::line(served), style));
+    }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
     }

@@ -28,6 +28,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     out.push_str(&labelled("load", &load(record, over), style));
     if let Some(point) = record.points.first() {
         out.push_str(&labelled("target", &point.plan.target.to_string(), style));
+        if let Some(served) = &record.environment.served {
+            out.push_str(&labelled("server", &crate::served::line(served), style));
+        }
     }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
@@ -95,9 +98,13 @@ pub(crate) fn load(record: &SweepRecord, over: Over) -> String {
 }
 
 pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String {
-    let verdict = &record.verdict;
-    let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(verdict, rule));
-    format!("{}{} at {}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s), over.place(peak.load))
+    format!("{} at {}", peak_rate(record, peak), over.place(peak.load))
+}
+
+/// The goodput of the peak, as a lower bound where it is one.
+pub(crate) fn peak_rate(record: &SweepRecord, peak: Peak) -> String {
+    let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
+    format!("{}{}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s))
 }
 
 pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {

@@ -45,6 +45,12 @@ pub(crate) fn findings(verdict: &Verdict, style: Style) -> String {
     if out.len() > 1 { out } else { String::new() }
 }
 
+/// What the findings say that are more than notes, without their remedies; ends with a newline when there are any.
+pub(crate) fn messages(verdict: &Verdict, style: Style) -> String {
+    let told = verdict.findings.iter().filter(|finding| finding.state > FindingState::Note);
+    told.map(|finding| message(finding, style).0 + "\n").collect()
+}
+
 /// The finding of `rule`, if it fired.
 pub(crate) fn finding_of<'a>(verdict: &'a Verdict, rule: &str) -> Option<&'a Finding> {
     verdict.findings.iter().find(|finding| finding.rule == rule)
@@ -56,6 +62,18 @@ pub(crate) fn is_bound_by(verdict: &Verdict, rule: &str) -> bool {
 }
 
 fn one(finding: &Finding, style: Style) -> String {
+    let (message, first) = message(finding, style);
+    let line = format!("{} -> {}", finding.message, finding.remedy);
+    if first + line.chars().count() <= style.width {
+        return format!("{message} -> {}\n", finding.remedy);
+    }
+    let rest = if style.is_wide() { first } else { 2 };
+    let remedy = wrap(&finding.remedy, style.width, rest + 3, rest + 3);
+    format!("{message}\n{}-> {remedy}\n", " ".repeat(rest))
+}
+
+/// State, rule and message of a finding, wrapped, and how many columns stand before the message.
+fn message(finding: &Finding, style: Style) -> (String, usize) {
     let (word, colour) = match finding.state {
         FindingState::Invalid => ("INVALID", AnsiColor::Red),
         FindingState::Bound => ("BOUND", AnsiColor::Yellow),
@@ -64,16 +82,8 @@ fn one(finding: &Finding, style: Style) -> String {
     };
     let head = format!("{word:<7} {}  ", finding.rule);
     let first = head.chars().count();
-    let painted = style.paint(bold(colour), &head);
-    let line = format!("{} -> {}", finding.message, finding.remedy);
-    if first + line.chars().count() <= style.width {
-        return format!("{painted}{line}\n");
-    }
     let rest = if style.is_wide() { first } else { 2 };
-    let message = wrap(&finding.message, style.width, first, rest);
-    let remedy = wrap(&finding.remedy, style.width, rest + 3, rest + 3);
-    let indent = " ".repeat(rest);
-    format!("{painted}{message}\n{indent}-> {remedy}\n")
+    (style.paint(bold(colour), &head) + &wrap(&finding.message, style.width, first, rest), first)
 }
 
 fn bold(colour: AnsiColor) -> Ansi {

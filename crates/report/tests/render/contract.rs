@@ -1,7 +1,7 @@
 //! The JSON contract: these names may be added to, never renamed.
 
-use crate::fixtures::{bound_run, bound_sweep, invalid_run, valid_sweep};
-use model::{RunRecord, SweepRecord};
+use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_sweep};
+use model::{RunRecord, SweepRecord, SweepsRecord};
 use serde_json::Value;
 
 /// Paths of a run's object; `.0` is the first of a list.
@@ -103,11 +103,29 @@ fn a_sweep_has_every_name_of_the_contract() {
 }
 
 #[test]
+fn several_sweeps_have_every_name_of_the_contract() {
+    let json: Value = serde_json::from_str(&report::json::sweeps(&arms())).expect("JSON");
+    for path in ["format", "verdict.state", "verdict.findings", "verdict.unchecked", "started", "interrupted"] {
+        assert!(at(&json, path).is_some(), "{path}");
+    }
+    for path in SWEEP {
+        assert!(at(&json, &format!("sweeps.1.{path}")).is_some(), "{path}");
+    }
+    assert_eq!((&json["format"], &json["sweeps"][1]["arm"]), (&"plimsoll.sweeps/1".into(), &"apache mpm=event".into()));
+    assert_eq!(json["verdict"], serde_json::json!({"state": "bound", "findings": [], "unchecked": ["ST-01"]}));
+    assert_eq!(json["started"], "2026-01-02T03:04:05Z");
+    // A sweep by itself has no arm, and none from before there were any.
+    assert!(!report::json::sweep(&valid_sweep()).contains("\"arm\""));
+}
+
+#[test]
 fn what_is_written_reads_back() {
     let run: RunRecord = serde_json::from_str(&report::json::run(&bound_run())).expect("a run");
     assert_eq!(run, bound_run());
     let sweep: SweepRecord = serde_json::from_str(&report::json::sweep(&bound_sweep())).expect("a sweep");
     assert_eq!(sweep, bound_sweep());
+    let sweeps: SweepsRecord = serde_json::from_str(&report::json::sweeps(&arms())).expect("several sweeps");
+    assert_eq!(sweeps, arms());
 }
 
 #[test]

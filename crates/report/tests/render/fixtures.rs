@@ -4,10 +4,10 @@ use model::{
     Arrivals, Body, Capacity, Cohort, Connections, Contract, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch,
     Finding, FindingState, Flow, GeneratorObserved, Knee, Latencies, LatencySummary, Load, MachineObserved, NS_PER_S,
     Numbering, Observed, ObservedSecond, Outstanding, Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord,
-    Second, ServerObserved, SizeBand, SocketsObserved, Stop, SweepRecord, Target, ThreadObserved, ThreadUse, Verdict,
-    VerdictState, Warmup,
+    Second, ServerObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
+    ThreadUse, Verdict, VerdictState, Warmup,
 };
-use report::record::{peak, point_summary, run_record};
+use report::record::{peak, point_summary, run_record, sweeps_record};
 
 pub(crate) const URL: &str = "http://127.0.0.1:8080/";
 const SECONDS: u64 = 30;
@@ -97,7 +97,7 @@ pub(crate) fn invalid_run() -> RunRecord {
 
 /// A pool of 4 workers behind 1 to 1024 connections.
 pub(crate) fn valid_sweep() -> SweepRecord {
-    let mut record = sweep((0..11).map(|i| f64::from(1 << i)).collect(), true);
+    let mut record = sweep(4.0, (0..11).map(|i| f64::from(1 << i)).collect(), true);
     record.knee = Some(Knee { load: 4.2, goodput_per_s: 4_000.0 });
     record.saturated = true;
     record.fit = Some(PoolFit { residence_ns: 1_050_000.0, plateau_per_s: 4_000.0, sharpness: 3.0, error_max: 0.02 });
@@ -106,7 +106,7 @@ pub(crate) fn valid_sweep() -> SweepRecord {
 
 /// The same, stopped before the curve bends.
 pub(crate) fn bound_sweep() -> SweepRecord {
-    let mut record = sweep(vec![1.0, 2.0, 3.0], false);
+    let mut record = sweep(4.0, vec![1.0, 2.0, 3.0], false);
     record.verdict = verdict(
         VerdictState::Bound,
         vec![
@@ -130,6 +130,23 @@ pub(crate) fn bound_sweep() -> SweepRecord {
     });
     record.limiter = Some("unknown".to_owned());
     record
+}
+
+/// Pools of 4 and of 2 workers, one after the other.
+pub(crate) fn arms() -> SweepsRecord {
+    let mut slower = sweep(2.0, (0..9).map(|i| f64::from(1 << i)).collect(), true);
+    slower.knee = Some(Knee { load: 2.1, goodput_per_s: 2_000.0 });
+    slower.saturated = true;
+    slower.started = "2026-01-02T03:09:05Z".to_owned();
+    let varies = finding(
+        "ST-03",
+        FindingState::Warning,
+        "goodput varies at 2 connections: CV 33 % in 3 iterations, a coarse estimate",
+        "measure longer (-d), more often (--iterations 6), or on a quieter machine",
+        &[("cv", 0.33)],
+    );
+    slower.verdict = verdict(VerdictState::Bound, vec![withheld_tail(), varies, closed_loop()], &["ST-01"]);
+    sweeps_record(vec![("nginx workers=4".to_owned(), valid_sweep()), ("apache mpm=event".to_owned(), slower)])
 }
 
 /// A page behind two redirects, whose body changes.
@@ -161,11 +178,12 @@ pub(crate) fn stable_probe() -> Probe {
     Probe { fetches: vec![fetch], body: Body::Stable, redirects: Vec::new() }
 }
 
-fn sweep(loads: Vec<f64>, complete: bool) -> SweepRecord {
+/// A pool of `workers` of 1 ms each behind these connections.
+fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
     let mut points = Vec::new();
     let mut curve = Vec::new();
     for load in loads {
-        let goodput_per_s = if load < 4.0 { load * 950.0 } else { 4_000.0 - load };
+        let goodput_per_s = if load < workers { load * 950.0 } else { workers * 1_000.0 - load };
         let mut evidence = evidence((goodput_per_s * SECONDS as f64) as u64);
         evidence.iterations = 3;
         evidence.plan.load = Load::Closed { connections: load as u32 };
@@ -187,6 +205,7 @@ fn sweep(loads: Vec<f64>, complete: bool) -> SweepRecord {
     }
     SweepRecord {
         format: FORMAT_SWEEP.to_owned(),
+        arm: None,
         verdict: verdict(VerdictState::Valid, vec![closed_loop()], &[]),
         over: "connections".to_owned(),
         points,
@@ -282,7 +301,7 @@ fn evidence(good: u64) -> Evidence {
             response_p99_ns: latency.p99_ns,
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
-        outstanding: Outstanding { mean: 64.0, little: 64.0 },
+        outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
         observed: None,
         settled: true,
         interrupted: false,
@@ -359,6 +378,7 @@ fn plan() -> Plan {
             url: URL.to_owned(),
             authority: "127.0.0.1:8080".to_owned(),
             address: "127.0.0.1:8080".parse().expect("an address"),
+            connect_to: None,
         },
         tls: None,
         requests: vec![Request {
@@ -391,5 +411,6 @@ fn environment() -> Environment {
         cpus: 4,
         nofile: 1_024,
         command: vec!["plimsoll".to_owned(), "run".to_owned(), URL.to_owned()],
+        served: None,
     }
 }

@@ -1,8 +1,11 @@
 //! Fixed records against stored text. `UPDATE_GOLDEN=1 cargo test -p report` rewrites the files.
 
 use crate::fixtures::{
-    URL, bound_run, bound_sweep, invalid_run, redirecting_probe, stable_probe, valid_run, valid_sweep,
+    URL, arms, bound_run, bound_sweep, invalid_run, redirecting_probe, stable_probe, valid_run, valid_sweep,
 };
+use model::Stop;
+use report::Named;
+use report::record::AnyRecord;
 use report::terminal::{self, Style};
 use std::path::Path;
 
@@ -27,6 +30,35 @@ fn sweeps() {
 }
 
 #[test]
+fn several_sweeps() {
+    let record = arms();
+    let named = [Named { name: "both", record: AnyRecord::Sweeps(&record) }];
+    golden("arms", &terminal::results(&named, &WIDE));
+    golden("arms_40", &terminal::results(&named, &NARROW));
+    golden("arms_markdown", &report::markdown(&named));
+}
+
+/// A load of another kind or length makes other figures: then there is a remark and no common picture.
+#[test]
+fn sweeps_of_other_loads_are_not_drawn_together() {
+    let mut record = arms();
+    for point in &mut record.sweeps[1].points {
+        point.plan.stop = Stop::Duration { duration_ns: 2_000_000_000 };
+    }
+    let text = terminal::sweeps(&[Named { name: "both", record: AnyRecord::Sweeps(&record) }], &WIDE);
+    let remark = "Not to be held against nginx workers=4, as the load was another: apache\nmpm=event (measured window: \
+                  2.00 s, not 30.0 s).";
+    assert!(text.contains(remark), "{text}");
+    assert_eq!(text.matches("goodput per second by").count(), 2, "{text}");
+    // As directories, two results of the same name are told apart.
+    let (first, second) = (valid_sweep(), bound_sweep());
+    let named = [&first, &second].map(|record| Named { name: "same", record: AnyRecord::Sweep(record) });
+    let text = terminal::results(&named, &WIDE);
+    assert!(text.contains("\nA  same (1)  valid ") && text.contains("\nB  same (2)  bound    >= 2,850/s"), "{text}");
+    assert!(!text.contains("Not to be held against"), "{text}");
+}
+
+#[test]
 fn probes() {
     golden("probe_stable", &terminal::probe(&stable_probe(), URL));
     golden("probe_redirect", &terminal::probe(&redirecting_probe(), URL));
@@ -38,7 +70,9 @@ fn nothing_is_wider_than_the_terminal() {
         let style = Style { width, colour: false };
         let texts = [valid_run(), bound_run(), invalid_run()].map(|record| terminal::run(&record, &style));
         let sweeps = [valid_sweep(), bound_sweep()].map(|record| terminal::sweep(&record, &style));
-        for line in texts.iter().chain(&sweeps).flat_map(|text| text.lines()) {
+        let record = arms();
+        let several = [terminal::sweeps(&[Named { name: "both", record: AnyRecord::Sweeps(&record) }], &style)];
+        for line in texts.iter().chain(&sweeps).chain(&several).flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= width, "{width}: {line}");
             assert_eq!(line, line.trim_end());
         }

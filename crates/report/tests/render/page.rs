@@ -1,6 +1,6 @@
 //! The HTML page: what is in it, what must not be, and that a browser draws every chart of it.
 
-use crate::fixtures::{bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
+use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
 use model::{RunRecord, Second, SweepRecord};
 use report::Named;
 use report::html::{Distributions, Item, page};
@@ -83,10 +83,19 @@ fn a_sweep_has_its_parts_in_order() {
     let marks: Vec<_> =
         charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|m| &m["text"]).collect();
     assert_eq!(marks, ["knee 4.2", "peak 4"]);
+    assert_eq!(charts[0]["layout"]["annotations"][1]["xanchor"], "left");
     // Rule LD-04 keeps p99 of the loads below 4 back, and so does the chart.
     assert_eq!(charts[2]["data"][0]["x"].as_array().map(Vec::len), Some(11));
     assert_eq!(charts[2]["data"][1]["x"][0], 4.0);
     assert!(!charts[2]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
+}
+
+#[test]
+fn a_mark_at_the_right_edge_stands_inside() {
+    let mut record = valid_sweep();
+    let last = record.curve.last().expect("points").load;
+    record.peak.as_mut().expect("a peak").load = last;
+    assert_eq!(charts(&of_sweep(&record))[0]["layout"]["annotations"][1]["xanchor"], "right");
 }
 
 #[test]
@@ -128,11 +137,79 @@ fn several_results_stand_side_by_side() {
         item("second", AnyRecord::Sweep(&other), None),
         item("third", AnyRecord::Run(&run), Some(&found)),
     ]);
-    in_order(&page, &["3 results side by side", "<h2>Results</h2>", "<th scope=\"row\">third</th>"]);
+    in_order(
+        &page,
+        &[
+            "3 results side by side",
+            "no paired comparison",
+            "<h2>Sweeps</h2>",
+            "<th scope=\"row\">second</th><td>bound</td><td>&#62;= 2,850/s</td>",
+            "<h2>Runs</h2>",
+            "<th scope=\"row\">third</th>",
+        ],
+    );
     let charts = charts(&page);
     assert_eq!(names(&charts[0]), ["first", "second"]);
-    assert_eq!(names(&charts[1]), ["first p50", "first p99", "second p50"]);
-    assert_eq!(charts.len(), 2 + 3 + 3 + 4, "two overlaid, and those of each result");
+    // Rule LD-04 keeps every p99 of the second back.
+    assert_eq!(names(&charts[1]), ["first"]);
+    assert!(page.contains("nothing to draw of second</p>"));
+    assert_eq!(charts.len(), 3 + 3 + 3 + 4, "three overlaid, and those of each result");
+}
+
+#[test]
+fn arms_share_three_charts_and_have_a_section_each() {
+    let record = arms();
+    let page = page(&[item("both", AnyRecord::Sweeps(&record), None)]);
+    in_order(
+        &page,
+        &[
+            "<title>2 results side by side",
+            "Side by side, measured one after the other",
+            "<h2>Goodput by connections</h2>",
+            "large marks are peaks, upright lines are knees",
+            "<h2>p99 of the response time by connections</h2>",
+            "<h2>Server CPU by connections</h2>",
+            "<h2>Sweeps</h2>",
+            r#"<th scope="col">arm</th>"#,
+            r#"<th scope="row">nginx workers=4</th><td>valid</td><td>3,996/s</td><td>4</td><td>4.2</td>"#,
+            // 1.33 CPUs for 3,996 good responses a second
+            "<td>3.00 ms at 4</td><td>3.00 ms</td><td>333 µs</td>",
+            r#"<th scope="row">apache mpm=event</th><td>bound</td>"#,
+            "<h1>nginx workers=4</h1>",
+            r#"<a href="arms/1-nginx-workers-4/run.json">"#,
+            "<h1>apache mpm=event</h1>",
+            "bound LD-04",
+        ],
+    );
+    let charts = charts(&page);
+    assert_eq!(charts.len(), 3 + 3 + 3);
+    for (i, chart) in charts.iter().take(3).enumerate() {
+        assert_eq!(names(chart), ["nginx workers=4", "apache mpm=event"]);
+        let (first, second) = (&chart["data"][0], &chart["data"][1]);
+        for way in ["/line/color", "/line/dash", "/marker/symbol"] {
+            assert!(first.pointer(way).is_some() && first.pointer(way) != second.pointer(way), "{way}");
+        }
+        assert_eq!(chart["layout"]["shapes"].as_array().map(Vec::len), Some(2), "a line at each knee");
+        let large = |arm: &Value| {
+            let sizes = arm["marker"]["size"].as_array().expect("a size each").iter().map(Value::as_u64);
+            let points = sizes.zip(arm["x"].as_array().expect("loads"));
+            points.max_by_key(|(size, _)| *size).map(|(_, load)| load.clone()).expect("points")
+        };
+        assert_eq!(large(first), 4.0, "chart {i}");
+        // Its p99 at the peak rests on too few requests, so that it has no point there.
+        assert!(i == 1 || large(second) == 2.0, "chart {i}");
+    }
+    let texts = charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|mark| &mark["text"]);
+    assert_eq!(texts.collect::<Vec<_>>(), ["knee 4.2", "peak 4", "knee 2.1", "peak 2"]);
+}
+
+#[test]
+fn arms_of_another_load_share_no_chart() {
+    let mut record = arms();
+    record.sweeps[1].over = "rate".into();
+    let page = page(&[item("both", AnyRecord::Sweeps(&record), None)]);
+    assert_eq!(charts(&page).len(), 3 + 3);
+    assert!(page.contains("Not to be held against nginx workers=4") && page.contains("closed loop over offered rate"));
 }
 
 #[test]
@@ -151,6 +228,12 @@ fn hostile_text_stays_text() {
     assert!(!rest.contains("<script>alert") && !rest.contains("</title>|") && !rest.contains("X-<b>"));
     assert_eq!(rest.matches("</script>").count(), charts(&both).len() + 2);
     let name = charts(&both)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
+    assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
+    let mut several = arms();
+    several.sweeps[0].arm = Some(HOSTILE.into());
+    let overlaid = page(&[item("c", AnyRecord::Sweeps(&several), None)]);
+    assert!(!overlaid.replace(&script(&overlaid), "").contains("<script>alert"));
+    let name = charts(&overlaid)[0]["data"][0]["name"].as_str().expect("a name").to_owned();
     assert!(name.contains("alert(1)") && !name.contains(['<', '&']), "{name}");
     let markdown = report::markdown(&[first.named]);
     assert!(!markdown.contains("<script>") && markdown.lines().count() == 3, "{markdown}");
@@ -188,17 +271,28 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
         "{csv}"
     );
     assert!(csv.contains("\ns,valid,http://127.0.0.1:8080/,2026-01-02T03:04:05Z,1024,connections,2976,"), "{csv}");
-    assert!(csv.lines().nth(1).is_some_and(|row| row.ends_with(",1.24,37200,16000000,0.535,0")), "{csv}");
+    assert!(csv.lines().nth(1).is_some_and(|row| row.ends_with(",1.24,37200,16000000,0.535,0,")), "{csv}");
+    let several = arms();
+    let csv = report::csv(&[Named { name: "both", record: AnyRecord::Sweeps(&several) }]);
+    assert_eq!(csv.lines().count(), 1 + 11 + 9);
+    assert!(csv.lines().next().is_some_and(|names| names.ends_with(",arm")), "{csv}");
+    assert_eq!(csv.lines().filter(|row| row.starts_with("both,") && row.ends_with(",apache mpm=event")).count(), 9);
     let markdown = report::markdown(&named);
     assert!(markdown.contains("| 1,024 |") && markdown.contains("| server CPUs |"), "{markdown}");
-    assert!(markdown.contains("| s | valid | peak 3,996/s at 4 connections |"), "{markdown}");
-    assert!(markdown.contains("\n### s\n\n| connections | goodput |"), "{markdown}");
+    assert!(markdown.contains("| s | valid | 3,996/s | 4 | 4.2 |"), "{markdown}");
+    assert!(markdown.contains("\n### s\n\nhttp://127.0.0.1:8080/: closed loop, 11 loads"), "{markdown}");
 }
 
 #[test]
 fn a_browser_draws_every_chart_without_an_error() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    for (name, page) in [("run", of_run(&with_seconds(invalid_run()))), ("sweep", of_sweep(&valid_sweep()))] {
+    let arms = arms();
+    let pages = [
+        ("run", of_run(&with_seconds(invalid_run()))),
+        ("sweep", of_sweep(&valid_sweep())),
+        ("arms", page(&[item("both", AnyRecord::Sweeps(&arms), None)])),
+    ];
+    for (name, page) in pages {
         let path = directory.path().join(format!("{name}.html"));
         std::fs::write(&path, &page).expect("a file in it");
         // `timeout` ends a browser that hangs; nothing is asserted on how long it takes.

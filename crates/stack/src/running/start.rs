@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 /// What stands before the names of steps that start a process.
 pub(super) const START: &str = "start ";
 /// What a build has said, below the state directory.
-const BUILD_LOG: &str = "log/build.out";
+pub(super) const BUILD_LOG: &str = "log/build.out";
 /// Starts before a port that was free and is taken again has become another problem.
 const STARTS: usize = 3;
 
@@ -158,7 +158,7 @@ fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) ->
     let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
     let main = named.or(layout.services.last());
     let program = main.map(|main| main.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&program).map(|bytes| Sha256::digest(bytes));
+    let digest = std::fs::read(&program).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),

@@ -9,6 +9,7 @@ mod lighttpd;
 mod mariadb;
 mod mysql;
 mod nginx;
+mod nginx_lua;
 mod php_fpm;
 mod redis;
 mod target;
@@ -47,6 +48,7 @@ pub struct Server {
 
 const ALL: &[&Server] = &[
     &nginx::NGINX,
+    &nginx_lua::NGINX_LUA,
     &apache::APACHE,
     &lighttpd::LIGHTTPD,
     &caddy::CADDY,

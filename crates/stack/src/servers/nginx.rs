@@ -27,8 +27,15 @@ pub(super) const NGINX: Server = Server {
     layout,
 };
 
+/// For all that nginx is a part of.
+pub(super) const KEEPALIVE_TIMEOUT: Extra =
+    Extra { name: "keepalive_timeout", default: "75s", takes: Takes::Time, meaning: "time an idle connection is kept" };
+/// For all that nginx is a part of.
+pub(super) const STUB_STATUS: Extra =
+    Extra { name: "stub_status", default: "on", takes: Takes::Switch, meaning: "counters at /nginx-status" };
+
 const EXTRAS: &[Extra] = &[
-    Extra { name: "keepalive_timeout", default: "75s", takes: Takes::Time, meaning: "time an idle connection is kept" },
+    KEEPALIVE_TIMEOUT,
     Extra { name: "tcp_nopush", default: "off", takes: Takes::Switch, meaning: "head and file in one packet" },
     Extra { name: "multi_accept", default: "off", takes: Takes::Switch, meaning: "accept all that wait at once" },
     Extra { name: "accept_mutex", default: "off", takes: Takes::Switch, meaning: "workers accept in turns" },
@@ -41,7 +48,7 @@ const EXTRAS: &[Extra] = &[
         meaning: "files are read by threads",
     },
     Extra { name: "ssl_protocols", default: "TLSv1.2 TLSv1.3", takes: Takes::Text, meaning: "versions of TLS" },
-    Extra { name: "stub_status", default: "on", takes: Takes::Switch, meaning: "counters at /nginx-status" },
+    STUB_STATUS,
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {

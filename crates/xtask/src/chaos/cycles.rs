@@ -120,8 +120,11 @@ impl Chaos {
             Ok(_) => Vec::new(),
             Err(problem) => vec![format!("{problem}: {}", self.stderr().trim())],
         };
-        if matches!(victim, Victim::Both | Victim::Starting) {
+        if victim == Victim::Starting {
+            // A keeper that has come to life tidies up by itself.
             wait(|| left.processes().is_empty());
+        }
+        if matches!(victim, Victim::Both | Victim::Starting) {
             problems.extend(self.clean().err());
         }
         wait(|| left.all().is_empty());

@@ -47,6 +47,7 @@ pub(super) fn record(
     let peak = report::record::peak(&curve);
     SweepRecord {
         format: FORMAT_SWEEP.into(),
+        arm: None,
         verdict: judge::judge_sweep(&evidence),
         over: if search.over_rate { "rate" } else { "connections" }.into(),
         capacity: peak.map(|peak| Capacity {

@@ -1,0 +1,203 @@
+//! What is measured, and what stands behind it.
+
+use crate::cli::RequestArgs;
+use crate::environment::usable_cpus;
+use crate::exit::Trouble;
+use crate::measure::NUMBERS_A_LOAD;
+use crate::printer;
+use crate::progress::Progress;
+use crate::serving;
+use crate::settings::Settings;
+use crate::target_url::{TargetUrl, resolve};
+use engine::probe::{self, ProbeError};
+use model::{Address, Numbering, Probe};
+use stack::{Running, Spec};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Fetches before anything is measured, and of each further request of a mix.
+const PROBE_FETCHES: usize = 3;
+const PROBE_FETCHES_IN_MIX: usize = 2;
+/// Requests of a mix that are looked at beforehand; of the others only what is declared is known.
+const PROBED_MAX: usize = 64;
+/// What is measured when nothing is named.
+const BUILTIN: &str = "target pool=4 pool-time=2ms";
+/// Numbers kept for the fetches of one request by the probe.
+const PROBE_NUMBERS: u64 = 10;
+
+/// What is measured: the URL that was given, or a server of our own.
+pub(crate) struct Subject {
+    pub(crate) url: TargetUrl,
+    /// Ends with this value; none when somebody else's server is measured.
+    served: Option<Served>,
+}
+
+/// A server that was started to be measured.
+struct Served {
+    running: Running,
+    /// CPUs that it leaves to the load; empty: they share all.
+    load_cpus: Vec<u32>,
+}
+
+impl Subject {
+    /// Somebody else's server behind `url`.
+    pub(crate) fn other(url: TargetUrl, request: &RequestArgs) -> Result<Self, Trouble> {
+        match request.tls.tls {
+            true => Err(Trouble::usage(format!(
+                "--tls is for the built-in target; for {} write https:// in the URL",
+                url.url
+            ))),
+            false => Ok(Self { url, served: None }),
+        }
+    }
+
+    /// The built-in target: a pool whose limits are known, so that the first sweep anyone runs can be checked against
+    /// arithmetic: a knee at 4 connections and a plateau at 2,000/s.
+    pub(crate) fn builtin(request: &RequestArgs, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, Trouble> {
+        let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(Trouble::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
+        }
+        let workers = stack::divide(&usable_cpus()).server.len().max(1);
+        let tls = if request.tls.tls { " tls=on" } else { "" };
+        let spec = Spec::parse(&format!("{BUILTIN} workers={workers}{tls}")).map_err(serving::trouble)?;
+        Self::start(&spec, stop, progress)
+    }
+
+    /// Starts a server on half of the cores, or on those it asks for.
+    pub(crate) fn serve(
+        spec: &Spec,
+        request: &RequestArgs,
+        stop: &Arc<AtomicBool>,
+        progress: &Progress,
+    ) -> Result<Self, Trouble> {
+        refuse_other_ways(request)?;
+        Self::start(spec, stop, progress)
+    }
+
+    fn start(spec: &Spec, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, Trouble> {
+        progress.say(&format!("starting {}", spec.label));
+        let division = stack::divide(&usable_cpus());
+        let mut options = serving::options(Arc::clone(stop), serving::PATIENCE_NS)?;
+        options.cpus.clone_from(&division.server);
+        let running = Running::start(spec, &options).map_err(serving::trouble)?;
+        let url = running.url().ok_or_else(|| {
+            Trouble::usage(format!("--serve {:?}: it does not speak HTTP, so there is nothing to measure", spec.label))
+        })?;
+        let url = TargetUrl::parse(url)?;
+        let load_cpus = serving::left(&usable_cpus(), &running.served().cpus);
+        if let (Some(warning), true) = (division.warning(), spec.settings.cpus.is_empty()) {
+            progress.line(&format!("note: {warning}"));
+        }
+        Ok(Self { url, served: Some(Served { running, load_cpus }) })
+    }
+
+    /// Ends a server of ours and starts it anew, with its data as they were at first.
+    pub(crate) fn restart(&mut self, progress: &Progress) -> Result<(), Trouble> {
+        let Some(served) = &mut self.served else { return Ok(()) };
+        progress.say(&format!("restarting {}", served.running.served().label));
+        served.running.restart().map_err(serving::trouble)
+    }
+
+    /// Whether a server of ours still runs; tells what else has happened to it.
+    pub(crate) fn check(&mut self, progress: &Progress) -> Result<(), Trouble> {
+        let Some(served) = &mut self.served else { return Ok(()) };
+        let checked = served.running.check().map_err(serving::trouble);
+        served.running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
+        checked
+    }
+
+    /// Copies what the build of a server of ours has said to the results in `directory`.
+    pub(crate) fn keep_build_log(&self, directory: &Path) {
+        let Some(served) = &self.served else { return };
+        let (log, kept) = (served.running.build_log(), directory.join("build.log"));
+        if let (true, Err(error)) = (log.exists(), std::fs::copy(&log, &kept)) {
+            printer::note(&format!("warning: cannot write {}: {error}", kept.display()));
+        }
+    }
+
+    /// What is to be known of a server of ours.
+    pub(crate) fn served(&self) -> Option<model::Served> {
+        self.served.as_ref().map(|served| served.running.served().clone())
+    }
+
+    /// Gives the load the CPUs that a server of ours leaves free, and trust in its certificate.
+    pub(crate) fn adapt(&self, settings: &mut Settings) -> Result<(), Trouble> {
+        let Some(served) = &self.served else { return Ok(()) };
+        if settings.cpus.is_empty() {
+            settings.cpus.clone_from(&served.load_cpus);
+        }
+        if let (Some(tls), Some(pem)) = (&mut settings.tls, served.running.certificate()) {
+            tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(Trouble::usage)?);
+        }
+        Ok(())
+    }
+
+    /// Looks at what is asked for and settles what a good response to each is. Returns the address that answers, and
+    /// what it said to the first.
+    pub(crate) fn probe(
+        &self,
+        settings: &mut Settings,
+        token: &str,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<(Address, Probe), Trouble> {
+        let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
+        let mut addresses = match &settings.detour {
+            Some(detour) => detour.addresses()?,
+            None => resolve(&self.url.host, self.url.port)?,
+        };
+        let mut first = None;
+        let looked_at = settings.requests.len().min(PROBED_MAX);
+        for index in 0..looked_at {
+            let request = &settings.requests[index];
+            let fetches = if index == 0 { PROBE_FETCHES } else { PROBE_FETCHES_IN_MIX };
+            let number = NUMBERS_A_LOAD - PROBE_NUMBERS * (index as u64 + 1);
+            let looked = probe::probe(&probe::Settings {
+                addresses: &addresses,
+                authority: &self.url.authority,
+                request,
+                numbering: &Numbering { first: number, token: token.to_owned() },
+                seed: settings.seed,
+                tls: tls.as_ref(),
+                fetches,
+                timeout_ns: settings.timeout_ns,
+            });
+            if stop.load(Ordering::Relaxed) {
+                return Err(Trouble::interrupted());
+            }
+            let in_mix = |trouble: Trouble| match settings.requests.len() {
+                1 => trouble,
+                _ => {
+                    Trouble { message: format!("{} {}: {}", request.method, request.path, trouble.message), ..trouble }
+                }
+            };
+            let (address, probe) = looked.map_err(|error: ProbeError| in_mix(Trouble::target(error)))?;
+            let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
+            settings.requests[index].contract = contract;
+            addresses = vec![address.clone()];
+            if index == 0 {
+                first = Some((address, probe));
+            } else {
+                progress.say(&format!("looked at {} of {looked_at} requests", index + 1));
+            }
+        }
+        for request in &mut settings.requests[looked_at..] {
+            request.contract = settings.expect.unprobed(request);
+        }
+        first.ok_or_else(|| Trouble::usage("there is no request to send"))
+    }
+}
+
+/// Flags that say how a server is reached, or which the built-in target is, have no place beside `--serve`.
+fn refuse_other_ways(request: &RequestArgs) -> Result<(), Trouble> {
+    if request.tls.tls {
+        return Err(Trouble::usage("--tls is for the built-in target; write --serve 'NAME tls=on'"));
+    }
+    let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Trouble::usage(format!("{flag} and --serve say two different things; leave one out"))),
+        None => Ok(()),
+    }
+}

@@ -96,12 +96,6 @@ pub(crate) fn is_command(spec: &Spec) -> bool {
     spec.server.name == COMMAND
 }
 
-/// Whether it runs as whoever starts it, unless a user is named: a program of the user's own, and ours, may lie where
-/// nobody else can read.
-pub(crate) fn runs_as_caller(spec: &Spec) -> bool {
-    is_command(spec) || runs_own_program(spec)
-}
-
 /// Whether it is plimsoll itself.
 pub(crate) fn runs_own_program(spec: &Spec) -> bool {
     spec.server.name == target::NAME

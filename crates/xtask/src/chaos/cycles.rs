@@ -23,8 +23,10 @@ const LOOK_UP: Duration = Duration::from_millis(10);
 const LOOKS_MAX: usize = 3000;
 
 /// Servers: name, arguments of `plimsoll serve`, whether its processes have children that serve.
-const SERVERS: [(&str, &[&str], bool); 7] = [
+const SERVERS: [(&str, &[&str], bool); 9] = [
     ("nginx", &["nginx", "--workers", "2"], true),
+    ("apache", &["apache", "--workers", "2"], true),
+    ("varnish", &["varnish"], true),
     ("php-fpm", &["php-fpm"], true),
     ("php-fpm, Apache", &["php-fpm", "--set", "front=apache", "--workers", "2"], true),
     ("redis", &["redis"], false),
@@ -118,8 +120,11 @@ impl Chaos {
             Ok(_) => Vec::new(),
             Err(problem) => vec![format!("{problem}: {}", self.stderr().trim())],
         };
-        if matches!(victim, Victim::Both | Victim::Starting) {
+        if victim == Victim::Starting {
+            // A keeper that has come to life tidies up by itself.
             wait(|| left.processes().is_empty());
+        }
+        if matches!(victim, Victim::Both | Victim::Starting) {
             problems.extend(self.clean().err());
         }
         wait(|| left.all().is_empty());

@@ -1,10 +1,10 @@
 //! What every test program that meets real servers stands on. Each includes it by its path.
 
 mod exchange;
-mod private_server;
+mod serving;
 
 pub(crate) use exchange::{Answer, Door, exchange};
-pub(crate) use private_server::PrivateServer;
+pub(crate) use serving::{address, serve};
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -67,4 +67,3 @@ pub(crate) fn said(lines: &str) -> String {
         None => format!(": {text}"),
     }
 }
-

@@ -157,7 +157,7 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
 
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
     let main = layout.services.last().map(|service| service.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&main).map(|bytes| Sha256::digest(bytes));
+    let digest = std::fs::read(&main).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),

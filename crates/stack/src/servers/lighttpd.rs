@@ -152,7 +152,7 @@ fn requests(spec: &Spec) -> Result<u32, StackError> {
 
 fn idle_s(spec: &Spec) -> Result<u64, StackError> {
     let ns = spec.extras.time_ns("keepalive_timeout");
-    if ns % SECOND_NS == 0 && ns / SECOND_NS <= u64::from(u16::MAX) {
+    if ns.is_multiple_of(SECOND_NS) && ns / SECOND_NS <= u64::from(u16::MAX) {
         return Ok(ns / SECOND_NS);
     }
     Err(wrong("keepalive_timeout", spec.extras.text("keepalive_timeout"), "a time in whole seconds with lighttpd"))

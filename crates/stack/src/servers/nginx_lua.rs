@@ -20,7 +20,12 @@ pub(super) const NGINX_LUA: Server = Server {
 const EXTRAS: &[Extra] = &[
     KEEPALIVE_TIMEOUT,
     STUB_STATUS,
-    Extra { name: "modules", default: "/usr/lib/nginx/modules", takes: Takes::Text, meaning: "directory of its modules" },
+    Extra {
+        name: "modules",
+        default: "/usr/lib/nginx/modules",
+        takes: Takes::Text,
+        meaning: "directory of its modules",
+    },
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
@@ -31,7 +36,11 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         Ok(format!("load_module {};\n", path.display()))
     });
     let (main, http) = (main.collect::<Result<String, StackError>>()?, http(place));
-    let parts = Parts { main: &main, http: &http, server: "    location / { content_by_lua_block { require(\"site\").serve() } }\n" };
+    let parts = Parts {
+        main: &main,
+        http: &http,
+        server: "    location / { content_by_lua_block { require(\"site\").serve() } }\n",
+    };
     let layout = Layout {
         services: vec![process.service(Ready::Door, Stop::TERM)],
         door: Some(Door::Http { url: place.url(spec) }),

@@ -156,7 +156,7 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
 
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
     let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
-    let main = named.or(layout.services.last());
+    let main = named.or_else(|| layout.services.last());
     let program = main.map(|main| main.process.program.clone()).unwrap_or_default();
     let digest = std::fs::read(&program).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();

@@ -19,7 +19,7 @@ use crate::error::StackError;
 use crate::extra::Extra;
 use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
-use crate::settings::Settings;
+use crate::settings::{Settings, wrong};
 use crate::spec::Spec;
 use std::path::Path;
 
@@ -162,6 +162,16 @@ fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: Strin
     match spec.settings.root {
         Some(_) => layout,
         None => layout.file("www/index.html", page(spec.settings.file_size)),
+    }
+}
+
+/// The workers of a server that cannot have any number of them.
+fn workers(spec: &Spec, max: u32) -> Result<u32, StackError> {
+    match spec.settings.workers {
+        asked if asked > max => {
+            Err(wrong("workers", &asked.to_string(), &format!("at most {max} with {}", spec.server.name)))
+        }
+        asked => Ok(asked),
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Process {
     pub(crate) args: Vec<String>,
     /// Added to what every server is given.
     pub(crate) env: Vec<(String, String)>,
+    /// Whether it keeps our user: our own program may lie where nobody else can read.
+    pub(crate) as_ourselves: bool,
 }
 
 /// A process that stays.

@@ -156,15 +156,15 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
 }
 
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
-    let main = layout.services.last().map(|service| service.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&main).map(Sha256::digest);
+    let main = layout.services.last().map(|service| service.process.clone()).unwrap_or_default();
+    let digest = std::fs::read(&main.program).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),
         label: spec.label.clone(),
-        program: main.display().to_string(),
+        program: main.program.display().to_string(),
         program_sha256: digest.map_or_else(|_| String::new(), |digest| hex(&digest)),
-        user: place.account.as_ref().map(|account| account.name.clone()),
+        user: account_of(&main, place).map(|account| account.name.clone()),
         cpus: place.cpus.clone(),
         steps: built.map(|built| Step { name: "build".into(), ns: built.ns }).into_iter().collect(),
     }
@@ -219,10 +219,15 @@ pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) 
         inherit_env: is_command(spec),
         dir: if is_command(spec) { std::env::current_dir().unwrap_or_else(|_| place.dir.clone()) } else { place.dir.clone() },
         output: place.path(&format!("log/{}.out", process.name)),
-        account: place.account.as_ref().map(|account| (account.uid, account.gid)),
+        account: account_of(process, place).map(|account| (account.uid, account.gid)),
         cpus: place.cpus.clone(),
         stop,
     }
+}
+
+/// Whom a process becomes.
+fn account_of<'a>(process: &Process, place: &'a Place) -> Option<&'a Account> {
+    place.account.as_ref().filter(|_| !process.as_ourselves)
 }
 
 /// Program and arguments with the wrapper before them.

@@ -17,9 +17,10 @@ pub(super) const TARGET: Server = Server {
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = place.binary.clone().unwrap_or_else(|| place.own_program.clone());
     let settings = &spec.settings;
-    let process = Process::new("target", program)
+    let mut process = Process::new("target", program)
         .args(["target", "--listen", &format!("127.0.0.1:{}", place.ports[0])])
         .args(["--workers", &settings.workers.to_string(), "--backlog", &settings.backlog.to_string()]);
+    process.as_ourselves = true;
     Ok(Layout {
         services: vec![process.service(Ready::Door, Stop::TERM)],
         door: Some(Door::Http { url: place.url(spec) }),

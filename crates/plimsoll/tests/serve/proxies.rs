@@ -27,7 +27,9 @@ fn every_server_can_stand_behind_a_proxy() {
         });
     }
     // Each start of Varnish compiles a program.
-    stands_before("varnish", "apache", |served| served.get("/", "").header("via").is_some_and(|via| via.contains("varnish")));
+    stands_before("varnish", "apache", |served| {
+        served.get("/", "").header("via").is_some_and(|via| via.contains("varnish"))
+    });
     let served = Served::start(&["haproxy", "--set", "backend=target", "--path", "/zero?size=77"]);
     assert_eq!(served.get("/zero?size=77", "").body, [0; 77]);
     served.stop();
@@ -64,7 +66,8 @@ fn varnish_keeps_answers_and_connections_as_it_is_told() {
     let path = root.path().display().to_string();
     for (ttl, switch, keeps) in [("1m", "on", true), ("0s", "off", false)] {
         write(&index, [b'1'; 1024]).expect("a file");
-        let args = ["varnish", "--root", &path, "--set", &format!("ttl={ttl}"), "--keepalive", switch, "--gzip", switch];
+        let args =
+            ["varnish", "--root", &path, "--set", &format!("ttl={ttl}"), "--keepalive", switch, "--gzip", switch];
         let served = Served::start(&args);
         // It keeps answers by host: this one is ours.
         assert_eq!(served.get("/", "").body, [b'1'; 1024]);

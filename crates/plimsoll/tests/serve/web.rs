@@ -142,7 +142,9 @@ fn counters_are_where_the_list_says() {
 
 #[test]
 fn endpoints_are_answered_by_nginx_and_by_the_target() {
-    for (args, path) in [(&["nginx-lua", "--tls", "on"][..], "/zero?size=64"), (&["target", "--workers", "2"], "/bytes/64")] {
+    for (args, path) in
+        [(&["nginx-lua", "--tls", "on"][..], "/zero?size=64"), (&["target", "--workers", "2"], "/bytes/64")]
+    {
         let served = Served::start(args);
         assert_eq!(served.get(path, "").body.len(), 64, "{args:?}");
         served.stop();

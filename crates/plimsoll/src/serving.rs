@@ -22,7 +22,8 @@ pub(crate) fn options(stop: Arc<AtomicBool>, patience_ns: u64) -> Result<Options
 
 /// The path of this program.
 pub(crate) fn own_program() -> Result<PathBuf, Trouble> {
-    std::env::current_exe().map_err(|error| Trouble::usage(format!("cannot find the program of plimsoll itself: {error}")))
+    std::env::current_exe()
+        .map_err(|error| Trouble::usage(format!("cannot find the program of plimsoll itself: {error}")))
 }
 
 /// What stops a server is the server's fault or the user's.

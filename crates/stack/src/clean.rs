@@ -32,8 +32,12 @@ pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
 /// Ends what a keeper that was killed has left in `dir`, and removes it. Returns the number of processes ended.
 pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
     let note = Note::read(dir).filter(|note| note.boot == state::boot()).unwrap_or_default();
-    let left: Vec<(Mark, usize)> =
-        note.services.iter().map(|(mark, program)| (*mark, ours(*mark, program, dir))).filter(|(_, n)| *n > 0).collect();
+    let left: Vec<(Mark, usize)> = note
+        .services
+        .iter()
+        .map(|(mark, program)| (*mark, ours(*mark, program, dir)))
+        .filter(|(_, n)| *n > 0)
+        .collect();
     for (leader, _) in &left {
         end_session(*leader, now_ns);
     }
@@ -46,9 +50,9 @@ pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
 fn is_abandoned(dir: &Path) -> bool {
     match Note::read(dir) {
         Some(note) => note.boot != state::boot() || !note.keeper.is_alive(),
-        None => std::fs::metadata(dir).and_then(|found| found.modified()).is_ok_and(|made| {
-            made.elapsed().is_ok_and(|age| age > std::time::Duration::from_secs(3600))
-        }),
+        None => std::fs::metadata(dir)
+            .and_then(|found| found.modified())
+            .is_ok_and(|made| made.elapsed().is_ok_and(|age| age > std::time::Duration::from_secs(3600))),
     }
 }
 

@@ -85,7 +85,9 @@ pub(crate) fn free_ports(door: u16) -> Result<[u16; PORTS], StackError> {
     let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let taken = |error: std::io::Error| match door {
         0 => StackError::Machine { doing: "find a free port".into(), reason: error.to_string() },
-        _ => StackError::Wrong(format!("port {door} cannot be used: {error}; choose another, or 0 for any that is free")),
+        _ => {
+            StackError::Wrong(format!("port {door} cannot be used: {error}; choose another, or 0 for any that is free"))
+        }
     };
     // All are held until the last is found, so that they differ.
     let first = bind(door).map_err(taken)?;
@@ -102,7 +104,11 @@ pub(crate) fn settle_paths(spec: &mut Spec) -> Result<(), StackError> {
     let settle = |key: &str, path: &mut Option<PathBuf>, is_there: fn(&Path) -> bool, what: &str| {
         let Some(path) = path else { return Ok(()) };
         *path = std::path::absolute(&*path).map_err(|error| StackError::file("find", path, &error))?;
-        if is_there(path) { Ok(()) } else { Err(StackError::Wrong(format!("{key}={}: there is no such {what}", path.display()))) }
+        if is_there(path) {
+            Ok(())
+        } else {
+            Err(StackError::Wrong(format!("{key}={}: there is no such {what}", path.display())))
+        }
     };
     settle("root", &mut spec.settings.root, Path::is_dir, "directory")?;
     settle("config", &mut spec.settings.config, Path::is_file, "file")

@@ -186,7 +186,11 @@ impl Running {
             }
             // Before it has been started, somebody else may answer at its door.
             let runs = self.keeper.started.iter().any(|(started, _)| *started == name);
-            let look = if runs { self.asker.look(&service.ready, &self.layout) } else { Look::NotYet("has not been started".into()) };
+            let look = if runs {
+                self.asker.look(&service.ready, &self.layout)
+            } else {
+                Look::NotYet("has not been started".into())
+            };
             let now_ns = (self.options.now_ns)();
             match look {
                 Look::Ready => return self.check(),

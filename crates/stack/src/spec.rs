@@ -32,7 +32,8 @@ impl Spec {
             return Self::read(Path::new(path));
         }
         let words = shlex::split(text).filter(|words| !words.is_empty());
-        let words = words.ok_or_else(|| StackError::Wrong(format!("{text:?} is no server; write for example 'nginx workers=2'")))?;
+        let words = words
+            .ok_or_else(|| StackError::Wrong(format!("{text:?} is no server; write for example 'nginx workers=2'")))?;
         let dashes = words.iter().position(|word| word == "--").unwrap_or(words.len());
         let (front, command) = (&words[..dashes], words.get(dashes + 1..).unwrap_or_default());
         let (name, pairs) = match front.split_first() {
@@ -59,7 +60,9 @@ impl Spec {
     ) -> Result<Self, StackError> {
         let server = servers::find(name)?;
         if server.name == servers::COMMAND && command.is_empty() {
-            return Err(StackError::Wrong("there is no command; write for example: serve -- ./my-server --port {port}".into()));
+            return Err(StackError::Wrong(
+                "there is no command; write for example: serve -- ./my-server --port {port}".into(),
+            ));
         }
         if server.name != servers::COMMAND && !command.is_empty() {
             return Err(StackError::Wrong(format!("{name} has its own command line; leave out what stands after --")));
@@ -90,7 +93,8 @@ impl Spec {
                 ("label", Value::String(text)) => label = Some(text.clone()),
                 ("command", Value::Array(list)) => command = list.iter().map(scalar).collect(),
                 ("env", Value::Table(variables)) => {
-                    let pair = |(name, value): (&String, &Value)| ("env".to_owned(), format!("{name}={}", scalar(value)));
+                    let pair =
+                        |(name, value): (&String, &Value)| ("env".to_owned(), format!("{name}={}", scalar(value)));
                     pairs.extend(variables.iter().map(pair));
                 }
                 (_, Value::Table(_) | Value::Array(_)) => return Err(wrong(&format!("{key} is a single value"))),
@@ -148,7 +152,11 @@ mod tests {
     #[test]
     fn what_is_not_known_is_named_with_what_is() {
         assert!(message("ngix").contains("ngix") && message("ngix").contains("nginx"));
-        assert!(message("nginx worker=2").contains("nginx has no setting worker; it has"), "{}", message("nginx worker=2"));
+        assert!(
+            message("nginx worker=2").contains("nginx has no setting worker; it has"),
+            "{}",
+            message("nginx worker=2")
+        );
         assert!(message("nginx workers=0").contains("from 1 to 1024"));
         assert!(message("nginx fast").contains("not key=value"));
         assert!(message("").contains("is no server"));

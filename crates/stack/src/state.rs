@@ -50,7 +50,9 @@ impl Note {
         let path = note_path(dir);
         let fresh = path.with_extension("new");
         let text = serde_json::to_vec(self).unwrap_or_default();
-        fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, &path)).map_err(|e| StackError::file("write", &path, &e))
+        fs::write(&fresh, text)
+            .and_then(|()| fs::rename(&fresh, &path))
+            .map_err(|e| StackError::file("write", &path, &e))
     }
 
     pub(crate) fn read(dir: &Path) -> Option<Self> {
@@ -100,7 +102,10 @@ pub(crate) fn base() -> Result<PathBuf, StackError> {
     if found.is_dir() && found.uid() == uid {
         return Ok(path);
     }
-    Err(StackError::Wrong(format!("{} belongs to somebody else; remove it, or set TMPDIR to a directory of your own", path.display())))
+    Err(StackError::Wrong(format!(
+        "{} belongs to somebody else; remove it, or set TMPDIR to a directory of your own",
+        path.display()
+    )))
 }
 
 /// A new state directory with its folders, given to `account`.
@@ -126,7 +131,8 @@ pub(crate) fn fill(dir: &Path, files: &[(String, Vec<u8>)], account: Option<&Acc
         let mode = if name.ends_with(".sh") { 0o755 } else { 0o644 };
         // A key is nobody else's.
         let mode = if name.ends_with(".key") { 0o600 } else { mode };
-        fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(|error| StackError::file("write", &path, &error))?;
+        fs::set_permissions(&path, Permissions::from_mode(mode))
+            .map_err(|error| StackError::file("write", &path, &error))?;
     }
     give(dir, account)
 }

@@ -19,7 +19,9 @@ impl Division {
     #[must_use]
     pub const fn warning(&self) -> Option<&'static str> {
         match (self.server.is_empty(), self.one_core) {
-            (true, _) => Some("this machine has one CPU: server and load take it from each other, and so do the numbers"),
+            (true, _) => {
+                Some("this machine has one CPU: server and load take it from each other, and so do the numbers")
+            }
             (_, true) => {
                 Some("this machine has one physical core: server and load run on its threads and slow each other down")
             }

@@ -72,8 +72,15 @@ impl Keeper {
         let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
         let note = Note { boot: boot(), owner: owner.unwrap_or_default(), keeper: own, services: Vec::new() };
         note.write(dir).map_err(std::io::Error::other)?;
-        let keeper =
-            Self { dir: dir.to_owned(), now_ns, note, children: Vec::new(), logs: Logs::new(dir), stop, keep_state: false };
+        let keeper = Self {
+            dir: dir.to_owned(),
+            now_ns,
+            note,
+            children: Vec::new(),
+            logs: Logs::new(dir),
+            stop,
+            keep_state: false,
+        };
         Ok(keeper)
     }
 

@@ -63,9 +63,9 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
     (spec.server.layout)(spec, &place)?;
     place.dir = state::create(spec.server.name, place.account.as_ref())?;
     let prepared = prepare(spec, &place, built);
-    let (layout, certificate, keeper) = match prepared.and_then(|(layout, certificate)| {
-        Ok((layout, certificate, Connection::open(&options.keeper, &place.dir)?))
-    }) {
+    let (layout, certificate, keeper) = match prepared
+        .and_then(|(layout, certificate)| Ok((layout, certificate, Connection::open(&options.keeper, &place.dir)?)))
+    {
         Ok(all) => all,
         Err(error) => {
             // The error that counts is the first.
@@ -95,7 +95,8 @@ fn prepare(spec: &Spec, place: &Place, built: Option<&Built>) -> Result<(Layout,
     let mut layout = (spec.server.layout)(spec, place)?;
     let mut certificate = None;
     if spec.settings.tls && layout.files.iter().any(|(name, _)| name.starts_with("conf/")) {
-        let (chain, key) = self_signed().map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
+        let (chain, key) = self_signed()
+            .map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
         layout = layout.file(CERTIFICATE, chain.as_str()).file(KEY, key);
         certificate = Some(chain);
     }
@@ -145,7 +146,8 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
     let Some(command) = &spec.settings.build else { return Ok(None) };
     let begin_ns = (options.now_ns)();
     let run = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
-    let output = run.map_err(|error| StackError::Machine { doing: "run the build".into(), reason: error.to_string() })?;
+    let output =
+        run.map_err(|error| StackError::Machine { doing: "run the build".into(), reason: error.to_string() })?;
     let log = [output.stdout, output.stderr].concat();
     if !output.status.success() {
         let what = format!("cannot be built by {command:?} ({})", output.status);
@@ -217,7 +219,11 @@ pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) 
         args,
         env,
         inherit_env: is_command(spec),
-        dir: if is_command(spec) { std::env::current_dir().unwrap_or_else(|_| place.dir.clone()) } else { place.dir.clone() },
+        dir: if is_command(spec) {
+            std::env::current_dir().unwrap_or_else(|_| place.dir.clone())
+        } else {
+            place.dir.clone()
+        },
         output: place.path(&format!("log/{}.out", process.name)),
         account: account_of(process, place).map(|account| (account.uid, account.gid)),
         cpus: place.cpus.clone(),

@@ -85,7 +85,7 @@ impl Core {
     /// A core whose connections are all closed.
     pub(crate) fn new(job: Job, window: Arc<Window>) -> Self {
         let conns = (0..job.connections).map(|_| Conn::new(job.pipeline)).collect();
-        let ticks = Ticks::new(job.share.index as usize, job.source.len(), &window);
+        let ticks = Ticks::new(job.share.index as usize, job.source.len(), job.pace.is_open_loop(), &window);
         Self {
             free: VecDeque::with_capacity(job.connections),
             down: Vec::with_capacity(job.connections),

@@ -77,7 +77,10 @@ impl Partial {
     }
 
     fn finish(self, from_ns: u64) -> Tick {
-        let encode = |histogram: &LatencyHistogram| histogram.encode();
+        let encode = |histogram: &LatencyHistogram| match histogram.is_empty() {
+            true => String::new(),
+            false => histogram.encode(),
+        };
         Tick {
             phase: self.phase,
             from_ns,
@@ -92,10 +95,7 @@ impl Partial {
                 service: encode(&self.latency.service),
                 slip_client: encode(&self.latency.slip_client),
                 slip_blocked: encode(&self.latency.slip_blocked),
-                handshake: match self.latency.handshake.count() {
-                    0 => String::new(),
-                    _ => encode(&self.latency.handshake),
-                },
+                handshake: encode(&self.latency.handshake),
             },
         }
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn tick(worker: usize, from_ns: u64, to_ns: u64, good: u64, last: bool) -> WorkerTick {
-        let mut tick = WorkerTick::new(worker, 1);
+        let mut tick = WorkerTick::new(worker, 1, false);
         (tick.from_ns, tick.to_ns, tick.last, tick.flow.good) = (from_ns, to_ns, last, good);
         tick
     }

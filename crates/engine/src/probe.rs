@@ -274,7 +274,11 @@ impl ResponseSink for Seen {
 fn no_answer(error: std::io::Error, address: &Address, omitted: &str, timeout_ns: u64) -> ProbeError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<TlsError>()) {
         Some(tls) => {
-            let tip = if tls.is_certificate() { "; to measure it all the same, add -k" } else { "" };
+            let tip = match tls {
+                TlsError::UnknownIssuer => "; trust it with --ca-cert FILE, or measure it all the same with -k",
+                other if other.is_certificate() => "; to measure it all the same, add -k",
+                _ => "",
+            };
             ProbeError::Tls { address: address.clone(), error: tls.clone(), tip }
         }
         None => ProbeError::Silent { address: address.clone(), reason: silence(&error, address, omitted, timeout_ns) },

@@ -47,8 +47,9 @@ pub(crate) struct Latency {
 }
 
 impl WorkerTick {
-    /// An empty tick for thread `worker`, with `items` requests to choose from.
-    pub(crate) fn new(worker: usize, items: usize) -> Self {
+    /// An empty tick for thread `worker`, with `items` requests to choose from; `has_slip` in an open loop.
+    pub(crate) fn new(worker: usize, items: usize, has_slip: bool) -> Self {
+        let slip = || if has_slip { LatencyHistogram::new() } else { LatencyHistogram::default() };
         Self {
             worker,
             last: false,
@@ -61,8 +62,8 @@ impl WorkerTick {
             latency: Latency {
                 response: LatencyHistogram::new(),
                 service: LatencyHistogram::new(),
-                slip_client: LatencyHistogram::new(),
-                slip_blocked: LatencyHistogram::new(),
+                slip_client: slip(),
+                slip_blocked: slip(),
                 ..Latency::default()
             },
             cpu_ns: 0,

@@ -14,7 +14,7 @@ use crate::window::Window;
 use model::{Arrivals, Cohort, Contract, FailureKind, Flow, NS_PER_S, Numbering, Phase, Request, Tick};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use stats::MergedHistogram;
+use stats::MergedHistograms;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -147,10 +147,7 @@ struct Seen {
     ticks: Vec<Tick>,
     flow: Flow,
     cohort: Cohort,
-    response: MergedHistogram,
-    service: MergedHistogram,
-    slip_client: MergedHistogram,
-    slip_blocked: MergedHistogram,
+    latency: MergedHistograms,
     arrivals: Vec<u64>,
     connects: u64,
     sends: u64,
@@ -263,25 +260,18 @@ impl Seen {
         let mut seen = Self {
             flow: Flow::default(),
             cohort: Cohort::default(),
-            response: MergedHistogram::new(),
-            service: MergedHistogram::new(),
-            slip_client: MergedHistogram::new(),
-            slip_blocked: MergedHistogram::new(),
+            latency: MergedHistograms::default(),
             arrivals: net.arrivals,
             connects: net.connects,
             sends: net.sends,
             ticks: Vec::new(),
         };
-        let decode = |text: &str| MergedHistogram::decode(text).expect("our own encoding");
         for tick in &ticks {
             if tick.phase == Phase::Measure {
                 seen.flow.add(&tick.flow);
             }
             seen.cohort.add(&tick.cohort);
-            seen.response.add(&decode(&tick.histograms.response));
-            seen.service.add(&decode(&tick.histograms.service));
-            seen.slip_client.add(&decode(&tick.histograms.slip_client));
-            seen.slip_blocked.add(&decode(&tick.histograms.slip_blocked));
+            seen.latency.add_encoded(&tick.histograms).expect("our own encoding");
         }
         seen.ticks = ticks;
         seen

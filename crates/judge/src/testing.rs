@@ -54,7 +54,7 @@ pub(crate) fn clean_run() -> Evidence {
         latency: Latencies { response, service: response, ..Latencies::default() },
         seconds: (0..SECONDS).map(second).collect(),
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
-        outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS) },
+        outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
         observed: None,
         settled: true,
         interrupted: false,
@@ -69,7 +69,7 @@ pub(crate) fn clean_open_run() -> Evidence {
     let slip = LatencySummary { n: GOOD, mean_ns: 20e3, p50_ns: 15_000, p99_ns: 60_000, ..LatencySummary::default() };
     evidence.latency.slip_client = slip;
     evidence.latency.slip_blocked = LatencySummary { n: GOOD, ..LatencySummary::default() };
-    evidence.outstanding = Outstanding { mean: 30.0, little: 30.0 };
+    evidence.outstanding = Outstanding { mean: 30.0, little: 30.0, standard_error: 0.01 };
     evidence
 }
 
@@ -151,6 +151,7 @@ fn plan() -> Plan {
             url: "http://127.0.0.1:8080/".into(),
             authority: "127.0.0.1:8080".into(),
             address: "127.0.0.1:8080".parse().expect("an address"),
+            connect_to: None,
         },
         tls: None,
         requests: vec![Request {

@@ -91,9 +91,9 @@ pub struct Histograms {
     pub response: String,
     /// Completion minus actual send.
     pub service: String,
-    /// Actual minus intended send, as far as our own loop was late.
+    /// Actual minus intended send, as far as our own loop was late; of open loops only.
     pub slip_client: String,
-    /// Actual minus intended send, as far as no connection was free.
+    /// Actual minus intended send, as far as no connection was free; of open loops only.
     pub slip_blocked: String,
     /// The TLS handshake of each connection, those before the clock started included.
     pub handshake: String,

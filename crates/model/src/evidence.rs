@@ -140,6 +140,8 @@ pub struct Outstanding {
     /// Throughput of everything that ended (responses and failures) times mean service time: what Little's
     /// law says the time average must be.
     pub little: f64,
+    /// By how much these two may differ by chance: the standard error that requests at the ends of the windows make.
+    pub standard_error: f64,
 }
 
 /// Everything known about a sweep.

@@ -48,6 +48,9 @@ pub struct Target {
     pub authority: String,
     /// What is connected to: an address of the URL's host, or what was named instead of it.
     pub address: Address,
+    /// `HOST:PORT` that was named instead of the URL's, if any was.
+    #[serde(default)]
+    pub connect_to: Option<String>,
 }
 
 /// How connections are encrypted.
@@ -268,7 +271,8 @@ mod tests {
     #[test]
     fn a_target_tells_its_address_unless_the_url_does() {
         let shown = |url: &str, address: &str| {
-            Target { url: url.into(), authority: String::new(), address: address.parse().unwrap() }.to_string()
+            let (url, address) = (url.into(), address.parse().unwrap());
+            Target { url, authority: String::new(), address, connect_to: None }.to_string()
         };
         assert_eq!(shown("http://[::1]:81/a", "[::1]:81"), "http://[::1]:81/a");
         assert_eq!(shown("http://[::1]:81/a", "[::1]:82"), "http://[::1]:81/a ([::1]:82)");

@@ -1,10 +1,13 @@
-//! Who listens on the target's port: the sockets, and the processes that hold them.
+//! Who listens at the target's address, a port or a path: the sockets, and the processes that hold them.
 
 use crate::sockets::SocketTable;
+use model::Address;
 use netlink_packet_sock_diag::inet::InetResponseHeader;
+use netlink_packet_sock_diag::unix::UnixResponse;
 use procfs::process::{FDTarget, Process};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use thiserror::Error;
 
 /// Holds the sockets of services it will start; its other children are no part of the server.
@@ -15,24 +18,24 @@ const SOCKET_KEEPER: &str = "systemd";
 pub(crate) enum Unfound {
     #[error("the server is not on this machine")]
     Elsewhere,
-    #[error("who is behind a Unix socket is not looked for; name the server with --observe")]
-    UnixSocket,
     #[error("not in every second: there are thousands, and listing them costs CPU time that the load may need")]
     Resting,
+    #[error("the kernel keeps no states of a Unix socket's connections that tell them apart")]
+    Stateless,
     #[error("the kernel does not list its sockets: {0}")]
     Kernel(String),
     #[error(
         "no process in this network namespace listens on {0}: a container or a port forwarder answers; run plimsoll \
          where the server runs"
     )]
-    NoListener(SocketAddr),
+    NoListener(Address),
     #[error(
         "the processes that listen on {address} cannot be seen: they are of user {uid}, and which sockets a process \
          has is shown to its own user and to root only; run plimsoll as one of them"
     )]
-    OtherUser { address: SocketAddr, uid: u32 },
+    OtherUser { address: Address, uid: u32 },
     #[error("the processes that listen on {0} cannot be seen: they run in another container, or /proc hides them")]
-    Hidden(SocketAddr),
+    Hidden(Address),
 }
 
 impl From<std::io::Error> for Unfound {
@@ -44,15 +47,14 @@ impl From<std::io::Error> for Unfound {
 /// Looks for what listens on an address.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    /// None for a Unix socket.
-    address: Option<SocketAddr>,
+    address: Address,
     is_here: bool,
 }
 
 /// The sockets that listen on it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Listening {
-    pub(crate) address: SocketAddr,
+    pub(crate) address: Address,
     pub(crate) inodes: BTreeSet<u64>,
     /// Owner of the first.
     pub(crate) uid: u32,
@@ -67,22 +69,24 @@ pub(crate) struct Listening {
 }
 
 impl Listener {
-    pub(crate) const fn new(address: Option<SocketAddr>, is_here: bool) -> Self {
+    pub(crate) const fn new(address: Address, is_here: bool) -> Self {
         Self { address, is_here }
     }
 
-    pub(crate) fn address(&self) -> Result<SocketAddr, Unfound> {
-        self.address.ok_or(Unfound::UnixSocket)
+    pub(crate) const fn address(&self) -> &Address {
+        &self.address
     }
 
     /// The sockets that listen now.
     pub(crate) fn look(&self, table: &mut SocketTable) -> Result<Listening, Unfound> {
-        let address = self.address()?;
         if !self.is_here {
             return Err(Unfound::Elsewhere);
         }
-        let sockets = table.listening(address.port())?;
-        choose(address, &sockets).ok_or(Unfound::NoListener(address))
+        let found = match &self.address {
+            Address::Tcp(address) => choose(*address, &table.listening(address.port())?),
+            Address::Unix(path) => gather(path, &table.listening_at(path)?),
+        };
+        found.ok_or_else(|| Unfound::NoListener(self.address.clone()))
     }
 }
 
@@ -98,7 +102,7 @@ fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listeni
     let best = sockets.iter().filter_map(rank).min()?;
     let chosen: Vec<_> = sockets.iter().filter(|socket| rank(socket) == Some(best)).collect();
     Some(Listening {
-        address,
+        address: address.into(),
         inodes: chosen.iter().map(|socket| u64::from(socket.inode)).collect(),
         uid: chosen[0].uid,
         is_ipv6: chosen[0].socket_id.source_address.is_ipv6(),
@@ -112,6 +116,28 @@ fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listeni
 /// the bytes of their queues.
 fn fullness(socket: &InetResponseHeader) -> f64 {
     f64::from(socket.recv_queue) / f64::from(socket.send_queue.max(1))
+}
+
+/// The sockets that listen at a path, of which there is one in practice.
+fn gather(path: &Path, sockets: &[UnixResponse]) -> Option<Listening> {
+    if sockets.is_empty() {
+        return None;
+    }
+    let queue = |socket: &UnixResponse| {
+        let waiting = socket.number_of_pending_connection().map(u64::from);
+        waiting.zip(socket.max_number_of_pending_connection().map(u64::from)).unwrap_or_default()
+    };
+    let queues: Vec<(u64, u64)> = sockets.iter().map(queue).collect();
+    Some(Listening {
+        address: Address::Unix(path.into()),
+        inodes: sockets.iter().map(|socket| u64::from(socket.header.inode)).collect(),
+        // Whoever bound it made the file.
+        uid: rustix::fs::stat(path).ok()?.st_uid,
+        is_ipv6: false,
+        accept_queue: queues.iter().map(|(waiting, _)| waiting).sum(),
+        accept_backlog: queues.iter().map(|(_, backlog)| backlog).sum(),
+        accept_fullest: queues.iter().map(|(n, of)| *n as f64 / (*of).max(1) as f64).fold(0.0, f64::max),
+    })
 }
 
 /// Whether a process holds one of the sockets; none when that is not shown.

@@ -9,10 +9,9 @@ use crate::others::Others;
 use crate::processes::{Present, Processes};
 use crate::server::Server;
 use crate::sockets::SocketTable;
-use model::{Phase, Sample, ServerUse};
+use model::{Address, Phase, Sample, ServerUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::net::SocketAddr;
 
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
@@ -32,12 +31,11 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Will watch the server at `address`, none for a Unix socket, whose processes are looked for when it `is_here`: on
-    /// this machine. What is `wanted` besides is watched as far as it is not part of the server.
+    /// Will watch the server at `address`, whose processes are looked for when it `is_here`: on this machine. What is `wanted` besides is watched as far as it is not part of the server.
     #[must_use]
-    pub fn new(address: Option<SocketAddr>, is_here: bool, wanted: &[Wanted]) -> Self {
+    pub fn new(address: impl Into<Address>, is_here: bool, wanted: &[Wanted]) -> Self {
         let mut observer = Self {
-            listener: Listener::new(address, is_here),
+            listener: Listener::new(address.into(), is_here),
             processes: Processes::default(),
             server: Server::default(),
             companions: wanted.iter().cloned().map(Companion::new).collect(),
@@ -105,11 +103,10 @@ impl Observer {
         for (part, why) in missing {
             self.told::<(), _>(part, Err(why), &mut unavailable);
         }
-        let sockets = match (&listening, self.listener.address()) {
-            (_, Err(unfound)) => Err(unfound),
-            (Ok(found), Ok(address)) => self.sockets.count(address, Some(found)),
-            (Err(Unfound::Kernel(error)), Ok(_)) => Err(Unfound::Kernel(error.clone())),
-            (Err(_), Ok(address)) => self.sockets.count(address, None),
+        let sockets = match &listening {
+            Ok(found) => self.sockets.count(self.listener.address(), Some(found)),
+            Err(Unfound::Kernel(error)) => Err(Unfound::Kernel(error.clone())),
+            Err(_) => self.sockets.count(self.listener.address(), None),
         };
         Sample {
             phase,

@@ -41,8 +41,8 @@ impl Server {
         self.find(present, listening);
         if self.group.is_empty() {
             return Err(match self.hidden {
-                true => Unfound::OtherUser { address: listening.address, uid: listening.uid },
-                false => Unfound::Hidden(listening.address),
+                true => Unfound::OtherUser { address: listening.address.clone(), uid: listening.uid },
+                false => Unfound::Hidden(listening.address.clone()),
             });
         }
         Ok(self.group.look(present, now_ns))

@@ -1,20 +1,22 @@
-//! TCP sockets as the kernel lists them (`sock_diag`), filtered by port in the kernel: many times cheaper than
+//! Sockets as the kernel lists them (`sock_diag`), filtered by port or state in the kernel: many times cheaper than
 //! `/proc/net/tcp`, which lists every socket of the machine as text.
 
 use crate::listener::{Listening, Unfound};
-use model::Sockets;
+use model::{Address, Sockets};
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader, NetlinkMessage, Parseable,
 };
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponseHeader, SocketId, StateFlags};
+use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 /// As much as the kernel fills at a time.
@@ -60,7 +62,8 @@ enum End {
 
 impl SocketTable {
     /// Sockets of the port of `address` by state; of the server's ends only when there is a listener.
-    pub(crate) fn count(&mut self, address: SocketAddr, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
+    pub(crate) fn count(&mut self, address: &Address, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
+        let address = address.tcp().ok_or(Unfound::Stateless)?;
         if self.resting > 0 {
             self.resting -= 1;
             return Err(Unfound::Resting);
@@ -105,11 +108,33 @@ impl SocketTable {
         Ok(found)
     }
 
+    /// Every Unix socket that listens at `path`.
+    pub(crate) fn listening_at(&mut self, path: &Path) -> Result<Vec<UnixResponse>, Unfound> {
+        // Told by the file, as a server may have bound it by another path.
+        let file = unix::nlas::Nla::Vfs(file_of(path)?);
+        let asked = UnixRequest {
+            state_flags: unix::StateFlags::LISTEN,
+            inode: 0,
+            show_flags: ShowFlags::VFS | ShowFlags::RQLEN,
+            cookie: [0xff; 8],
+        };
+        let mut found = Vec::new();
+        self.each(
+            Asked { request: SockDiagMessage::UnixRequest(asked), either_port: None },
+            |socket: UnixResponse| {
+                if socket.nlas.contains(&file) {
+                    found.push(socket);
+                }
+            },
+        )?;
+        Ok(found)
+    }
+
     /// Sockets by state: the server's ends and the clients'.
     fn states(&mut self, address: SocketAddr, end: End, ipv6: bool) -> Result<[BTreeMap<String, u64>; 2], Unfound> {
         let all_but_listening = StateFlags::all().difference(StateFlags::LISTEN);
         let mut counts = [[0; STATES.len()]; 2];
-        self.each(request(ipv6, all_but_listening, address.port(), end), |socket| {
+        self.each(request(ipv6, all_but_listening, address.port(), end), |socket: InetResponseHeader| {
             let state = STATES.get(usize::from(socket.state)).map_or(0, |_| usize::from(socket.state));
             counts[usize::from(socket.socket_id.source_port != address.port())][state] += 1;
         })?;
@@ -123,13 +148,13 @@ impl SocketTable {
     }
 
     /// Hands over every socket that the kernel lists for a request.
-    fn each(&mut self, request: Asked, mut take: impl FnMut(InetResponseHeader)) -> io::Result<()> {
+    fn each<T: Parseable<[u8]>>(&mut self, asked: Asked, mut take: impl FnMut(T)) -> io::Result<()> {
         if self.answer.is_empty() {
             self.answer.resize(ANSWER_BYTES, 0);
         }
         // A line that broke half-way may still hold answers to this question, so it is not used again.
         let line = self.line.take().map_or_else(connect, Ok)?;
-        rustix::net::send(&line, &encode(request), SendFlags::empty())?;
+        rustix::net::send(&line, &encode(asked), SendFlags::empty())?;
         loop {
             let (n, _) = rustix::net::recv(&line, &mut self.answer[..], RecvFlags::empty())?;
             if !read(&self.answer[..n], &mut take)? {
@@ -149,7 +174,7 @@ fn connect() -> io::Result<OwnedFd> {
 
 /// A question to the kernel.
 struct Asked {
-    request: InetRequest,
+    request: SockDiagMessage,
     /// The port that one of the ends must have, where either may.
     either_port: Option<u16>,
 }
@@ -162,14 +187,16 @@ fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> Asked {
         End::Both => {}
     }
     let family = if ipv6 { AF_INET6 } else { AF_INET };
-    let request = InetRequest { family, protocol: IPPROTO_TCP, extensions: ExtensionFlags::empty(), states, socket_id };
-    Asked { request, either_port: (end == End::Both).then_some(port) }
+    let extensions = ExtensionFlags::empty();
+    let request = InetRequest { family, protocol: IPPROTO_TCP, extensions, states, socket_id };
+    let either_port = (end == End::Both).then_some(port);
+    Asked { request: SockDiagMessage::InetRequest(request), either_port }
 }
 
 fn encode(asked: Asked) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
-    let mut message = NetlinkMessage::new(header, SockDiagMessage::InetRequest(asked.request).into());
+    let mut message = NetlinkMessage::new(header, asked.request.into());
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
@@ -210,19 +237,27 @@ fn append_filter(message: &mut Vec<u8>, port: u16) {
 }
 
 /// Hands over the sockets in one answer; whether more will come.
-fn read(mut bytes: &[u8], take: &mut impl FnMut(InetResponseHeader)) -> io::Result<bool> {
+fn read<T: Parseable<[u8]>>(mut bytes: &[u8], take: &mut impl FnMut(T)) -> io::Result<bool> {
     while !bytes.is_empty() {
         let message = NetlinkBuffer::new_checked(bytes).map_err(io::Error::other)?;
         match message.message_type() {
             NLMSG_DONE => return Ok(false),
             NLMSG_ERROR => return Err(refusal(message.payload())),
-            _ => take(InetResponseHeader::parse(message.payload()).map_err(io::Error::other)?),
+            _ => take(T::parse(message.payload()).map_err(io::Error::other)?),
         }
         // Messages begin at multiples of four bytes.
         let length = (message.length() as usize).next_multiple_of(4);
         bytes = bytes.get(length..).unwrap_or_default();
     }
     Ok(true)
+}
+
+/// The file of a Unix socket as the kernel names it: inode and device, the latter in a form of its own.
+fn file_of(path: &Path) -> io::Result<unix::nlas::Vfs> {
+    let stat = rustix::fs::stat(path)?;
+    let device = rustix::fs::major(stat.st_dev) << 20 | rustix::fs::minor(stat.st_dev);
+    let bytes = [(stat.st_ino as u32).to_ne_bytes(), device.to_ne_bytes()].concat();
+    unix::nlas::Vfs::parse(&bytes).map_err(io::Error::other)
 }
 
 /// The error number a refusal begins with, negative as the kernel has it.
@@ -238,15 +273,15 @@ mod tests {
     #[test]
     fn a_look_at_very_many_sockets_is_followed_by_a_rest() {
         let mut table = SocketTable { resting: 1, ..SocketTable::default() };
-        let address = SocketAddr::from(([127, 0, 0, 1], 9));
-        assert_eq!(table.count(address, None), Err(Unfound::Resting));
-        assert_eq!(table.count(address, None).map(|sockets| sockets.server), Ok(None));
+        let address = Address::from(SocketAddr::from(([127, 0, 0, 1], 9)));
+        assert_eq!(table.count(&address, None), Err(Unfound::Resting));
+        assert_eq!(table.count(&address, None).map(|sockets| sockets.server), Ok(None));
         assert_eq!(table.resting, 0, "few sockets need no rest");
     }
 
     #[test]
     fn a_refusal_of_the_kernel_is_an_error_of_the_system() {
         assert_eq!(refusal(&(-2_i32).to_ne_bytes()).kind(), io::ErrorKind::NotFound);
-        assert!(read(&[1, 2, 3], &mut |_| {}).is_err(), "half a message");
+        assert!(read(&[1, 2, 3], &mut |_: InetResponseHeader| {}).is_err(), "half a message");
     }
 }

@@ -42,7 +42,7 @@ fn observer(wanted: &[Wanted]) -> Observer {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     drop(listener);
-    Observer::new(Some(address), true, wanted)
+    Observer::new(address, true, wanted)
 }
 
 /// Waits until a process has used some CPU time more.

@@ -1,9 +1,10 @@
 //! Sockets of this very process, which are counted by the kernel.
 
-use model::{Phase, Sample};
+use model::{Address, Phase, Sample};
 use observe::Observer;
 use rustix::time::{ClockId, clock_gettime};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
 
 /// CPU time a look may take: looking once a second then costs 0.5 % of one CPU.
 const LOOK_CPU_NS: u64 = 5_000_000;
@@ -29,7 +30,7 @@ fn states(sample: &Sample) -> (u64, u64, u64) {
 #[test]
 fn both_ends_and_the_queue_before_them_are_counted() {
     let (listener, address) = listener();
-    let mut observer = Observer::new(Some(address), true, &[]);
+    let mut observer = Observer::new(address, true, &[]);
     observer.start(0);
     // Connections of another server, whose ports are below and above.
     let others = [self::listener(), self::listener()];
@@ -49,7 +50,7 @@ fn connections_of_ipv4_to_a_listener_of_ipv6_are_counted() {
     let listener = TcpListener::bind("[::]:0").expect("a free port");
     let port = listener.local_addr().expect("it is bound").port();
     let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let mut observer = Observer::new(Some(address), true, &[]);
+    let mut observer = Observer::new(address, true, &[]);
     let _clients = connect(address, 2);
     assert_eq!(states(&observer.sample(1, Phase::Measure)), (2, 2, 2));
 }
@@ -57,16 +58,35 @@ fn connections_of_ipv4_to_a_listener_of_ipv6_are_counted() {
 #[test]
 fn the_own_process_is_no_server() {
     let (_listener, address) = listener();
-    let sample = Observer::new(Some(address), true, &[]).sample(1, Phase::Measure);
+    let sample = Observer::new(address, true, &[]).sample(1, Phase::Measure);
     assert_eq!(sample.server, None);
     assert!(sample.unavailable["server"].contains("cannot be seen"), "{:?}", sample.unavailable);
+}
+
+#[test]
+fn a_unix_socket_is_found_by_its_file_whatever_the_path() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [path, link] = ["a.sock", "b.sock"].map(|name| directory.path().join(name));
+    let unix_listener = UnixListener::bind(&path).expect("a free path");
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    let mut observer = Observer::new(Address::Unix(link), true, &[]);
+    let sample = observer.sample(1, Phase::Measure);
+    // It listens, in this very process, which is no server.
+    let why = &sample.unavailable["server"];
+    assert!(why.contains("b.sock") && why.contains("cannot be seen"), "{why}");
+    assert_eq!(sample.sockets, None);
+    assert!(sample.unavailable["sockets"].contains("Unix socket"), "{:?}", sample.unavailable);
+    assert!(sample.machine.is_some() && sample.generator.is_some());
+    drop(unix_listener);
+    let sample = observer.sample(2, Phase::Measure);
+    assert!(sample.unavailable["server"].contains("no process"), "{:?}", sample.unavailable);
 }
 
 #[test]
 fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
     let (listener, address) = listener();
     drop(listener);
-    let mut observer = Observer::new(Some(address), true, &[]);
+    let mut observer = Observer::new(address, true, &[]);
     let sample = observer.sample(1, Phase::Warmup);
     assert_eq!(sample.server, None);
     let why = &sample.unavailable["server"];
@@ -76,7 +96,7 @@ fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
     );
     assert!(observer.sample(2, Phase::Warmup).unavailable.is_empty());
 
-    let mut remote = Observer::new(Some(address), false, &[]);
+    let mut remote = Observer::new(address, false, &[]);
     let sample = remote.sample(1, Phase::Measure);
     assert_eq!(sample.unavailable["server"], "the server is not on this machine");
     let sockets = sample.sockets.expect("the clients' ends are here");
@@ -88,7 +108,7 @@ fn what_is_not_there_is_none_with_a_reason_that_is_said_once() {
 fn a_look_is_cheap() {
     let (_listener, address) = listener();
     let _clients = connect(address, 64);
-    let mut observer = Observer::new(Some(address), true, &[]);
+    let mut observer = Observer::new(address, true, &[]);
     observer.start(0);
     let cpu_ns = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);

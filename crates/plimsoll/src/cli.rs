@@ -444,20 +444,3 @@ impl std::str::FromStr for WarmupArg {
         if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_of_the_guide_is_understood() {
-        let guide = include_str!("../../../docs/coming-from.md");
-        let commands: Vec<_> = guide.lines().filter(|line| line.starts_with("plimsoll ")).collect();
-        for command in &commands {
-            // What a shell would put in.
-            let command = command.replace("$(($(nproc)+2))", "4").replace("$(nproc)", "2");
-            Cli::try_parse_from(command.split(' ')).unwrap_or_else(|error| panic!("{command}: {error}"));
-        }
-        assert!(commands.len() > 10, "{commands:?}");
-    }
-}

@@ -26,6 +26,15 @@ impl Detour {
         }
     }
 
+    /// Host and port that are connected to instead of the URL's, unless it is a Unix socket.
+    pub(crate) fn connect_to(&self) -> Option<String> {
+        match self {
+            Self::Host { host, port } if host.contains(':') => Some(format!("[{host}]:{port}")),
+            Self::Host { host, port } => Some(format!("{host}:{port}")),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// What to try to connect to, in this order.
     pub(crate) fn addresses(&self) -> Result<Vec<Address>, Trouble> {
         match self {

@@ -4,7 +4,6 @@
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
 mod auth;
-mod builtin;
 mod cli;
 mod deliver;
 mod detour;

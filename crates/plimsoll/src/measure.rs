@@ -83,7 +83,11 @@ impl Prepared {
             Some(listed) => (listed.origin, Some(listed.requests), listed.note),
             None => (url, None, String::new()),
         };
-        let subject = served.map_or_else(|| Subject::new(origin, request), Ok)?;
+        let subject = match (served, origin) {
+            (Some(served), _) => served,
+            (None, Some(url)) => Subject::other(url, request)?,
+            (None, None) => Subject::builtin(request, &stop, &progress)?,
+        };
         let mut settings = Settings::new(request, wanted.generator, &subject.url, requests)?;
         subject.adapt(&mut settings)?;
         let started = engine::clock::wall_clock();

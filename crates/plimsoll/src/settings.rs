@@ -90,7 +90,12 @@ impl Settings {
         warmup: Warmup,
     ) -> Plan {
         Plan {
-            target: Target { url: url.url.clone(), authority: url.authority.clone(), address: address.clone() },
+            target: Target {
+                url: url.url.clone(),
+                authority: url.authority.clone(),
+                address: address.clone(),
+                connect_to: self.detour.as_ref().and_then(Detour::connect_to),
+            },
             requests: self.requests.clone(),
             pipeline: self.pipeline,
             numbering,

@@ -1,6 +1,5 @@
 //! What is measured, and what stands behind it.
 
-use crate::builtin::Builtin;
 use crate::cli::RequestArgs;
 use crate::environment::usable_cpus;
 use crate::exit::Trouble;
@@ -22,21 +21,16 @@ const PROBE_FETCHES: usize = 3;
 const PROBE_FETCHES_IN_MIX: usize = 2;
 /// Requests of a mix that are looked at beforehand; of the others only what is declared is known.
 const PROBED_MAX: usize = 64;
+/// What is measured when nothing is named.
+const BUILTIN: &str = "target pool=4 pool-time=2ms";
 /// Numbers kept for the fetches of one request by the probe.
 const PROBE_NUMBERS: u64 = 10;
 
 /// What is measured: the URL that was given, or a server of our own.
 pub(crate) struct Subject {
     pub(crate) url: TargetUrl,
-    behind: Behind,
-}
-
-/// Who stands behind a URL. What we have started ends with this value.
-enum Behind {
-    /// Somebody else.
-    Others,
-    Builtin(Builtin),
-    Served(Box<Served>),
+    /// Ends with this value; none when somebody else's server is measured.
+    served: Option<Served>,
 }
 
 /// A server that was started to be measured.
@@ -47,23 +41,28 @@ struct Served {
 }
 
 impl Subject {
-    /// The target behind `url`, or the built-in one.
-    pub(crate) fn new(url: Option<TargetUrl>, request: &RequestArgs) -> Result<Self, Trouble> {
-        let tls = request.tls.tls;
-        if let Some(url) = url {
-            return match tls {
-                true => Err(Trouble::usage(format!(
-                    "--tls is for the built-in target; for {} write https:// in the URL",
-                    url.url
-                ))),
-                false => Ok(Self { url, behind: Behind::Others }),
-            };
+    /// Somebody else's server behind `url`.
+    pub(crate) fn other(url: TargetUrl, request: &RequestArgs) -> Result<Self, Trouble> {
+        match request.tls.tls {
+            true => Err(Trouble::usage(format!(
+                "--tls is for the built-in target; for {} write https:// in the URL",
+                url.url
+            ))),
+            false => Ok(Self { url, served: None }),
         }
+    }
+
+    /// The built-in target: a pool whose limits are known, so that the first sweep anyone runs can be checked against
+    /// arithmetic: a knee at 4 connections and a plateau at 2,000/s.
+    pub(crate) fn builtin(request: &RequestArgs, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, Trouble> {
         let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
             return Err(Trouble::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
         }
-        Builtin::start(tls).map(|builtin| Self { url: builtin.url.clone(), behind: Behind::Builtin(builtin) })
+        let workers = stack::divide(&usable_cpus()).server.len().max(1);
+        let tls = if request.tls.tls { " tls=on" } else { "" };
+        let spec = Spec::parse(&format!("{BUILTIN} workers={workers}{tls}")).map_err(serving::trouble)?;
+        Self::start(&spec, stop, progress)
     }
 
     /// Starts a server on half of the cores, or on those it asks for.
@@ -73,7 +72,11 @@ impl Subject {
         stop: &Arc<AtomicBool>,
         progress: &Progress,
     ) -> Result<Self, Trouble> {
-        refuse_other_ways(request, "--serve")?;
+        refuse_other_ways(request)?;
+        Self::start(spec, stop, progress)
+    }
+
+    fn start(spec: &Spec, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, Trouble> {
         progress.say(&format!("starting {}", spec.label));
         let division = stack::divide(&usable_cpus());
         let mut options = serving::options(Arc::clone(stop), serving::PATIENCE_NS)?;
@@ -87,19 +90,19 @@ impl Subject {
         if let (Some(warning), true) = (division.warning(), spec.settings.cpus.is_empty()) {
             progress.line(&format!("note: {warning}"));
         }
-        Ok(Self { url, behind: Behind::Served(Box::new(Served { running, load_cpus })) })
+        Ok(Self { url, served: Some(Served { running, load_cpus }) })
     }
 
     /// Ends a server of ours and starts it anew, with its data as they were at first.
     pub(crate) fn restart(&mut self, progress: &Progress) -> Result<(), Trouble> {
-        let Behind::Served(served) = &mut self.behind else { return Ok(()) };
+        let Some(served) = &mut self.served else { return Ok(()) };
         progress.say(&format!("restarting {}", served.running.served().label));
         served.running.restart().map_err(serving::trouble)
     }
 
     /// Whether a server of ours still runs; tells what else has happened to it.
     pub(crate) fn check(&mut self, progress: &Progress) -> Result<(), Trouble> {
-        let Behind::Served(served) = &mut self.behind else { return Ok(()) };
+        let Some(served) = &mut self.served else { return Ok(()) };
         let checked = served.running.check().map_err(serving::trouble);
         served.running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
         checked
@@ -107,7 +110,7 @@ impl Subject {
 
     /// Copies what the build of a server of ours has said to the results in `directory`.
     pub(crate) fn keep_build_log(&self, directory: &Path) {
-        let Behind::Served(served) = &self.behind else { return };
+        let Some(served) = &self.served else { return };
         let (log, kept) = (served.running.build_log(), directory.join("build.log"));
         if let (true, Err(error)) = (log.exists(), std::fs::copy(&log, &kept)) {
             printer::note(&format!("warning: cannot write {}: {error}", kept.display()));
@@ -116,36 +119,22 @@ impl Subject {
 
     /// The processes of a server of ours: name and number.
     pub(crate) fn processes(&self) -> Vec<(&str, i32)> {
-        match &self.behind {
-            Behind::Served(served) => served.running.processes().collect(),
-            Behind::Others | Behind::Builtin(_) => Vec::new(),
-        }
+        self.served.iter().flat_map(|served| served.running.processes()).collect()
     }
 
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
-        match &self.behind {
-            Behind::Served(served) => Some(served.running.served().clone()),
-            Behind::Others | Behind::Builtin(_) => None,
-        }
+        self.served.as_ref().map(|served| served.running.served().clone())
     }
 
-    /// Gives the load the CPUs that the built-in target leaves free, and trust in its certificate.
+    /// Gives the load the CPUs that a server of ours leaves free, and trust in its certificate.
     pub(crate) fn adapt(&self, settings: &mut Settings) -> Result<(), Trouble> {
-        let (load_cpus, certificates) = match &self.behind {
-            Behind::Others => return Ok(()),
-            Behind::Builtin(builtin) => (&builtin.load_cpus, builtin.certificates.clone()),
-            Behind::Served(served) => {
-                let certificates =
-                    served.running.certificate().map(|pem| engine::tls::certificates(pem.as_bytes())).transpose();
-                (&served.load_cpus, certificates.map_err(Trouble::usage)?.unwrap_or_default())
-            }
-        };
+        let Some(served) = &self.served else { return Ok(()) };
         if settings.cpus.is_empty() {
-            settings.cpus.clone_from(load_cpus);
+            settings.cpus.clone_from(&served.load_cpus);
         }
-        if let Some(tls) = &mut settings.tls {
-            tls.extra_roots.extend(certificates);
+        if let (Some(tls), Some(pem)) = (&mut settings.tls, served.running.certificate()) {
+            tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(Trouble::usage)?);
         }
         Ok(())
     }
@@ -207,17 +196,13 @@ impl Subject {
 }
 
 /// Flags that say how a server is reached, or which the built-in target is, have no place beside `--serve`.
-fn refuse_other_ways(request: &RequestArgs, flag: &str) -> Result<(), Trouble> {
-    let given = [
-        ("--unix-socket", request.unix_socket.is_some()),
-        ("--connect-to", request.connect_to.is_some()),
-        ("--tls", request.tls.tls),
-    ];
+fn refuse_other_ways(request: &RequestArgs) -> Result<(), Trouble> {
+    if request.tls.tls {
+        return Err(Trouble::usage("--tls is for the built-in target; write --serve 'NAME tls=on'"));
+    }
+    let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
     match given.into_iter().find(|(_, given)| *given) {
-        Some(("--tls", _)) => {
-            Err(Trouble::usage(format!("--tls is for the built-in target; write {flag} 'NAME tls=on'")))
-        }
-        Some((other, _)) => Err(Trouble::usage(format!("{other} and {flag} say two different things; leave one out"))),
+        Some((flag, _)) => Err(Trouble::usage(format!("{flag} and --serve say two different things; leave one out"))),
         None => Ok(()),
     }
 }

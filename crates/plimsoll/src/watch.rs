@@ -17,7 +17,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Finds the processes of the server, and those that are `wanted` besides, which takes a moment.
     pub(crate) fn new(address: &Address, wanted: &[Wanted]) -> Self {
-        Self { observer: Observer::new(address.tcp(), is_local(address), wanted), clock: None }
+        Self { observer: Observer::new(address.clone(), is_local(address), wanted), clock: None }
     }
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
@@ -60,7 +60,7 @@ pub(crate) fn wanted<'a>(
 
 /// What this machine is, and the programs of the server and of what is `wanted` besides.
 pub(crate) fn fingerprint(address: &Address, wanted: &[Wanted]) -> Fingerprint {
-    observe::fingerprint(&Observer::new(address.tcp(), is_local(address), wanted))
+    observe::fingerprint(&Observer::new(address.clone(), is_local(address), wanted))
 }
 
 #[cfg(test)]

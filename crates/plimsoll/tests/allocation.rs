@@ -49,6 +49,7 @@ fn target(flags: &[&str]) -> Served {
         url: format!("{url}bytes/64"),
         authority: address.into(),
         address: address.parse().expect("an address"),
+        connect_to: None,
     };
     let certificate = said["certificate"].as_str();
     let certificates = certificate.map(|pem| engine::tls::certificates(pem.as_bytes()).expect("PEM"));

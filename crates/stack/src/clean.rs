@@ -3,6 +3,9 @@
 use crate::error::StackError;
 use crate::keeper::{end_session, members};
 use crate::state::{self, Mark, Note};
+use procfs::process::Process;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A state directory that nobody uses any more.
@@ -17,7 +20,7 @@ pub struct Leftover {
 /// Ends and removes what nobody uses any more, of all servers this user has ever started.
 ///
 /// A process is ended when it belongs to a session that a keeper of this boot began, and either works in the state
-/// directory or runs the program that was started.
+/// directory, has it in its environment, or runs the program that was started.
 ///
 /// # Errors
 /// If the folder of state directories cannot be read.
@@ -46,7 +49,7 @@ pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
     left.iter().map(|(_, count)| count).sum()
 }
 
-/// Without a note the directory is being made, or its keeper never came to life: an hour tells these apart.
+/// Without a note the directory is being made, or who made it was killed in that moment: an hour tells these apart.
 fn is_abandoned(dir: &Path) -> bool {
     match Note::read(dir) {
         Some(note) => note.boot != state::boot() || !note.keeper.is_alive(),
@@ -59,8 +62,12 @@ fn is_abandoned(dir: &Path) -> bool {
 /// How many processes of the session of `leader` are what we started.
 fn ours(leader: Mark, program: &Path, dir: &Path) -> usize {
     let is_ours = |mark: &Mark| {
-        let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", mark.pid));
-        link("cwd").is_ok_and(|cwd| cwd.starts_with(dir)) || link("exe").is_ok_and(|exe| exe == program)
+        let Ok(process) = Process::new(mark.pid) else { return false };
+        let home =
+            |variables: HashMap<OsString, OsString>| variables.values().any(|value| Path::new(value).starts_with(dir));
+        process.cwd().is_ok_and(|cwd| cwd.starts_with(dir))
+            || process.exe().is_ok_and(|exe| exe == program)
+            || process.environ().is_ok_and(home)
     };
     members(leader).iter().filter(|mark| is_ours(mark)).count()
 }

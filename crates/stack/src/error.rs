@@ -56,8 +56,10 @@ impl StackError {
 pub(crate) fn said(lines: &str) -> String {
     /// More than this makes no clear line.
     const SHOWN_CHARS: usize = 400;
+    /// Varnish puts the line of an error seven lines before its last.
+    const SHOWN_LINES: usize = 8;
     let lines: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let from = lines.len().saturating_sub(3);
+    let from = lines.len().saturating_sub(SHOWN_LINES);
     let text = lines[from..].join("; ");
     match text.char_indices().rev().nth(SHOWN_CHARS) {
         _ if text.is_empty() => String::new(),

@@ -81,6 +81,11 @@ impl Extras {
         within(name, self.text(name), 0, u64::MAX).unwrap_or(0)
     }
 
+    /// 0 when it is no size.
+    pub(crate) fn bytes(&self, name: &str) -> u64 {
+        size(name, self.text(name)).unwrap_or(0)
+    }
+
     /// 0 when it is no time; ns.
     pub(crate) fn time_ns(&self, name: &str) -> u64 {
         Duration::from_str(self.text(name)).map_or(0, |time| time.ns)

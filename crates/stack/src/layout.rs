@@ -45,6 +45,8 @@ pub(crate) struct Process {
     pub(crate) args: Vec<String>,
     /// Added to what every server is given.
     pub(crate) env: Vec<(String, String)>,
+    /// It runs as whoever starts it, unless a user is named: its program may lie where nobody else can read.
+    pub(crate) as_caller: bool,
 }
 
 /// A process that stays.
@@ -76,6 +78,8 @@ impl Stop {
 pub(crate) enum Ready {
     /// The door of the whole layout answers.
     Door,
+    /// Another page than the door's answers with status 200.
+    Page(String),
     /// A TCP port of loopback takes connections.
     Port(u16),
     /// A Unix socket takes connections.

@@ -15,6 +15,14 @@ pub(crate) fn find(names: &[&str], package: &'static str) -> Result<PathBuf, Sta
     names.iter().find_map(|name| on_path(name)).ok_or_else(missing)
 }
 
+/// A file that `package` brings, such as a module of a server.
+///
+/// # Errors
+/// If it is not there.
+pub(crate) fn file(path: PathBuf, package: &'static str) -> Result<PathBuf, StackError> {
+    if path.is_file() { Ok(path) } else { Err(StackError::Missing { program: path.display().to_string(), package }) }
+}
+
 /// A program that was named by the user: a path, or a name to be looked up.
 pub(crate) fn named(path: &Path) -> Result<PathBuf, StackError> {
     let text = path.to_string_lossy();

@@ -55,6 +55,7 @@ impl Asker {
                 Some(Door::Socket { path }) => not_yet(UnixStream::connect(path).map(drop)),
                 None => Look::Ready,
             },
+            Ready::Page(url) => self.http(url, None),
             Ready::Port(port) => not_yet(TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).map(drop)),
             Ready::Socket(path) => not_yet(UnixStream::connect(path).map(drop)),
             Ready::Redis(path) => said(path, b"PING\r\n", |answer| answer.starts_with(b"+PONG")),

@@ -5,10 +5,11 @@ mod start;
 
 use crate::clean;
 use crate::error::{StackError, said};
-use crate::keeper::{Order, Report};
+use crate::keeper::{How, Order, Report};
 use crate::layout::{Door, Layout, Service};
 use crate::place::Place;
 use crate::ready::{Asker, Look};
+use crate::servers::runs_own_program;
 use crate::spec::Spec;
 use crate::state;
 use connection::Connection;
@@ -145,9 +146,26 @@ impl Running {
         self.start_services()
     }
 
-    /// Ends all of it in good order.
-    pub fn stop(self) {
-        drop(self);
+    /// Ends all of it in good order. Returns what was not in order; for people.
+    #[must_use]
+    pub fn stop(mut self) -> Vec<String> {
+        self.end();
+        self.warnings()
+    }
+
+    /// Does nothing the second time.
+    fn end(&mut self) {
+        if self.options.keep_state {
+            self.keeper.tell(&Order::KeepState);
+        }
+        for report in self.keeper.close() {
+            // That something has ended is no error any more.
+            let _ = self.take(report);
+        }
+        // When the keeper was killed, it has left something.
+        if !self.options.keep_state && self.place.dir.exists() {
+            clean::end(&self.place.dir, self.options.now_ns);
+        }
     }
 
     fn start_services(&mut self) -> Result<(), StackError> {
@@ -214,7 +232,7 @@ impl Running {
         match report {
             Report::Started { name, pid } => self.keeper.started.push((name, pid)),
             Report::Failed { name, why } => return Err(self.trouble(&name, format!("cannot be started: {why}"))),
-            Report::Ended { name, how } => return Err(self.trouble(&name, how.to_string())),
+            Report::Ended { name, how } => return Err(self.ended(&name, how)),
             Report::Stopped { name, killed: true } => {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
             }
@@ -224,6 +242,16 @@ impl Running {
             }
         }
         Ok(())
+    }
+
+    fn ended(&self, name: &str, how: How) -> StackError {
+        match self.trouble(name, how.to_string()) {
+            // Its values are checked by itself.
+            StackError::Server { said, .. } if runs_own_program(&self.spec) && how == How::Code(2) => {
+                StackError::Wrong(format!("{name}{}", said.replacen("plimsoll: ", "", 1)))
+            }
+            trouble => trouble,
+        }
     }
 
     /// An error of a server, with what it wrote last.
@@ -248,14 +276,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.options.keep_state {
-            self.keeper.tell(&Order::KeepState);
-        }
-        self.keeper.close();
-        // When it was killed, it has left something.
-        if !self.options.keep_state && self.place.dir.exists() {
-            clean::end(&self.place.dir, self.options.now_ns);
-        }
+        self.end();
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::error::StackError;
 use procfs::process::{Process, Stat};
-use rustix::process::geteuid;
+use rustix::process::{geteuid, getpid};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
@@ -108,12 +108,14 @@ pub(crate) fn base() -> Result<PathBuf, StackError> {
     )))
 }
 
-/// A new state directory with its folders, given to `account`.
+/// A new state directory with its folders, given to `account`. Until it has a keeper it is ours.
 pub(crate) fn create(name: &str, account: Option<&Account>) -> Result<PathBuf, StackError> {
     let base = base()?;
     let error = |path: &Path, error: &std::io::Error| StackError::file("create", path, error);
     let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base).map_err(|e| error(&base, &e))?;
     let dir = made.keep();
+    let own = Mark::of(getpid().as_raw_nonzero().get()).unwrap_or_default();
+    Note { boot: boot(), owner: own, keeper: own, services: Vec::new() }.write(&dir)?;
     for folder in FOLDERS {
         fs::create_dir(dir.join(folder)).map_err(|e| error(&dir, &e))?;
     }
@@ -130,7 +132,7 @@ pub(crate) fn fill(dir: &Path, files: &[(String, Vec<u8>)], account: Option<&Acc
         made.map_err(|error| StackError::file("write", &path, &error))?;
         let mode = if name.ends_with(".sh") { 0o755 } else { 0o644 };
         // A key is nobody else's.
-        let mode = if name.ends_with("key.pem") { 0o600 } else { mode };
+        let mode = if name.ends_with(".key") { 0o600 } else { mode };
         fs::set_permissions(&path, Permissions::from_mode(mode))
             .map_err(|error| StackError::file("write", &path, &error))?;
     }

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn two_threads_of_one_core_are_divided_with_a_warning() {
-        let division = super::split(&[vec![0, 1]]);
+        let division = split(&[vec![0, 1]]);
         assert_eq!((&division.server[..], &division.load[..]), (&[0][..], &[1][..]));
         assert!(division.warning().is_some_and(|text| text.contains("one physical core")));
     }

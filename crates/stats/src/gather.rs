@@ -1,6 +1,7 @@
 //! From events to evidence: what the judge sees.
 
 use crate::batch::{mean_of_runs, mean_of_series};
+use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
 use crate::{DecodeError, MergedHistogram};
 use model::{
@@ -10,8 +11,6 @@ use model::{
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
 const TICK_MIN_NS: u64 = NS_PER_S / 2;
-/// Failures whose names begin like this never were in flight.
-const CONNECT_PREFIXES: [&str; 2] = ["connect.", "tls."];
 
 /// Good responses per second, with a 95 % interval where one is honest.
 ///
@@ -70,6 +69,7 @@ pub struct Gather {
     /// Sums and lists are kept up to date; what follows from them is filled in by [`Gather::evidence`].
     evidence: Evidence,
     histograms: MergedHistograms,
+    in_flight: InFlight,
     observed: ObservedSum,
     /// Runs merged in, one entry each; the own run is not among them.
     merged_per_s: Vec<f64>,
@@ -103,6 +103,7 @@ impl Gather {
         Self {
             evidence,
             histograms: MergedHistograms::default(),
+            in_flight: InFlight::default(),
             observed: ObservedSum::default(),
             merged_per_s: Vec::new(),
             own_good: 0,
@@ -164,6 +165,7 @@ impl Gather {
         }
         add_threads(&mut mine.threads, &theirs.threads);
         self.histograms.add(&other.histograms);
+        self.in_flight.merge(&other.in_flight);
         self.observed.merge(&other.observed);
         self.merged_per_s.extend(other.iterations_per_s());
     }
@@ -173,7 +175,7 @@ impl Gather {
     pub fn evidence(&self) -> Evidence {
         let mut evidence = self.evidence.clone();
         evidence.latency = self.histograms.summaries();
-        evidence.outstanding = outstanding(&evidence);
+        evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         evidence.observed = self.observed.observed(throughput_per_s(&evidence));
         evidence
     }
@@ -214,6 +216,9 @@ impl Gather {
         evidence.connections.reconnects += tick.flow.opened;
         if tick.phase != Phase::Measure {
             return Ok(());
+        }
+        if !tick.histograms.service.is_empty() {
+            self.in_flight.add(&MergedHistogram::decode(&tick.histograms.service)?);
         }
         let length_ns = tick.to_ns.saturating_sub(tick.from_ns);
         evidence.measured_ns += length_ns;
@@ -282,31 +287,6 @@ impl MergedHistograms {
     }
 }
 
-/// Both sides of Little's law.
-///
-/// A request occupies its place in flight once, from its first byte to its end, whatever that end is: a good
-/// response, one that broke the contract, a time-out. `good + failed` counts each once, since a response that
-/// broke the contract is complete *and* failed. A connection that could not be opened carried no request; how
-/// many there were is known for the requests of the window only, which is as good as exact.
-fn outstanding(evidence: &Evidence) -> Outstanding {
-    if evidence.measured_ns == 0 {
-        return Outstanding::default();
-    }
-    let unsent: u64 = evidence
-        .cohort
-        .failures
-        .iter()
-        .filter(|(name, _)| CONNECT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
-        .map(|(_, n)| n)
-        .sum();
-    let ended = (evidence.flow.good + evidence.flow.failed).saturating_sub(unsent);
-    let mean_service_s = evidence.latency.service.mean_ns / NS_PER_S as f64;
-    Outstanding {
-        mean: evidence.flow.outstanding_ns as f64 / evidence.measured_ns as f64,
-        little: per_second(ended, evidence.measured_ns) * mean_service_s,
-    }
-}
-
 fn second(tick: &Tick, length_ns: u64) -> Second {
     Second {
         from_ns: tick.from_ns,
@@ -337,7 +317,7 @@ fn busy(thread: &ThreadUse) -> f64 {
     if thread.wall_ns == 0 { 0.0 } else { (thread.cpu_ns as f64 / thread.wall_ns as f64).min(1.0) }
 }
 
-fn per_second(count: u64, span_ns: u64) -> f64 {
+pub(crate) fn per_second(count: u64, span_ns: u64) -> f64 {
     if span_ns == 0 { 0.0 } else { count as f64 * NS_PER_S as f64 / span_ns as f64 }
 }
 
@@ -354,6 +334,7 @@ mod tests {
                 url: "http://127.0.0.1:80/".into(),
                 authority: "127.0.0.1".into(),
                 address: "127.0.0.1:80".parse().unwrap(),
+                connect_to: None,
             },
             tls: None,
             requests: vec![Request::get("/")],

@@ -17,7 +17,7 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// What a worker records into: 32-bit counters, 128 KiB.
 pub type LatencyHistogram = HistogramOf<u32>;
-/// What histograms of many workers, seconds and iterations are merged into: 64-bit counters, 256 KiB.
+/// What histograms of many workers, seconds and iterations are merged into: 64-bit counters, at most 256 KiB.
 pub type MergedHistogram = HistogramOf<u64>;
 
 /// A histogram of ns values with counters of type `C`; see [`LatencyHistogram`] and [`MergedHistogram`].
@@ -49,20 +49,26 @@ pub enum DecodeError {
 }
 
 impl<C: Counter> Default for HistogramOf<C> {
-    /// An empty histogram that takes memory with its first value only.
+    /// An empty histogram that takes memory with its values only, as much as the largest of them needs.
     fn default() -> Self {
         Self { inner: None }
     }
 }
 
 impl<C: Counter> PartialEq for HistogramOf<C> {
+    /// Whether the same was recorded, however much memory there is for more.
     fn eq(&self, other: &Self) -> bool {
-        (self.is_empty() && other.is_empty()) || self.inner == other.inner
+        self.buckets().eq(other.buckets())
     }
 }
 
 fn with_memory<C: Counter>() -> Histogram<C> {
     Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS).expect("constant bounds are valid")
+}
+
+/// Every bucket takes real memory as soon as it is there, so that this one has those that are needed.
+fn growing<C: Counter>() -> Histogram<C> {
+    Histogram::new(SIGNIFICANT_DIGITS).expect("constant digits are valid")
 }
 
 impl<C: Counter> HistogramOf<C> {
@@ -76,11 +82,18 @@ impl<C: Counter> HistogramOf<C> {
     /// saturates.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        self.inner.get_or_insert_with(with_memory).saturating_record(value_ns);
+        self.record_n(value_ns, C::one());
     }
 
-    /// Forgets all values and keeps the memory. Memory that nothing was recorded in stays untouched, and so is never
-    /// really taken from the system.
+    #[inline]
+    fn record_n(&mut self, value_ns: u64, count: C) {
+        let inner = self.inner.get_or_insert_with(growing);
+        inner
+            .record_n(value_ns.min(HIGHEST_NS), count)
+            .expect("every value up to the highest has a bucket, or gets one");
+    }
+
+    /// Forgets all values and keeps the memory.
     pub fn clear(&mut self) {
         if let Some(inner) = self.inner.as_mut().filter(|inner| !inner.is_empty()) {
             inner.reset();
@@ -99,14 +112,12 @@ impl<C: Counter> HistogramOf<C> {
         self.inner.as_ref().map_or(0, Histogram::len)
     }
 
-    /// Adds every value of `other`, bucket by bucket: only the buckets in use are touched, so that a sum of
-    /// histograms takes no more memory than their values need.
+    /// Adds every value of `other`, bucket by bucket.
     pub fn add(&mut self, other: &Self) {
         let Some(theirs) = other.inner.as_ref().filter(|theirs| !theirs.is_empty()) else { return };
-        let mine = self.inner.get_or_insert_with(with_memory);
         for step in theirs.iter_recorded() {
             let count = C::from_u64(step.count_since_last_iteration()).expect("it was counted in the same type");
-            mine.saturating_record_n(step.value_iterated_to(), count);
+            self.record_n(step.value_iterated_to(), count);
         }
     }
 
@@ -154,16 +165,19 @@ impl<C: Counter> HistogramOf<C> {
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
     }
 
-    /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold.
+    /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. All have the same bounds, whatever was
+    /// recorded.
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
-        let empty;
+        let whole;
         let inner = match &self.inner {
-            Some(inner) => inner,
-            None => {
-                empty = with_memory();
-                &empty
+            Some(inner) if inner.high() == HIGHEST_NS => inner,
+            _ => {
+                let mut copy = Self::new();
+                copy.add(self);
+                whole = copy.inner.unwrap_or_else(with_memory);
+                &whole
             }
         };
         V2DeflateSerializer::new().serialize(inner, &mut bytes).expect("writing to memory cannot fail");
@@ -238,9 +252,24 @@ mod tests {
     }
 
     #[test]
+    fn one_that_grows_tells_the_same_as_one_that_is_whole() {
+        for largest in [0, 5_000_000, HIGHEST_NS, u64::MAX] {
+            let (mut grown, mut whole) = (LatencyHistogram::default(), LatencyHistogram::new());
+            for value in [1, 40_000, largest] {
+                grown.record(value);
+                whole.record(value);
+            }
+            assert_eq!(grown, whole, "{largest}");
+            assert_eq!(grown.summary(), whole.summary(), "{largest}");
+            assert_eq!(grown.encode(), whole.encode(), "{largest}");
+            assert_eq!(LatencyHistogram::decode(&grown.encode()).unwrap(), whole, "{largest}");
+        }
+    }
+
+    #[test]
     fn counters_beyond_32_bits_merge() {
         let mut merged = MergedHistogram::new();
-        merged.inner.as_mut().unwrap().record_n(7, u64::from(u32::MAX)).unwrap();
+        merged.record_n(7, u64::from(u32::MAX));
         merged.add(&merged.clone());
         assert_eq!(MergedHistogram::decode(&merged.encode()).unwrap().count(), 2 * u64::from(u32::MAX));
         assert!(matches!(LatencyHistogram::decode(&merged.encode()), Err(DecodeError::Format(_))));

@@ -8,6 +8,7 @@ mod gather;
 mod histogram;
 pub mod interval_log;
 mod knee;
+mod little;
 mod minimise;
 mod observed;
 mod peak;

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to its terminal")]
 #![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
 
+mod chaos;
 mod fuzz;
 mod null_server;
 mod options;
@@ -38,6 +39,10 @@ usage: cargo xtask TASK [OPTIONS]
       --listen ADDRESS    (127.0.0.1:0)
   floor                 the least a client can do per request, which peers uses as well
       --address ADDRESS --connections C --seconds S
+  chaos                 starts and stops servers under test, killing them, their keeper and plimsoll at random; nothing
+                        may be left
+      --cycles N          how often (200)
+      --seed N            what is random; any unless given
   fuzz                  every fuzz target, with cargo-fuzz on nightly
       --seconds S         time per target (60)
       --executions N      executions per target, instead of a time or within it
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         "scale" => peers::scale::run(options),
         "null-server" => null_server::run(options),
         "floor" => peers::floor::run(options),
+        "chaos" => chaos::run(options),
         "fuzz" => fuzz::run(options),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -1,6 +1,9 @@
 //! Programs that come from Debian packages: found, installed, or named in one clear line.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
@@ -20,7 +23,14 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "/usr/lib/lighttpd/mod_openssl.so", packages: &["lighttpd-mod-openssl"] },
     Tool { program: "/usr/lib/lighttpd/mod_deflate.so", packages: &["lighttpd-mod-deflate"] },
     Tool { program: "caddy", packages: &["caddy"] },
+    Tool { program: "haproxy", packages: &["haproxy"] },
+    Tool { program: "varnishd", packages: &["varnish"] },
+    Tool { program: "php-fpm8.2", packages: &["php8.2-fpm"] },
+    Tool { program: "redis-server", packages: &["redis-server"] },
+    Tool { program: "mariadbd", packages: &["mariadb-server-core"] },
+    Tool { program: "mariadb", packages: &["mariadb-client-core"] },
     Tool { program: "setpriv", packages: &["util-linux"] },
+    Tool { program: "unshare", packages: &["util-linux"] },
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "ab", packages: &["apache2-utils"] },
     Tool { program: "httperf", packages: &["httperf"] },
@@ -54,6 +64,7 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<()> {
         let names: Vec<&str> = missing.iter().map(|tool| tool.packages[0]).collect();
         bail!("missing Debian package(s) {0}: run `apt-get install {0}` as root", names.join(" "));
     }
+    let _policy = NoServices::during_installation(Path::new(POLICY))?;
     println!("     apt-get update");
     // A stale or half-reachable index may still hold the package: the install below decides.
     apt(&["update"]);
@@ -67,6 +78,41 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What Debian asks before the installation of a package starts a service (invoke-rc.d(8)).
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+/// While it lasts, no package starts a service: we want programs, and nobody asked for a server on port 80.
+struct NoServices {
+    /// The policy that was written; none when the machine has one of its own.
+    policy: Option<PathBuf>,
+}
+
+impl NoServices {
+    /// Writes a policy unless there is one: what the machine's owner has decided stands.
+    fn during_installation(policy: &Path) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        match options.write(true).create_new(true).mode(0o755).open(policy) {
+            Ok(mut file) => {
+                let policy = Self { policy: Some(policy.to_owned()) };
+                // 101: "action not allowed".
+                file.write_all(b"#!/bin/sh\nexit 101\n")?;
+                Ok(policy)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Self { policy: None }),
+            Err(error) => bail!("cannot keep packages from starting services by {}: {error}", policy.display()),
+        }
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if let Some(policy) = &self.policy {
+            // Nothing better can be done about it here.
+            let _ = std::fs::remove_file(policy);
+        }
+    }
 }
 
 /// Full path of a program; the sbin folders count even when PATH leaves them out.
@@ -88,7 +134,8 @@ fn apt(arguments: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tool, ensure, find};
+    use super::{NoServices, Tool, ensure, find};
+    use std::process::Command;
 
     #[test]
     fn a_program_is_found_by_its_full_path() {
@@ -101,5 +148,21 @@ mod tests {
     #[test]
     fn nothing_is_installed_when_nothing_is_missing() {
         assert!(ensure(&[Tool { program: "sh", packages: &["no-such-package"] }]).is_ok());
+    }
+
+    #[test]
+    fn no_package_starts_a_service_and_the_machine_s_own_policy_stands() {
+        let folder = std::env::temp_dir().join(format!("policy-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a directory");
+        let path = folder.join("policy-rc.d");
+        let policy = NoServices::during_installation(&path).expect("it can be written");
+        let status = Command::new(&path).args(["nginx", "start"]).status().expect("it can be run");
+        assert_eq!(status.code(), Some(101));
+        // Another one beside it changes nothing.
+        drop(NoServices::during_installation(&path).expect("there is one"));
+        assert!(path.exists());
+        drop(policy);
+        assert!(!path.exists());
+        std::fs::remove_dir(&folder).expect("it is empty");
     }
 }

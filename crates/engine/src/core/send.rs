@@ -27,8 +27,11 @@ impl Core {
             self.quota_used += 1;
             let tick = self.ticks.current();
             tick.tally.planned += 1;
-            tick.latency.slip_client.record(now - intended - blocked);
-            tick.latency.slip_blocked.record(blocked);
+            // A closed loop intends a request when it sends it.
+            if self.job.pace.is_open_loop() {
+                tick.latency.slip_client.record(now - intended - blocked);
+                tick.latency.slip_blocked.record(blocked);
+            }
         }
     }
 

@@ -14,6 +14,7 @@ pub(super) struct Ticks {
     worker: usize,
     /// Requests of the source.
     items: usize,
+    has_slip: bool,
     boundary_ns: u64,
     start_ns: u64,
     end_ns: u64,
@@ -26,13 +27,14 @@ pub(super) struct Ticks {
 const SPARE_TICKS: usize = 1;
 
 impl Ticks {
-    pub(super) fn new(worker: usize, items: usize, window: &Window) -> Self {
+    pub(super) fn new(worker: usize, items: usize, has_slip: bool, window: &Window) -> Self {
         let mut ticks = Self {
-            current: Box::new(WorkerTick::new(worker, items)),
+            current: Box::new(WorkerTick::new(worker, items, has_slip)),
             ready: VecDeque::with_capacity(4),
-            spare: (0..SPARE_TICKS).map(|_| Box::new(WorkerTick::new(worker, items))).collect(),
+            spare: (0..SPARE_TICKS).map(|_| Box::new(WorkerTick::new(worker, items, has_slip))).collect(),
             worker,
             items,
+            has_slip,
             boundary_ns: 0,
             start_ns: window.start_ns(),
             end_ns: window.end_ns(),
@@ -117,8 +119,8 @@ impl Ticks {
 
     fn cut(&mut self, at_ns: u64) {
         self.outstanding(at_ns, 0);
-        let (worker, items) = (self.worker, self.items);
-        let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker, items)));
+        let (worker, items, has_slip) = (self.worker, self.items, self.has_slip);
+        let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker, items, has_slip)));
         let mut done = std::mem::replace(&mut self.current, next);
         done.to_ns = at_ns;
         self.good_before += done.flow.good;

@@ -1,6 +1,7 @@
 //! What the engine reports, held against what is true.
 
 use super::*;
+use stats::MergedHistogram;
 
 fn near(what: &str, measured: u64, truth_ms: f64, tolerance: f64) {
     let measured_ms = measured as f64 / 1e6;
@@ -17,10 +18,10 @@ fn a_stall_is_seen_by_every_request_it_delays() {
         let seen = sim.run(stalling(200_000_000));
         assert_eq!(seen.cohort.planned, 10_000);
         assert_eq!(seen.cohort.good, 10_000);
-        assert!(seen.response.quantile(0.5) < 10_000, "p50 {}", seen.response.quantile(0.5));
-        near("p90", seen.response.quantile(0.9), 100.0, 0.02);
-        near("p99", seen.response.quantile(0.99), 190.0, 0.02);
-        near("max", seen.response.summary().max_ns, 200.0, 0.02);
+        assert!(seen.latency.response.quantile(0.5) < 10_000, "p50 {}", seen.latency.response.quantile(0.5));
+        near("p90", seen.latency.response.quantile(0.9), 100.0, 0.02);
+        near("p99", seen.latency.response.quantile(0.99), 190.0, 0.02);
+        near("max", seen.latency.response.summary().max_ns, 200.0, 0.02);
     }
 }
 
@@ -30,10 +31,10 @@ fn a_request_without_a_free_connection_is_blocked_not_slipped() {
     sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
     let seen = sim.run(stalling(200_000_000));
     // 64 of 200 requests of each stall find a connection; the rest wait for one, the first 136 ms.
-    near("blocked max", seen.slip_blocked.summary().max_ns, 136.0, 0.02);
-    assert_eq!(seen.slip_client.summary().max_ns, 0, "virtual time has no lateness of its own");
-    near("service max", seen.service.summary().max_ns, 200.0, 0.02);
-    near("response max", seen.response.summary().max_ns, 200.0, 0.02);
+    near("blocked max", seen.latency.slip_blocked.summary().max_ns, 136.0, 0.02);
+    assert_eq!(seen.latency.slip_client.summary().max_ns, 0, "virtual time has no lateness of its own");
+    near("service max", seen.latency.service.summary().max_ns, 200.0, 0.02);
+    near("response max", seen.latency.response.summary().max_ns, 200.0, 0.02);
 }
 
 /// Quantiles .5, .95, .99, .999 in ms.
@@ -61,16 +62,16 @@ fn coordinated_omission_table() {
         sim.run(freezing())
     };
     let constant = open(Arrivals::Constant, 1000, seconds);
-    check("open, constant", quantiles(&constant.response), [0.77, 161.0, 835.0, 986.0]);
+    check("open, constant", quantiles(&constant.latency.response), [0.77, 161.0, 835.0, 986.0]);
     let poisson = open(Arrivals::Poisson, 1000, poisson_seconds);
-    check("open, Poisson", quantiles(&poisson.response), [0.95, 149.0, 818.0, 985.0]);
+    check("open, Poisson", quantiles(&poisson.latency.response), [0.95, 149.0, 818.0, 985.0]);
 
     // One paced connection: what its service times say is the uncorrected row ...
     let paced = open(Arrivals::Constant, 1, seconds);
-    check("one paced connection", quantiles(&paced.service), [0.70, 3.0, 4.6, 7.1]);
+    check("one paced connection", quantiles(&paced.latency.service), [0.70, 3.0, 4.6, 7.1]);
     // ... and with the intended interval put back in, the corrected one.
     let mut corrected = MergedHistogram::new();
-    for (value, n) in paced.service.buckets() {
+    for (value, n) in paced.latency.service.buckets() {
         for _ in 0..n {
             let mut left = value;
             corrected.record(left);
@@ -82,11 +83,11 @@ fn coordinated_omission_table() {
     }
     check("the same, corrected", quantiles(&corrected), [0.75, 5.9, 792.0, 981.0]);
     // The response times of the same single connection need no repair.
-    let [_, _, p99, p999] = quantiles(&paced.response);
+    let [_, _, p99, p999] = quantiles(&paced.latency.response);
     assert!((p99 - 835.0).abs() < 83.5 && (p999 - 986.0).abs() < 98.6, "p99 {p99} ms, p99.9 {p999} ms");
 
     let closed = Sim::closed(10, seconds / 10).run(freezing());
-    check("closed, full throttle", quantiles(&closed.response), [9.7, 15.7, 18.9, 24.0]);
+    check("closed, full throttle", quantiles(&closed.latency.response), [9.7, 15.7, 18.9, 24.0]);
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_pool_is_measured_as_arithmetic_has_it() {
     let seen = Sim::closed(20, 10).run(pool(5, 5_000_000));
     let per_s = seen.flow.good as f64 / 10.0;
     assert!((per_s - 1000.0).abs() <= 2.0, "{per_s}/s");
-    near("p50", seen.response.quantile(0.5), 20.0, 0.01);
+    near("p50", seen.latency.response.quantile(0.5), 20.0, 0.01);
     let outstanding = seen.flow.outstanding_ns as f64 / 10e9;
     assert!((outstanding - 20.0).abs() < 0.01, "outstanding {outstanding}");
 }
@@ -109,7 +110,7 @@ fn past_its_capacity_a_server_gets_no_credit_for_late_answers() {
     assert!((seen.flow.good as f64 / 4.0 - 500.0).abs() < 3.0, "{}", seen.flow.good);
     // Every request is followed to its end, and the last ones waited 4 s.
     assert_eq!((seen.cohort.planned, seen.cohort.good), (4000, 4000));
-    near("max", seen.response.summary().max_ns, 4000.0, 0.02);
+    near("max", seen.latency.response.summary().max_ns, 4000.0, 0.02);
 }
 
 #[test]
@@ -123,8 +124,8 @@ fn unanswered_requests_are_kept_as_censored_values() {
     });
     assert_eq!((seen.cohort.planned, seen.cohort.good, seen.cohort.censored), (1000, 900, 100));
     assert_eq!(seen.cohort.failures.get("first_byte.timeout"), Some(&100));
-    assert_eq!(seen.response.count(), 1000);
-    let p99 = seen.response.quantile(0.99);
+    assert_eq!(seen.latency.response.count(), 1000);
+    let p99 = seen.latency.response.quantile(0.99);
     assert!((NS_PER_S..NS_PER_S * 11 / 10).contains(&p99), "noticed soon after the timeout: {p99} ns");
 }
 
@@ -136,7 +137,7 @@ fn requests_that_find_no_connection_in_time_are_given_up_and_counted() {
     assert_eq!(seen.cohort.planned, 500);
     assert_eq!(seen.cohort.censored, 500, "{:?}", seen.cohort.failures);
     assert!(seen.cohort.sent < 10, "one connection carries one request a second");
-    assert_eq!(seen.response.count(), 500);
+    assert_eq!(seen.latency.response.count(), 500);
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn warm_up_is_not_in_the_figures() {
     sim.window_ns = (3 * NS_PER_S, 5 * NS_PER_S);
     // Slow until the third second.
     let seen = sim.run(|now| Answer::At(now + if now < 3 * NS_PER_S { 100_000_000 } else { 1_000_000 }));
-    near("max", seen.response.summary().max_ns, 1.0, 0.01);
+    near("max", seen.latency.response.summary().max_ns, 1.0, 0.01);
     assert!((seen.flow.good as f64 / 2.0 - 4000.0).abs() < 5.0);
     let phases: Vec<_> = seen.ticks.iter().map(|t| (t.phase, t.from_ns, t.to_ns)).collect();
     let s = NS_PER_S;
@@ -256,7 +257,7 @@ fn every_planned_request_ends_in_exactly_one_count() {
     let c = &seen.cohort;
     assert_eq!(c.planned, c.good + c.failed(), "{c:?}");
     assert_eq!(c.completed, c.good);
-    assert_eq!(seen.response.count(), c.completed + c.censored);
+    assert_eq!(seen.latency.response.count(), c.completed + c.censored);
 }
 
 /// Every 20th answer has another body of the right size.
@@ -302,7 +303,7 @@ fn a_pipeline_of_eight_brings_eight_times_as_much_over_a_long_line() {
     sim.pipeline = 8;
     let seen = sim.run(|now| Answer::At(now + 10_000_000));
     assert_eq!((seen.cohort.good, seen.cohort.failed()), (8_000, 0));
-    near("p50", seen.response.quantile(0.5), 10.0, 0.001);
+    near("p50", seen.latency.response.quantile(0.5), 10.0, 0.001);
     assert_eq!(seen.sends, 1_000, "what one read answers is asked again with one write");
 }
 

@@ -107,7 +107,7 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
         }
         ("contract.size", _) => "fetch the URL a few times and see why its size changes",
         ("connect.refused", _) => "check that the server is up, and its limit of connections and its backlog",
-        ("tls.certificate", _) => "look at the server's certificate; to measure it as it is, add -k",
+        ("tls.certificate", _) => "look at the server's certificate; trust it with --ca-cert FILE, or add -k",
         ("tls.handshake", _) => "read the server's error log for what it did not like about the TLS handshake",
         (kind, _) if kind.ends_with(".timeout") => "lower the load, or allow more time (--timeout)",
         (kind, _) if kind.ends_with(".reset") || kind.ends_with(".closed") => {

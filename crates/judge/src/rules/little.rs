@@ -6,6 +6,8 @@ use model::{Evidence, FindingState, Stop};
 
 const WARNING_OFF: f64 = 0.05;
 const INVALID_OFF: f64 = 0.15;
+/// Standard errors that a difference may be by chance.
+const STANDARD_ERRORS: f64 = 3.0;
 /// With fewer requests the edges of the window weigh too much.
 const REQUESTS_MIN: u64 = 100;
 
@@ -13,9 +15,11 @@ pub(crate) const RULE: Rule = Rule {
     id: "PH-01",
     title: "Little's law",
     detects: "numbers that contradict each other: requests in flight must be rate times time",
-    threshold: "off by > 5 %: warning; > 15 %: invalid (own thresholds); a closed loop for a fixed time, on connections that \
-                stayed open and without failures, must also keep every connection busy",
-    data: "time-averaged requests in flight, rate and mean service time; 100 responses",
+    threshold: "off by > 5 %: warning; > 15 %: invalid (own thresholds), beyond 3 standard errors of what straddles the \
+                window's ends (after Kim and Whitt 2013); a closed loop for a fixed time, on connections that stayed open \
+                and without failures, must also keep every connection busy",
+    data: "time-averaged requests in flight, rate and mean service time; 100 responses, and standard errors that leave 5 % \
+           to be seen",
     check: Check::Run(check),
 };
 
@@ -27,11 +31,14 @@ fn check(evidence: &Evidence) -> Outcome {
     if outstanding.mean <= 0.0 || outstanding.little <= 0.0 {
         return Outcome::Unchecked("the requests in flight were not counted");
     }
+    let chance = STANDARD_ERRORS * outstanding.standard_error / outstanding.mean;
     let by_law = off(outstanding.little, outstanding.mean);
     let users = connected_users(evidence);
     let by_users = users.map_or(0.0, |users| off(outstanding.mean, users));
-    let worst = by_law.max(by_users);
-    let state = match worst {
+    let state = match by_users.max(by_law - chance) {
+        w if w <= WARNING_OFF && chance > WARNING_OFF => {
+            return Outcome::Unchecked("so few requests in so short a window may be that far off by chance");
+        }
         w if w <= WARNING_OFF => return Outcome::Pass,
         w if w <= INVALID_OFF => FindingState::Warning,
         _ => FindingState::Invalid,
@@ -45,9 +52,15 @@ fn check(evidence: &Evidence) -> Outcome {
             outstanding.mean, outstanding.little
         ),
     };
+    let worst = by_law.max(by_users);
     let message = format!("{comparison}: rate or latency is {} off", percent(worst));
     let remedy = "look for pauses in the seconds of the run and for an overloaded client, then measure for longer";
-    let figures = [("outstanding_mean", outstanding.mean), ("outstanding_little", outstanding.little), ("off", worst)];
+    let figures = [
+        ("outstanding_mean", outstanding.mean),
+        ("outstanding_little", outstanding.little),
+        ("outstanding_standard_error", outstanding.standard_error),
+        ("off", worst),
+    ];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
@@ -70,6 +83,7 @@ fn off(value: f64, reference: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::{clean_open_run, clean_run, finding, state};
+    use model::Outstanding;
 
     #[test]
     fn fires_by_how_far_the_law_is_off() {
@@ -95,6 +109,19 @@ mod tests {
         assert!(idle.message.contains("40.0 requests in flight on 64 connections"), "{}", idle.message);
         evidence.connections.reconnects = 1;
         assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    #[test]
+    fn what_chance_may_do_is_no_violation() {
+        // 0.3 in flight on average over half a second: one request of 40 ms at its end makes a quarter.
+        let mut evidence = clean_open_run();
+        evidence.outstanding = Outstanding { mean: 0.3, little: 0.375, standard_error: 0.03 };
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        // The same of a long window, and far more than chance in the short one.
+        evidence.outstanding.standard_error = 0.001;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        evidence.outstanding = Outstanding { mean: 0.3, little: 0.6, standard_error: 0.03 };
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
     }
 
     #[test]

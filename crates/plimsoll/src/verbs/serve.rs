@@ -34,14 +34,18 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, Trouble> {
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
         running.check().map_err(serving::trouble)?;
-        running.warnings().iter().for_each(|warning| printer::note(&format!("warning: {warning}")));
+        warn(&running.warnings());
     }
     let dir = running.dir().to_owned();
-    running.stop();
+    warn(&running.stop());
     if args.keep_state {
         printer::note(&format!("configuration and logs: {}", dir.display()));
     }
     Ok(Exit::Fine)
+}
+
+fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| printer::note(&format!("warning: {warning}")));
 }
 
 /// The keeper's `main`; its stdin and stdout belong to the process that started it.

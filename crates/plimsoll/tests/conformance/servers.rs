@@ -1,13 +1,10 @@
 //! The two servers. Each ends with its value, by pid.
 
-use crate::shared::{Door, PrivateServer, exchange, wait_for};
-use std::fs::{create_dir, read_to_string, write};
+use crate::shared::{Door, address, exchange, serve};
+use stack::{Running, Spec};
+use std::fs::read_to_string;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
-
-const MODULES: &str = "/usr/lib/nginx/modules";
 
 pub(crate) trait Server {
     fn name(&self) -> &'static str;
@@ -83,34 +80,18 @@ impl Drop for Builtin {
     }
 }
 
-/// nginx with its Lua module and our handlers: a master and one worker.
+/// nginx with our handlers in Lua, as `plimsoll serve nginx-lua` starts it: a master and one worker.
 pub(crate) struct Nginx {
-    server: PrivateServer,
+    server: Running,
     door: Door,
 }
 
 impl Nginx {
     #[track_caller]
     pub(crate) fn start() -> Self {
-        let module = Path::new(MODULES).join("ngx_http_lua_module.so");
-        assert!(module.is_file(), "nginx has no Lua; install the package libnginx-mod-http-lua");
-        let server = PrivateServer::start("nginx", "nginx-light", |root, address| {
-            create_dir(root.join("temp")).expect("a directory");
-            let configuration = include_str!("nginx.conf")
-                .replace("MODULES", MODULES)
-                .replace("DIRECTORY", &root.display().to_string())
-                .replace("PORT", &address.port().to_string());
-            write(root.join("nginx.conf"), configuration).expect("a file");
-            write(root.join("site.lua"), include_str!("site.lua")).expect("a file");
-            ["-p", ".", "-c", "nginx.conf", "-e", "error.log"].map(Into::into).into()
-        });
-        let door = Door::plain(server.address());
-        let server = Self { server, door };
-        // The master listens before it has a worker.
-        let up = wait_for(Duration::from_secs(10), || (!server.workers().is_empty()).then_some(()));
-        let log = || read_to_string(server.server.path("error.log")).unwrap_or_default();
-        assert!(up.is_some(), "nginx has no worker: {}", log());
-        server
+        let server = serve(&Spec::parse("nginx-lua").expect("it is known"));
+        let door = Door::plain(address(&server));
+        Self { server, door }
     }
 }
 
@@ -124,8 +105,7 @@ impl Server for Nginx {
     }
 
     fn workers(&self) -> Vec<String> {
-        let master = read_to_string(self.server.path("nginx.pid")).unwrap_or_default();
-        let master = master.trim();
+        let (_, master) = self.server.processes().next().expect("it runs");
         let children = read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
         children.split_whitespace().map(Into::into).collect()
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// A target on a Unix socket in a directory of its own.
-fn on_unix_socket(flags: &[&str]) -> (Target, String, tempfile::TempDir) {
+pub(crate) fn on_unix_socket(flags: &[&str]) -> (Target, String, tempfile::TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("target.sock").display().to_string();
     let listen = format!("unix:{path}");
@@ -70,9 +70,13 @@ fn another_address_gets_the_request_of_the_url() {
     });
     let url = server.url("");
     let address = url.strip_prefix("http://").expect("a URL");
-    let record = run(&["http://shop.invalid:81/", "--connect-to", address]);
+    let ended = plimsoll(["run", "http://shop.invalid:81/", "--connect-to", address, "-c", "4", "-n", "300"]).run();
+    let record: Value = serde_json::from_str(&ended.exits(4).recorded("run.json")).expect("JSON");
     assert_eq!(count(&record, "requests.good"), 300, "{:#}", record["requests"]);
     assert_eq!(text(&record, "plan.target.address"), address);
+    assert_eq!(text(&record, "plan.target.connect_to"), address);
+    let page = ended.recorded("report.html");
+    assert!(page.contains("connected to") && page.contains(&format!("{address} (--connect-to)")), "not on the page");
     let hosts = hosts.lock().expect("no test panics with it");
     assert!(hosts.len() >= 300 && hosts.iter().all(|host| host == "shop.invalid:81"), "{hosts:?}");
 }

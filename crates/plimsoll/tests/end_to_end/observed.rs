@@ -1,5 +1,6 @@
 //! CPU of the server's processes, as the kernel tells it to this test and as the program does.
 
+use crate::detours::on_unix_socket;
 use crate::support::{Nginx, Target, close_to, count, list, load_alone, number, plimsoll, text};
 use model::{Event, NS_PER_S, Phase};
 
@@ -59,6 +60,22 @@ fn a_master_and_its_workers_are_one_server() {
     assert!(number(server, "cpu_cores") > 0.02 && number(server, "cpu_ns_per_request") > 1_000.0, "{server:#}");
     assert_eq!(count(server, "ended_unaccounted"), 0);
     assert_eq!(count(&record, "observed.sockets.client.established"), 8);
+}
+
+#[test]
+fn a_server_behind_a_unix_socket_is_seen() {
+    let _alone = load_alone();
+    let (target, path, _directory) = on_unix_socket(&["--workers", "1"]);
+    let before_s = cpu_s(target.pid());
+    let args = ["run", "http://localhost/cpu?us=1000", "--unix-socket", &path, "-c", "2", "-d", "2s", "--warmup", "0s"];
+    let record = plimsoll(args.iter().chain(&["--json"])).run().exits(4).json();
+    let burnt_s = cpu_s(target.pid()) - before_s;
+    let observed = &record["observed"];
+    let measured_s = number(&record, "measured_ns") / NS_PER_S as f64;
+    close_to(number(observed, "server.cpu_cores") * measured_s, burnt_s, 0.1, "CPU time in the window");
+    assert_eq!(text(&observed["server"]["processes"][0], "name"), "plimsoll");
+    assert!(number(observed, "machine.busy_mean") > 0.0 && number(observed, "generator.cpu_cores") > 0.0);
+    assert!(observed["sockets"].is_null() && text(observed, "unavailable.sockets").contains("Unix socket"));
 }
 
 #[test]

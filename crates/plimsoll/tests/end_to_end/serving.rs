@@ -1,6 +1,6 @@
 //! `--serve`: plimsoll starts what it measures.
 
-use crate::support::{count, load_alone, number, plimsoll, text};
+use crate::support::{count, load_alone, number, plimsoll, shell, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -114,5 +114,29 @@ fn what_cannot_be_served_is_told_in_one_line() {
         let ended = plimsoll(["run"].iter().chain(args)).run();
         ended.fails(code, &[says]);
         assert!(!ended.path("plimsoll-runs").exists(), "{args:?}");
+    }
+}
+
+const PAGE: &str = include_str!("../../../../docs/serve.md");
+
+#[test]
+fn every_command_line_of_the_page_works() {
+    let _alone = load_alone();
+    let lines: Vec<&str> = PAGE.lines().filter(|line| line.starts_with("plimsoll ")).collect();
+    assert!(lines.len() >= 4, "{lines:#?}");
+    for line in lines {
+        let line = line.strip_prefix("plimsoll ").expect("it begins so");
+        let short = match line.split_once(' ') {
+            // What stands after -- is the server's.
+            Some(("serve", rest)) if !rest.contains("--print-config") => format!("serve --print-config {rest}"),
+            Some(("serve", _)) => line.into(),
+            Some(("sweep", rest)) => format!("sweep --points 2 --to 2 --iterations 1 -d 100ms --warmup 0s {rest}"),
+            Some((verb, rest)) => format!("{verb} -d 100ms --warmup 0s {rest}"),
+            None => panic!("{line} has no arguments"),
+        };
+        let server = b"#!/bin/sh\nexec \"$PLIMSOLL\" target --listen 127.0.0.1:$2\n";
+        let ended = shell(&format!("chmod +x my-server; \"$PLIMSOLL\" {short}")).with_file("my-server", server).run();
+        // Such short windows have no valid result; what was printed is one all the same.
+        assert!(matches!(ended.status.code(), Some(0 | 4)) && !ended.stdout.is_empty(), "{line}: {ended:#?}");
     }
 }

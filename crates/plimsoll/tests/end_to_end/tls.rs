@@ -101,7 +101,7 @@ fn certificates_that_cannot_be_trusted_are_said_with_the_way_out() {
     let other = Certificate::new("other.test", 2040);
     meets(&other, &other.pem).fails(3, &["for another name", "other.test", "-k"]);
     let ca = Certificate::new("stranger.test", 2040);
-    meets(&usual(), &ca.pem).fails(3, &["self-signed", "-k"]);
+    meets(&usual(), &ca.pem).fails(3, &["self-signed", "--ca-cert FILE", "-k"]);
 }
 
 #[test]
@@ -153,7 +153,9 @@ fn servers_that_leave_the_handshake_are_said() {
 #[test]
 fn a_server_that_wants_to_know_the_client_is_said() {
     let certificate = usual();
-    let more = "ssl_verify_client on; ssl_client_certificate cert.pem;";
+    // As `ssl_verify_client on` answers, but not those who look whether it is up.
+    let more = "ssl_verify_client optional; ssl_client_certificate cert.pem; \
+                location = /small { if ($ssl_client_verify = NONE) { return 496; } }";
     let nginx = Nginx::secure_with(&[("small", SMALL)], "TLSv1.3", &certificate, more);
     plimsoll(["run", &nginx.url("/small"), "-k"]).run().fails(3, &["127.0.0.1:", "demands a client certificate"]);
 }
@@ -187,5 +189,5 @@ fn the_target_shows_a_certificate_of_ones_own() {
     let url = target.url("/bytes/64");
     let args = ["run", &url, "--ca-cert", &cert, "-c", "2", "-n", "50", "--warmup", "0s", "--json"];
     assert_eq!(count(&plimsoll(args).run().exits(4).json(), "requests.good"), 50);
-    plimsoll(["run", &url, "-d", "1s"]).run().fails(3, &["self-signed", "-k"]);
+    plimsoll(["run", &url, "-d", "1s"]).run().fails(3, &["self-signed", "--ca-cert FILE", "-k"]);
 }

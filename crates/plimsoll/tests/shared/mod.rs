@@ -1,12 +1,12 @@
 //! What every test program that meets real servers stands on. Each includes it by its path.
 
 mod exchange;
-mod private_server;
+mod serving;
 
 pub(crate) use exchange::{Answer, Door, exchange};
-pub(crate) use private_server::PrivateServer;
+pub(crate) use serving::{address, serve};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Looks every 10 ms until `done` gives a value; none when `limit` has passed.
@@ -36,4 +36,12 @@ pub(crate) fn installed(program: &str, package: &str) -> PathBuf {
     let known = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/bin".into()]);
     let found = known.map(|directory| directory.join(program)).find(|file| file.is_file());
     found.unwrap_or_else(|| panic!("{program} is not installed; install the package {package}"))
+}
+
+/// Files in a directory, sorted; empty when it is not there.
+pub(crate) fn list(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }

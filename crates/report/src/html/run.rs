@@ -125,6 +125,9 @@ fn share_row(name: String, n: u64, of: u64) -> Vec<String> {
 /// What was to be done; the seed differs between the points of a sweep.
 pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
     let mut facts = vec![fact("target", plan.target.to_string())];
+    if let Some(named) = &plan.target.connect_to {
+        facts.push(fact("connected to", format!("{named} (--connect-to)")));
+    }
     match plan.requests.as_slice() {
         [only] => facts.extend(request(only)),
         several => facts.push(fact("request", format!("a mix of {}", several.len()))),

@@ -13,7 +13,7 @@ use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, knee_text, load, peak_text};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord};
-use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
+use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::Margin;
 use plotly::{Layout, Scatter};
 
@@ -106,10 +106,14 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
 fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
     let knee = record.knee.map(|knee| (knee.load, "knee", 0.3, DashType::Dash));
     let peak = record.peak.map(|peak| (peak.load, "peak", 0.2, DashType::Dot));
+    let ends = record.curve.first().zip(record.curve.last());
+    let middle = ends.map_or(f64::INFINITY, |(first, last)| (first.load * last.load).sqrt());
     for (load, name, y, dash) in knee.into_iter().chain(peak).filter(|(load, ..)| *load > 0.0) {
         axes.add_shape(upright(load, GREY, dash));
         let text = plain(&format!("{name} {}", Over::of(record).number(load)));
-        axes.add_annotation(beside(load, &text).y(y).y_ref("paper"));
+        // On the side where there is room, and not the numbers of the right axis.
+        let anchor = if load > middle { Anchor::Right } else { Anchor::Left };
+        axes.add_annotation(beside(load, &text).y(y).y_ref("paper").x_anchor(anchor));
     }
     axes
 }

@@ -302,7 +302,7 @@ fn evidence(good: u64) -> Evidence {
             response_p99_ns: latency.p99_ns,
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
-        outstanding: Outstanding { mean: 64.0, little: 64.0 },
+        outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
         observed: None,
         settled: true,
         interrupted: false,
@@ -417,6 +417,7 @@ fn plan() -> Plan {
             url: URL.to_owned(),
             authority: "127.0.0.1:8080".to_owned(),
             address: "127.0.0.1:8080".parse().expect("an address"),
+            connect_to: None,
         },
         tls: None,
         requests: vec![Request {

@@ -83,10 +83,19 @@ fn a_sweep_has_its_parts_in_order() {
     let marks: Vec<_> =
         charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|m| &m["text"]).collect();
     assert_eq!(marks, ["knee 4.2", "peak 4"]);
+    assert_eq!(charts[0]["layout"]["annotations"][1]["xanchor"], "left");
     // Rule LD-04 keeps p99 of the loads below 4 back, and so does the chart.
     assert_eq!(charts[2]["data"][0]["x"].as_array().map(Vec::len), Some(11));
     assert_eq!(charts[2]["data"][1]["x"][0], 4.0);
     assert!(!charts[2]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
+}
+
+#[test]
+fn a_mark_at_the_right_edge_stands_inside() {
+    let mut record = valid_sweep();
+    let last = record.curve.last().expect("points").load;
+    record.peak.as_mut().expect("a peak").load = last;
+    assert_eq!(charts(&of_sweep(&record))[0]["layout"]["annotations"][1]["xanchor"], "right");
 }
 
 #[test]

@@ -150,7 +150,8 @@ impl Keeper {
     /// Ends all in the reverse order of their start, then whatever else they have left, and tidies up.
     fn end_all(&mut self) {
         while let Some(mut child) = self.children.pop() {
-            child.end(self.now_ns);
+            let killed = child.end(self.now_ns);
+            tell(&Report::Stopped { name: child.name, killed });
         }
         processes::end_descendants(self.now_ns);
         if !self.keep_state {

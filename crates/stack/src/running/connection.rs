@@ -71,11 +71,11 @@ impl Connection {
         self.closed
     }
 
-    /// Lets the keeper end all, and waits until it has.
-    pub(super) fn close(&mut self) {
+    /// Lets the keeper end all, and waits until it has. Returns its last words.
+    pub(super) fn close(&mut self) -> Vec<Report> {
         self.orders = None;
-        // Its last words are of no use any more; reading them keeps it from waiting for us.
-        while self.reports.recv().is_ok() {}
+        let last = self.reports.iter().collect();
         let _ = self.keeper.wait();
+        last
     }
 }

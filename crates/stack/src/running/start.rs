@@ -43,12 +43,7 @@ pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackErro
 }
 
 fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<Running, StackError> {
-    let account = if is_command(spec) && spec.settings.user.is_none() {
-        // A program of the user's own may lie where nobody else can read.
-        None
-    } else {
-        Account::choose(spec.settings.user.as_deref())?
-    };
+    let account = Account::choose(spec.settings.user.as_deref())?;
     let ports = place::free_ports(spec.settings.port)?;
     let cpus = if spec.settings.cpus.is_empty() { options.cpus.clone() } else { spec.settings.cpus.clone() };
     let mut place = Place {
@@ -94,7 +89,7 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
 fn prepare(spec: &Spec, place: &Place, built: Option<&Built>) -> Result<(Layout, Option<String>), StackError> {
     let mut layout = (spec.server.layout)(spec, place)?;
     let mut certificate = None;
-    if spec.settings.tls && layout.files.iter().any(|(name, _)| name.starts_with("conf/")) {
+    if spec.settings.tls && !is_command(spec) {
         let (chain, key) = self_signed()
             .map_err(|error| StackError::Machine { doing: "make a certificate".into(), reason: error.to_string() })?;
         layout = layout.file(CERTIFICATE, chain.as_str()).file(KEY, key);
@@ -117,11 +112,13 @@ fn own_config(path: &Path, spec: &Spec, place: &Place, layout: &mut Layout) -> R
         return Err(wrong(&format!("{} has no configuration file", spec.server.name)));
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error.to_string()))?;
-    if !text.contains("{port}") && spec.settings.port == 0 {
+    let Some((_, generated)) = layout.files.iter_mut().find(|(name, _)| name == main) else { return Ok(()) };
+    // Some servers answer on a socket only, or have another in front.
+    let has_port = String::from_utf8_lossy(generated).contains(&place.ports[0].to_string());
+    if has_port && !text.contains("{port}") && spec.settings.port == 0 {
         return Err(wrong("write {port} where the server listens, or say with port=N which it is"));
     }
-    let text = fill_in(&text, spec, place);
-    layout.files.iter_mut().filter(|(name, _)| name == main).for_each(|(_, content)| *content = text.clone().into());
+    *generated = fill_in(&text, spec, place).into();
     // What it serves is the user's affair.
     layout.body = None;
     Ok(())
@@ -158,15 +155,17 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
 }
 
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
-    let main = layout.services.last().map(|service| service.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&main).map(|bytes| Sha256::digest(bytes));
+    let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
+    let main = named.or_else(|| layout.services.last());
+    let program = main.map(|main| main.process.program.clone()).unwrap_or_default();
+    let digest = std::fs::read(&program).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),
         label: spec.label.clone(),
-        program: main.display().to_string(),
+        program: program.display().to_string(),
         program_sha256: digest.map_or_else(|_| String::new(), |digest| hex(&digest)),
-        user: place.account.as_ref().map(|account| account.name.clone()),
+        user: main.and_then(|main| account(&main.process, spec, place)).map(|account| account.name.clone()),
         cpus: place.cpus.clone(),
         steps: built.map(|built| Step { name: "build".into(), ns: built.ns }).into_iter().collect(),
     }
@@ -225,10 +224,15 @@ pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) 
             place.dir.clone()
         },
         output: place.path(&format!("log/{}.out", process.name)),
-        account: place.account.as_ref().map(|account| (account.uid, account.gid)),
+        account: account(process, spec, place).map(|account| (account.uid, account.gid)),
         cpus: place.cpus.clone(),
         stop,
     }
+}
+
+/// Whom a process runs as; none: as we do.
+fn account<'a>(process: &Process, spec: &Spec, place: &'a Place) -> Option<&'a Account> {
+    place.account.as_ref().filter(|_| !process.as_caller || spec.settings.user.is_some())
 }
 
 /// Program and arguments with the wrapper before them.

@@ -1,6 +1,6 @@
 //! Any command line that is a server: `{port}`, `{state}` and `{root}` are filled in.
 
-use super::Server;
+use super::{Server, backend};
 use crate::error::StackError;
 use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
@@ -22,6 +22,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = programs::named(Path::new(program))?;
     let name = program.file_name().map_or_else(|| "command".into(), |name| name.to_string_lossy().into_owned());
     let mut process = Process::new(&name, program).args(args);
+    process.as_caller = true;
     process.env.push(("PORT".into(), place.ports[0].to_string()));
     Ok(Layout {
         services: vec![process.service(Ready::Door, Stop::TERM)],
@@ -33,6 +34,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
 /// Replaces the names of what only a start knows.
 pub(crate) fn fill_in(text: &str, spec: &Spec, place: &Place) -> String {
     text.replace("{port}", &place.ports[0].to_string())
+        .replace("{backend_port}", &backend::port(place).to_string())
         .replace("{state}", &place.dir.display().to_string())
         .replace("{root}", &place.docroot(spec))
 }

@@ -1,13 +1,25 @@
 //! The servers plimsoll knows. Each is a row of a table and a pure function from settings to a layout.
 
+mod apache;
+mod backend;
+mod caddy;
 pub(crate) mod command;
+mod haproxy;
+mod lighttpd;
+mod mariadb;
+mod mysql;
 mod nginx;
+mod nginx_lua;
+mod php_fpm;
+mod redis;
+mod target;
+mod varnish;
 
 use crate::error::StackError;
 use crate::extra::Extra;
-use crate::layout::Layout;
+use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
-use crate::settings::Settings;
+use crate::settings::{Settings, wrong};
 use crate::spec::Spec;
 use std::path::Path;
 
@@ -16,8 +28,8 @@ pub(crate) const COMMAND: &str = "command";
 
 /// Where the certificate and its key are, below the state directory, when TLS is asked for.
 pub(crate) const CERTIFICATE: &str = "conf/cert.pem";
-/// See [`CERTIFICATE`].
-pub(crate) const KEY: &str = "conf/key.pem";
+/// See [`CERTIFICATE`]. HAProxy looks for it under this name.
+pub(crate) const KEY: &str = "conf/cert.pem.key";
 
 /// A server.
 #[derive(Debug)]
@@ -34,7 +46,33 @@ pub struct Server {
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
 
-const ALL: &[&Server] = &[&nginx::NGINX, &command::COMMAND];
+const ALL: &[&Server] = &[
+    &nginx::NGINX,
+    &nginx_lua::NGINX_LUA,
+    &apache::APACHE,
+    &lighttpd::LIGHTTPD,
+    &caddy::CADDY,
+    &haproxy::HAPROXY,
+    &varnish::VARNISH,
+    &php_fpm::PHP_FPM,
+    &mariadb::MARIADB,
+    &mysql::MYSQL,
+    &redis::REDIS,
+    &target::TARGET,
+    &command::COMMAND,
+];
+
+/// Suffixes of files and their types, for servers that are told.
+const TYPES: [(&str, &str); 6] = [
+    ("html", "text/html"),
+    ("txt", "text/plain"),
+    ("css", "text/css"),
+    ("js", "application/javascript"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+];
+/// What is compressed beside `text/html`.
+const COMPRESSED: &str = "text/plain text/css application/javascript application/json";
 
 /// All that are known, in the order of the help.
 pub fn all() -> impl Iterator<Item = &'static Server> {
@@ -58,6 +96,20 @@ pub(crate) fn is_command(spec: &Spec) -> bool {
     spec.server.name == COMMAND
 }
 
+/// Whether it is plimsoll itself.
+pub(crate) fn runs_own_program(spec: &Spec) -> bool {
+    spec.server.name == target::NAME
+}
+
+/// Refuses what a server cannot have that answers on a Unix socket only.
+fn socket_only(spec: &Spec) -> Result<(), StackError> {
+    let name = spec.server.name;
+    if spec.settings.port == 0 && spec.settings.path == Settings::default().path {
+        return Ok(());
+    }
+    Err(StackError::Wrong(format!("{name} answers on a Unix socket: it has no port and no path; leave them out")))
+}
+
 /// What a server would be given to run, for people: each file under its name, and the command lines.
 ///
 /// # Errors
@@ -70,7 +122,7 @@ pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackErro
     let mut text = String::new();
     for (name, content) in &layout.files {
         let shown = match std::str::from_utf8(content) {
-            Ok(content) if name.starts_with("conf/") && !name.ends_with("key.pem") => content.trim_end().to_owned(),
+            Ok(content) if name.starts_with("conf/") && !name.ends_with(".key") => content.trim_end().to_owned(),
             _ => format!("({} bytes)", content.len()),
         };
         text.push_str(&format!("# {}\n{shown}\n\n", place.text(name)));
@@ -94,6 +146,32 @@ impl Server {
     /// Its own settings for help: name, default and meaning.
     pub fn own_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
         self.extras.iter().map(|extra| (extra.name, extra.default, extra.meaning))
+    }
+}
+
+/// A server that hands out files from one process and what it starts, with one configuration.
+fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: String) -> Layout {
+    let layout = Layout {
+        services: vec![process.service(Ready::Door, Stop::TERM)],
+        door: Some(Door::Http { url: place.url(spec) }),
+        body: expected(&spec.settings),
+        main_config: Some(config.into()),
+        ..Layout::default()
+    }
+    .file(config, text);
+    match spec.settings.root {
+        Some(_) => layout,
+        None => layout.file("www/index.html", page(spec.settings.file_size)),
+    }
+}
+
+/// The workers of a server that cannot have any number of them.
+fn workers(spec: &Spec, max: u32) -> Result<u32, StackError> {
+    match spec.settings.workers {
+        asked if asked > max => {
+            Err(wrong("workers", &asked.to_string(), &format!("at most {max} with {}", spec.server.name)))
+        }
+        asked => Ok(asked),
     }
 }
 
@@ -124,4 +202,15 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
 /// `on` or `off`, as most configurations have it.
 pub(crate) const fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `configure` makes of a text such as `nginx workers=2`.
+    pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
+        let spec = Spec::parse(text).expect("known");
+        configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
+    }
 }

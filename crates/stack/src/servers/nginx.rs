@@ -1,10 +1,11 @@
 //! nginx: a master and its workers.
 
-use super::{CERTIFICATE, KEY, Server, expected, on_off, page};
+use super::{CERTIFICATE, COMPRESSED, KEY, Server, TYPES, files, on_off};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Layout, Process};
 use crate::place::Place;
+use crate::settings::descriptors;
 use crate::spec::Spec;
 
 pub(super) const NGINX: Server = Server {
@@ -27,8 +28,15 @@ pub(super) const NGINX: Server = Server {
     layout,
 };
 
+/// For all that nginx is a part of.
+pub(super) const KEEPALIVE_TIMEOUT: Extra =
+    Extra { name: "keepalive_timeout", default: "75s", takes: Takes::Time, meaning: "time an idle connection is kept" };
+/// For all that nginx is a part of.
+pub(super) const STUB_STATUS: Extra =
+    Extra { name: "stub_status", default: "on", takes: Takes::Switch, meaning: "counters at /nginx-status" };
+
 const EXTRAS: &[Extra] = &[
-    Extra { name: "keepalive_timeout", default: "75s", takes: Takes::Time, meaning: "time an idle connection is kept" },
+    KEEPALIVE_TIMEOUT,
     Extra { name: "tcp_nopush", default: "off", takes: Takes::Switch, meaning: "head and file in one packet" },
     Extra { name: "multi_accept", default: "off", takes: Takes::Switch, meaning: "accept all that wait at once" },
     Extra { name: "accept_mutex", default: "off", takes: Takes::Switch, meaning: "workers accept in turns" },
@@ -41,22 +49,11 @@ const EXTRAS: &[Extra] = &[
         meaning: "files are read by threads",
     },
     Extra { name: "ssl_protocols", default: "TLSv1.2 TLSv1.3", takes: Takes::Text, meaning: "versions of TLS" },
-    Extra { name: "stub_status", default: "on", takes: Takes::Switch, meaning: "counters at /nginx-status" },
+    STUB_STATUS,
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
-    let mut layout = Layout {
-        services: vec![process(place)?.service(Ready::Door, Stop::TERM)],
-        door: Some(Door::Http { url: place.url(spec) }),
-        body: expected(&spec.settings),
-        main_config: Some(CONFIG.into()),
-        ..Layout::default()
-    }
-    .file(CONFIG, configuration(spec, place, &Parts::default()));
-    if spec.settings.root.is_none() {
-        layout = layout.file("www/index.html", page(spec.settings.file_size));
-    }
-    Ok(layout)
+    Ok(files(spec, place, process(place)?, CONFIG, configuration(spec, place, &Parts::default())))
 }
 
 /// Where its configuration is, below the state directory.
@@ -96,7 +93,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> St
          http {{\n{http}{parts_http}  server {{\n{server}{parts_server}  }}\n}}\n",
         parts_main = parts.main,
         workers = settings.workers,
-        files = u64::from(settings.worker_connections) * 2 + 64,
+        files = descriptors(settings.worker_connections.into()),
         pid = place.text("run/nginx.pid"),
         log = place.text("log/error.log"),
         connections = settings.worker_connections,
@@ -108,9 +105,8 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> St
 
 fn http(spec: &Spec, place: &Place) -> String {
     let settings = &spec.settings;
-    let mut text = String::from(
-        "  default_type application/octet-stream;\n  types { text/html html; text/plain txt; text/css css; application/javascript js; image/png png; image/svg+xml svg; }\n",
-    );
+    let types: String = TYPES.iter().map(|(suffix, kind)| format!(" {kind} {suffix};")).collect();
+    let mut text = format!("  default_type application/octet-stream;\n  types {{{types} }}\n");
     for folder in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
         text.push_str(&format!("  {folder}_temp_path {};\n", place.text(&format!("tmp/{folder}"))));
     }
@@ -126,9 +122,7 @@ fn http(spec: &Spec, place: &Place) -> String {
     text.push_str(&format!("  keepalive_timeout {timeout};\n  keepalive_requests {requests};\n"));
     text.push_str(&format!("  sendfile {};\n  gzip {};\n", on_off(settings.sendfile), on_off(settings.gzip)));
     if settings.gzip {
-        text.push_str(
-            "  gzip_types text/plain text/css application/javascript application/json;\n  gzip_min_length 256;\n",
-        );
+        text.push_str(&format!("  gzip_types {COMPRESSED};\n  gzip_min_length 256;\n"));
     }
     text.push_str(&switches(spec, "  ", &["tcp_nopush"]));
     if spec.extras.on("open_file_cache") {
@@ -156,7 +150,7 @@ fn server(spec: &Spec, place: &Place) -> String {
     if spec.extras.on("stub_status") {
         text.push_str("    location = /nginx-status { stub_status; access_log off; }\n");
     }
-    text.push_str(&format!("    root {};\n", place.docroot(spec)));
+    text.push_str(&format!("    root \"{}\";\n", place.docroot(spec)));
     text
 }
 

@@ -39,7 +39,11 @@ pub(super) fn sweep(
             store::create(Some(&top.join(&folder)), "sweep", started)
         });
         let walked = measured.and_then(|measured| {
-            arms.push((spec.label.clone(), measured.record));
+            let mut record = measured.record;
+            record.arm = Some(spec.label.clone());
+            // Now, as the next arm may be the last thing this machine does.
+            store::write_arm(&measured.directory, &report::json::sweep(&record));
+            arms.push((spec.label.clone(), record));
             measured.walked
         });
         if let Err(trouble) = walked {

@@ -14,10 +14,9 @@ pub(crate) use certificate::Certificate;
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};
-pub(crate) use shared::{Answer, Door, PrivateServer, exchange, installed, now, wait_for};
+pub(crate) use shared::{Answer, Door, address, exchange, installed, list, now, serve, wait_for};
 pub(crate) use target::Target;
 
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Held by every test that puts a load on something: two loads at once would measure each other.
@@ -25,12 +24,4 @@ pub(crate) fn load_alone() -> MutexGuard<'static, ()> {
     static LOAD: Mutex<()> = Mutex::new(());
     // A test that failed with it has left nothing behind.
     LOAD.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Files in a directory, sorted; empty when it is not there.
-pub(crate) fn list(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
 }

@@ -1,5 +1,5 @@
 -- The endpoints of the built-in target that load on a server needs, on nginx: the same contract, written apart.
--- What it does otherwise is listed, and checked, in table.rs.
+-- What it does otherwise is listed, and checked, in plimsoll/tests/conformance/table.rs.
 local site = {}
 
 local SIZE_MAX, CHUNK_MAX, SLEEP_MAX_S, CPU_MAX_US, SIGMA_MAX = 2 ^ 30, 65536, 60, 1e7, 3

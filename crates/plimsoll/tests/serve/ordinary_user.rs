@@ -1,0 +1,105 @@
+//! Servers that an ordinary user starts: one without a name, a home or a right to anything.
+
+use crate::program::{Program, plimsoll};
+use crate::support::Served;
+use procfs::process::all_processes;
+use rustix::process::geteuid;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Nobody has it.
+const UID: u32 = 54_321;
+
+/// A directory of that user with our program in it.
+struct User {
+    home: TempDir,
+}
+
+impl User {
+    fn new() -> Self {
+        let home = tempfile::tempdir().expect("a directory");
+        let set = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("our own file");
+        let program = home.path().join("plimsoll");
+        std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).expect("room for it");
+        set(&program);
+        set(home.path());
+        if geteuid().is_root() {
+            chown(home.path(), Some(UID), Some(UID)).expect("root may");
+        }
+        Self { home }
+    }
+
+    /// `plimsoll serve` as that user; as ourselves when we are an ordinary user already.
+    fn serve(&self, args: &[&str]) -> Program {
+        let home = self.home.path().display();
+        let mut words = vec![format!("HOME={home}"), format!("TMPDIR={home}")];
+        if geteuid().is_root() {
+            words.extend(
+                ["setpriv", &format!("--reuid={UID}"), &format!("--regid={UID}"), "--clear-groups"].map(String::from),
+            );
+        }
+        words.extend([format!("{home}/plimsoll"), "serve".into()]);
+        words.extend(args.iter().map(ToString::to_string));
+        Program::new("env", words)
+    }
+
+    fn uid(&self) -> u32 {
+        std::fs::metadata(self.home.path()).expect("it is there").uid()
+    }
+}
+
+#[test]
+fn an_ordinary_user_starts_them_all() {
+    let user = User::new();
+    for name in ["nginx", "php-fpm", "redis", "mariadb", "target"] {
+        let served = Served::of(user.serve(&[name]));
+        assert!(served.state().starts_with(user.home.path()), "{}", served.line);
+        for (_, pid) in served.services() {
+            assert_eq!(process_uid(pid), user.uid(), "{name}");
+        }
+        if served.line["url"].is_string() {
+            assert_eq!(served.get("/", "").status, 200, "{name}");
+        }
+        served.stop();
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(user.home.path().join(format!("plimsoll-{}", user.uid()))).expect("it was used").collect();
+    assert!(left.is_empty(), "{left:?}");
+    if geteuid().is_root() {
+        let processes = all_processes().expect("/proc").flatten();
+        assert_eq!(
+            processes.filter(|process| process.uid().is_ok_and(|uid| uid == UID)).count(),
+            0,
+            "somebody is left"
+        );
+    }
+}
+
+#[test]
+fn an_ordinary_user_becomes_nobody_else() {
+    let user = User::new();
+    user.serve(&["nginx", "--user", "daemon"]).run().fails(2, &["only root can run a server as user daemon"]);
+}
+
+#[test]
+fn root_s_servers_run_as_nobody_and_our_own_program_as_root() {
+    if !geteuid().is_root() {
+        // What differs is root's alone; the tests above are this user's.
+        plimsoll(["serve", "nginx", "--user", "root"]).run().fails(2, &["only root can run a server as user root"]);
+        return;
+    }
+    for (name, uid) in [("nginx", 65_534), ("php-fpm", 65_534), ("target", 0)] {
+        let served = Served::start(&[name]);
+        for (_, pid) in served.services() {
+            assert_eq!(process_uid(pid), uid, "{name}");
+        }
+        served.stop();
+    }
+}
+
+#[track_caller]
+fn process_uid(pid: i32) -> u32 {
+    procfs::process::Process::new(pid).and_then(|process| process.uid()).expect("it runs")
+}

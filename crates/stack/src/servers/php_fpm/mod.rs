@@ -1,0 +1,274 @@
+//! php-fpm: a pool of PHP processes, behind nginx or Apache.
+
+mod apache;
+mod page;
+
+use super::{Server, nginx};
+use crate::error::StackError;
+use crate::extra::{Extra, Takes};
+use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::place::Place;
+use crate::spec::Spec;
+
+pub(super) const PHP_FPM: Server = Server {
+    name: "php-fpm",
+    about: "php-fpm behind nginx or Apache: a generated page, or a PHP site with --root (package php-fpm)",
+    knows: &[
+        "workers",
+        "worker-connections",
+        "keepalive",
+        "keepalive-requests",
+        "access-log",
+        "tls",
+        "gzip",
+        "sendfile",
+        "backlog",
+        "file-size",
+        "root",
+    ],
+    extras: EXTRAS,
+    layout,
+};
+
+const EXTRAS: &[Extra] = &[
+    Extra {
+        name: "front",
+        default: "nginx",
+        takes: Takes::Word(&["nginx", "apache"]),
+        meaning: "who passes requests on to it",
+    },
+    Extra {
+        name: "pm",
+        default: "static",
+        takes: Takes::Word(&["static", "dynamic", "ondemand"]),
+        meaning: "how PHP processes are kept",
+    },
+    Extra { name: "children", default: "5", takes: Takes::Number(1, 1000), meaning: "PHP processes, at most" },
+    Extra {
+        name: "socket",
+        default: "unix",
+        takes: Takes::Word(&["unix", "tcp"]),
+        meaning: "between the front and php-fpm",
+    },
+    Extra {
+        name: "listen_backlog",
+        default: "511",
+        takes: Takes::Number(1, 65_535),
+        meaning: "length of php-fpm's own accept queue",
+    },
+    Extra {
+        name: "sleep",
+        default: "0s",
+        takes: Takes::Time,
+        meaning: "time the generated page waits, as for a database",
+    },
+    Extra { name: "burn", default: "0s", takes: Takes::Time, meaning: "CPU time the generated page uses" },
+    Extra { name: "opcache", default: "on", takes: Takes::Switch, meaning: "compiled PHP is kept" },
+    Extra { name: "status", default: "on", takes: Takes::Switch, meaning: "counters of the pool at /fpm-status" },
+];
+
+/// Its programs, by the version that Debian 12 has first.
+const PROGRAMS: [&str; 7] =
+    ["php-fpm8.2", "php-fpm8.5", "php-fpm8.4", "php-fpm8.3", "php-fpm8.1", "php-fpm8.0", "php-fpm"];
+const CONFIG: &str = "conf/php-fpm.conf";
+/// Where the counters are asked for, as they queue behind the load otherwise.
+const STATUS_SOCKET: &str = "run/fpm-status.sock";
+
+fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
+    let ready = match spec.extras.text("socket") {
+        "tcp" => Ready::Port(place.ports[1]),
+        _ => Ready::Socket(place.path("run/php-fpm.sock")),
+    };
+    let Front { process: front, name, config } = front(spec, place)?;
+    let mut layout = Layout {
+        services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Door, Stop::TERM)],
+        door: Some(Door::Http { url: place.url(spec) }),
+        body: page::expected(spec)?,
+        main_config: Some(CONFIG.into()),
+        ..Layout::default()
+    }
+    .file(CONFIG, configuration(spec, place))
+    .file(name, config);
+    if spec.settings.root.is_none() {
+        for (name, content) in page::files(spec) {
+            layout = layout.file(name, content);
+        }
+    }
+    Ok(layout)
+}
+
+/// Who stands before it.
+struct Front {
+    process: Process,
+    /// Path and content of its configuration.
+    name: &'static str,
+    config: String,
+}
+
+fn front(spec: &Spec, place: &Place) -> Result<Front, StackError> {
+    // A program that is named is php-fpm's.
+    let place = &Place { binary: None, ..place.clone() };
+    if spec.extras.text("front") == "apache" {
+        return apache::front(spec, place);
+    }
+    let server = locations(spec, place);
+    let parts = nginx::Parts { server: &server, ..nginx::Parts::default() };
+    let config = nginx::configuration(&facing("nginx", spec)?, place, &parts);
+    Ok(Front { process: nginx::process(place)?, name: nginx::CONFIG, config })
+}
+
+/// A server with the settings of `spec`, and its defaults otherwise.
+fn facing(name: &str, spec: &Spec) -> Result<Spec, StackError> {
+    let mut own = Spec::new(name, &[], Vec::new(), None)?;
+    own.settings = spec.settings.clone();
+    Ok(own)
+}
+
+fn process(spec: &Spec, place: &Place) -> Result<Process, StackError> {
+    let program = place.program(&PROGRAMS, "php-fpm")?;
+    // These cannot be set in a pool. The lock file would be in /tmp.
+    let opcache = format!("opcache.enable={}", u8::from(spec.extras.on("opcache")));
+    let lock = format!("opcache.lockfile_path={}", place.text("tmp"));
+    let args = ["--nodaemonize", "--fpm-config", &place.text(CONFIG), "-d", &opcache, "-d", &lock];
+    Ok(Process::new("php-fpm", program).args(args))
+}
+
+fn configuration(spec: &Spec, place: &Place) -> String {
+    let children = spec.extras.number("children");
+    let pm = match spec.extras.text("pm") {
+        // Half of them wait, as a pool that is sized for its peak has it.
+        "dynamic" => format!(
+            "dynamic\npm.start_servers = {half}\npm.min_spare_servers = 1\npm.max_spare_servers = {half}",
+            half = children.div_ceil(2)
+        ),
+        "ondemand" => "ondemand\npm.process_idle_timeout = 10s".to_owned(),
+        other => other.to_owned(),
+    };
+    let mut text = format!(
+        "[global]\n\
+         pid = {pid}\n\
+         error_log = {log}\n\
+         daemonize = no\n\
+         systemd_interval = 0\n\
+         [www]\n\
+         listen = {listen}\n\
+         listen.backlog = {backlog}\n\
+         pm = {pm}\n\
+         pm.max_children = {children}\n\
+         pm.max_requests = 0\n\
+         request_terminate_timeout = 0\n\
+         catch_workers_output = yes\n\
+         php_admin_flag[display_errors] = off\n\
+         php_admin_flag[log_errors] = on\n\
+         php_admin_value[session.save_path] = {tmp}\n\
+         php_admin_value[sys_temp_dir] = {tmp}\n\
+         php_admin_value[upload_tmp_dir] = {tmp}\n",
+        pid = place.text("run/php-fpm.pid"),
+        log = place.text("log/php-fpm.log"),
+        listen = listen(spec, place),
+        backlog = spec.extras.number("listen_backlog"),
+        tmp = place.text("tmp"),
+    );
+    if spec.extras.on("status") {
+        text.push_str(&format!("pm.status_path = /fpm-status\npm.status_listen = {}\n", place.text(STATUS_SOCKET)));
+    }
+    text
+}
+
+/// Where php-fpm listens, in its own words.
+fn listen(spec: &Spec, place: &Place) -> String {
+    match spec.extras.text("socket") {
+        "tcp" => format!("127.0.0.1:{}", place.ports[1]),
+        _ => place.text("run/php-fpm.sock"),
+    }
+}
+
+/// What nginx passes on. A path that is no file is the site's own affair, as most sites want it.
+fn locations(spec: &Spec, place: &Place) -> String {
+    let address = listen(spec, place);
+    let pass = if spec.extras.text("socket") == "tcp" { address } else { format!("unix:{address}") };
+    let mut text = String::from("    index index.php index.html;\n");
+    // Not Debian's parameters: they leave the port out of HTTP_HOST, and links and redirects lose it then.
+    for (name, value) in PARAMETERS {
+        text.push_str(&format!("    fastcgi_param {name} {value};\n"));
+    }
+    if spec.settings.tls {
+        text.push_str("    fastcgi_param HTTPS on;\n");
+    }
+    text.push_str("    fastcgi_buffers 16 32k;\n    fastcgi_buffer_size 32k;\n");
+    text.push_str("    location / { try_files $uri $uri/ /index.php$is_args$args; }\n");
+    text.push_str(&format!("    location ~ \\.php$ {{ try_files $uri =404; fastcgi_pass {pass}; }}\n"));
+    if spec.extras.on("status") {
+        let socket = place.text(STATUS_SOCKET);
+        text.push_str(&format!("    location = /fpm-status {{ access_log off; fastcgi_pass unix:{socket}; }}\n"));
+    }
+    text
+}
+
+const PARAMETERS: [(&str, &str); 17] = [
+    ("QUERY_STRING", "$query_string"),
+    ("REQUEST_METHOD", "$request_method"),
+    ("CONTENT_TYPE", "$content_type"),
+    ("CONTENT_LENGTH", "$content_length"),
+    ("SCRIPT_FILENAME", "$document_root$fastcgi_script_name"),
+    ("SCRIPT_NAME", "$fastcgi_script_name"),
+    ("REQUEST_URI", "$request_uri"),
+    ("DOCUMENT_URI", "$document_uri"),
+    ("DOCUMENT_ROOT", "$document_root"),
+    ("SERVER_PROTOCOL", "$server_protocol"),
+    ("REQUEST_SCHEME", "$scheme"),
+    ("GATEWAY_INTERFACE", "CGI/1.1"),
+    ("SERVER_SOFTWARE", "nginx"),
+    ("REMOTE_ADDR", "$remote_addr"),
+    ("SERVER_ADDR", "$server_addr"),
+    ("SERVER_PORT", "$server_port"),
+    ("SERVER_NAME", "$host"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> (Spec, Place) {
+        let spec = Spec::parse(text).expect("known");
+        let place = Place::example(&spec, "plimsoll".into()).expect("a place");
+        (spec, place)
+    }
+
+    #[test]
+    fn a_pool_is_as_large_and_as_lazy_as_asked() {
+        let (spec, place) = of("php-fpm pm=dynamic children=7 listen_backlog=8");
+        let text = configuration(&spec, &place);
+        for line in [
+            "pm = dynamic\n",
+            "pm.max_children = 7\n",
+            "pm.start_servers = 4\n",
+            "pm.max_spare_servers = 4\n",
+            "listen.backlog = 8\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        let (spec, place) = of("php-fpm status=off");
+        let text = configuration(&spec, &place);
+        assert!(
+            text.contains("pm = static\n") && !text.contains("start_servers") && !text.contains("status"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn both_sides_speak_of_the_same_socket() {
+        for (text, listens, passes) in [
+            (
+                "php-fpm port=80",
+                "listen = /tmp/plimsoll-state/run/php-fpm.sock\n",
+                "unix:/tmp/plimsoll-state/run/php-fpm.sock;",
+            ),
+            ("php-fpm port=80 socket=tcp", "listen = 127.0.0.1:81\n", "fastcgi_pass 127.0.0.1:81;"),
+        ] {
+            let (spec, place) = of(text);
+            assert!(configuration(&spec, &place).contains(listens), "{text}");
+            assert!(locations(&spec, &place).contains(passes), "{text}");
+        }
+    }
+}

@@ -311,17 +311,7 @@ fn evidence(good: u64) -> Evidence {
 
 /// A server of two kinds of processes that keeps `cores` of 4 CPUs busy, for five seconds.
 fn observed(cores: f64) -> Observed {
-    let process = |name: &str, count, share: f64| ProcessObserved {
-        name: name.to_owned(),
-        count,
-        cpu_cores: cores * share,
-        cpu_ns_per_request: Some(cores * share * 30_000.0),
-        rss_bytes_max: 4_000_000 * u64::from(count),
-        vms_bytes_max: 9_000_000 * u64::from(count),
-        pss_bytes_max: Some(3_000_000 * u64::from(count)),
-        fds_max: Some(80),
-        fds_limit: Some(1_024),
-    };
+    let process = |name, count, share| process(name, count, cores * share);
     let second = |i: u64| ObservedSecond {
         from_ns: i * NS_PER_S,
         length_ns: NS_PER_S,
@@ -331,13 +321,6 @@ fn observed(cores: f64) -> Observed {
         generator_cores: Some(0.6),
         server_rss_bytes: Some(16_000_000),
         established: Some(64),
-    };
-    let companion = ServerObserved {
-        cpu_cores: 0.04,
-        cpu_cores_max: 0.05,
-        rss_bytes_max: 90_000_000,
-        processes: vec![ProcessObserved { rss_bytes_max: 90_000_000, ..process("mariadbd", 1, 0.0) }],
-        ..ServerObserved::default()
     };
     Observed {
         machine: Some(MachineObserved {
@@ -358,16 +341,7 @@ fn observed(cores: f64) -> Observed {
             rss_bytes_max: 16_000_000,
             processes: vec![process("nginx", 3, 0.75), process("php-fpm", 1, 0.25)],
             ended_unaccounted: 0,
-            threads: vec![ServerThreadObserved {
-                pid: 71,
-                tid: 72,
-                name: "nginx".to_owned(),
-                user_mean: cores * 0.1,
-                system_mean: cores * 0.3,
-                wait_mean: Some(0.02),
-                voluntary_switches_per_s: 812.5,
-                involuntary_switches_per_s: 3.25,
-            }],
+            threads: vec![thread(cores)],
             threads_seen: 4,
         }),
         generator: Some(GeneratorObserved {
@@ -381,7 +355,7 @@ fn observed(cores: f64) -> Observed {
             accept_backlog: Some(511),
             accept_fullest_max: Some(0.0),
         }),
-        companions: [("mariadbd".to_owned(), companion)].into(),
+        companions: [("mariadbd".to_owned(), companion())].into(),
         others: Some(OthersObserved {
             cpu_cores: 0.12,
             processes: vec![OtherObserved { name: "cron".to_owned(), cpu_cores: 0.1 }],
@@ -395,6 +369,44 @@ fn observed(cores: f64) -> Observed {
         sampler: Some(SamplerObserved { looks: 5, cpu_ns_per_look: 2e6, cpu_ns_max: 3_000_000, cpu_share: 0.002 }),
         seconds: (0..5).map(second).collect(),
         unavailable: Default::default(),
+    }
+}
+
+/// Processes of a name that keep `cores` CPUs busy.
+fn process(name: &str, count: u32, cores: f64) -> ProcessObserved {
+    ProcessObserved {
+        name: name.to_owned(),
+        count,
+        cpu_cores: cores,
+        cpu_ns_per_request: Some(cores * 30_000.0),
+        rss_bytes_max: 4_000_000 * u64::from(count),
+        vms_bytes_max: 9_000_000 * u64::from(count),
+        pss_bytes_max: Some(3_000_000 * u64::from(count)),
+        fds_max: Some(80),
+        fds_limit: Some(1_024),
+    }
+}
+
+fn thread(cores: f64) -> ServerThreadObserved {
+    ServerThreadObserved {
+        pid: 71,
+        tid: 72,
+        name: "nginx".to_owned(),
+        user_mean: cores * 0.1,
+        system_mean: cores * 0.3,
+        wait_mean: Some(0.02),
+        voluntary_switches_per_s: 812.5,
+        involuntary_switches_per_s: 3.25,
+    }
+}
+
+fn companion() -> ServerObserved {
+    ServerObserved {
+        cpu_cores: 0.04,
+        cpu_cores_max: 0.05,
+        rss_bytes_max: 90_000_000,
+        processes: vec![ProcessObserved { rss_bytes_max: 90_000_000, ..process("mariadbd", 1, 0.04) }],
+        ..ServerObserved::default()
     }
 }
 

@@ -23,18 +23,21 @@ pub(crate) struct Holdings {
     held: BTreeMap<i32, Held>,
     /// The process asked last.
     last: i32,
+    looks: usize,
 }
 
 impl Holdings {
     /// Asks those whose turn it is, and those that have never been asked.
     pub(crate) fn look(&mut self, pids: &[i32]) {
         self.held.retain(|pid, _| pids.contains(pid));
-        let asked = pids.len().div_ceil(LOOKS_FOR_ALL).min(ASKED_MAX);
+        let due = |looks: usize| looks * pids.len() / LOOKS_FOR_ALL;
+        let asked = (due(self.looks + 1) - due(self.looks)).min(ASKED_MAX);
+        self.looks = (self.looks + 1) % LOOKS_FOR_ALL;
         let new = pids.iter().filter(|pid| !self.held.contains_key(*pid));
         let after = pids.iter().filter(|pid| **pid > self.last);
         let turn: Vec<i32> = after.chain(pids).take(asked).copied().collect();
         let now: Vec<i32> = new.take(ASKED_MAX).chain(&turn).copied().collect();
-        self.last = turn.last().copied().unwrap_or_default();
+        self.last = turn.last().copied().unwrap_or(self.last);
         for pid in now {
             self.held.insert(pid, held(pid));
         }

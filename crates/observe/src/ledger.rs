@@ -5,7 +5,7 @@
 
 use crate::holdings::Held;
 use model::{NS_PER_S, ProcessUse, ServerUse};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
 const ROUNDING_NS: u64 = NS_PER_S / 25;
@@ -60,6 +60,12 @@ impl Ledger {
 
     /// What was used since the look before, given the members that are still there.
     pub(crate) fn settle(&mut self, seen: Vec<Seen>) -> ServerUse {
+        self.settle_without(seen, &BTreeSet::new())
+    }
+
+    /// The same without the members that are counted `elsewhere`. They have to be members here too: when they end, their
+    /// parents get their time, which must not count again.
+    pub(crate) fn settle_without(&mut self, seen: Vec<Seen>, elsewhere: &BTreeSet<i32>) -> ServerUse {
         let mut groups = BTreeMap::new();
         let mut grown = BTreeMap::new();
         let mut now = BTreeMap::new();
@@ -68,6 +74,10 @@ impl Ledger {
             let Some(before) = self.members.get(&process.pid).filter(|before| before.began == process.began) else {
                 continue;
             };
+            if elsewhere.contains(&process.pid) {
+                now.insert(process.pid, process);
+                continue;
+            }
             let group: &mut ProcessUse = groups.entry(process.name.clone()).or_default();
             group.cpu_ns += process.own_ns.saturating_sub(before.own_ns);
             add_memory(group, &process);

@@ -18,15 +18,14 @@ impl Others {
         if !present.is_complete {
             return None;
         }
-        let strangers = || present.all.values().filter(|seen| !taken.contains(&seen.pid));
         // What has begun since the look before has used all of its time since, also when that look was some looks ago.
         let is_first = self.looked_ns.is_none();
-        for seen in strangers() {
+        for seen in present.all.values() {
             if !self.ledger.knows(seen) {
                 self.ledger.open(seen.clone(), !is_first);
             }
         }
-        let used = self.ledger.settle(strangers().cloned().collect());
+        let used = self.ledger.settle_without(present.all.values().cloned().collect(), taken);
         let processes = used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
         self.looked_ns.replace(now_ns).map(|from_ns| OthersUse { from_ns, processes })
     }
@@ -42,6 +41,30 @@ mod tests {
             (pid, Seen { pid, ppid: 1, began: 1, name: name.into(), own_ns, ..Seen::default() })
         };
         Present { all: processes.iter().map(seen).collect(), is_complete, ..Present::default() }
+    }
+
+    #[test]
+    fn the_time_of_a_companion_that_ends_is_not_that_of_its_parent() {
+        let second = 1_000_000_000;
+        let seen = |pid, ppid, own_s, waited_s| {
+            let (own_ns, waited_ns) = (own_s * second, waited_s * second);
+            (pid, Seen { pid, ppid, began: 1, name: format!("p{pid}"), own_ns, waited_ns, ..Seen::default() })
+        };
+        let present = |all: &[(i32, Seen)]| Present {
+            all: all.iter().cloned().collect(),
+            is_complete: true,
+            ..Present::default()
+        };
+        let mut others = Others::default();
+        let companions = [4].into();
+        others.look(&present(&[seen(3, 1, 0, 0), seen(4, 3, 50, 0)]), &companions, 1);
+        assert!(
+            others.look(&present(&[seen(3, 1, 0, 0), seen(4, 3, 90, 0)]), &companions, 2).unwrap().processes.is_empty()
+        );
+        // It has used one second more before it ended, which nobody else has counted.
+        let used = others.look(&present(&[seen(3, 1, 0, 91)]), &BTreeSet::new(), 3).unwrap();
+        let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
+        assert_eq!(told, [("p4", second)]);
     }
 
     #[test]

@@ -72,14 +72,21 @@ fn some_or(facts: Facts, why: &'static str) -> Result<Facts, Missing> {
     if facts.is_empty() { Err(Missing::Because(why)) } else { Ok(facts) }
 }
 
-/// A parameter without its value when that is a secret: `--password=x`.
-fn redact(word: &str) -> String {
-    match word.split_once('=') {
-        Some((name, _)) if SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part)) => {
-            format!("{name}={REDACTED}")
-        }
-        _ => word.to_owned(),
+/// Parameters in one line, without the values that are secrets: those of `--password=x` and of `--password x`.
+fn redacted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let is_secret = |name: &str| SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let mut line = Vec::new();
+    let mut is_value_secret = false;
+    for word in words {
+        let name = word.split_once('=').map(|(name, _)| name);
+        line.push(match name {
+            Some(name) if is_secret(name) => format!("{name}={REDACTED}"),
+            None if is_value_secret => REDACTED.to_owned(),
+            _ => word.to_owned(),
+        });
+        is_value_secret = name.is_none() && word.starts_with('-') && is_secret(word);
     }
+    line.join(" ")
 }
 
 #[cfg(test)]
@@ -102,7 +109,8 @@ mod tests {
 
     #[test]
     fn values_of_secret_parameters_are_left_out() {
-        let all = ["--port=80", "--db-Password=x", "API_TOKEN=y", "quiet"].map(redact);
-        assert_eq!(all, ["--port=80", "--db-Password=<redacted>", "API_TOKEN=<redacted>", "quiet"]);
+        let line = redacted(["--port=80", "--db-Password=x", "API_TOKEN=y", "--auth", "z", "quiet", "--key=k", "v"]);
+        let kept = "--port=80 --db-Password=<redacted> API_TOKEN=<redacted> --auth <redacted> quiet --key=<redacted> v";
+        assert_eq!(line, kept);
     }
 }

@@ -1,6 +1,6 @@
 //! The programs of the server and its companions: their files, their packages, how they were called and configured.
 
-use super::{Facts, redact};
+use super::{Facts, redacted};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
     // Some programs write a title over their words, as one text.
     let words: Vec<&str> =
         line.split(|c: char| c == '\0' || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
-    facts.insert("command".into(), words.iter().take(WORDS_MAX).map(|word| redact(word)).collect::<Vec<_>>().join(" "));
+    facts.insert("command".into(), redacted(words.iter().take(WORDS_MAX).copied()));
     facts.insert("path".into(), path);
     let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     facts.extend(configuration(&cwd, exe, name, &words));

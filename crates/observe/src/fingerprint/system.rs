@@ -1,6 +1,6 @@
 //! The kernel, how it was booted and set, and what it runs on.
 
-use super::{Facts, of_files, redact, some_or};
+use super::{Facts, of_files, redacted, some_or};
 use crate::files::{Files, Missing};
 
 /// Settings that bound or shape what a web server does.
@@ -48,8 +48,7 @@ const SYSCTLS: [&str; 38] = [
 pub(super) fn kernel(files: &Files) -> Result<Facts, Missing> {
     let mut facts = of_files(files, "/proc/sys/kernel", ["osrelease", "version"]);
     if let Ok(boot) = files.word("/proc/cmdline") {
-        let words: Vec<String> = boot.split_whitespace().map(redact).collect();
-        facts.insert("boot_parameters".into(), words.join(" "));
+        facts.insert("boot_parameters".into(), redacted(boot.split_whitespace()));
     }
     some_or(facts, "this kernel tells nothing of itself")
 }

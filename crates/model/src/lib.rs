@@ -16,6 +16,7 @@ mod probe;
 mod record;
 mod sample;
 mod served;
+mod status;
 mod units;
 
 pub use address::{Address, ParseAddressError};
@@ -45,6 +46,7 @@ pub use sample::{
     Sockets, ThreadRun, ThreadsUse,
 };
 pub use served::{Served, Step};
+pub use status::{Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

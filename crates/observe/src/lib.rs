@@ -22,6 +22,7 @@ mod others;
 mod processes;
 mod server;
 mod sockets;
+pub mod status;
 mod threads;
 
 pub use companion::Wanted;

@@ -6,6 +6,7 @@ use crate::exit::Trouble;
 use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
+use crate::status::StatusPages;
 use crate::store::Recorder;
 use crate::subject::Subject;
 use crate::target_url::TargetUrl;
@@ -144,7 +145,8 @@ impl Prepared {
         self.progress.begin(label, plan);
         // A restart has given the server new processes.
         let watch = Watch::new(&plan.target.address, &watch::wanted(self.subject.processes(), &self.observe)?);
-        measure(plan, &self.probe, directory, &self.stop, watch, &mut self.progress)
+        let pages = StatusPages::watch(&self.subject.status_pages());
+        measure(plan, &self.probe, &pages, directory, &self.stop, watch, &mut self.progress)
     }
 
     /// Whether ^C has ended the load early.
@@ -171,6 +173,7 @@ pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<
 fn measure(
     plan: &Plan,
     probe: &Probe,
+    pages: &StatusPages,
     directory: &Path,
     stop: &AtomicBool,
     mut watch: Watch,
@@ -193,6 +196,11 @@ fn measure(
         keep(&event);
         if let Some(sample) = sample {
             keep(&sample);
+        }
+        if let Event::Tick(tick) = &event
+            && let Some(status) = pages.until(tick)
+        {
+            keep(&status);
         }
         watch.start_after(&event);
     };

@@ -7,6 +7,7 @@ mod chart;
 mod cpu;
 mod kernel;
 mod run;
+mod status;
 mod sweep;
 mod view;
 

@@ -2,6 +2,7 @@
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::cpu;
+use super::status;
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use super::{Distributions, Item, Shown};
 use crate::arms::conditions;
@@ -113,6 +114,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
     tables.extend(cpu::tables(record));
+    tables.extend(status::table(&record.status));
     tables.extend(fingerprint(&record.environment));
     tables
 }

@@ -13,6 +13,7 @@ pub mod human;
 mod observed;
 mod plan;
 mod probe;
+mod profiled;
 mod record;
 mod sample;
 mod served;
@@ -35,6 +36,7 @@ pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
 };
 pub use probe::{Body, Fetch, Probe};
+pub use profiled::{Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
     Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,

@@ -9,6 +9,7 @@ mod ledger;
 mod listener;
 mod machine;
 mod observer;
+pub mod profile;
 mod server;
 mod sockets;
 

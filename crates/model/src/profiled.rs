@@ -99,3 +99,20 @@ impl Profiled {
         }
     }
 }
+
+/// Result of `plimsoll profile --json`, and its `profile.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfileRecord {
+    /// [`crate::FORMAT_PROFILE`].
+    pub format: String,
+    /// What was looked at, such as `port 8080`.
+    pub scope: String,
+    /// What was seen.
+    pub profile: Profiled,
+    /// Where it ran.
+    pub environment: crate::Environment,
+    /// Wall-clock start, RFC 3339, UTC.
+    pub started: String,
+    /// Whether it ended before its time.
+    pub interrupted: bool,
+}

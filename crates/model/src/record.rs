@@ -1,6 +1,6 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, Served, TlsSession, Verdict};
+use crate::{Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, TlsSession, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,12 @@ pub struct RunRecord {
     /// Machine, server, generator and sockets over the measured window; null when nobody looked.
     #[serde(default)]
     pub observed: Option<Observed>,
+    /// Where CPU time went in the measured window; omitted unless `--profile` has sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiled>,
+    /// Why `--profile` has sampled nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_unavailable: Option<String>,
     /// What the target answered beforehand.
     pub probe: Option<Probe>,
     /// What was to be done.
@@ -226,6 +232,13 @@ pub struct SweepRecord {
     pub saturated: bool,
     /// What stops it; null when not known.
     pub limiter: Option<String>,
+    /// Where CPU time went at the peak's load, in a measurement of its own after the others; omitted unless `--profile`
+    /// has sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiled>,
+    /// Why `--profile` has sampled nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_unavailable: Option<String>,
     /// Where it ran.
     pub environment: Environment,
     /// Wall-clock start, RFC 3339, UTC.

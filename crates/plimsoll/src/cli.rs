@@ -1,9 +1,11 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
+pub(crate) mod profile;
 pub(crate) mod serve;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
+use profile::ProfileArgs;
 use serve::{KeepArgs, ServeArgs};
 use std::path::PathBuf;
 
@@ -27,6 +29,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
+    Profile(ProfileArgs),
     Report(ReportArgs),
     Target(TargetArgs),
     Serve(ServeArgs),

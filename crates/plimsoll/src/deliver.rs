@@ -85,6 +85,8 @@ mod tests {
             fit: None,
             saturated: false,
             limiter: None,
+            profile: None,
+            profile_unavailable: None,
             environment: model::Environment::default(),
             started: "2026-01-02T03:04:05Z".into(),
             interrupted: false,

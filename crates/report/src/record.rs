@@ -71,6 +71,8 @@ pub fn run_record(
         generator: generator(evidence),
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
+        profile: evidence.profile.clone(),
+        profile_unavailable: None,
         probe: evidence.probe.clone(),
         plan: evidence.plan.clone(),
         environment,

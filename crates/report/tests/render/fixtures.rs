@@ -216,6 +216,8 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         fit: None,
         saturated: false,
         limiter: None,
+        profile: None,
+        profile_unavailable: None,
         environment: environment(),
         started: "2026-01-02T03:04:05Z".to_owned(),
         interrupted: !complete,
@@ -303,6 +305,7 @@ fn evidence(good: u64) -> Evidence {
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
         observed: None,
+        profile: None,
         settled: true,
         interrupted: false,
     }

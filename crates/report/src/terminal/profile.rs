@@ -1,0 +1,167 @@
+//! A profile in words and tables.
+
+use super::Style;
+use super::layout::{labelled, table};
+use model::human::{count, percent, plural, time};
+use model::{ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
+
+/// Processes and functions in a table.
+const ROWS_MAX: usize = 10;
+/// Characters of a function's name that are shown: as many of its end, which tells it apart.
+const NAME_MAX: usize = 60;
+
+/// The whole result of `plimsoll profile`. Ends with a newline.
+#[must_use]
+pub fn profile(record: &ProfileRecord, style: &Style) -> String {
+    let mut out = labelled("profile of", &record.scope, *style);
+    if record.interrupted {
+        out.push_str(&labelled("interrupted", "stopped before its time; this is what was sampled", *style));
+    }
+    out.push_str(&body(&record.profile, *style));
+    out
+}
+
+/// CPU time for each good response of each process, before and after. Ends with a newline.
+#[must_use]
+pub fn profile_change(before: &Profiled, after: &Profiled) -> String {
+    let per_good = |profile: &Profiled, name: &str| {
+        let process = profile.processes.iter().find(|process| process.name == name)?;
+        process.cpu_us_per_good_request
+    };
+    let text = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), |us| time(us * 1e3));
+    let gone = before.processes.iter().filter(|process| per_good(after, &process.name).is_none());
+    let rows: Vec<Vec<String>> = after
+        .processes
+        .iter()
+        .chain(gone)
+        .take(ROWS_MAX)
+        .map(|process| {
+            let (first, second) = (per_good(before, &process.name), per_good(after, &process.name));
+            let change = first.zip(second).filter(|(first, _)| *first > 0.0);
+            let change = change.map(|(first, second)| format!("{:+.1} %", (second / first - 1.0) * 100.0));
+            vec![process.name.clone(), text(first), text(second), change.unwrap_or_else(|| "-".to_owned())]
+        })
+        .collect();
+    table(&["CPU per good response", "before", "after", "change"], &rows, 1, 3)
+}
+
+/// Figures, processes, functions and what would make more readable.
+pub(super) fn body(profile: &Profiled, style: Style) -> String {
+    let mut out = labelled("samples", &samples(profile), style);
+    if profile.samples > 0 {
+        out.push_str(&labelled("known", &known(profile), style));
+    }
+    out.push_str(&labelled("cost", &cost(profile), style));
+    if profile.samples > 0 {
+        let (header, rows) = processes(profile);
+        out.push('\n');
+        out.push_str(&table(&header, &rows[..rows.len().min(ROWS_MAX)], 1, 3));
+        let (header, rows) = functions(profile);
+        out.push('\n');
+        out.push_str(&table(&header, &rows[..rows.len().min(ROWS_MAX)], 2, 3));
+    }
+    for hint in &profile.hints {
+        out.push_str(&labelled("hint", hint, style));
+    }
+    out
+}
+
+/// How much was seen.
+pub(crate) fn samples(profile: &Profiled) -> String {
+    let cpu = time(profile.samples as f64 * profile.sample_us() * 1e3);
+    let taken = time(profile.sampled_ns as f64);
+    let taken = format!("in {taken} at {} Hz on {}", profile.frequency_hz, plural(profile.cpus.into(), "CPU"));
+    match profile.samples {
+        0 => format!("none {taken}: nothing of it ran; {} lost", count(profile.lost_samples)),
+        n => format!("{} ({cpu} of CPU) {taken}, {} lost", count(n), count(profile.lost_samples)),
+    }
+}
+
+/// How much has a name.
+pub(crate) fn known(profile: &Profiled) -> String {
+    format!(
+        "{} of the samples by function, {} at least by file; {} inside the kernel, {} in soft interrupts",
+        percent(profile.symbol_share),
+        percent(profile.resolved_share),
+        percent(profile.kernel_share),
+        percent(profile.softirq_share)
+    )
+}
+
+/// What sampling has taken from the machine, as far as it was measured.
+pub(crate) fn cost(profile: &Profiled) -> String {
+    let reader = format!("{} of the machine's CPU time to read the samples", percent(profile.reader_share));
+    match profile.goodput_change {
+        Some(change) => {
+            let sign = if change < 0.0 { "less" } else { "more" };
+            format!("{reader}; goodput {} {sign} than at this load without", percent(change.abs()))
+        }
+        None => reader,
+    }
+}
+
+/// The processes as a table.
+pub(crate) fn processes(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let per_good = profile.processes.iter().any(|process| process.cpu_us_per_good_request.is_some());
+    let mut header = vec!["process", "count", "share", "in kernel", "softirq"];
+    if per_good {
+        header.push("CPU per good response");
+    }
+    let row = |process: &ProfiledProcess| {
+        let server = if process.is_server && per_good { " (server)" } else { "" };
+        let mut row = vec![
+            format!("{}{server}", process.name),
+            count(process.count.into()),
+            percent(process.share),
+            percent(process.kernel_share),
+            percent(process.softirq_share),
+        ];
+        if per_good {
+            let us = process.cpu_us_per_good_request;
+            row.push(us.map_or_else(|| "-".into(), |us| time(us * 1e3)));
+        }
+        row
+    };
+    let rows = profile.processes.iter().map(row).collect();
+    (header, rows)
+}
+
+/// The functions as a table.
+pub(crate) fn functions(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let row = |function: &ProfiledFunction| {
+        vec![short(&function.name), function.process.clone(), percent(function.share)]
+    };
+    (vec!["function", "process", "share"], profile.functions.iter().map(row).collect())
+}
+
+/// The end of a long name, without the marks that flame graphs colour by, which go into words.
+fn short(name: &str) -> String {
+    let marks = [("_[k]", " (kernel)"), ("_[i]", " (inlined)"), ("_[j]", " (JIT)")];
+    let found = marks.iter().find_map(|(mark, words)| Some((name.strip_suffix(mark)?, *words)));
+    let (name, words) = found.unwrap_or((name, ""));
+    let length = name.chars().count();
+    match length > NAME_MAX {
+        true => format!("...{}{words}", name.chars().skip(length - NAME_MAX + 3).collect::<String>()),
+        false => format!("{name}{words}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_their_end_and_marks_become_words() {
+        assert_eq!(short("tcp_sendmsg_[k]"), "tcp_sendmsg (kernel)");
+        let long = format!("{}::poll", "a".repeat(80));
+        assert_eq!(short(&long), format!("...{}::poll", "a".repeat(NAME_MAX - 9)));
+    }
+
+    #[test]
+    fn the_cost_is_told_as_far_as_it_was_measured() {
+        let mut profile = Profiled { reader_share: 0.001, ..Profiled::default() };
+        assert_eq!(cost(&profile), "0.10 % of the machine's CPU time to read the samples");
+        profile.goodput_change = Some(-0.012);
+        assert!(cost(&profile).ends_with("; goodput 1.2 % less than at this load without"), "{}", cost(&profile));
+    }
+}

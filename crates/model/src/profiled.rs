@@ -1,5 +1,6 @@
 //! Where CPU time went: the `profile` object of a record.
 
+use crate::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
 /// What a sampler saw on the CPUs of this machine. Shares are of the samples that are told, 0 to 1.
@@ -39,6 +40,9 @@ pub struct Profiled {
     /// Goodput while it sampled, relative to the same load without: -0.02 is 2 % less. Null where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_change: Option<f64>,
+    /// CPU time that one sample stands for, for each good response while it sampled; null where there is none. us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_us_per_good_request: Option<f64>,
     /// By process, the one with the most samples first.
     pub processes: Vec<ProfiledProcess>,
     /// The functions that were innermost most often.
@@ -91,11 +95,13 @@ impl Profiled {
     }
 
     /// Relates CPU time to the load under which it sampled.
-    pub fn relate(&mut self, good: u64, goodput_per_s: f64) {
-        let sample_us = self.sample_us();
+    pub fn relate(&mut self, goodput_per_s: f64) {
+        let good = goodput_per_s * self.sampled_ns as f64 / NS_PER_S as f64;
+        let sample_us = (good > 0.0).then(|| self.sample_us() / good);
         self.goodput_per_s = Some(goodput_per_s);
+        self.sample_us_per_good_request = sample_us;
         for process in &mut self.processes {
-            process.cpu_us_per_good_request = (good > 0).then(|| process.samples as f64 * sample_us / good as f64);
+            process.cpu_us_per_good_request = sample_us.map(|us| process.samples as f64 * us);
         }
     }
 }
@@ -115,4 +121,26 @@ pub struct ProfileRecord {
     pub started: String,
     /// Whether it ended before its time.
     pub interrupted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_is_related_to_the_good_responses_of_the_same_time() {
+        let process = ProfiledProcess { samples: 198, ..ProfiledProcess::default() };
+        let mut profiled = Profiled {
+            frequency_hz: 99,
+            sampled_ns: 4 * NS_PER_S,
+            processes: vec![process],
+            ..Profiled::default()
+        };
+        // 2 s of CPU in 4 s, with 1,000 responses in each.
+        profiled.relate(1_000.0);
+        let us = profiled.processes[0].cpu_us_per_good_request.unwrap();
+        assert!((us - 500.0).abs() < 1e-9, "{us}");
+        profiled.relate(0.0);
+        assert_eq!((profiled.processes[0].cpu_us_per_good_request, profiled.sample_us_per_good_request), (None, None));
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, Trouble};
 use crate::verbs::report::PAGE;
+use crate::profiling::graphs;
 use crate::{printer, store, stored};
 use model::VerdictState;
 use report::Named;
@@ -52,7 +53,9 @@ fn write_page(directory: &Path, named: Named<'_>) -> bool {
         AnyRecord::Run(_) => stored::distributions(directory),
         AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => None,
     };
-    let page = report::html::page(&[Item { named, distributions: distributions.as_ref(), base: "" }]);
+    let graphs = graphs(directory, named.record);
+    let page =
+        report::html::page(&[Item { named, distributions: distributions.as_ref(), graphs: &graphs, base: "" }]);
     store::write_page(&directory.join(PAGE), &page)
 }
 

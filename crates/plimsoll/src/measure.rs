@@ -3,6 +3,7 @@
 use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::environment;
 use crate::exit::Trouble;
+use crate::profiling::{Sampled, Sampling};
 use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
@@ -117,7 +118,22 @@ impl Prepared {
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        measure(plan, &self.probe, directory, &self.stop, &mut self.progress)
+        measure(plan, &self.probe, directory, &self.stop, &mut self.progress, None)
+    }
+
+    /// The same with samples of where the CPU time of its window goes.
+    pub(crate) fn measure_profiled(
+        &mut self,
+        plan: &Plan,
+        label: &str,
+        directory: &Path,
+    ) -> Result<(Gather, Sampled), Trouble> {
+        self.loads += 1;
+        let mut sampling = Sampling::new(plan);
+        self.progress.begin(label, plan);
+        let gather = measure(plan, &self.probe, directory, &self.stop, &mut self.progress, Some(&mut sampling))?;
+        self.progress.say("looking up names for the profile");
+        Ok((gather, sampling.finish()))
     }
 
     /// Whether ^C has ended the load early.
@@ -147,6 +163,7 @@ fn measure(
     directory: &Path,
     stop: &AtomicBool,
     progress: &mut Progress,
+    mut sampling: Option<&mut Sampling>,
 ) -> Result<Gather, Trouble> {
     check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
     let mut recorder = Recorder::open(directory)?;
@@ -161,6 +178,9 @@ fn measure(
     };
     let mut watch = Watch::new(&plan.target.address);
     let mut take = |event: Event| {
+        if let Some(sampling) = &mut sampling {
+            sampling.follow(&event);
+        }
         // Before the event is written down, which may take a moment.
         let sample = watch.look(&event);
         keep(&event);

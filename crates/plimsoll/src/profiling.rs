@@ -1,11 +1,13 @@
 //! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
 
 use crate::exit::Trouble;
+use crate::printer;
 use crate::target_url::is_local;
 use engine::clock;
-use model::{Address, Event, Phase, Profiled};
+use model::{Address, Event, Phase, Plan, Profiled, Stop, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use report::flame::{self, Scale};
+use report::record::{AnyRecord, arm_folder};
 use std::path::Path;
 
 /// The stacks, and the graph of them.
@@ -34,8 +36,13 @@ pub(crate) enum Sampled {
 }
 
 impl Sampling {
-    /// Gets ready for a load on `address` with a window of `window_ns`, or until its requests are done.
-    pub(crate) fn new(address: &Address, window_ns: Option<u64>) -> Self {
+    /// Gets ready for the load of `plan`; says so once when nothing can be sampled.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let address: &Address = &plan.target.address;
+        let window_ns = match plan.stop {
+            Stop::Duration { duration_ns } => Some(duration_ns),
+            Stop::Count { .. } => None,
+        };
         let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
         let state = match is_local(address) {
             false => State::Unavailable("the server is not on this machine; run plimsoll profile there".into()),
@@ -48,15 +55,10 @@ impl Sampling {
                 }
             },
         };
-        Self { state, scope, begin_ns: 0, window_ns }
-    }
-
-    /// Why nothing will be sampled.
-    pub(crate) fn why_not(&self) -> Option<&str> {
-        match &self.state {
-            State::Unavailable(why) => Some(why),
-            State::Ready(_) => None,
+        if let State::Unavailable(why) = &state {
+            printer::note(&format!("warning: no profile: {why}"));
         }
+        Self { state, scope, begin_ns: 0, window_ns }
     }
 
     /// Switches on where the window begins and off where it ends.
@@ -104,10 +106,41 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Trouble> {
     std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
 }
 
-/// In what the graph of a profile under a load is counted.
-pub(crate) fn scale(profiled: &Profiled, good: u64) -> Scale {
-    match good {
-        0 => Scale::Samples,
-        n => Scale::UsPerGood { sample_us: profiled.sample_us() / n as f64 },
+/// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
+/// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
+pub(crate) fn keep(
+    directory: &Path,
+    sampled: Sampled,
+    goodput_per_s: f64,
+    url: &str,
+) -> Result<Box<Profiled>, String> {
+    let mut profile = match sampled {
+        Sampled::Profile(profile) => profile,
+        Sampled::Unavailable(why) => return Err(why),
+    };
+    profile.profiled.relate(goodput_per_s);
+    let scale = match profile.profiled.sample_us_per_good_request {
+        Some(sample_us) => Scale::UsPerGood { sample_us },
+        None => Scale::Samples,
+    };
+    if let Err(trouble) = write(directory, &profile, &format!("CPU time under {url}"), scale) {
+        printer::note(&format!("warning: {}; the profile's figures are kept", trouble.message));
+    }
+    Ok(Box::new(profile.profiled))
+}
+
+/// The graphs of a result in `directory`: one for each result by itself that the page shows.
+pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Option<String>> {
+    let graph = |directory: &Path, profile: &Option<Profiled>| {
+        profile.as_ref().and_then(|_| std::fs::read_to_string(directory.join(GRAPH)).ok())
+    };
+    match record {
+        AnyRecord::Run(record) => vec![graph(directory, &record.profile)],
+        AnyRecord::Sweep(record) => vec![graph(directory, &record.profile)],
+        AnyRecord::Sweeps(record) => {
+            let arms = record.sweeps.iter().enumerate();
+            let folder = |i, arm: &SweepRecord| arm_folder(i, arm.arm.as_deref().unwrap_or_default());
+            arms.map(|(i, arm)| graph(&directory.join(folder(i, arm)), &arm.profile)).collect()
+        }
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct Symbols {
 impl Symbols {
     /// Names all `places` of all processes.
     pub(super) fn new(places: impl Iterator<Item = (u32, Place)>) -> Self {
-        let symbolizer = Symbolizer::builder().enable_code_info(false).build();
+        let symbolizer = Symbolizer::new();
         let (mut kernel, mut programs) = (BTreeSet::new(), BTreeMap::<u32, BTreeSet<u64>>::new());
         for (pid, place) in places {
             match place.is_kernel {

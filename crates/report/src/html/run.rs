@@ -2,6 +2,7 @@
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::cpu;
+use super::profile::{self, Graph};
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files};
 use super::{Distributions, Item, Shown};
 use crate::arms::conditions;
@@ -39,10 +40,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         remarks: Vec::new(),
         headline: headline(record),
         charts,
+        graph: shown.graph.map(Graph::new),
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),
-        files: files(shown, false),
+        files: files(shown, false, record.profile.is_some()),
     }
 }
 
@@ -73,6 +75,9 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
     facts.push(fact("load generator", words::client(record)));
     if let Some(text) = observed::server(record) {
         facts.push(fact("server", text));
+    }
+    if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
+        facts.push(fact("profile", text));
     }
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
@@ -108,6 +113,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
     tables.extend(cpu::tables(record));
+    tables.extend(record.profile.iter().flat_map(profile::tables));
     tables
 }
 

@@ -2,11 +2,13 @@
 
 use super::Style;
 use super::layout::{labelled, table};
-use model::human::{count, percent, plural, time};
+use model::human::{self, count, percent, plural, time};
 use model::{ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 
 /// Processes and functions in a table.
 const ROWS_MAX: usize = 10;
+/// Processes named in a sentence.
+const NAMED_MAX: usize = 3;
 /// Characters of a function's name that are shown: as many of its end, which tells it apart.
 const NAME_MAX: usize = 60;
 
@@ -19,6 +21,24 @@ pub fn profile(record: &ProfileRecord, style: &Style) -> String {
     }
     out.push_str(&body(&record.profile, *style));
     out
+}
+
+/// What a run or sweep tells of its profile in a sentence; none when none was asked for.
+pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Option<String> {
+    let Some(profile) = profile else { return unavailable.map(|why| format!("none: {why}")) };
+    let name = |process: &ProfiledProcess| {
+        let us = process.cpu_us_per_good_request.map_or_else(String::new, |us| format!(", {}", time(us * 1e3)));
+        format!("{} {}{us}", process.name, percent(process.share))
+    };
+    let named: Vec<String> = profile.processes.iter().take(NAMED_MAX).map(name).collect();
+    let load = profile.load.map_or_else(String::new, |load| format!(" at load {}", human::short(load)));
+    Some(format!(
+        "{} samples{load} (share, CPU per good response): {}; {} known by function; {}",
+        count(profile.samples),
+        named.join(" · "),
+        percent(profile.symbol_share),
+        cost(profile)
+    ))
 }
 
 /// CPU time for each good response of each process, before and after. Ends with a newline.

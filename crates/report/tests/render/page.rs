@@ -326,7 +326,7 @@ fn of_sweep(record: &SweepRecord) -> String {
 }
 
 fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Distributions>) -> Item<'a> {
-    Item { named: Named { name, record }, distributions, base: "" }
+    Item { named: Named { name, record }, distributions, graphs: &[], base: "" }
 }
 
 /// A million values from 1 ms to 11 ms.

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Trouble};
 use crate::printer;
 use crate::profiling::{FOLDED, write_file};
 use crate::stored::{Record, Stored};
-use model::{Profiled, ProfiledProcess};
+use model::Profiled;
 use report::flame::{Difference, Side, difference};
 use std::path::Path;
 
@@ -56,7 +56,7 @@ impl Half {
             Record::Sweeps(_) => return Err(wrong("several sweeps; name one of its arms/".into())),
         };
         let profiled = profiled.ok_or_else(|| wrong("not profiled; measure it with --profile".into()))?;
-        let sample_us_per_good = profiled.processes.iter().find_map(us_per_sample_and_good).ok_or_else(|| {
+        let sample_us_per_good = profiled.sample_us_per_good_request.ok_or_else(|| {
             wrong("no good response while it was profiled, so there is nothing to relate CPU time to".into())
         })?;
         let path = directory.join(FOLDED);
@@ -68,8 +68,4 @@ impl Half {
     fn side(&self) -> Side<'_> {
         Side { name: &self.name, folded: &self.folded, sample_us_per_good: self.sample_us_per_good }
     }
-}
-
-fn us_per_sample_and_good(process: &ProfiledProcess) -> Option<f64> {
-    Some(process.cpu_us_per_good_request? / process.samples as f64)
 }

@@ -36,7 +36,7 @@ pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
 };
 pub use probe::{Body, Fetch, Probe};
-pub use profiled::{ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
+pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary, PoolFit,
     Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,

@@ -57,14 +57,18 @@ pub struct Profiled {
 pub struct ProfiledProcess {
     /// Name, as it stands first in the folded stacks.
     pub name: String,
-    /// Whether it is of the server.
-    pub is_server: bool,
+    /// What it has to do with the load.
+    pub role: ProcessRole,
     /// Processes of this name that were seen running.
     pub count: u32,
     /// Samples.
     pub samples: u64,
     /// Share of the samples.
     pub share: f64,
+    /// Share of its samples with a function's name at the innermost frame.
+    pub symbol_share: f64,
+    /// Share of its samples with a function's name there, or at least the file that the code is from.
+    pub resolved_share: f64,
     /// Share of its samples that are inside the kernel.
     pub kernel_share: f64,
     /// Share of its samples that are in soft interrupts.
@@ -72,6 +76,21 @@ pub struct ProfiledProcess {
     /// CPU time for each good response; null without good responses. us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us_per_good_request: Option<f64>,
+}
+
+/// What a process has to do with the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessRole {
+    /// The server, or what was asked for.
+    Server,
+    /// The program that measures.
+    Own,
+    /// No process at all: interrupts of CPUs that had nothing to do.
+    Interrupts,
+    /// Somebody else's.
+    #[default]
+    Other,
 }
 
 /// A function that was innermost.
@@ -130,12 +149,8 @@ mod tests {
     #[test]
     fn cpu_time_is_related_to_the_good_responses_of_the_same_time() {
         let process = ProfiledProcess { samples: 198, ..ProfiledProcess::default() };
-        let mut profiled = Profiled {
-            frequency_hz: 99,
-            sampled_ns: 4 * NS_PER_S,
-            processes: vec![process],
-            ..Profiled::default()
-        };
+        let mut profiled =
+            Profiled { frequency_hz: 99, sampled_ns: 4 * NS_PER_S, processes: vec![process], ..Profiled::default() };
         // 2 s of CPU in 4 s, with 1,000 responses in each.
         profiled.relate(1_000.0);
         let us = profiled.processes[0].cpu_us_per_good_request.unwrap();

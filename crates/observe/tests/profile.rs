@@ -2,6 +2,7 @@
 //!
 //! These run as root, or where kernel.perf_event_paranoid is 0: a refusal fails them.
 
+use model::ProcessRole;
 use observe::profile::{Profile, Recorded, Scope};
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -56,7 +57,7 @@ fn what_burns_is_on_top_by_name_and_its_time_is_right() {
     assert!(top.share > 0.8, "{top:?}");
     assert!(profiled.resolved_share >= 0.95 && profiled.symbol_share >= 0.95, "{profiled:#?}");
     assert_eq!((profiled.processes.len(), profiled.lost_samples), (1, 0));
-    assert!(profiled.processes[0].is_server && profiled.processes[0].name == "own");
+    assert!(profiled.processes[0].role == ProcessRole::Server && profiled.processes[0].name == "own");
     // Where others want the CPUs too, a sample finds the burner by chance: within four standard errors.
     let expected = burnt_ns as f64 / 1e3 / profiled.sample_us();
     let error = (profiled.samples as f64 - expected).abs();
@@ -78,6 +79,6 @@ fn what_is_not_of_the_server_is_left_out_or_told_as_not_its_own() {
     other.kill().and_then(|()| other.wait()).expect("it ends");
     assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
     let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");
-    assert!(!own.is_server && own.samples > 20, "{own:?}");
+    assert!(own.role == ProcessRole::Own && own.samples > 20, "{own:?}");
     assert!(all.profiled.idle_samples + all.profiled.samples > 150, "{:?}", all.profiled);
 }

@@ -1,8 +1,8 @@
 //! Hands a finished result over: to the run directory, to stdout, and to the shell as an exit code.
 
 use crate::exit::{Exit, Trouble};
-use crate::verbs::report::PAGE;
 use crate::profiling::graphs;
+use crate::verbs::report::PAGE;
 use crate::{printer, store, stored};
 use model::VerdictState;
 use report::Named;
@@ -54,8 +54,7 @@ fn write_page(directory: &Path, named: Named<'_>) -> bool {
         AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => None,
     };
     let graphs = graphs(directory, named.record);
-    let page =
-        report::html::page(&[Item { named, distributions: distributions.as_ref(), graphs: &graphs, base: "" }]);
+    let page = report::html::page(&[Item { named, distributions: distributions.as_ref(), graphs: &graphs, base: "" }]);
     store::write_page(&directory.join(PAGE), &page)
 }
 

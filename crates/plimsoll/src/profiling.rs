@@ -46,10 +46,10 @@ impl Sampling {
         let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
         let state = match is_local(address) {
             false => State::Unavailable("the server is not on this machine; run plimsoll profile there".into()),
-            true => match (behind_address(address), Profiler::new(clock::thread_cpu_ns)) {
-                (Err(missing), _) => State::Unavailable(missing.to_string()),
-                (_, Err(error)) => State::Unavailable(error.to_string()),
-                (Ok(server), Ok(profiler)) => {
+            true => match (Profiler::new(clock::thread_cpu_ns), behind_address(address)) {
+                (Err(error), _) => State::Unavailable(error.to_string()),
+                (_, Err(missing)) => State::Unavailable(missing.to_string()),
+                (Ok(profiler), Ok(server)) => {
                     scope.server = server;
                     State::Ready(profiler)
                 }
@@ -108,12 +108,7 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Trouble> {
 
 /// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
 /// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
-pub(crate) fn keep(
-    directory: &Path,
-    sampled: Sampled,
-    goodput_per_s: f64,
-    url: &str,
-) -> Result<Box<Profiled>, String> {
+pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &str) -> Result<Box<Profiled>, String> {
     let mut profile = match sampled {
         Sampled::Profile(profile) => profile,
         Sampled::Unavailable(why) => return Err(why),

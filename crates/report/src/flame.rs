@@ -1,9 +1,10 @@
 //! Flame graphs as SVG that can be zoomed and searched, from folded stacks, by inferno.
 
 use inferno::differential;
-use inferno::flamegraph::color::MultiPalette;
-use inferno::flamegraph::{self, Options, Palette};
-use std::collections::BTreeMap;
+use inferno::flamegraph::color::{BackgroundColor, Color, MultiPalette};
+use inferno::flamegraph::{self, Direction, Options, Palette};
+use model::{ProcessRole, Profiled};
+use std::collections::BTreeSet;
 
 /// Colours that tell the kernel (orange), inlined functions (blue-green) and just-in-time code (green) apart.
 const PALETTE: Palette = Palette::Multi(MultiPalette::Java);
@@ -31,6 +32,8 @@ pub struct Side<'a> {
     pub name: &'a str,
     /// Its folded stacks.
     pub folded: &'a str,
+    /// Its figures.
+    pub profiled: &'a Profiled,
     /// CPU time for each good response that one sample comes to; us.
     pub sample_us_per_good: f64,
 }
@@ -57,8 +60,8 @@ pub fn graph(folded: &str, title: &str, scale: Scale) -> Option<String> {
     draw(&mut options, folded)
 }
 
-/// What has changed from `before` to `after` for each good response: red grew, blue shrank. None when either has no
-/// stack.
+/// What has changed from `before` to `after` for each good response: red grew, blue shrank. Somebody else's processes are
+/// left out. None when either has no stack.
 #[must_use]
 pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
     let (first, second) = (per_good(before), per_good(after));
@@ -86,6 +89,9 @@ fn options(title: &str) -> Options<'static> {
     // By name, so that a function looks the same in each graph.
     options.hash = true;
     options.min_width = MIN_WIDTH;
+    // Processes at the top, where a page begins.
+    options.direction = Direction::Inverted;
+    options.bgcolors = Some(BackgroundColor::Flat(Color { r: 255, g: 255, b: 255 }));
     options
 }
 
@@ -98,10 +104,15 @@ fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
     String::from_utf8(svg).ok()
 }
 
-/// Folded stacks in ns of CPU for each good response.
+/// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load.
 fn per_good(side: Side<'_>) -> String {
+    let others = side.profiled.processes.iter().filter(|process| process.role == ProcessRole::Other);
+    let others: BTreeSet<&str> = others.map(|process| process.name.as_str()).collect();
     let scaled = side.folded.lines().filter_map(|line| {
         let (stack, samples) = line.rsplit_once(' ')?;
+        if others.contains(stack.split(';').next()?) {
+            return None;
+        }
         let ns = samples.parse::<f64>().ok()? * side.sample_us_per_good * NS_A_US;
         Some(format!("{stack} {ns:.0}\n"))
     });
@@ -111,22 +122,19 @@ fn per_good(side: Side<'_>) -> String {
 /// Stacks of both with their two figures, in the order of the stacks; none when either has none.
 fn both(first: &str, second: &str) -> Option<String> {
     let mut lines = Vec::new();
-    let differ = differential::from_readers(
-        differential::Options::default(),
-        first.as_bytes(),
-        second.as_bytes(),
-        &mut lines,
-    );
+    let differ =
+        differential::from_readers(differential::Options::default(), first.as_bytes(), second.as_bytes(), &mut lines);
     differ.ok().filter(|()| !first.is_empty() && !second.is_empty())?;
     let lines = String::from_utf8(lines).ok()?;
     // From a hash map: each time in another order.
-    let sorted: BTreeMap<&str, ()> = lines.lines().map(|line| (line, ())).collect();
-    Some(sorted.keys().map(|line| format!("{line}\n")).collect())
+    let sorted: BTreeSet<&str> = lines.lines().collect();
+    Some(sorted.into_iter().map(|line| format!("{line}\n")).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::ProfiledProcess;
 
     const BEFORE: &str = "nginx;main;send_[k] 30\nnginx;main;old 10\n";
     const AFTER: &str = "nginx;main;new 10\nnginx;main;send_[k] 30\n";
@@ -142,8 +150,11 @@ mod tests {
     #[test]
     fn a_difference_is_per_response_and_goes_both_ways() {
         // Half as many samples for each response: what was the same in samples has halved.
-        let side = |name, folded, sample_us_per_good| Side { name, folded, sample_us_per_good };
-        let difference = difference(side("a", BEFORE, 2.0), side("b", AFTER, 1.0)).unwrap();
+        let process = ProfiledProcess { name: "other".into(), ..ProfiledProcess::default() };
+        let profiled = &Profiled { processes: vec![process], ..Profiled::default() };
+        let side = |name, folded, sample_us_per_good| Side { name, folded, profiled, sample_us_per_good };
+        let before = format!("{BEFORE}other;main 1000\n");
+        let difference = difference(side("a", &before, 2.0), side("b", AFTER, 1.0)).unwrap();
         assert_eq!(
             difference.folded,
             "nginx;main;new 0 10000\nnginx;main;old 20000 0\nnginx;main;send_[k] 60000 30000\n"

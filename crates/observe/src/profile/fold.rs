@@ -5,7 +5,7 @@ use super::sampler::FREQUENCY_HZ;
 use super::stacks::{Place, Recorded};
 use super::symbols::{Frame, Known, Symbols};
 use super::tree::Tree;
-use model::{NS_PER_S, Profiled, ProfiledFunction, ProfiledProcess};
+use model::{NS_PER_S, ProcessRole, Profiled, ProfiledFunction, ProfiledProcess};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,8 +60,10 @@ struct Sums {
 #[derive(Default)]
 struct ProcessSum {
     pids: BTreeSet<u32>,
-    is_server: bool,
+    role: ProcessRole,
     samples: u64,
+    symbols: u64,
+    files_only: u64,
     kernel: u64,
     softirq: u64,
 }
@@ -84,7 +86,8 @@ impl Recorded {
         let symbols = Symbols::new(places);
         let mut sums = Sums::default();
         for (pid, places, count) in &stacks {
-            sums.add(*pid, name(*pid, &tree, scope), wanted[pid], &frames(&symbols, *pid, places), *count);
+            let process = (name(*pid, &tree, scope), role(*pid, wanted[pid]));
+            sums.add(*pid, process, &frames(&symbols, *pid, places), *count);
         }
         self.profile(sums)
     }
@@ -117,7 +120,7 @@ impl Recorded {
 
 impl Sums {
     /// Counts the samples of a stack; `frames` innermost first.
-    fn add(&mut self, pid: u32, process: String, is_server: bool, frames: &[&Frame], count: u64) {
+    fn add(&mut self, pid: u32, (process, role): (String, ProcessRole), frames: &[&Frame], count: u64) {
         let names = || frames.iter().flat_map(|frame| &frame.names);
         let is_softirq = names().any(|name| SOFTIRQ.contains(&name.as_str()));
         let is_interrupt = is_softirq || names().any(|name| INTERRUPT.iter().any(|end| name.ends_with(end)));
@@ -128,24 +131,27 @@ impl Sums {
         let innermost = frames.first().and_then(|frame| frame.names.last()).map_or("[unknown]", String::as_str);
         let is_kernel = innermost.ends_with("_[k]");
         self.samples += count;
+        let (mut symbols, mut files_only) = (0, 0);
         match frames.first().map(|frame| &frame.known) {
-            Some(Known::Symbol) => self.symbols += count,
+            Some(Known::Symbol) => symbols = count,
             Some(Known::Module(file)) => {
-                self.files_only += count;
+                files_only = count;
                 *self.files.entry(file.clone()).or_default() += count;
             }
             Some(Known::Generated) => self.generated += count,
             Some(Known::Nothing) | None => {}
         }
+        self.symbols += symbols;
+        self.files_only += files_only;
         self.kernel += if is_kernel { count } else { 0 };
         self.softirq += if is_softirq { count } else { 0 };
         *self.functions.entry((innermost.to_owned(), process.clone())).or_default() += count;
-        let outside_in = frames.iter().rev().flat_map(|frame| &frame.names).map(String::as_str);
-        let line: Vec<&str> = std::iter::once(process.as_str()).chain(outside_in).collect();
-        *self.lines.entry(line.join(";")).or_default() += count;
+        *self.lines.entry(line(&process, frames)).or_default() += count;
         let of_process = self.processes.entry(process).or_default();
         of_process.pids.insert(pid);
-        of_process.is_server |= is_server;
+        of_process.role = of_process.role.min(role);
+        of_process.symbols += symbols;
+        of_process.files_only += files_only;
         of_process.samples += count;
         of_process.kernel += if is_kernel { count } else { 0 };
         of_process.softirq += if is_softirq { count } else { 0 };
@@ -161,6 +167,30 @@ fn name(pid: u32, tree: &Tree, scope: &Scope) -> String {
     }
 }
 
+fn role(pid: u32, is_server: bool) -> ProcessRole {
+    match pid {
+        _ if is_server => ProcessRole::Server,
+        IDLE => ProcessRole::Interrupts,
+        pid if pid == std::process::id() => ProcessRole::Own,
+        _ => ProcessRole::Other,
+    }
+}
+
+/// The folded stack of `frames`, which are innermost first.
+fn line(process: &str, frames: &[&Frame]) -> String {
+    let mut line = vec![process];
+    for frame in frames.iter().rev() {
+        // Without frame pointers a chain strays through the stack: dozens of addresses that are none.
+        let is_named = frame.known == Known::Symbol;
+        for name in frame.names.iter().map(String::as_str) {
+            if is_named || line.last() != Some(&name) {
+                line.push(name);
+            }
+        }
+    }
+    line.join(";")
+}
+
 fn frames<'a>(symbols: &'a Symbols, pid: u32, places: &[Place]) -> Vec<&'a Frame> {
     places.iter().map(|place| symbols.frame(pid, *place)).collect()
 }
@@ -172,10 +202,12 @@ fn processes(sums: &Sums) -> Vec<ProfiledProcess> {
         .iter()
         .map(|(name, sum)| ProfiledProcess {
             name: name.clone(),
-            is_server: sum.is_server,
+            role: sum.role,
             count: sum.pids.len() as u32,
             samples: sum.samples,
             share: of(sum.samples, sums.samples),
+            symbol_share: of(sum.symbols, sum.samples),
+            resolved_share: of(sum.symbols + sum.files_only, sum.samples),
             kernel_share: of(sum.kernel, sum.samples),
             softirq_share: of(sum.softirq, sum.samples),
             cpu_us_per_good_request: None,
@@ -251,12 +283,14 @@ mod tests {
         let stripped = frame("[nginx]", Known::Module("/opt/nginx".into()));
         let halt = frame("pv_native_safe_halt_[k]", Known::Symbol);
         let jit = frame("[generated]", Known::Generated);
-        sums.add(10, "nginx".into(), true, &[&send, &main], 50);
-        sums.add(11, "nginx".into(), true, &[&send, &soft, &send, &main], 20);
-        sums.add(11, "nginx".into(), true, &[&stripped, &main], 10);
-        sums.add(12, "php".into(), false, &[&jit], 15);
-        sums.add(IDLE, INTERRUPTS.into(), false, &[&send, &soft], 5);
-        sums.add(IDLE, INTERRUPTS.into(), false, &[&halt], 900);
+        let nginx = || ("nginx".to_owned(), ProcessRole::Server);
+        let interrupts = || (INTERRUPTS.to_owned(), ProcessRole::Interrupts);
+        sums.add(10, nginx(), &[&send, &main], 50);
+        sums.add(11, nginx(), &[&send, &soft, &send, &main], 20);
+        sums.add(11, nginx(), &[&stripped, &stripped, &main], 10);
+        sums.add(12, ("php".into(), ProcessRole::Other), &[&jit], 15);
+        sums.add(IDLE, interrupts(), &[&send, &soft], 5);
+        sums.add(IDLE, interrupts(), &[&halt], 900);
         sums
     }
 
@@ -268,8 +302,9 @@ mod tests {
         assert_eq!((profiled.symbol_share, profiled.resolved_share), (0.75, 0.85));
         assert_eq!((profiled.kernel_share, profiled.softirq_share), (0.75, 0.25));
         let nginx = &profiled.processes[0];
-        assert_eq!((nginx.name.as_str(), nginx.count, nginx.is_server, nginx.share), ("nginx", 2, true, 0.8));
+        assert_eq!((nginx.name.as_str(), nginx.count, nginx.role, nginx.share), ("nginx", 2, ProcessRole::Server, 0.8));
         assert_eq!((nginx.kernel_share, nginx.softirq_share), (0.875, 0.25));
+        assert_eq!((nginx.symbol_share, nginx.resolved_share), (0.875, 1.0));
         let top = &profiled.functions[0];
         assert_eq!((top.name.as_str(), top.process.as_str(), top.samples), ("tcp_sendmsg_[k]", "nginx", 70));
         assert_eq!(

@@ -146,8 +146,7 @@ impl Walk<'_> {
         match keep(&self.prepared.directory, sampled, goodput_per_s, &plan.target.url) {
             Ok(mut profile) => {
                 profile.load = Some(peak.load);
-                profile.goodput_change =
-                    (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
+                profile.goodput_change = (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
                 record.profile = Some(*profile);
             }
             Err(why) => record.profile_unavailable = Some(why),

@@ -6,6 +6,10 @@ use model::Profiled;
 
 /// Height of a graph whose own is not found; px.
 const HEIGHT: u32 = 600;
+/// Height from which a graph is scrolled; px.
+const HEIGHT_MAX: u32 = 1_200;
+/// Begins when the frame has its size, which the graph's script takes for granted.
+const BEGIN: &str = "const begin = () => innerWidth > 0 ? init() : requestAnimationFrame(begin); begin();";
 /// Room for the frame's own edges; px.
 const EDGES: u32 = 4;
 
@@ -21,8 +25,11 @@ impl Graph {
         let svg = svg.find("<svg").map_or(svg, |start| &svg[start..]);
         let height = svg.split_once("height=\"").and_then(|(_, rest)| rest.split_once('"'));
         let height = height.and_then(|(height, _)| height.parse::<u32>().ok()).unwrap_or(HEIGHT);
-        let document = format!("<!doctype html><style>body{{margin:0;overflow-x:hidden}}svg{{display:block}}</style>{svg}");
-        Self { document, height: height + EDGES }
+        let svg = svg.replacen(r#"onload="init(evt)""#, "", 1);
+        let document = format!(
+            "<!doctype html><style>body{{margin:0;overflow-x:hidden}}svg{{display:block}}</style>{svg}<script>{BEGIN}</script>"
+        );
+        Self { document, height: height.min(HEIGHT_MAX) + EDGES }
     }
 }
 

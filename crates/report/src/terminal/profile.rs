@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{labelled, table};
 use model::human::{self, count, percent, plural, time};
-use model::{ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
+use model::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 
 /// Processes and functions in a table.
 const ROWS_MAX: usize = 10;
@@ -26,19 +26,40 @@ pub fn profile(record: &ProfileRecord, style: &Style) -> String {
 /// What a run or sweep tells of its profile in a sentence; none when none was asked for.
 pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Option<String> {
     let Some(profile) = profile else { return unavailable.map(|why| format!("none: {why}")) };
-    let name = |process: &ProfiledProcess| {
-        let us = process.cpu_us_per_good_request.map_or_else(String::new, |us| format!(", {}", time(us * 1e3)));
-        format!("{} {}{us}", process.name, percent(process.share))
-    };
-    let named: Vec<String> = profile.processes.iter().take(NAMED_MAX).map(name).collect();
+    let roles = [
+        (ProcessRole::Server, "server"),
+        (ProcessRole::Own, "load generator"),
+        (ProcessRole::Interrupts, "interrupts of idle CPUs"),
+        (ProcessRole::Other, "others"),
+    ];
+    let parts = roles.iter().filter_map(|(role, words)| part(profile, *role, words));
     let load = profile.load.map_or_else(String::new, |load| format!(" at load {}", human::short(load)));
-    Some(format!(
-        "{} samples{load} (share, CPU per good response): {}; {} known by function; {}",
-        count(profile.samples),
-        named.join(" · "),
-        percent(profile.symbol_share),
-        cost(profile)
-    ))
+    let parts: Vec<String> = parts.collect();
+    Some(format!("{} samples{load}: {}; cost: {}", count(profile.samples), parts.join("; "), cost(profile)))
+}
+
+/// The processes of a role: names, share, CPU time for each good response, and how much of it is known by function.
+fn part(profile: &Profiled, role: ProcessRole, words: &str) -> Option<String> {
+    let all: Vec<_> = profile.processes.iter().filter(|process| process.role == role).collect();
+    let samples: u64 = all.iter().map(|process| process.samples).sum();
+    if samples == 0 {
+        return None;
+    }
+    let names: Vec<&str> = all.iter().take(NAMED_MAX).map(|process| process.name.as_str()).collect();
+    let more = if all.len() > NAMED_MAX { ", ..." } else { "" };
+    let named = match role {
+        ProcessRole::Own | ProcessRole::Interrupts => String::new(),
+        ProcessRole::Server | ProcessRole::Other => format!(" ({}{more})", names.join(", ")),
+    };
+    let share = percent(samples as f64 / profile.samples as f64);
+    let us = profile.sample_us_per_good_request.filter(|_| role != ProcessRole::Other);
+    let us = us.map_or_else(String::new, |us| format!(", {} per good response", time(samples as f64 * us * 1e3)));
+    let known = all.iter().map(|process| process.symbol_share * process.samples as f64).sum::<f64>() / samples as f64;
+    let known = match role {
+        ProcessRole::Server => format!(", {} of it known by function", percent(known)),
+        _ => String::new(),
+    };
+    Some(format!("{words}{named} {share}{us}{known}"))
 }
 
 /// CPU time for each good response of each process, before and after. Ends with a newline.
@@ -54,6 +75,7 @@ pub fn profile_change(before: &Profiled, after: &Profiled) -> String {
         .processes
         .iter()
         .chain(gone)
+        .filter(|process| process.role != ProcessRole::Other)
         .take(ROWS_MAX)
         .map(|process| {
             let (first, second) = (per_good(before, &process.name), per_good(after, &process.name));
@@ -75,10 +97,10 @@ pub(super) fn body(profile: &Profiled, style: Style) -> String {
     if profile.samples > 0 {
         let (header, rows) = processes(profile);
         out.push('\n');
-        out.push_str(&table(&header, &rows[..rows.len().min(ROWS_MAX)], 1, 3));
+        out.push_str(&table(&header, &rows, 1, 3));
         let (header, rows) = functions(profile);
         out.push('\n');
-        out.push_str(&table(&header, &rows[..rows.len().min(ROWS_MAX)], 2, 3));
+        out.push_str(&table(&header, &rows, 2, 3));
     }
     for hint in &profile.hints {
         out.push_str(&labelled("hint", hint, style));
@@ -128,7 +150,7 @@ pub(crate) fn processes(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<Strin
         header.push("CPU per good response");
     }
     let row = |process: &ProfiledProcess| {
-        let server = if process.is_server && per_good { " (server)" } else { "" };
+        let server = if process.role == ProcessRole::Server && per_good { " (server)" } else { "" };
         let mut row = vec![
             format!("{}{server}", process.name),
             count(process.count.into()),
@@ -142,16 +164,15 @@ pub(crate) fn processes(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<Strin
         }
         row
     };
-    let rows = profile.processes.iter().map(row).collect();
+    let rows = profile.processes.iter().take(ROWS_MAX).map(row).collect();
     (header, rows)
 }
 
 /// The functions as a table.
 pub(crate) fn functions(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let row = |function: &ProfiledFunction| {
-        vec![short(&function.name), function.process.clone(), percent(function.share)]
-    };
-    (vec!["function", "process", "share"], profile.functions.iter().map(row).collect())
+    let row =
+        |function: &ProfiledFunction| vec![short(&function.name), function.process.clone(), percent(function.share)];
+    (vec!["function", "process", "share"], profile.functions.iter().take(ROWS_MAX).map(row).collect())
 }
 
 /// The end of a long name, without the marks that flame graphs colour by, which go into words.

@@ -66,6 +66,11 @@ impl Half {
     }
 
     fn side(&self) -> Side<'_> {
-        Side { name: &self.name, folded: &self.folded, sample_us_per_good: self.sample_us_per_good }
+        Side {
+            name: &self.name,
+            folded: &self.folded,
+            profiled: &self.profiled,
+            sample_us_per_good: self.sample_us_per_good,
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Sums {
                 *self.files.entry(file.clone()).or_default() += count;
             }
             Some(Known::Generated) => self.generated += count,
-            Some(Known::Nothing) | None => {}
+            Some(Known::Stray | Known::Nothing) | None => {}
         }
         self.symbols += symbols;
         self.files_only += files_only;
@@ -180,7 +180,7 @@ fn role(pid: u32, is_server: bool) -> ProcessRole {
 fn line(process: &str, frames: &[&Frame]) -> String {
     let mut line = vec![process];
     for frame in frames.iter().rev() {
-        // Without frame pointers a chain strays through the stack: dozens of addresses that are none.
+        // Of a chain without frame pointers whose process has ended dozens of addresses may be unknown.
         let is_named = frame.known == Known::Symbol;
         for name in frame.names.iter().map(String::as_str) {
             if is_named || line.last() != Some(&name) {

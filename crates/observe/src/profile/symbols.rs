@@ -5,7 +5,7 @@ use super::stacks::Place;
 use blazesym::Pid;
 use blazesym::symbolize::source::{Kernel, Process, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
-use procfs::process::MMapPath;
+use procfs::process::{MMPermissions, MMapPath};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -31,7 +31,9 @@ pub(super) enum Known {
     Module(String),
     /// That the program has made the code itself, and left no map.
     Generated,
-    /// Nothing: the process has ended, or the stack was cut wrongly.
+    /// That it is no code: without frame pointers a chain strays through the stack.
+    Stray,
+    /// Nothing: the process has ended.
     Nothing,
 }
 
@@ -128,7 +130,14 @@ fn name_files(pid: u32, addresses: &[u64], frames: &mut [Rc<Frame>]) {
     let process = procfs::process::Process::new(pid.cast_signed());
     let Ok(maps) = process.and_then(|process| process.maps()) else { return };
     for (address, frame) in addresses.iter().zip(frames).filter(|(_, frame)| frame.known == Known::Nothing) {
-        let Some(map) = maps.iter().find(|map| (map.address.0..map.address.1).contains(address)) else { continue };
+        let Some(map) = maps.iter().find(|map| (map.address.0..map.address.1).contains(address)) else {
+            *frame = Rc::new(Frame { names: Vec::new(), known: Known::Stray });
+            continue;
+        };
+        if !map.perms.contains(MMPermissions::EXECUTE) {
+            *frame = Rc::new(Frame { names: Vec::new(), known: Known::Stray });
+            continue;
+        }
         let (name, known) = match &map.pathname {
             MMapPath::Path(path) => {
                 let file = path.file_name().unwrap_or_default().to_string_lossy();

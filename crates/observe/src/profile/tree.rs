@@ -69,7 +69,7 @@ pub(super) struct Tree {
 impl Tree {
     /// Looks at a process that ran, unless that was done.
     pub(super) fn seen(&mut self, pid: u32) {
-        if !self.names.contains_key(&pid) {
+        if !self.parents.contains_key(&pid) {
             self.look(pid);
         }
     }
@@ -88,6 +88,8 @@ impl Tree {
 
     /// What the kernel has said: this is what `pid` is called from now on.
     pub(super) fn named(&mut self, pid: u32, name: &[u8]) {
+        // Whose child it is has to be seen while it runs.
+        self.seen(pid);
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         self.names.insert(pid, String::from_utf8_lossy(name).into_owned());
     }
@@ -103,9 +105,7 @@ impl Tree {
             if roots.contains(&at) {
                 return true;
             }
-            if !self.parents.contains_key(&at) {
-                self.look(at);
-            }
+            self.seen(at);
             match self.parents.get(&at) {
                 Some(parent) if *parent != 0 => at = *parent,
                 _ => return false,
@@ -138,6 +138,10 @@ mod tests {
         assert!(!tree.is_of(own, &BTreeSet::from([child])));
         assert_eq!((tree.name(grandchild), tree.name(child)), ("worker", tree.name(own)));
         assert_eq!(tree.name(5_000_002), "(ended)");
+        // One that was there before, and is called something else now.
+        let mut tree = Tree::default();
+        tree.named(own, b"renamed");
+        assert!(tree.parents.contains_key(&own) && tree.name(own) == "renamed");
     }
 
     #[test]

@@ -4,18 +4,13 @@ use super::view::Table;
 use crate::terminal::profile as words;
 use model::Profiled;
 
-/// Height of a graph whose own is not found; px.
-const HEIGHT: u32 = 600;
-/// Height from which a graph is scrolled; px.
-const HEIGHT_MAX: u32 = 1_200;
-/// Begins when the frame has its size, which the graph's script takes for granted.
-const BEGIN: &str = "const begin = () => innerWidth > 0 ? init() : requestAnimationFrame(begin); begin();";
-/// Room for the frame's own edges; px.
-const EDGES: u32 = 4;
+/// Size of a graph whose own is not found; px.
+const SIZE: (u32, u32) = (1_200, 600);
 
 /// The flame graph as a document: a script of its own goes with it, which must not meet that of another graph.
 pub(super) struct Graph {
     pub(super) document: String,
+    pub(super) width: u32,
     pub(super) height: u32,
 }
 
@@ -23,13 +18,17 @@ impl Graph {
     pub(super) fn new(svg: &str) -> Self {
         // What stands before the element is for a file, not for HTML.
         let svg = svg.find("<svg").map_or(svg, |start| &svg[start..]);
-        let height = svg.split_once("height=\"").and_then(|(_, rest)| rest.split_once('"'));
-        let height = height.and_then(|(height, _)| height.parse::<u32>().ok()).unwrap_or(HEIGHT);
-        let svg = svg.replacen(r#"onload="init(evt)""#, "", 1);
-        let document = format!(
-            "<!doctype html><style>body{{margin:0;overflow-x:hidden}}svg{{display:block}}</style>{svg}<script>{BEGIN}</script>"
-        );
-        Self { document, height: height.min(HEIGHT_MAX) + EDGES }
+        let number = |name: &str| {
+            let (_, rest) = svg.split_once(&format!("{name}=\""))?;
+            rest.split_once('"')?.0.parse::<u32>().ok()
+        };
+        let (width, height) = (number("width").unwrap_or(SIZE.0), number("height").unwrap_or(SIZE.1));
+        // Scaled by its view box: what the script does instead takes the size of a whole window for granted.
+        let fixed = svg.replacen("fluiddrawing = true", "fluiddrawing = false", 1);
+        let fixed = fixed.replacen(r#"onload="init(evt)""#, "", 1);
+        let style = "body{margin:0}body>svg{display:block;width:100%;height:auto}";
+        let document = format!("<!doctype html><style>{style}</style>{fixed}<script>init()</script>");
+        Self { document, width, height }
     }
 }
 

@@ -9,13 +9,6 @@ use model::Profiled;
 use report::flame::{Difference, Side, difference};
 use std::path::Path;
 
-/// Names in the output directory, and what of the difference they hold.
-const FILES: [(&str, fn(&Difference) -> &str); 3] = [
-    ("diff.svg", |difference| &difference.as_after),
-    ("diff-reverse.svg", |difference| &difference.as_before),
-    ("diff.folded", |difference| &difference.folded),
-];
-
 /// One of the two.
 struct Half {
     name: String,
@@ -37,9 +30,10 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, Trouble> {
         .map_err(|error| Trouble::usage(format!("--output {}: cannot write there: {error}", args.output.display())))?;
     let mut text = report::terminal::profile_change(&before.profiled, &after.profiled);
     text.push('\n');
-    for (name, part) in FILES {
+    let Difference { as_after, as_before, folded } = &difference;
+    for (name, content) in [("diff.svg", as_after), ("diff-reverse.svg", as_before), ("diff.folded", folded)] {
         let path = args.output.join(name);
-        write_file(&path, part(&difference))?;
+        write_file(&path, content)?;
         text.push_str(&format!("{}\n", path.display()));
     }
     printer::result(&text)?;

@@ -83,7 +83,7 @@ impl Recorded {
             })
             .collect();
         let places = stacks.iter().flat_map(|(pid, places, _)| places.iter().map(|place| (*pid, *place)));
-        let symbols = Symbols::new(places);
+        let symbols = Symbols::new(places, &self.stacks.maps);
         let mut sums = Sums::default();
         for (pid, places, count) in &stacks {
             let process = (name(*pid, &tree, scope), role(*pid, wanted[pid]));

@@ -154,7 +154,10 @@ fn empty(ring: &mut Sampler, stacks: &mut Stacks) {
             Ok(Record::LostSamples(lost)) => stacks.lost += lost.lost,
             Ok(Record::Fork(fork)) => stacks.tree.forked(fork.pid, fork.ppid),
             // That of a process, not of one of its threads.
-            Ok(Record::Comm(comm)) if comm.pid == comm.tid => stacks.tree.named(comm.pid, &comm.comm),
+            Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
+                stacks.tree.named(comm.pid, &comm.comm);
+                stacks.maps.forget(comm.pid);
+            }
             // Ends of processes, and throttling, which is rarer than one in the thousands of samples it needs.
             Ok(_) => {}
             Err(_) => stacks.lost += 1,

@@ -1,5 +1,6 @@
 //! Call chains as the kernel gives them, equal ones counted: what is kept while the load runs.
 
+use super::maps::AllMaps;
 use super::tree::Tree;
 use std::collections::HashMap;
 
@@ -27,6 +28,7 @@ pub(super) struct Stacks {
     addresses: usize,
     pub(super) lost: u64,
     pub(super) tree: Tree,
+    pub(super) maps: AllMaps,
     pub(super) reader_cpu_ns: u64,
 }
 
@@ -51,6 +53,7 @@ impl Stacks {
             return;
         }
         self.tree.seen(pid);
+        self.maps.see(pid, self.tree.parent(pid));
         self.addresses += chain.len();
         self.counts.insert(key, 1);
     }

@@ -1,11 +1,11 @@
 //! Names for addresses, once the load is over: ELF symbols, DWARF with what was inlined, the kernel's own list, and the
 //! maps that just-in-time compilers leave in `/tmp/perf-PID.map`.
 
+use super::maps::{AllMaps, Maps, What};
 use super::stacks::Place;
 use blazesym::Pid;
-use blazesym::symbolize::source::{Kernel, Process, Source};
+use blazesym::symbolize::source::{Elf, Kernel, Process, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
-use procfs::process::{MMPermissions, MMapPath};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -44,8 +44,8 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// Names all `places` of all processes.
-    pub(super) fn new(places: impl Iterator<Item = (u32, Place)>) -> Self {
+    /// Names all `places` of all processes; `kept` are the maps of those that may have ended.
+    pub(super) fn new(places: impl Iterator<Item = (u32, Place)>, kept: &AllMaps) -> Self {
         let symbolizer = Symbolizer::new();
         let (mut kernel, mut programs) = (BTreeSet::new(), BTreeMap::<u32, BTreeSet<u64>>::new());
         for (pid, place) in places {
@@ -56,12 +56,12 @@ impl Symbols {
         }
         let mut symbols = Self { kernel: HashMap::new(), programs: HashMap::new() };
         let addresses: Vec<u64> = kernel.into_iter().collect();
-        let found = frames(&symbolizer, &Source::Kernel(Kernel::default()), &addresses, Some("[kernel]"));
+        let found =
+            frames(&symbolizer, &Source::Kernel(Kernel::default()), Input::AbsAddr(&addresses), Some("[kernel]"));
         symbols.kernel.extend(addresses.into_iter().zip(found));
         for (pid, addresses) in programs {
             let addresses: Vec<u64> = addresses.into_iter().collect();
-            let mut found = frames(&symbolizer, &Source::Process(process(pid)), &addresses, None);
-            name_files(pid, &addresses, &mut found);
+            let found = of_program(&symbolizer, pid, &addresses, kept);
             symbols.programs.extend(addresses.into_iter().map(|address| (pid, address)).zip(found));
         }
         symbols
@@ -84,9 +84,13 @@ fn process(pid: u32) -> Process {
 }
 
 /// What each address is, as far as the source knows.
-fn frames(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], kernel: Option<&str>) -> Vec<Rc<Frame>> {
-    // A source that cannot be read at all, such as a process that has ended, knows none.
-    let found = symbolizer.symbolize(source, Input::AbsAddr(addresses)).unwrap_or_default();
+fn frames(
+    symbolizer: &Symbolizer,
+    source: &Source<'_>,
+    addresses: Input<&[u64]>,
+    kernel: Option<&str>,
+) -> Vec<Rc<Frame>> {
+    let found = symbolizer.symbolize(source, addresses).unwrap_or_default();
     let mut named: Vec<Rc<Frame>> = found
         .into_iter()
         .map(|found| match found {
@@ -94,7 +98,7 @@ fn frames(symbolizer: &Symbolizer, source: &Source<'_>, addresses: &[u64], kerne
             Symbolized::Unknown(_) => unknown(kernel),
         })
         .collect();
-    named.resize_with(addresses.len(), || unknown(kernel));
+    named.resize_with(addresses.as_inner_ref().len(), || unknown(kernel));
     named
 }
 
@@ -122,30 +126,43 @@ fn plain(name: &str) -> String {
     name.replace(';', ":").replace(['\n', '\r'], " ")
 }
 
-/// Names the files of what has no symbol.
-fn name_files(pid: u32, addresses: &[u64], frames: &mut [Rc<Frame>]) {
-    if frames.iter().all(|frame| frame.known == Known::Symbol) {
-        return;
+/// What each address of a process is: by its own maps, or when it has ended by those that were kept.
+fn of_program(symbolizer: &Symbolizer, pid: u32, addresses: &[u64], kept: &AllMaps) -> Vec<Rc<Frame>> {
+    if let Some(maps) = Maps::read(pid) {
+        let mut found = frames(symbolizer, &Source::Process(process(pid)), Input::AbsAddr(addresses), None);
+        name_files(&maps, addresses, &mut found);
+        return found;
     }
-    let process = procfs::process::Process::new(pid.cast_signed());
-    let Ok(maps) = process.and_then(|process| process.maps()) else { return };
-    for (address, frame) in addresses.iter().zip(frames).filter(|(_, frame)| frame.known == Known::Nothing) {
-        let Some(map) = maps.iter().find(|map| (map.address.0..map.address.1).contains(address)) else {
-            *frame = Rc::new(Frame { names: Vec::new(), known: Known::Stray });
-            continue;
-        };
-        if !map.perms.contains(MMPermissions::EXECUTE) {
-            *frame = Rc::new(Frame { names: Vec::new(), known: Known::Stray });
-            continue;
+    let mut found = vec![unknown(None); addresses.len()];
+    let Some(maps) = kept.of(pid) else { return found };
+    let mut files: BTreeMap<&str, (Vec<usize>, Vec<u64>)> = BTreeMap::new();
+    for (index, address) in addresses.iter().enumerate() {
+        if let Some((map, What::File(file))) = maps.find(*address).map(|map| (map, &map.what)) {
+            let (indices, offsets) = files.entry(file).or_default();
+            indices.push(index);
+            offsets.push(map.file_offset(*address));
         }
-        let (name, known) = match &map.pathname {
-            MMapPath::Path(path) => {
-                let file = path.file_name().unwrap_or_default().to_string_lossy();
-                (plain(&file), Known::Module(path.to_string_lossy().into_owned()))
+    }
+    for (file, (indices, offsets)) in files {
+        let named = frames(symbolizer, &Source::Elf(Elf::new(file)), Input::FileOffset(&offsets), None);
+        indices.into_iter().zip(named).for_each(|(index, frame)| found[index] = frame);
+    }
+    name_files(maps, addresses, &mut found);
+    found
+}
+
+/// Names the files of what has no symbol.
+fn name_files(maps: &Maps, addresses: &[u64], frames: &mut [Rc<Frame>]) {
+    for (address, frame) in addresses.iter().zip(frames).filter(|(_, frame)| frame.known == Known::Nothing) {
+        let (name, known) = match maps.find(*address).filter(|map| map.is_code).map(|map| &map.what) {
+            Some(What::File(path)) => {
+                let file = path.rsplit('/').next().unwrap_or(path);
+                (Some(format!("[{}]", plain(file))), Known::Module(path.clone()))
             }
-            MMapPath::Vdso | MMapPath::Vsyscall => ("vdso".into(), Known::Module("[vdso]".into())),
-            _ => ("generated".into(), Known::Generated),
+            Some(What::Vdso) => (Some("[vdso]".into()), Known::Module("[vdso]".into())),
+            Some(What::Own) => (Some("[generated]".into()), Known::Generated),
+            None => (None, Known::Stray),
         };
-        *frame = Rc::new(Frame { names: vec![format!("[{name}]")], known });
+        *frame = Rc::new(Frame { names: name.into_iter().collect(), known });
     }
 }

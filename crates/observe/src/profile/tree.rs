@@ -98,6 +98,10 @@ impl Tree {
         self.names.get(&pid).map_or("(ended)", String::as_str)
     }
 
+    pub(super) fn parent(&self, pid: u32) -> Option<u32> {
+        self.parents.get(&pid).copied()
+    }
+
     /// Whether `pid` is one of `roots` or descends from one.
     pub(super) fn is_of(&mut self, pid: u32, roots: &BTreeSet<u32>) -> bool {
         let mut at = pid;

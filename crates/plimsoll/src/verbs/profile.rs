@@ -26,6 +26,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
     }
     settings::window(args.duration)?;
     let (scope, mut words) = scope(args)?;
+    let asked = args.output.as_deref().map(directory).transpose()?;
     let stop = interrupt::watch()?;
     let progress = Progress::new(args.quiet);
     let started = clock::wall_clock();
@@ -33,8 +34,8 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
     let wait = || rest = wait(args.duration.ns, &scope.server, &stop, &progress);
     let recorded = Recorded::during(clock::thread_cpu_ns, wait);
     let recorded = recorded.map_err(|error: Unprofiled| Trouble::usage(format!("cannot profile: {error}")))?;
-    // Made when there is something to put into it.
-    let directory = directory(args.output.as_deref(), &started)?;
+    // One of our own is made when there is something to put into it.
+    let directory = asked.map_or_else(|| store::create(None, "profile", &started), Ok)?;
     progress.say("looking up names");
     let profile = recorded.resolve(&scope);
     progress.end();
@@ -107,9 +108,8 @@ fn wait(duration_ns: u64, server: &BTreeSet<u32>, stop: &AtomicBool, progress: &
     }
 }
 
-/// Where the files go: a directory without a profile.
-fn directory(asked: Option<&Path>, started: &str) -> Result<PathBuf, Trouble> {
-    let Some(path) = asked else { return store::create(None, "profile", started) };
+/// Where the files are asked to go: a directory without a profile.
+fn directory(path: &Path) -> Result<PathBuf, Trouble> {
     if path.join(FOLDED).exists() {
         return Err(Trouble::usage(format!(
             "--output {}: there is a profile in it already; name another directory",

@@ -79,6 +79,7 @@ fn what_is_not_of_the_server_is_left_out_or_told_as_not_its_own() {
     other.kill().and_then(|()| other.wait()).expect("it ends");
     assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
     let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");
-    assert!(own.role == ProcessRole::Own && own.samples > 20, "{own:?}");
-    assert!(all.profiled.idle_samples + all.profiled.samples > 150, "{:?}", all.profiled);
+    assert!(own.role == ProcessRole::Own && own.samples > 5, "{own:?}");
+    let each_cpu = (all.profiled.idle_samples + all.profiled.samples) / u64::from(all.profiled.cpus);
+    assert!(each_cpu > 70, "{:?}", all.profiled);
 }

@@ -83,9 +83,9 @@ fn shares_are_those_of_perf_over_the_same_seconds() {
     // The load is a plimsoll, too: the target's samples are those in its burn.
     let ours = share_through(&ended.file("out/profile.folded"), BURN);
     let theirs = of_target / all;
-    assert!((ours - theirs).abs() < 0.1 && theirs > 0.2, "{ours} against {theirs} by perf");
+    assert!((ours - theirs).abs() < 0.15 && theirs > 0.2, "{ours} against {theirs} by perf");
     let samples = count(&ended.exits(0).json(), "profile.samples") as f64;
-    close_to(samples, all, 0.15, "samples of busy CPUs, and those of perf");
+    close_to(samples, all, 0.2, "samples of busy CPUs, and those of perf");
 }
 
 #[test]
@@ -106,11 +106,14 @@ fn a_profiled_run_has_its_window_in_record_page_and_verdict() {
     let of = |role: &str| processes.iter().find(|process| process["role"] == role).expect("one of that role");
     let (server, own) = (of("server"), of("own"));
     assert_eq!((text(server, "name"), text(own, "name")), ("plimsoll", "load_generator"));
-    // Two witnesses: samples, and the process's own account in /proc. Chance makes an error of a tenth.
+    // Two witnesses: samples, and the process's own account in /proc. Of k samples the standard error is the root of k.
     let by_proc_us = number(&record, "observed.server.cpu_ns_per_request") / 1e3;
-    close_to(number(server, "cpu_us_per_good_request"), by_proc_us, 0.25, "CPU time for each response");
+    let by_chance = 4.0 / number(server, "samples").sqrt();
+    close_to(number(server, "cpu_us_per_good_request"), by_proc_us, by_chance, "CPU time for each response");
     assert!(number(server, "resolved_share") >= 0.95, "{server:#}");
-    assert!(share_through(&ended.file("out/profile.folded"), BURN) > 0.3);
+    let folded = ended.file("out/profile.folded");
+    let of_server: Vec<&str> = folded.lines().filter(|line| line.starts_with("plimsoll;")).collect();
+    assert!(share_through(&of_server.join("\n"), BURN) > 0.8, "{folded}");
     for part in ["PR-01", "profile ", "server (plimsoll)"] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
@@ -154,7 +157,8 @@ fn a_profiled_sweep_keeps_its_points_clean() {
     let ended = plimsoll(args.iter().chain(&["--profile", "-o", "out"])).run();
     let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
     assert_eq!(number(&record, "profile.load"), number(&record, "peak.load"));
-    assert!(number(&record, "profile.goodput_per_s") > 0.0 && number(&record, "profile.goodput_change").abs() < 1.0);
+    let ratio = number(&record, "profile.goodput_per_s") / number(&record, "peak.goodput_per_s");
+    assert!(ratio > 0.0 && (number(&record, "profile.goodput_change") - (ratio - 1.0)).abs() < 1e-9, "{ratio}");
     for point in record["points"].as_array().expect("points") {
         assert!(point.get("profile").is_none() && count(point, "iterations") == 1, "{point:#}");
     }

@@ -57,6 +57,7 @@ pub(crate) fn clean_run() -> Evidence {
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
         observed: None,
         status: Vec::new(),
+        profile: None,
         settled: true,
         interrupted: false,
     }

@@ -1,6 +1,6 @@
 //! What the judge looks at.
 
-use crate::{Cohort, Flow, Observed, Plan, Probe, StatusRecord};
+use crate::{Cohort, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
 
 /// Everything known about one measured load.
@@ -34,6 +34,8 @@ pub struct Evidence {
     pub observed: Option<Observed>,
     /// Status pages of the server under test.
     pub status: Vec<StatusRecord>,
+    /// Where CPU time went; none when that was not sampled.
+    pub profile: Option<Profiled>,
     /// Whether an automatic warm-up found the series settled; true for a fixed one.
     pub settled: bool,
     /// Whether the run was stopped from outside before its plan was done.

@@ -13,6 +13,7 @@ pub mod human;
 mod observed;
 mod plan;
 mod probe;
+mod profiled;
 mod record;
 mod sample;
 mod served;
@@ -37,6 +38,7 @@ pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
 };
 pub use probe::{Body, Fetch, Probe};
+pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
     Bytes, Capacity, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary,
     PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
@@ -55,5 +57,7 @@ pub const FORMAT_RUN: &str = "plimsoll.run/1";
 pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
 /// Format name and version of the `run.json` of several sweeps.
 pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
+/// Format name and version of a `profile.json`.
+pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

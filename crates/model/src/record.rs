@@ -1,6 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, Served, StatusRecord, TlsSession, Verdict};
+use crate::{
+    Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,6 +38,12 @@ pub struct RunRecord {
     /// Status pages of the server under test, over the measured window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusRecord>,
+    /// Where CPU time went in the measured window; omitted unless `--profile` has sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiled>,
+    /// Why `--profile` has sampled nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_unavailable: Option<String>,
     /// What the target answered beforehand.
     pub probe: Option<Probe>,
     /// What was to be done.
@@ -241,6 +249,13 @@ pub struct SweepRecord {
     pub saturated: bool,
     /// What stops it; null when not known.
     pub limiter: Option<String>,
+    /// Where CPU time went at the peak's load, in a measurement of its own after the others; omitted unless `--profile`
+    /// has sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiled>,
+    /// Why `--profile` has sampled nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_unavailable: Option<String>,
     /// Where it ran.
     pub environment: Environment,
     /// Wall-clock start, RFC 3339, UTC.

@@ -1,9 +1,11 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
+pub(crate) mod profile;
 pub(crate) mod serve;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
+use profile::ProfileArgs;
 use serve::{KeepArgs, ServeArgs};
 use std::path::PathBuf;
 
@@ -27,6 +29,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
+    Profile(ProfileArgs),
     Report(ReportArgs),
     Target(TargetArgs),
     Serve(ServeArgs),
@@ -81,6 +84,10 @@ pub(crate) struct RunArgs {
     /// Load before the window, not measured: a time, 0s, or auto (until MSER-5 finds goodput settled)
     #[arg(long, value_name = "TIME|auto", default_value = "2s")]
     pub(crate) warmup: WarmupArg,
+    /// Sample where the CPU time goes during the window, for a flame graph: profile.svg, and in the page. What it costs
+    /// is in the numbers of this run, so measure once more without for the headline
+    #[arg(long)]
+    pub(crate) profile: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]
@@ -114,6 +121,10 @@ pub(crate) struct SweepArgs {
     /// With --serve: start the server anew before each point, with its data as they were at first
     #[arg(long, requires = "serve")]
     pub(crate) restart: bool,
+    /// Measure the peak's load once more at the end, and sample where the CPU time goes, for a flame graph: profile.svg,
+    /// and in the page. The points stay clean of what it costs
+    #[arg(long)]
+    pub(crate) profile: bool,
     /// What rises from point to point
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]
     pub(crate) over: OverArg,

@@ -1,6 +1,7 @@
 //! Hands a finished result over: to the run directory, to stdout, and to the shell as an exit code.
 
 use crate::exit::{Exit, Trouble};
+use crate::profiling::graphs;
 use crate::verbs::report::PAGE;
 use crate::{printer, store, stored};
 use model::VerdictState;
@@ -52,7 +53,8 @@ fn write_page(directory: &Path, named: Named<'_>) -> bool {
         AnyRecord::Run(_) => stored::distributions(directory),
         AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => None,
     };
-    let page = report::html::page(&[Item { named, distributions: distributions.as_ref(), base: "" }]);
+    let graphs = graphs(directory, named.record);
+    let page = report::html::page(&[Item { named, distributions: distributions.as_ref(), graphs: &graphs, base: "" }]);
     store::write_page(&directory.join(PAGE), &page)
 }
 
@@ -85,6 +87,8 @@ mod tests {
             fit: None,
             saturated: false,
             limiter: None,
+            profile: None,
+            profile_unavailable: None,
             environment: model::Environment::default(),
             started: "2026-01-02T03:04:05Z".into(),
             interrupted: false,

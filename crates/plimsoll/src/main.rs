@@ -4,6 +4,7 @@
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
 mod auth;
+mod beside;
 mod cli;
 mod deliver;
 mod detour;
@@ -13,6 +14,7 @@ mod expect;
 mod interrupt;
 mod measure;
 mod printer;
+mod profiling;
 mod progress;
 mod requests;
 mod serving;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
+        Verb::Profile(args) => verbs::profile::profile(&args),
         Verb::Report(args) => verbs::report::report(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),

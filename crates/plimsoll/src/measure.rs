@@ -1,8 +1,10 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
+use crate::beside::Beside;
 use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::environment;
 use crate::exit::Trouble;
+use crate::profiling::{Sampled, Sampling};
 use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
@@ -143,10 +145,31 @@ impl Prepared {
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        // A restart has given the server new processes.
-        let watch = Watch::new(&plan.target.address, &watch::wanted(self.subject.processes(), &self.observe)?);
-        let pages = StatusPages::watch(&self.subject.status_pages());
-        measure(plan, &self.probe, &pages, directory, &self.stop, watch, &mut self.progress)
+        let mut beside = self.beside(plan, None)?;
+        measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)
+    }
+
+    /// The same with samples of where the CPU time of its window goes.
+    pub(crate) fn measure_profiled(
+        &mut self,
+        plan: &Plan,
+        label: &str,
+        directory: &Path,
+    ) -> Result<(Gather, Sampled), Trouble> {
+        self.loads += 1;
+        self.progress.begin(label, plan);
+        let mut sampling = Sampling::new(plan);
+        let mut beside = self.beside(plan, Some(&mut sampling))?;
+        let gather = measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)?;
+        self.progress.say("looking up names for the profile");
+        Ok((gather, sampling.finish()))
+    }
+
+    /// What looks on while the load of `plan` runs. A restart has given the server new processes.
+    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>) -> Result<Beside<'a>, Trouble> {
+        let watched = watch::wanted(self.subject.processes(), &self.observe)?;
+        let watch = Watch::new(&plan.target.address, &watched);
+        Ok(Beside { watch, pages: StatusPages::watch(&self.subject.status_pages()), sampling })
     }
 
     /// Whether ^C has ended the load early.
@@ -173,10 +196,9 @@ pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<
 fn measure(
     plan: &Plan,
     probe: &Probe,
-    pages: &StatusPages,
     directory: &Path,
     stop: &AtomicBool,
-    mut watch: Watch,
+    beside: &mut Beside<'_>,
     progress: &mut Progress,
 ) -> Result<Gather, Trouble> {
     check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
@@ -191,18 +213,10 @@ fn measure(
         }
     };
     let mut take = |event: Event| {
-        // Before the event is written down, which may take a moment.
-        let sample = watch.look(&event);
+        let seen = beside.look(&event);
         keep(&event);
-        if let Some(sample) = sample {
-            keep(&sample);
-        }
-        if let Event::Tick(tick) = &event
-            && let Some(status) = pages.until(tick)
-        {
-            keep(&status);
-        }
-        watch.start_after(&event);
+        seen.for_each(|event| keep(&event));
+        beside.start_after(&event);
     };
     take(Event::Probed(probe.clone()));
     let outcome = engine::run::run(plan, stop, &mut take);

@@ -1,7 +1,7 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{RunRecord, SweepRecord, SweepsRecord};
+use model::{ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.
@@ -29,6 +29,12 @@ pub fn sweep(record: &SweepRecord) -> String {
 /// Several sweeps as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn sweeps(record: &SweepsRecord) -> String {
+    pretty(record)
+}
+
+/// A profile by itself as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn profile(record: &ProfileRecord) -> String {
     pretty(record)
 }
 

@@ -72,6 +72,8 @@ pub fn run_record(
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
         status: evidence.status.clone(),
+        profile: evidence.profile.clone(),
+        profile_unavailable: None,
         probe: evidence.probe.clone(),
         plan: evidence.plan.clone(),
         environment,

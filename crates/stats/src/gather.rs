@@ -97,6 +97,7 @@ impl Gather {
             outstanding: Outstanding::default(),
             observed: None,
             status: Vec::new(),
+            profile: None,
             // an automatic warm-up has to show that it settled
             settled: plan.warmup != Warmup::Auto,
             // until the end is seen: a log that breaks off is of a run that was cut short

@@ -37,6 +37,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "curl", packages: &["curl"] },
     Tool { program: "chromium", packages: &["chromium"] },
     Tool { program: "ip", packages: &["iproute2"] },
+    Tool { program: "perf", packages: &["linux-perf"] },
 ];
 
 /// What the side-by-side measurement needs.

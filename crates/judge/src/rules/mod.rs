@@ -8,6 +8,7 @@ mod errors;
 mod little;
 mod outage;
 mod ports;
+mod profiled;
 mod redirect;
 pub(crate) mod saturation;
 mod send_rate;
@@ -19,7 +20,7 @@ mod wrong_body;
 
 use crate::Rule;
 
-pub(crate) static ALL: [Rule; 17] = [
+pub(crate) static ALL: [Rule; 18] = [
     client_busy::RULE,
     slip::RULE,
     send_rate::RULE,
@@ -37,6 +38,7 @@ pub(crate) static ALL: [Rule; 17] = [
     saturation::NO_FAILING_LOAD,
     saturation::PEAK_AT_EDGE,
     little::RULE,
+    profiled::RULE,
 ];
 
 /// Quantiles that are printed: name, key in a finding's evidence, q.

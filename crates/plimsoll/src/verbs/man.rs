@@ -27,12 +27,16 @@ struct Page {
     text: String,
 }
 
-/// A page for the program and one for each verb.
+/// A page for the program, one for each verb, and one for each verb of a verb.
 fn pages() -> Vec<Page> {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
     let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned().collect::<Vec<_>>();
-    std::iter::once(program).chain(verbs).map(page).collect()
+    let with_own = |verb: Command| {
+        let own: Vec<Command> = verb.get_subcommands().filter(|own| own.get_name() != "help").cloned().collect();
+        std::iter::once(verb).chain(own)
+    };
+    std::iter::once(program).chain(verbs.into_iter().flat_map(with_own)).map(page).collect()
 }
 
 fn page(command: Command) -> Page {
@@ -72,7 +76,8 @@ mod tests {
                 assert!(page.contains(first), "--{long} is not explained in plimsoll-{name}.1");
             }
         }
-        assert_eq!(pages.len(), 1 + verbs.len());
+        assert_eq!(pages.len(), 1 + verbs.len() + 1, "and that of profile diff");
+        assert!(text("plimsoll-profile-diff.1").contains("RUN_A"));
         assert!(!text("plimsoll.1").contains("plimsoll-keep"), "hidden verbs stay hidden");
         assert!(text("plimsoll-run.1").contains("--connections") && text("plimsoll.1").contains("130"));
         assert!(!text("plimsoll-target.1").contains("die-with-parent"), "hidden flags stay hidden");

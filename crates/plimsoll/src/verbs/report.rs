@@ -3,6 +3,7 @@
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Trouble};
 use crate::printer;
+use crate::profiling::graphs;
 use crate::stored::Stored;
 use report::Named;
 use report::html::Item;
@@ -37,11 +38,17 @@ fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, Trouble> {
     };
     let ways: Vec<String> = stored.iter().map(|stored| way(&path, &stored.directory)).collect();
     let distributions: Vec<_> = stored.iter().map(Stored::distributions).collect();
+    let graphs: Vec<_> = stored.iter().map(|stored| graphs(&stored.directory, stored.named().record)).collect();
     let items: Vec<Item<'_>> = stored
         .iter()
         .zip(&ways)
-        .zip(&distributions)
-        .map(|((stored, base), found)| Item { named: stored.named(), distributions: found.as_ref(), base })
+        .zip(distributions.iter().zip(&graphs))
+        .map(|((stored, base), (found, graphs))| Item {
+            named: stored.named(),
+            distributions: found.as_ref(),
+            graphs,
+            base,
+        })
         .collect();
     write(&path, &report::html::page(&items))?;
     printer::result(&format!("{}\n", path.display()))?;

@@ -4,6 +4,7 @@ use crate::cli::RunArgs;
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted, check_limits};
+use crate::profiling::keep;
 use crate::{interrupt, serving, settings, store};
 use model::{Count, Stop};
 use report::record::AnyRecord;
@@ -42,15 +43,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;
     let plan = prepared.plan(load, until, warmup);
     let directory = prepared.directory.clone();
-    let gathered = prepared.measure(&plan, "", &directory);
+    let gathered = match args.profile {
+        true => prepared.measure_profiled(&plan, "", &directory).map(|(gather, sampled)| (gather, Some(sampled))),
+        false => prepared.measure(&plan, "", &directory).map(|gather| (gather, None)),
+    };
     prepared.progress.end();
-    let gather = gathered?;
+    let (gather, sampled) = gathered?;
 
     let mut evidence = gather.evidence();
     evidence.plan = store::storable(&evidence.plan);
+    let goodput = gather.goodput();
+    let kept = sampled.map(|sampled| keep(&directory, sampled, goodput.value, &plan.target.url));
+    let (profile, profile_unavailable) = kept.map_or((None, None), |kept| (kept.as_deref().ok().cloned(), kept.err()));
+    evidence.profile = profile;
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();
-    let record = report::record::run_record(&evidence, verdict, gather.goodput(), prepared.environment(), started);
+    let mut record = report::record::run_record(&evidence, verdict, goodput, prepared.environment(), started);
+    record.profile_unavailable = profile_unavailable;
     deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
     // A server of ours that ended under the load is told after what was measured until then.
     prepared.check()?;

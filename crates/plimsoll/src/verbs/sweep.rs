@@ -7,6 +7,7 @@ use crate::cli::{OverArg, SweepArgs};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted};
+use crate::profiling::keep;
 use crate::{interrupt, serving, settings, store};
 use curve::Point;
 use model::{Count, Load, NS_PER_S, Plan, Stop, SweepRecord, Warmup, human};
@@ -75,14 +76,18 @@ fn measure(
     };
     let prepared = Prepared::new(wanted, create)?;
     let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0 };
-    let walked = walk.walk(Sweep::new(*search));
-    walk.prepared.progress.end();
+    let mut walked = walk.walk(Sweep::new(*search));
     if walk.points.is_empty() {
+        walk.prepared.progress.end();
         walked?;
         return Err(Trouble::interrupted());
     }
     let started = walk.prepared.started.clone();
     let mut record = curve::record(&walk.points, search, &walk.prepared.environment(), started);
+    if args.profile && walked.is_ok() && !walk.prepared.is_interrupted() {
+        walked = walk.profile(&mut record);
+    }
+    walk.prepared.progress.end();
     record.interrupted = walk.prepared.is_interrupted() || walked.is_err();
     Ok(Measured { record, directory: walk.prepared.directory.clone(), walked })
 }
@@ -127,6 +132,29 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Measures the peak's load once more, with samples. It is not among the points, so that their numbers stay clean.
+    fn profile(&mut self, record: &mut SweepRecord) -> Result<(), Trouble> {
+        let Some(peak) = record.peak else { return Ok(()) };
+        if self.args.restart {
+            self.prepared.restart()?;
+        }
+        let plan = self.plan(peak.load)?;
+        self.measured += 1;
+        let directory = self.make_directory(&format!("{:02}-profile", self.measured))?;
+        let label = format!("profile, {}: ", self.load_text(peak.load));
+        let (gather, sampled) = self.prepared.measure_profiled(&plan, &label, &directory)?;
+        let goodput_per_s = gather.goodput().value;
+        match keep(&self.prepared.directory, sampled, goodput_per_s, &plan.target.url) {
+            Ok(mut profile) => {
+                profile.load = Some(peak.load);
+                profile.goodput_change = (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
+                record.profile = Some(*profile);
+            }
+            Err(why) => record.profile_unavailable = Some(why),
+        }
+        self.prepared.check()
+    }
+
     fn measure(&mut self, load: f64, iteration: usize, of: usize) -> Result<Gather, Trouble> {
         self.measured += 1;
         let plan = self.plan(load)?;
@@ -160,7 +188,10 @@ impl Walk<'_> {
 
     fn point_directory(&self, load: f64, iteration: usize) -> Result<PathBuf, Trouble> {
         let unit = if self.over_rate() { "rate" } else { "c" };
-        let name = format!("{:02}-{unit}{load:.0}-{}", self.measured, iteration + 1);
+        self.make_directory(&format!("{:02}-{unit}{load:.0}-{}", self.measured, iteration + 1))
+    }
+
+    fn make_directory(&self, name: &str) -> Result<PathBuf, Trouble> {
         let path = self.prepared.directory.join("points").join(name);
         std::fs::create_dir_all(&path)
             .map_err(|error| Trouble::usage(format!("cannot create {}: {error}", path.display())))?;

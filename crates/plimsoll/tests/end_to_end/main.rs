@@ -16,6 +16,7 @@ mod observed;
 mod open_loop;
 mod other_clients;
 mod output;
+mod profiles;
 mod record;
 mod report;
 mod requests;

@@ -6,6 +6,7 @@ mod arms;
 mod chart;
 mod cpu;
 mod kernel;
+mod profile;
 mod run;
 mod status;
 mod sweep;
@@ -38,6 +39,8 @@ pub struct Item<'a> {
     pub named: Named<'a>,
     /// Of a run; a sweep has none.
     pub distributions: Option<&'a Distributions>,
+    /// Flame graphs as SVG: of a run or sweep one, of several sweeps one for each; none where none was made.
+    pub graphs: &'a [Option<String>],
     /// Way from the page to the raw files, ending in a slash; empty when it lies beside them.
     pub base: &'a str,
 }
@@ -47,6 +50,7 @@ struct Shown<'a> {
     /// Name of the directory.
     name: &'a str,
     distributions: Option<&'a Distributions>,
+    graph: Option<&'a str>,
     /// Way from the page to the raw files, ending in a slash; empty when they lie beside it.
     folder: String,
     /// Whether the page lies in the directory of the result, so that its files can be linked.
@@ -74,19 +78,20 @@ pub fn page(items: &[Item<'_>]) -> String {
 
 /// The results of an item, each by itself.
 fn each(item: &Item<'_>) -> Vec<ResultView> {
-    let shown = |folder: String| Shown {
+    let shown = |index: usize, folder: String| Shown {
         name: item.named.name,
         distributions: item.distributions,
+        graph: item.graphs.get(index).and_then(|graph| graph.as_deref()),
         folder: format!("{}{folder}", item.base),
         is_beside: item.base.is_empty(),
     };
     match item.named.record {
-        AnyRecord::Run(record) => vec![run::view(&shown(String::new()), record)],
-        AnyRecord::Sweep(record) => vec![sweep::view(&shown(String::new()), record)],
+        AnyRecord::Run(record) => vec![run::view(&shown(0, String::new()), record)],
+        AnyRecord::Sweep(record) => vec![sweep::view(&shown(0, String::new()), record)],
         AnyRecord::Sweeps(record) => {
             let folder = |i, arm: &SweepRecord| format!("{}/", arm_folder(i, arm.arm.as_deref().unwrap_or_default()));
             let arms = record.sweeps.iter().enumerate();
-            arms.map(|(i, arm)| sweep::view(&shown(folder(i, arm)), arm)).collect()
+            arms.map(|(i, arm)| sweep::view(&shown(i, folder(i, arm)), arm)).collect()
         }
     }
 }

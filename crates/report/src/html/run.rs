@@ -2,6 +2,7 @@
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::cpu;
+use super::profile::{self, Graph};
 use super::status;
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use super::{Distributions, Item, Shown};
@@ -40,10 +41,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         remarks: Vec::new(),
         headline: headline(record),
         charts,
+        graph: shown.graph.map(Graph::new),
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),
-        files: files(shown, false),
+        files: files(shown, false, record.profile.is_some()),
     }
 }
 
@@ -80,6 +82,9 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
             .into_iter()
             .map(|(label, text)| fact("beside the server", format!("{label}: {text}"))),
     );
+    if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
+        facts.push(fact("profile", text));
+    }
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
     }
@@ -115,6 +120,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
     }
     tables.extend(cpu::tables(record));
     tables.extend(status::table(&record.status));
+    tables.extend(record.profile.iter().flat_map(profile::tables));
     tables.extend(fingerprint(&record.environment));
     tables
 }

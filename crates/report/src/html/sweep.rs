@@ -6,10 +6,11 @@ use super::chart::{
     upright,
 };
 use super::cpu;
+use super::profile::{self, Graph};
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use crate::table;
-use crate::terminal::run::quantile;
+use crate::terminal::run::{self as words, quantile};
 use crate::terminal::sweep::{Over, knee_text, load, peak_text};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord};
@@ -35,8 +36,9 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         remarks: Vec::new(),
         headline: headline(record, over),
         charts: charts.into_iter().flatten().collect(),
-        tables: [Table { title: "Points", header, rows: table::point_rows(record) }]
-            .into_iter()
+        graph: shown.graph.map(Graph::new),
+        tables: std::iter::once(Table { title: "Points", header, rows: table::point_rows(record) })
+            .chain(record.profile.iter().flat_map(profile::tables))
             .chain(fingerprint(&record.environment))
             .collect(),
         groups: first
@@ -45,7 +47,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
             .chain([environment(&record.environment)])
             .collect(),
         command: command(&record.environment),
-        files: files(shown, true),
+        files: files(shown, true, record.profile.is_some()),
     }
 }
 
@@ -56,6 +58,9 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
         facts.push(fact("limiter", limiter.clone()));
     }
     facts.push(fact("load", load(record, over)));
+    if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
+        facts.push(fact("profile at the peak", text));
+    }
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
     }

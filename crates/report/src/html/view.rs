@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::chart::Chart;
+use super::profile::Graph;
 use crate::served;
 use crate::terminal::verdict::meaning;
 use askama::Template;
@@ -30,6 +31,7 @@ pub(super) struct ResultView {
     pub(super) remarks: Vec<String>,
     pub(super) headline: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
+    pub(super) graph: Option<Graph>,
     pub(super) tables: Vec<Table>,
     pub(super) groups: Vec<Group>,
     pub(super) command: String,
@@ -159,8 +161,8 @@ pub(super) fn command(environment: &Environment) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The raw files of a run, or of a sweep.
-pub(super) fn files(shown: &Shown<'_>, sweep: bool) -> Vec<FileView> {
+/// The raw files of a run, or of a sweep, with or without a profile.
+pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool) -> Vec<FileView> {
     let kept: &[(&str, &str)] = if sweep {
         &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
     } else {
@@ -171,5 +173,9 @@ pub(super) fn files(shown: &Shown<'_>, sweep: bool) -> Vec<FileView> {
         ]
     };
     let (folder, linked) = (&shown.folder, shown.is_beside);
-    kept.iter().map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
+    let profile: &[(&str, &str)] = match profiled {
+        true => &[("profile.svg", "the flame graph by itself"), ("profile.folded", "its stacks, one a line")],
+        false => &[],
+    };
+    kept.iter().chain(profile).map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
 }

@@ -5,12 +5,14 @@ mod curve;
 mod layout;
 pub(crate) mod observed;
 mod probe;
+pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod verdict;
 
 pub use arms::sweeps;
 pub use probe::probe;
+pub use profile::{profile, profile_change};
 pub use run::run;
 pub use sweep::sweep;
 

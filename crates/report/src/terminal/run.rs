@@ -3,6 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table};
 use super::observed;
+pub(crate) use super::profile::line as profile;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
@@ -59,6 +60,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     }
     for (label, text) in observed::companions(record) {
         out.push_str(&labelled("beside it", &format!("{label}: {text}"), style));
+    }
+    if let Some(text) = profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
+        out.push_str(&labelled("profile", &text, style));
     }
     out.push_str(&findings(&record.verdict, style));
     out

@@ -41,6 +41,10 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
         out.push('\n');
         out.push_str(&picture);
     }
+    let profile = super::profile::line(record.profile.as_ref(), record.profile_unavailable.as_deref());
+    if let Some(text) = profile {
+        out.push_str(&labelled("profile", &text, style));
+    }
     out.push_str(&findings(&record.verdict, style));
     out
 }

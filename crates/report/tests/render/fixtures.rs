@@ -217,6 +217,8 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         fit: None,
         saturated: false,
         limiter: None,
+        profile: None,
+        profile_unavailable: None,
         environment: environment(),
         started: "2026-01-02T03:04:05Z".to_owned(),
         interrupted: !complete,
@@ -305,6 +307,7 @@ fn evidence(good: u64) -> Evidence {
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
         observed: None,
         status: Vec::new(),
+        profile: None,
         settled: true,
         interrupted: false,
     }

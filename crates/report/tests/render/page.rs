@@ -1,8 +1,9 @@
 //! The HTML page: what is in it, what must not be, and that a browser draws every chart of it.
 
 use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
-use model::{RunRecord, Second, SweepRecord};
+use model::{ProcessRole, Profiled, ProfiledFunction, ProfiledProcess, RunRecord, Second, SweepRecord};
 use report::Named;
+use report::flame::Scale;
 use report::html::{Distributions, Item, page};
 use report::record::AnyRecord;
 use serde_json::Value;
@@ -296,11 +297,60 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
 }
 
 #[test]
+fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
+    let record = profiled(valid_run());
+    let graph = [Some("<?xml?><svg width=\"1200\" height=\"134\" onload=\"init(evt)\"><a&b></svg>".to_owned())];
+    let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
+    in_order(
+        &page,
+        &[
+            "server (nginx) 75 %, 30.0 µs per good response, 100 % of it known by function",
+            "others (cron) 25 %",
+            r#"sandbox="allow-scripts" style="aspect-ratio: 1200 / 134" srcdoc="&#60;!doctype html&#62;"#,
+            "&#60;svg width=&#34;1200&#34; height=&#34;134&#34; &#62;&#60;a&#38;b&#62;",
+            "CPU time by process",
+            r#"<th scope="row">nginx (server)</th><td>2</td><td>75 %</td>"#,
+            "CPU time by function",
+            r#"<th scope="row">send (kernel)</th><td>nginx</td><td>75 %</td>"#,
+            r#"<a href="profile.svg">"#,
+        ],
+    );
+}
+
+/// With a profile: nginx, and something that has nothing to do with the load.
+fn profiled(mut record: RunRecord) -> RunRecord {
+    let process = |name: &str, role, count, samples: u64| ProfiledProcess {
+        name: name.into(),
+        role,
+        count,
+        samples,
+        share: samples as f64 / 40.0,
+        cpu_us_per_good_request: Some(samples as f64),
+        symbol_share: 1.0,
+        ..ProfiledProcess::default()
+    };
+    let function = ProfiledFunction { name: "send_[k]".into(), process: "nginx".into(), samples: 30, share: 0.75 };
+    record.profile = Some(Profiled {
+        frequency_hz: 99,
+        samples: 40,
+        sample_us_per_good_request: Some(1.0),
+        processes: vec![process("nginx", ProcessRole::Server, 2, 30), process("cron", ProcessRole::Other, 1, 10)],
+        functions: vec![function],
+        ..Profiled::default()
+    });
+    record
+}
+
+#[test]
 fn a_browser_draws_every_chart_without_an_error() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let arms = arms();
+    let profiled = profiled(with_seconds(invalid_run()));
+    let graph = [report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", "CPU", Scale::Samples)];
+    let with_graph = Item { graphs: &graph, ..item("profiled", AnyRecord::Run(&profiled), None) };
     let pages = [
         ("run", of_run(&with_seconds(invalid_run()))),
+        ("profiled", page(&[with_graph])),
         ("sweep", of_sweep(&valid_sweep())),
         ("arms", page(&[item("both", AnyRecord::Sweeps(&arms), None)])),
     ];
@@ -338,7 +388,7 @@ fn of_sweep(record: &SweepRecord) -> String {
 }
 
 fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Distributions>) -> Item<'a> {
-    Item { named: Named { name, record }, distributions, base: "" }
+    Item { named: Named { name, record }, distributions, graphs: &[], base: "" }
 }
 
 /// A million values from 1 ms to 11 ms.

@@ -68,6 +68,8 @@ pub(super) fn record(
         fit,
         saturated,
         limiter: None,
+        profile: None,
+        profile_unavailable: None,
         environment: environment.clone(),
         started,
         interrupted: false,

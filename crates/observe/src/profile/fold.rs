@@ -1,0 +1,324 @@
+//! From counted stacks to folded lines and shares.
+
+use super::debian;
+use super::sampler::FREQUENCY_HZ;
+use super::stacks::{Place, Recorded};
+use super::symbols::{Frame, Known, Symbols};
+use super::tree::Tree;
+use model::{NS_PER_S, ProcessRole, Profiled, ProfiledFunction, ProfiledProcess};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Functions that are told by name.
+const FUNCTIONS_MAX: usize = 20;
+/// Least share of the samples that a file must have for its missing symbols to be worth a hint.
+const HINT_SHARE_MIN: f64 = 0.01;
+/// The process that runs when no other does. What is counted for it is interrupts.
+const IDLE: u32 = 0;
+const INTERRUPTS: &str = "(interrupts)";
+/// The kernel's soft interrupts, before and since 6.11.
+const SOFTIRQ: [&str; 2] = ["__do_softirq_[k]", "handle_softirqs_[k]"];
+/// Functions that an interrupt of an idle CPU passes through.
+const INTERRUPT: [&str; 2] = ["_interrupt_[k]", "irq_exit_rcu_[k]"];
+
+/// What of a recording is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// The processes that are the server, with their descendants.
+    pub server: BTreeSet<u32>,
+    /// Whether all other processes are left out.
+    pub only_server: bool,
+    /// What the own process is to be called.
+    pub own_name: &'static str,
+}
+
+/// A recording, named.
+#[derive(Debug)]
+pub struct Profile {
+    /// Shares and figures.
+    pub profiled: Profiled,
+    /// One line for each stack: process and functions from the outside in, separated by semicolons, and the samples.
+    pub folded: String,
+}
+
+/// What is counted over the stacks of a scope.
+#[derive(Default)]
+struct Sums {
+    lines: BTreeMap<String, u64>,
+    processes: BTreeMap<String, ProcessSum>,
+    functions: BTreeMap<(String, String), u64>,
+    files: BTreeMap<String, u64>,
+    samples: u64,
+    idle: u64,
+    symbols: u64,
+    files_only: u64,
+    generated: u64,
+    kernel: u64,
+    softirq: u64,
+}
+
+#[derive(Default)]
+struct ProcessSum {
+    pids: BTreeSet<u32>,
+    role: ProcessRole,
+    samples: u64,
+    symbols: u64,
+    files_only: u64,
+    kernel: u64,
+    softirq: u64,
+}
+
+impl Recorded {
+    /// Names everything. Takes seconds when there is much to read; belongs after the load.
+    #[must_use]
+    pub fn resolve(mut self, scope: &Scope) -> Profile {
+        let mut tree = std::mem::take(&mut self.stacks.tree);
+        let mut wanted: BTreeMap<u32, bool> = BTreeMap::new();
+        let stacks: Vec<_> = self
+            .stacks
+            .each()
+            .filter(|(pid, ..)| {
+                let is_server = *wanted.entry(*pid).or_insert_with(|| *pid != IDLE && tree.is_of(*pid, &scope.server));
+                is_server || !scope.only_server
+            })
+            .collect();
+        let places = stacks.iter().flat_map(|(pid, places, _)| places.iter().map(|place| (*pid, *place)));
+        let symbols = Symbols::new(places, &self.stacks.maps);
+        let mut sums = Sums::default();
+        for (pid, places, count) in &stacks {
+            let process = (name(*pid, &tree, scope), role(*pid, wanted[pid]));
+            sums.add(*pid, process, &frames(&symbols, *pid, places), *count);
+        }
+        self.profile(sums)
+    }
+
+    fn profile(&self, sums: Sums) -> Profile {
+        let share = |samples: u64| if sums.samples == 0 { 0.0 } else { samples as f64 / sums.samples as f64 };
+        let machine_ns = (self.sampled_ns * u64::from(self.cpus)).max(1);
+        let profiled = Profiled {
+            event: "cpu-clock".into(),
+            frequency_hz: FREQUENCY_HZ,
+            sampled_ns: self.sampled_ns,
+            cpus: self.cpus,
+            samples: sums.samples,
+            idle_samples: sums.idle,
+            lost_samples: self.stacks.lost,
+            symbol_share: share(sums.symbols),
+            resolved_share: share(sums.symbols + sums.files_only),
+            kernel_share: share(sums.kernel),
+            softirq_share: share(sums.softirq),
+            reader_share: self.stacks.reader_cpu_ns as f64 / machine_ns as f64,
+            hints: hints(&sums),
+            functions: functions(&sums),
+            processes: processes(&sums),
+            ..Profiled::default()
+        };
+        let folded = sums.lines.iter().map(|(line, count)| format!("{line} {count}\n")).collect();
+        Profile { profiled, folded }
+    }
+}
+
+impl Sums {
+    /// Counts the samples of a stack; `frames` innermost first.
+    fn add(&mut self, pid: u32, (process, role): (String, ProcessRole), frames: &[&Frame], count: u64) {
+        let names = || frames.iter().flat_map(|frame| &frame.names);
+        let is_softirq = names().any(|name| SOFTIRQ.contains(&name.as_str()));
+        let is_interrupt = is_softirq || names().any(|name| INTERRUPT.iter().any(|end| name.ends_with(end)));
+        if pid == IDLE && !is_interrupt {
+            self.idle += count;
+            return;
+        }
+        let innermost = frames.first().and_then(|frame| frame.names.last()).map_or("[unknown]", String::as_str);
+        let is_kernel = innermost.ends_with("_[k]");
+        self.samples += count;
+        let (mut symbols, mut files_only) = (0, 0);
+        match frames.first().map(|frame| &frame.known) {
+            Some(Known::Symbol) => symbols = count,
+            Some(Known::Module(file)) => {
+                files_only = count;
+                *self.files.entry(file.clone()).or_default() += count;
+            }
+            Some(Known::Generated) => self.generated += count,
+            Some(Known::Stray | Known::Nothing) | None => {}
+        }
+        self.symbols += symbols;
+        self.files_only += files_only;
+        self.kernel += if is_kernel { count } else { 0 };
+        self.softirq += if is_softirq { count } else { 0 };
+        *self.functions.entry((innermost.to_owned(), process.clone())).or_default() += count;
+        *self.lines.entry(line(&process, frames)).or_default() += count;
+        let of_process = self.processes.entry(process).or_default();
+        of_process.pids.insert(pid);
+        of_process.role = of_process.role.min(role);
+        of_process.symbols += symbols;
+        of_process.files_only += files_only;
+        of_process.samples += count;
+        of_process.kernel += if is_kernel { count } else { 0 };
+        of_process.softirq += if is_softirq { count } else { 0 };
+    }
+}
+
+/// What a process is called: one word, as in perf's folded stacks.
+fn name(pid: u32, tree: &Tree, scope: &Scope) -> String {
+    match pid {
+        IDLE => INTERRUPTS.to_owned(),
+        pid if pid == std::process::id() => scope.own_name.to_owned(),
+        pid => tree.name(pid).replace([' ', ';'], "_"),
+    }
+}
+
+fn role(pid: u32, is_server: bool) -> ProcessRole {
+    match pid {
+        _ if is_server => ProcessRole::Server,
+        IDLE => ProcessRole::Interrupts,
+        pid if pid == std::process::id() => ProcessRole::Own,
+        _ => ProcessRole::Other,
+    }
+}
+
+/// The folded stack of `frames`, which are innermost first.
+fn line(process: &str, frames: &[&Frame]) -> String {
+    let mut line = vec![process];
+    for frame in frames.iter().rev() {
+        // Of a chain without frame pointers whose process has ended dozens of addresses may be unknown.
+        let is_named = frame.known == Known::Symbol;
+        for name in frame.names.iter().map(String::as_str) {
+            if is_named || line.last() != Some(&name) {
+                line.push(name);
+            }
+        }
+    }
+    line.join(";")
+}
+
+fn frames<'a>(symbols: &'a Symbols, pid: u32, places: &[Place]) -> Vec<&'a Frame> {
+    places.iter().map(|place| symbols.frame(pid, *place)).collect()
+}
+
+fn processes(sums: &Sums) -> Vec<ProfiledProcess> {
+    let of = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+    let mut processes: Vec<ProfiledProcess> = sums
+        .processes
+        .iter()
+        .map(|(name, sum)| ProfiledProcess {
+            name: name.clone(),
+            role: sum.role,
+            count: sum.pids.len() as u32,
+            samples: sum.samples,
+            share: of(sum.samples, sums.samples),
+            symbol_share: of(sum.symbols, sum.samples),
+            resolved_share: of(sum.symbols + sum.files_only, sum.samples),
+            kernel_share: of(sum.kernel, sum.samples),
+            softirq_share: of(sum.softirq, sum.samples),
+            cpu_us_per_good_request: None,
+        })
+        .collect();
+    processes.sort_by_key(|process| Reverse(process.samples));
+    processes
+}
+
+fn functions(sums: &Sums) -> Vec<ProfiledFunction> {
+    let share = |samples: u64| samples as f64 / sums.samples.max(1) as f64;
+    let mut functions: Vec<ProfiledFunction> = sums
+        .functions
+        .iter()
+        .map(|((name, process), samples)| ProfiledFunction {
+            name: name.clone(),
+            process: process.clone(),
+            samples: *samples,
+            share: share(*samples),
+        })
+        .collect();
+    functions.sort_by_key(|function| Reverse(function.samples));
+    functions.truncate(FUNCTIONS_MAX);
+    functions
+}
+
+/// What to install or to switch on so that more has a name.
+fn hints(sums: &Sums) -> Vec<String> {
+    let percent = |samples: u64| samples as f64 * 100.0 / sums.samples.max(1) as f64;
+    let worth = |samples: u64| percent(samples) >= HINT_SHARE_MIN * 100.0;
+    let mut hints = Vec::new();
+    for (file, samples) in sums.files.iter().filter(|(_, samples)| worth(**samples)) {
+        let share = percent(*samples);
+        hints.push(match debian::debug_package(file) {
+            Some(package) => format!(
+                "{file} has no symbols for {share:.0} % of the samples: the package {package} (debian-debug archive) \
+                 has them"
+            ),
+            None => format!("{file} has no symbols for {share:.0} % of the samples"),
+        });
+    }
+    if worth(sums.generated) {
+        hints.push(format!(
+            "{:.0} % of the samples are in code that a program has compiled just in time; it leaves names in \
+             /tmp/perf-PID.map when asked to: PHP with opcache.jit_debug=16, node with --perf-basic-prof",
+            percent(sums.generated)
+        ));
+    }
+    hints
+}
+
+impl Profile {
+    /// How long it sampled; s.
+    #[must_use]
+    pub fn sampled_s(&self) -> f64 {
+        self.profiled.sampled_ns as f64 / NS_PER_S as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(name: &str, known: Known) -> Frame {
+        Frame { names: vec![name.into()], known }
+    }
+
+    fn sums() -> Sums {
+        let mut sums = Sums::default();
+        let send = frame("tcp_sendmsg_[k]", Known::Symbol);
+        let soft = frame("handle_softirqs_[k]", Known::Symbol);
+        let main = Frame { names: vec!["main".into(), "run_[i]".into()], known: Known::Symbol };
+        let stripped = frame("[nginx]", Known::Module("/opt/nginx".into()));
+        let halt = frame("pv_native_safe_halt_[k]", Known::Symbol);
+        let jit = frame("[generated]", Known::Generated);
+        let nginx = || ("nginx".to_owned(), ProcessRole::Server);
+        let interrupts = || (INTERRUPTS.to_owned(), ProcessRole::Interrupts);
+        sums.add(10, nginx(), &[&send, &main], 50);
+        sums.add(11, nginx(), &[&send, &soft, &send, &main], 20);
+        sums.add(11, nginx(), &[&stripped, &stripped, &main], 10);
+        sums.add(12, ("php".into(), ProcessRole::Other), &[&jit], 15);
+        sums.add(IDLE, interrupts(), &[&send, &soft], 5);
+        sums.add(IDLE, interrupts(), &[&halt], 900);
+        sums
+    }
+
+    #[test]
+    fn shares_are_of_busy_samples_and_idle_ones_stand_apart() {
+        let recorded = Recorded { stacks: super::super::stacks::Stacks::default(), sampled_ns: NS_PER_S, cpus: 2 };
+        let Profile { profiled, folded } = recorded.profile(sums());
+        assert_eq!((profiled.samples, profiled.idle_samples), (100, 900));
+        assert_eq!((profiled.symbol_share, profiled.resolved_share), (0.75, 0.85));
+        assert_eq!((profiled.kernel_share, profiled.softirq_share), (0.75, 0.25));
+        let nginx = &profiled.processes[0];
+        assert_eq!((nginx.name.as_str(), nginx.count, nginx.role, nginx.share), ("nginx", 2, ProcessRole::Server, 0.8));
+        assert_eq!((nginx.kernel_share, nginx.softirq_share), (0.875, 0.25));
+        assert_eq!((nginx.symbol_share, nginx.resolved_share), (0.875, 1.0));
+        let top = &profiled.functions[0];
+        assert_eq!((top.name.as_str(), top.process.as_str(), top.samples), ("tcp_sendmsg_[k]", "nginx", 70));
+        assert_eq!(
+            folded.lines().collect::<Vec<_>>(),
+            [
+                "(interrupts);handle_softirqs_[k];tcp_sendmsg_[k] 5",
+                "nginx;main;run_[i];[nginx] 10",
+                "nginx;main;run_[i];tcp_sendmsg_[k] 50",
+                "nginx;main;run_[i];tcp_sendmsg_[k];handle_softirqs_[k];tcp_sendmsg_[k] 20",
+                "php;[generated] 15",
+            ]
+        );
+        let hints = &profiled.hints;
+        assert!(hints.len() == 2 && hints[0].contains("/opt/nginx has no symbols for 10 %"), "{hints:?}");
+        assert!(hints[1].starts_with("15 % of the samples are in code that"), "{hints:?}");
+    }
+}

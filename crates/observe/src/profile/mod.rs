@@ -1,0 +1,19 @@
+//! Where CPU time goes: samples of what runs on every CPU, at 99 Hz, with call chains of kernel and programs.
+//!
+//! `sampler` takes them through perf_event while it is switched on, `stacks` counts equal ones, `tree` knows which
+//! process is whose child, `maps` what lies where in it, `symbols` names the addresses afterwards, and `fold` turns all into folded stacks and shares.
+//! The event is the timer `cpu-clock`: it is there with and without a PMU and measures time, not cycles, which cost less
+//! time at a higher clock. A sample stands for 1/99 s of one CPU.
+
+mod debian;
+mod fold;
+mod maps;
+mod sampler;
+mod stacks;
+mod symbols;
+mod tree;
+
+pub use fold::{Profile, Scope};
+pub use sampler::{FREQUENCY_HZ, Profiler, Unprofiled};
+pub use stacks::Recorded;
+pub use tree::{Missing, behind_address, behind_port, running};

@@ -1,0 +1,210 @@
+//! Takes samples through perf_event: one event and one ring buffer for each CPU, emptied by a thread of its own.
+
+use super::stacks::{Recorded, Stacks};
+use perf_event::data::Record;
+use perf_event::events::Software;
+use perf_event::{Builder, ReadFormat, SampleFlag, Sampler};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Samples a second on each CPU: not a divisor of the rate at which anything else is woken.
+pub const FREQUENCY_HZ: u32 = 99;
+/// What the kernel lets any user lock for each CPU (`perf_event_mlock_kb`, less the page of the ring's head). At most
+/// 127 addresses a sample, so that it takes more than four seconds to fill.
+const RING_BYTES: usize = 512 * 1024;
+/// Time between two looks into the rings.
+const READ_EVERY: Duration = Duration::from_millis(100);
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+/// Why nothing can be sampled.
+#[derive(Debug, Error)]
+pub enum Unprofiled {
+    /// The kernel asks for more rights.
+    #[error(
+        "the kernel lets this user not sample all CPUs (kernel.perf_event_paranoid is {0}): run as root, or give the \
+         program the right with setcap cap_perfmon+ep, or set sysctl kernel.perf_event_paranoid=0"
+    )]
+    Permission(String),
+    /// The kernel has no such event: a container's filter, or a kernel without it.
+    #[error("the kernel has no perf_event here ({0}): a container may forbid it; run where the kernel allows it")]
+    Unsupported(io::Error),
+    /// The thread that reads the samples could not be started.
+    #[error("cannot start the thread that reads the samples: {0}")]
+    Thread(io::Error),
+}
+
+/// Samples all CPUs while it is switched on.
+#[derive(Debug)]
+pub struct Profiler {
+    shared: Arc<Shared>,
+    reader: Option<JoinHandle<Stacks>>,
+}
+
+struct Shared {
+    rings: Mutex<Vec<Sampler>>,
+    ended: AtomicBool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn rings(&self) -> MutexGuard<'_, Vec<Sampler>> {
+        // Rings are whole between any two calls, whoever panicked.
+        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Profiler {
+    /// Gets everything ready, switched off. `thread_cpu_ns` is the CPU time of the thread that calls it.
+    pub fn new(thread_cpu_ns: fn() -> u64) -> Result<Self, Unprofiled> {
+        let rings = online_cpus().into_iter().map(ring).collect::<io::Result<Vec<_>>>().map_err(refused)?;
+        if rings.is_empty() {
+            return Err(Unprofiled::Unsupported(io::Error::other("no CPU is listed")));
+        }
+        let shared = Arc::new(Shared { rings: Mutex::new(rings), ended: AtomicBool::new(false) });
+        let theirs = Arc::clone(&shared);
+        let read = move || {
+            let mut stacks = Stacks::default();
+            loop {
+                // Looked at first, so that the last round finds all there is.
+                let ended = theirs.ended.load(Ordering::Acquire);
+                theirs.rings().iter_mut().for_each(|ring| empty(ring, &mut stacks));
+                if ended {
+                    stacks.reader_cpu_ns = thread_cpu_ns();
+                    return stacks;
+                }
+                std::thread::sleep(READ_EVERY);
+            }
+        };
+        let reader = std::thread::Builder::new().name("profile".into()).spawn(read).map_err(Unprofiled::Thread)?;
+        Ok(Self { shared, reader: Some(reader) })
+    }
+
+    /// Begins to sample.
+    pub fn switch_on(&self) {
+        // An event of a CPU that has gone offline since cannot be switched; the others can.
+        self.shared.rings().iter_mut().for_each(|ring| drop(ring.enable()));
+    }
+
+    /// Stops sampling; what is in the rings stays.
+    pub fn switch_off(&self) {
+        self.shared.rings().iter_mut().for_each(|ring| drop(ring.disable()));
+    }
+
+    /// Everything that was sampled.
+    #[must_use]
+    pub fn finish(mut self) -> Recorded {
+        self.switch_off();
+        self.shared.ended.store(true, Ordering::Release);
+        let stacks = self.reader.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let mut rings = self.shared.rings();
+        let on_ns = rings.iter_mut().filter_map(|ring| ring.read_full().ok()?.time_enabled()).max();
+        Recorded { stacks, sampled_ns: on_ns.unwrap_or_default().as_nanos() as u64, cpus: rings.len() as u32 }
+    }
+}
+
+impl Drop for Profiler {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+    }
+}
+
+impl Recorded {
+    /// Samples of all processes for as long as `wait` takes.
+    pub fn during(thread_cpu_ns: fn() -> u64, wait: impl FnOnce()) -> Result<Self, Unprofiled> {
+        let profiler = Profiler::new(thread_cpu_ns)?;
+        profiler.switch_on();
+        wait();
+        Ok(profiler.finish())
+    }
+}
+
+/// The event of one CPU, with its ring, switched off.
+fn ring(cpu: usize) -> io::Result<Sampler> {
+    let sample = SampleFlag::IP | SampleFlag::TID | SampleFlag::CALLCHAIN;
+    Builder::new(Software::CPU_CLOCK)
+        .any_pid()
+        .one_cpu(cpu)
+        .include_kernel()
+        .sample_frequency(FREQUENCY_HZ.into())
+        .sample(sample)
+        .read_format(ReadFormat::TOTAL_TIME_ENABLED)
+        // Who starts whom and what processes are called, so that those are known too that end before a look.
+        .task(true)
+        .comm(true)
+        .enabled(false)
+        .build()?
+        .sampled(RING_BYTES)
+}
+
+/// Takes all records out of a ring.
+fn empty(ring: &mut Sampler, stacks: &mut Stacks) {
+    while let Some(record) = ring.next_record() {
+        match record.parse_record() {
+            Ok(Record::Sample(sample)) => stacks.add(sample.pid().unwrap_or(0), sample.callchain().unwrap_or(&[])),
+            Ok(Record::Lost(lost)) => stacks.lost += lost.lost,
+            Ok(Record::LostSamples(lost)) => stacks.lost += lost.lost,
+            Ok(Record::Fork(fork)) => stacks.tree.forked(fork.pid, fork.ppid),
+            // That of a process, not of one of its threads.
+            Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
+                stacks.tree.named(comm.pid, &comm.comm);
+                stacks.maps.forget(comm.pid);
+            }
+            // Ends of processes, and throttling, which is rarer than one in the thousands of samples it needs.
+            Ok(_) => {}
+            Err(_) => stacks.lost += 1,
+        }
+    }
+}
+
+/// What the kernel's refusal means.
+fn refused(error: io::Error) -> Unprofiled {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let paranoid = std::fs::read_to_string(PARANOID).unwrap_or_default();
+            Unprofiled::Permission(if paranoid.is_empty() { "unknown".into() } else { paranoid.trim().into() })
+        }
+        _ => Unprofiled::Unsupported(error),
+    }
+}
+
+/// CPUs that are switched on, from a list such as `0-3,5`.
+fn online_cpus() -> Vec<usize> {
+    parse_cpus(&std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default())
+}
+
+fn parse_cpus(list: &str) -> Vec<usize> {
+    let span = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
+    };
+    list.trim().split(',').filter_map(span).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(parse_cpus("0-1\n"), [0, 1]);
+        assert_eq!(parse_cpus("0,2-4,7\n"), [0, 2, 3, 4, 7]);
+        assert_eq!(parse_cpus(""), [0; 0]);
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_set() {
+        let text = refused(io::Error::from(io::ErrorKind::PermissionDenied)).to_string();
+        let set = ["perf_event_paranoid is ", "cap_perfmon", "kernel.perf_event_paranoid=0"];
+        assert!(set.iter().all(|words| text.contains(words)) && text.lines().count() == 1, "{text}");
+        assert!(refused(io::Error::from_raw_os_error(2)).to_string().contains("no perf_event here"));
+    }
+}

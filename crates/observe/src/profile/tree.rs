@@ -1,0 +1,161 @@
+//! Which process is called what, and whose child it is.
+
+use crate::listener::{Listener, Unfound, holds};
+use crate::sockets::SocketTable;
+use model::Address;
+use procfs::process::Process;
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+
+/// Generations that are followed: more than any server has, and an end should the kernel's numbers form a ring.
+const GENERATIONS_MAX: usize = 64;
+
+/// Why a process to look at is not there.
+#[derive(Debug, Error)]
+pub enum Missing {
+    /// No such process.
+    #[error("there is no process {0}: it has ended, or runs in another container")]
+    Gone(u32),
+    /// Nothing listens, or not where it can be seen.
+    #[error("{0}")]
+    Unfound(String),
+}
+
+/// The process, if it runs.
+pub fn running(pid: u32) -> Result<BTreeSet<u32>, Missing> {
+    let found = Process::new(pid.cast_signed()).and_then(|process| process.stat());
+    // One that has ended and was not waited for is still listed.
+    found.ok().filter(|stat| stat.state != 'Z').map(|_| BTreeSet::from([pid])).ok_or(Missing::Gone(pid))
+}
+
+/// The processes that hold a listening socket of TCP port `port`, on whatever address.
+pub fn behind_port(port: u16) -> Result<BTreeSet<u32>, Missing> {
+    let sockets = SocketTable::default().listening(port).map_err(unfound)?;
+    let inodes: BTreeSet<u64> = sockets.iter().map(|socket| u64::from(socket.inode)).collect();
+    if inodes.is_empty() {
+        return Err(Missing::Unfound(format!(
+            "nothing listens on TCP port {port} in this network namespace; see ss -ltn for what does"
+        )));
+    }
+    holders(&inodes).ok_or_else(|| Missing::Unfound(format!("whoever listens on port {port} shows it to root only")))
+}
+
+/// The processes behind the address of a target on this machine.
+pub fn behind_address(address: &Address) -> Result<BTreeSet<u32>, Missing> {
+    let listening = Listener::new(address.clone(), true).look(&mut SocketTable::default()).map_err(unfound)?;
+    holders(&listening.inodes).ok_or_else(|| unfound(Unfound::Hidden(address.clone())))
+}
+
+fn unfound(error: Unfound) -> Missing {
+    Missing::Unfound(error.to_string())
+}
+
+fn holders(inodes: &BTreeSet<u64>) -> Option<BTreeSet<u32>> {
+    let all = procfs::process::all_processes().ok()?.flatten();
+    let found: BTreeSet<u32> = all
+        .filter(|process| holds(process.pid, inodes) == Some(true))
+        .map(|process| process.pid.cast_unsigned())
+        .collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// Names and parents of the processes that were seen.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    names: BTreeMap<u32, String>,
+    parents: BTreeMap<u32, u32>,
+}
+
+impl Tree {
+    /// Looks at a process that ran, unless that was done.
+    pub(super) fn seen(&mut self, pid: u32) {
+        if !self.parents.contains_key(&pid) {
+            self.look(pid);
+        }
+    }
+
+    /// What the kernel has said: `pid` is a new process, or a new thread of its own.
+    pub(super) fn forked(&mut self, pid: u32, parent: u32) {
+        if pid == parent {
+            return;
+        }
+        self.parents.insert(pid, parent);
+        self.seen(parent);
+        if let Some(name) = self.names.get(&parent).cloned() {
+            self.names.insert(pid, name);
+        }
+    }
+
+    /// What the kernel has said: this is what `pid` is called from now on.
+    pub(super) fn named(&mut self, pid: u32, name: &[u8]) {
+        // Whose child it is has to be seen while it runs.
+        self.seen(pid);
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        self.names.insert(pid, String::from_utf8_lossy(name).into_owned());
+    }
+
+    pub(super) fn name(&self, pid: u32) -> &str {
+        self.names.get(&pid).map_or("(ended)", String::as_str)
+    }
+
+    pub(super) fn parent(&self, pid: u32) -> Option<u32> {
+        self.parents.get(&pid).copied()
+    }
+
+    /// Whether `pid` is one of `roots` or descends from one.
+    pub(super) fn is_of(&mut self, pid: u32, roots: &BTreeSet<u32>) -> bool {
+        let mut at = pid;
+        for _ in 0..GENERATIONS_MAX {
+            if roots.contains(&at) {
+                return true;
+            }
+            self.seen(at);
+            match self.parents.get(&at) {
+                Some(parent) if *parent != 0 => at = *parent,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn look(&mut self, pid: u32) {
+        let Ok(stat) = Process::new(pid.cast_signed()).and_then(|process| process.stat()) else { return };
+        self.names.insert(pid, stat.comm);
+        self.parents.insert(pid, stat.ppid.cast_unsigned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descendants_are_told_from_others_also_when_they_have_ended() {
+        let (own, mut tree) = (std::process::id(), Tree::default());
+        // Numbers above the largest that Linux gives out.
+        let (child, grandchild) = (5_000_000, 5_000_001);
+        tree.forked(child, own);
+        tree.forked(grandchild, child);
+        tree.named(grandchild, b"worker\0\0");
+        let roots = BTreeSet::from([own]);
+        assert!(tree.is_of(grandchild, &roots) && tree.is_of(own, &roots) && !tree.is_of(1, &roots));
+        assert!(!tree.is_of(own, &BTreeSet::from([child])));
+        assert_eq!((tree.name(grandchild), tree.name(child)), ("worker", tree.name(own)));
+        assert_eq!(tree.name(5_000_002), "(ended)");
+        // One that was there before, and is called something else now.
+        let mut tree = Tree::default();
+        tree.named(own, b"renamed");
+        assert!(tree.parents.contains_key(&own) && tree.name(own) == "renamed");
+    }
+
+    #[test]
+    fn who_is_not_there_is_named() {
+        assert!(running(5_000_000).unwrap_err().to_string().contains("no process 5000000"));
+        assert_eq!(running(std::process::id()).unwrap(), BTreeSet::from([std::process::id()]));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(behind_port(port).unwrap(), BTreeSet::from([std::process::id()]));
+        drop(listener);
+        assert!(behind_port(port).unwrap_err().to_string().contains("nothing listens on TCP port"));
+    }
+}

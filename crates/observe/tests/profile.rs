@@ -1,0 +1,85 @@
+//! Samples of this very process: what burns is found, by name, and as much of it as there was.
+//!
+//! These run as root, or where kernel.perf_event_paranoid is 0: a refusal fails them.
+
+use model::ProcessRole;
+use observe::profile::{Profile, Recorded, Scope};
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+const BURN_MS: u64 = 1_000;
+
+/// The one that is to be found.
+#[inline(never)]
+fn burn_in_the_profile(until: &AtomicBool) -> u64 {
+    let mut sum = 1_u64;
+    while !until.load(Ordering::Relaxed) {
+        sum = black_box(sum.wrapping_mul(6_364_136_223_846_793_005).rotate_left(7));
+    }
+    sum
+}
+
+/// CPU time of the calling thread; ns.
+fn thread_cpu_ns() -> u64 {
+    let tid = rustix::thread::gettid().as_raw_nonzero().get();
+    let task = procfs::process::Process::myself().and_then(|own| own.task_from_tid(tid));
+    task.and_then(|task| task.schedstat()).map_or(0, |stat| stat.sum_exec_runtime)
+}
+
+/// A profile of a second in which one thread burns, and the CPU time that thread got; ns.
+fn profile(scope: &Scope) -> (Profile, u64) {
+    // The tests burn in the same process: one after the other, so that none sees another's.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let until = AtomicBool::new(false);
+    let (recorded, burnt_ns) = std::thread::scope(|threads| {
+        let burner = threads.spawn(|| {
+            black_box(burn_in_the_profile(&until));
+            thread_cpu_ns()
+        });
+        let wait = || std::thread::sleep(std::time::Duration::from_millis(BURN_MS));
+        let recorded = Recorded::during(thread_cpu_ns, wait).expect("this user may sample");
+        until.store(true, Ordering::Relaxed);
+        (recorded, burner.join().expect("it burns"))
+    });
+    (recorded.resolve(scope), burnt_ns)
+}
+
+#[test]
+fn what_burns_is_on_top_by_name_and_its_time_is_right() {
+    let server = BTreeSet::from([std::process::id()]);
+    let (profile, burnt_ns) = profile(&Scope { server, only_server: true, own_name: "own" });
+    let profiled = &profile.profiled;
+    let top = &profiled.functions[0];
+    assert!(top.name.contains("burn_in_the_profile"), "{:#?}", profiled.functions);
+    assert!(top.share > 0.8, "{top:?}");
+    assert!(profiled.resolved_share >= 0.95 && profiled.symbol_share >= 0.95, "{profiled:#?}");
+    assert_eq!((profiled.processes.len(), profiled.lost_samples), (1, 0));
+    assert!(profiled.processes[0].role == ProcessRole::Server && profiled.processes[0].name == "own");
+    // Where others want the CPUs too, a sample finds the burner by chance: within four standard errors.
+    let expected = burnt_ns as f64 / 1e3 / profiled.sample_us();
+    let error = (profiled.samples as f64 - expected).abs();
+    assert!(error < 4.0 * expected.sqrt() + 2.0, "{} samples, expected {expected}", profiled.samples);
+    let lines: Vec<&str> = profile.folded.lines().collect();
+    assert!(lines.iter().all(|line| line.starts_with("own;")), "{lines:?}");
+    let counted: u64 = lines.iter().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
+    assert_eq!(counted, profiled.samples);
+    assert!(profiled.reader_share < 0.05, "{profiled:?}");
+}
+
+#[test]
+fn what_is_not_of_the_server_is_left_out_or_told_as_not_its_own() {
+    // A process that does nothing of its own, and has no children.
+    let mut other = std::process::Command::new("sleep").arg("10").spawn().expect("it starts");
+    let server = BTreeSet::from([other.id()]);
+    let (alone, _) = profile(&Scope { server: server.clone(), only_server: true, own_name: "own" });
+    let (all, _) = profile(&Scope { server, only_server: false, own_name: "own" });
+    other.kill().and_then(|()| other.wait()).expect("it ends");
+    assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
+    let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");
+    assert!(own.role == ProcessRole::Own && own.samples > 5, "{own:?}");
+    let each_cpu = (all.profiled.idle_samples + all.profiled.samples) / u64::from(all.profiled.cpus);
+    assert!(each_cpu > 70, "{:?}", all.profiled);
+}

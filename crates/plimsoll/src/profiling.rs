@@ -1,0 +1,142 @@
+//! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
+
+use crate::exit::Trouble;
+use crate::printer;
+use crate::target_url::is_local;
+use engine::clock;
+use model::{Address, Event, Phase, Plan, Profiled, Stop, SweepRecord};
+use observe::profile::{Profile, Profiler, Scope, behind_address};
+use report::flame::{self, Scale};
+use report::record::{AnyRecord, arm_folder};
+use std::path::Path;
+
+/// The stacks, and the graph of them.
+pub(crate) const FOLDED: &str = "profile.folded";
+pub(crate) const GRAPH: &str = "profile.svg";
+
+/// Samples during the measured window of one load.
+pub(crate) struct Sampling {
+    state: State,
+    scope: Scope,
+    begin_ns: u64,
+    window_ns: Option<u64>,
+}
+
+enum State {
+    /// Before, within or after the window.
+    Ready(Profiler),
+    /// Why there is nothing.
+    Unavailable(String),
+}
+
+/// What came of it.
+pub(crate) enum Sampled {
+    Profile(Box<Profile>),
+    Unavailable(String),
+}
+
+impl Sampling {
+    /// Gets ready for the load of `plan`; says so once when nothing can be sampled.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let address: &Address = &plan.target.address;
+        let window_ns = match plan.stop {
+            Stop::Duration { duration_ns } => Some(duration_ns),
+            Stop::Count { .. } => None,
+        };
+        let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
+        let state = match is_local(address) {
+            false => State::Unavailable("the server is not on this machine; run plimsoll profile there".into()),
+            true => match (Profiler::new(clock::thread_cpu_ns), behind_address(address)) {
+                (Err(error), _) => State::Unavailable(error.to_string()),
+                (_, Err(missing)) => State::Unavailable(missing.to_string()),
+                (Ok(profiler), Ok(server)) => {
+                    scope.server = server;
+                    State::Ready(profiler)
+                }
+            },
+        };
+        if let State::Unavailable(why) = &state {
+            printer::note(&format!("warning: no profile: {why}"));
+        }
+        Self { state, scope, begin_ns: 0, window_ns }
+    }
+
+    /// Switches on where the window begins and off where it ends.
+    pub(crate) fn follow(&mut self, event: &Event) {
+        let State::Ready(profiler) = &self.state else { return };
+        match event {
+            Event::Warmed { at_ns, .. } => {
+                self.begin_ns = *at_ns;
+                profiler.switch_on();
+            }
+            Event::Tick(tick) if tick.phase == Phase::Drain => profiler.switch_off(),
+            Event::Tick(tick) if tick.phase == Phase::Measure => {
+                if self.window_ns.is_some_and(|window_ns| tick.to_ns >= self.begin_ns + window_ns) {
+                    profiler.switch_off();
+                }
+            }
+            Event::Ended { .. } => profiler.switch_off(),
+            Event::Probed(_)
+            | Event::Started { .. }
+            | Event::Connected { .. }
+            | Event::Tick(_)
+            | Event::Observed(_)
+            | Event::Status { .. } => {}
+        }
+    }
+
+    /// Names what was sampled, while the server still runs: its maps are needed.
+    pub(crate) fn finish(self) -> Sampled {
+        match self.state {
+            State::Unavailable(why) => Sampled::Unavailable(why),
+            State::Ready(profiler) => Sampled::Profile(Box::new(profiler.finish().resolve(&self.scope))),
+        }
+    }
+}
+
+/// Writes stacks and graph into `directory`.
+pub(crate) fn write(directory: &Path, profile: &Profile, title: &str, scale: Scale) -> Result<(), Trouble> {
+    write_file(&directory.join(FOLDED), &profile.folded)?;
+    match flame::graph(&profile.folded, title, scale) {
+        Some(svg) => write_file(&directory.join(GRAPH), &svg),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Trouble> {
+    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
+/// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
+pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &str) -> Result<Box<Profiled>, String> {
+    let mut profile = match sampled {
+        Sampled::Profile(profile) => profile,
+        Sampled::Unavailable(why) => return Err(why),
+    };
+    profile.profiled.relate(goodput_per_s);
+    let scale = match profile.profiled.sample_us_per_good_request {
+        Some(sample_us) => Scale::UsPerGood { sample_us },
+        None => Scale::Samples,
+    };
+    if let Err(trouble) = write(directory, &profile, &format!("CPU time under {url}"), scale) {
+        printer::note(&format!("warning: {}; the profile's figures are kept", trouble.message));
+    }
+    Ok(Box::new(profile.profiled))
+}
+
+/// The graphs of a result in `directory`: one for each result by itself that the page shows.
+pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Option<String>> {
+    let graph = |directory: &Path, profile: &Option<Profiled>| {
+        profile.as_ref().and_then(|_| std::fs::read_to_string(directory.join(GRAPH)).ok())
+    };
+    match record {
+        AnyRecord::Run(record) => vec![graph(directory, &record.profile)],
+        AnyRecord::Sweep(record) => vec![graph(directory, &record.profile)],
+        AnyRecord::Sweeps(record) => {
+            let arms = record.sweeps.iter().enumerate();
+            let folder = |i, arm: &SweepRecord| arm_folder(i, arm.arm.as_deref().unwrap_or_default());
+            arms.map(|(i, arm)| graph(&directory.join(folder(i, arm)), &arm.profile)).collect()
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `plimsoll profile diff`: two profiled results, for each good response.
+
+use crate::cli::profile::DiffArgs;
+use crate::exit::{Exit, Trouble};
+use crate::printer;
+use crate::profiling::{FOLDED, write_file};
+use crate::stored::{Record, Stored};
+use model::Profiled;
+use report::flame::{Difference, Side, difference};
+use std::path::Path;
+
+/// One of the two.
+struct Half {
+    name: String,
+    folded: String,
+    profiled: Profiled,
+    sample_us_per_good: f64,
+}
+
+pub(super) fn diff(args: &DiffArgs) -> Result<Exit, Trouble> {
+    let (before, after) = (Half::read(&args.before)?, Half::read(&args.after)?);
+    let difference = difference(before.side(), after.side()).ok_or_else(|| {
+        Trouble::usage(format!(
+            "{} or {} has no stack in its profile: nothing ran",
+            args.before.display(),
+            args.after.display()
+        ))
+    })?;
+    std::fs::create_dir_all(&args.output)
+        .map_err(|error| Trouble::usage(format!("--output {}: cannot write there: {error}", args.output.display())))?;
+    let mut text = report::terminal::profile_change(&before.profiled, &after.profiled);
+    text.push('\n');
+    let Difference { as_after, as_before, folded } = &difference;
+    for (name, content) in [("diff.svg", as_after), ("diff-reverse.svg", as_before), ("diff.folded", folded)] {
+        let path = args.output.join(name);
+        write_file(&path, content)?;
+        text.push_str(&format!("{}\n", path.display()));
+    }
+    printer::result(&text)?;
+    Ok(Exit::Fine)
+}
+
+impl Half {
+    fn read(directory: &Path) -> Result<Self, Trouble> {
+        let wrong = |what: String| Trouble::usage(format!("{}: {what}", directory.display()));
+        let stored = Stored::read(directory)?;
+        let profiled = match stored.record {
+            Record::Run(record) => record.profile,
+            Record::Sweep(record) => record.profile,
+            Record::Sweeps(_) => return Err(wrong("several sweeps; name one of its arms/".into())),
+        };
+        let profiled = profiled.ok_or_else(|| wrong("not profiled; measure it with --profile".into()))?;
+        let sample_us_per_good = profiled.sample_us_per_good_request.ok_or_else(|| {
+            wrong("no good response while it was profiled, so there is nothing to relate CPU time to".into())
+        })?;
+        let path = directory.join(FOLDED);
+        let folded = std::fs::read_to_string(&path)
+            .map_err(|error| Trouble::usage(format!("cannot read {}: {error}", path.display())))?;
+        Ok(Self { name: stored.name, folded, profiled, sample_us_per_good })
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side {
+            name: &self.name,
+            folded: &self.folded,
+            profiled: &self.profiled,
+            sample_us_per_good: self.sample_us_per_good,
+        }
+    }
+}

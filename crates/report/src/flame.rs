@@ -1,0 +1,175 @@
+//! Flame graphs as SVG that can be zoomed and searched, from folded stacks, by inferno.
+
+use inferno::differential;
+use inferno::flamegraph::color::{BackgroundColor, Color, MultiPalette};
+use inferno::flamegraph::{self, Direction, Options, Palette};
+use model::{ProcessRole, Profiled};
+use std::collections::BTreeSet;
+
+/// Colours that tell the kernel (orange), inlined functions (blue-green) and just-in-time code (green) apart.
+const PALETTE: Palette = Palette::Multi(MultiPalette::Java);
+/// Least width of a frame that is drawn, of the whole; %.
+const MIN_WIDTH: f64 = 0.05;
+/// Differential graphs are counted in ns, as inferno counts in whole numbers.
+const NS_A_US: f64 = 1e3;
+
+/// What a folded profile is measured in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// As it was counted.
+    Samples,
+    /// CPU time for each good response; us.
+    UsPerGood {
+        /// What one sample comes to.
+        sample_us: f64,
+    },
+}
+
+/// A profile to be compared with another.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// What the result is called.
+    pub name: &'a str,
+    /// Its folded stacks.
+    pub folded: &'a str,
+    /// Its figures.
+    pub profiled: &'a Profiled,
+    /// CPU time for each good response that one sample comes to; us.
+    pub sample_us_per_good: f64,
+}
+
+/// A change from one profile to another, drawn both ways.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// Widths are those of the second profile: what it spends, and what of that is new.
+    pub as_after: String,
+    /// Widths are those of the first: what it spent, also on what is gone.
+    pub as_before: String,
+    /// Both profiles side by side: stack, first and second; ns of CPU for each good response.
+    pub folded: String,
+}
+
+/// The flame graph of a profile; none when it has no stack.
+#[must_use]
+pub fn graph(folded: &str, title: &str, scale: Scale) -> Option<String> {
+    let mut options = options(title);
+    if let Scale::UsPerGood { sample_us } = scale {
+        options.factor = sample_us;
+        options.count_name = "µs of CPU per good response".into();
+    }
+    draw(&mut options, folded)
+}
+
+/// What has changed from `before` to `after` for each good response: red grew, blue shrank. Somebody else's processes are
+/// left out. None when either has no stack.
+#[must_use]
+pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
+    let (first, second) = (per_good(before), per_good(after));
+    let folded = both(&first, &second)?;
+    let back = both(&second, &first)?;
+    let graph = |folded: &str, widths: &str, negate: bool| {
+        let title = format!("{} to {} (widths of {widths}; red grew, blue shrank)", before.name, after.name);
+        let mut options = options(&title);
+        // Not scaled to us by a factor: inferno would scale the percentages of the change, too.
+        options.count_name = "ns of CPU per good response".into();
+        options.negate_differentials = negate;
+        draw(&mut options, folded)
+    };
+    Some(Difference {
+        as_after: graph(&folded, after.name, false)?,
+        as_before: graph(&back, before.name, true)?,
+        folded,
+    })
+}
+
+fn options(title: &str) -> Options<'static> {
+    let mut options = Options::default();
+    options.title = title.to_owned();
+    options.colors = PALETTE;
+    // By name, so that a function looks the same in each graph.
+    options.hash = true;
+    options.min_width = MIN_WIDTH;
+    // Processes at the top, where a page begins.
+    options.direction = Direction::Inverted;
+    options.bgcolors = Some(BackgroundColor::Flat(Color { r: 255, g: 255, b: 255 }));
+    options
+}
+
+fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
+    if folded.is_empty() {
+        return None;
+    }
+    let mut svg = Vec::new();
+    flamegraph::from_lines(options, folded.lines(), &mut svg).ok()?;
+    String::from_utf8(svg).ok()
+}
+
+/// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load.
+fn per_good(side: Side<'_>) -> String {
+    let others = side.profiled.processes.iter().filter(|process| process.role == ProcessRole::Other);
+    let others: BTreeSet<&str> = others.map(|process| process.name.as_str()).collect();
+    let scaled = side.folded.lines().filter_map(|line| {
+        let (stack, samples) = line.rsplit_once(' ')?;
+        if others.contains(stack.split(';').next()?) {
+            return None;
+        }
+        let ns = samples.parse::<f64>().ok()? * side.sample_us_per_good * NS_A_US;
+        Some(format!("{stack} {ns:.0}\n"))
+    });
+    scaled.collect()
+}
+
+/// Stacks of both with their two figures, in the order of the stacks; none when either has none.
+fn both(first: &str, second: &str) -> Option<String> {
+    let mut lines = Vec::new();
+    let differ =
+        differential::from_readers(differential::Options::default(), first.as_bytes(), second.as_bytes(), &mut lines);
+    differ.ok().filter(|()| !first.is_empty() && !second.is_empty())?;
+    let lines = String::from_utf8(lines).ok()?;
+    // From a hash map: each time in another order.
+    let sorted: BTreeSet<&str> = lines.lines().collect();
+    Some(sorted.into_iter().map(|line| format!("{line}\n")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ProfiledProcess;
+
+    const BEFORE: &str = "nginx;main;send_[k] 30\nnginx;main;old 10\n";
+    const AFTER: &str = "nginx;main;new 10\nnginx;main;send_[k] 30\n";
+
+    #[test]
+    fn a_graph_has_every_frame_and_its_unit() {
+        let svg = graph(BEFORE, "a <title> & more", Scale::UsPerGood { sample_us: 2.0 }).unwrap();
+        assert!(svg.contains("<svg") && svg.contains("a &lt;title&gt; &amp; more"), "{svg}");
+        assert!(svg.contains("send (60 µs of CPU per good response, 75.00%)"), "{svg}");
+        assert_eq!(graph("", "nothing", Scale::Samples), None);
+    }
+
+    #[test]
+    fn a_difference_is_per_response_and_goes_both_ways() {
+        // Half as many samples for each response: what was the same in samples has halved.
+        let process = ProfiledProcess { name: "other".into(), ..ProfiledProcess::default() };
+        let profiled = &Profiled { processes: vec![process], ..Profiled::default() };
+        let side = |name, folded, sample_us_per_good| Side { name, folded, profiled, sample_us_per_good };
+        let before = format!("{BEFORE}other;main 1000\n");
+        let difference = difference(side("a", &before, 2.0), side("b", AFTER, 1.0)).unwrap();
+        assert_eq!(
+            difference.folded,
+            "nginx;main;new 0 10000\nnginx;main;old 20000 0\nnginx;main;send_[k] 60000 30000\n"
+        );
+        let (after, before) = (&difference.as_after, &difference.as_before);
+        // Shares of the change are of the whole of the side that is drawn.
+        assert!(after.contains("new (10,000 ns of CPU per good response, 25.00%; +25.00%)"), "{after}");
+        assert!(after.contains("send (30,000 ns of CPU per good response, 75.00%; -75.00%)"), "{after}");
+        assert!(!after.contains("<title>old") && before.contains("<title>old (20,000 ns"), "{before}");
+        assert!(super::difference(side("a", "", 1.0), side("b", AFTER, 1.0)).is_none());
+    }
+
+    #[test]
+    fn a_graph_is_the_same_each_time() {
+        let draw = || graph(BEFORE, "t", Scale::Samples);
+        assert_eq!(draw(), draw());
+    }
+}

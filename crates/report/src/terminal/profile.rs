@@ -1,0 +1,208 @@
+//! A profile in words and tables.
+
+use super::Style;
+use super::layout::{labelled, table};
+use model::human::{self, count, percent, plural, time};
+use model::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
+
+/// Processes and functions in a table.
+const ROWS_MAX: usize = 10;
+/// Processes named in a sentence.
+const NAMED_MAX: usize = 3;
+/// Characters of a function's name that are shown: as many of its end, which tells it apart.
+const NAME_MAX: usize = 60;
+
+/// The whole result of `plimsoll profile`. Ends with a newline.
+#[must_use]
+pub fn profile(record: &ProfileRecord, style: &Style) -> String {
+    let mut out = labelled("profile of", &record.scope, *style);
+    if record.interrupted {
+        out.push_str(&labelled("interrupted", "stopped before its time; this is what was sampled", *style));
+    }
+    out.push_str(&body(&record.profile, *style));
+    out
+}
+
+/// What a run or sweep tells of its profile in a sentence; none when none was asked for.
+pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Option<String> {
+    let Some(profile) = profile else { return unavailable.map(|why| format!("none: {why}")) };
+    let roles = [
+        (ProcessRole::Server, "server"),
+        (ProcessRole::Own, "load generator"),
+        (ProcessRole::Interrupts, "interrupts of idle CPUs"),
+        (ProcessRole::Other, "others"),
+    ];
+    let parts = roles.iter().filter_map(|(role, words)| part(profile, *role, words));
+    let load = profile.load.map_or_else(String::new, |load| format!(" at load {}", human::short(load)));
+    let parts: Vec<String> = parts.collect();
+    Some(format!("{} samples{load}: {}; cost: {}", count(profile.samples), parts.join("; "), cost(profile)))
+}
+
+/// The processes of a role: names, share, CPU time for each good response, and how much of it is known by function.
+fn part(profile: &Profiled, role: ProcessRole, words: &str) -> Option<String> {
+    let all: Vec<_> = profile.processes.iter().filter(|process| process.role == role).collect();
+    let samples: u64 = all.iter().map(|process| process.samples).sum();
+    if samples == 0 {
+        return None;
+    }
+    let names: Vec<&str> = all.iter().take(NAMED_MAX).map(|process| process.name.as_str()).collect();
+    let more = if all.len() > NAMED_MAX { ", ..." } else { "" };
+    let named = match role {
+        ProcessRole::Own | ProcessRole::Interrupts => String::new(),
+        ProcessRole::Server | ProcessRole::Other => format!(" ({}{more})", names.join(", ")),
+    };
+    let share = percent(samples as f64 / profile.samples as f64);
+    let us = profile.sample_us_per_good_request.filter(|_| role != ProcessRole::Other);
+    let us = us.map_or_else(String::new, |us| format!(", {} per good response", time(samples as f64 * us * 1e3)));
+    let known = all.iter().map(|process| process.symbol_share * process.samples as f64).sum::<f64>() / samples as f64;
+    let known = match role {
+        ProcessRole::Server => format!(", {} of it known by function", percent(known)),
+        _ => String::new(),
+    };
+    Some(format!("{words}{named} {share}{us}{known}"))
+}
+
+/// CPU time for each good response of each process, before and after. Ends with a newline.
+#[must_use]
+pub fn profile_change(before: &Profiled, after: &Profiled) -> String {
+    let per_good = |profile: &Profiled, name: &str| {
+        let process = profile.processes.iter().find(|process| process.name == name)?;
+        process.cpu_us_per_good_request
+    };
+    let text = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), |us| time(us * 1e3));
+    let gone = before.processes.iter().filter(|process| per_good(after, &process.name).is_none());
+    let rows: Vec<Vec<String>> = after
+        .processes
+        .iter()
+        .chain(gone)
+        .filter(|process| process.role != ProcessRole::Other)
+        .take(ROWS_MAX)
+        .map(|process| {
+            let (first, second) = (per_good(before, &process.name), per_good(after, &process.name));
+            let change = first.zip(second).filter(|(first, _)| *first > 0.0);
+            let change = change.map(|(first, second)| format!("{:+.1} %", (second / first - 1.0) * 100.0));
+            vec![process.name.clone(), text(first), text(second), change.unwrap_or_else(|| "-".to_owned())]
+        })
+        .collect();
+    table(&["CPU per good response", "before", "after", "change"], &rows, 1, 3)
+}
+
+/// Figures, processes, functions and what would make more readable.
+pub(super) fn body(profile: &Profiled, style: Style) -> String {
+    let mut out = labelled("samples", &samples(profile), style);
+    if profile.samples > 0 {
+        out.push_str(&labelled("known", &known(profile), style));
+    }
+    out.push_str(&labelled("cost", &cost(profile), style));
+    if profile.samples > 0 {
+        let (header, rows) = processes(profile);
+        out.push('\n');
+        out.push_str(&table(&header, &rows, 1, 3));
+        let (header, rows) = functions(profile);
+        out.push('\n');
+        out.push_str(&table(&header, &rows, 2, 3));
+    }
+    for hint in &profile.hints {
+        out.push_str(&labelled("hint", hint, style));
+    }
+    out
+}
+
+/// How much was seen.
+pub(crate) fn samples(profile: &Profiled) -> String {
+    let cpu = time(profile.samples as f64 * profile.sample_us() * 1e3);
+    let taken = time(profile.sampled_ns as f64);
+    let taken = format!("in {taken} at {} Hz on {}", profile.frequency_hz, plural(profile.cpus.into(), "CPU"));
+    match profile.samples {
+        0 => format!("none {taken}: nothing of it ran; {} lost", count(profile.lost_samples)),
+        n => format!("{} ({cpu} of CPU) {taken}, {} lost", count(n), count(profile.lost_samples)),
+    }
+}
+
+/// How much has a name.
+pub(crate) fn known(profile: &Profiled) -> String {
+    format!(
+        "{} of the samples by function, {} at least by file; {} inside the kernel, {} in soft interrupts",
+        percent(profile.symbol_share),
+        percent(profile.resolved_share),
+        percent(profile.kernel_share),
+        percent(profile.softirq_share)
+    )
+}
+
+/// What sampling has taken from the machine, as far as it was measured.
+pub(crate) fn cost(profile: &Profiled) -> String {
+    let reader = format!("{} of the machine's CPU time to read the samples", percent(profile.reader_share));
+    match profile.goodput_change {
+        Some(change) => {
+            let sign = if change < 0.0 { "less" } else { "more" };
+            format!("{reader}; goodput {} {sign} than at this load without", percent(change.abs()))
+        }
+        None => reader,
+    }
+}
+
+/// The processes as a table.
+pub(crate) fn processes(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let per_good = profile.processes.iter().any(|process| process.cpu_us_per_good_request.is_some());
+    let mut header = vec!["process", "count", "share", "in kernel", "softirq"];
+    if per_good {
+        header.push("CPU per good response");
+    }
+    let row = |process: &ProfiledProcess| {
+        let server = if process.role == ProcessRole::Server && per_good { " (server)" } else { "" };
+        let mut row = vec![
+            format!("{}{server}", process.name),
+            count(process.count.into()),
+            percent(process.share),
+            percent(process.kernel_share),
+            percent(process.softirq_share),
+        ];
+        if per_good {
+            let us = process.cpu_us_per_good_request;
+            row.push(us.map_or_else(|| "-".into(), |us| time(us * 1e3)));
+        }
+        row
+    };
+    let rows = profile.processes.iter().take(ROWS_MAX).map(row).collect();
+    (header, rows)
+}
+
+/// The functions as a table.
+pub(crate) fn functions(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let row =
+        |function: &ProfiledFunction| vec![short(&function.name), function.process.clone(), percent(function.share)];
+    (vec!["function", "process", "share"], profile.functions.iter().take(ROWS_MAX).map(row).collect())
+}
+
+/// The end of a long name, without the marks that flame graphs colour by, which go into words.
+fn short(name: &str) -> String {
+    let marks = [("_[k]", " (kernel)"), ("_[i]", " (inlined)"), ("_[j]", " (JIT)")];
+    let found = marks.iter().find_map(|(mark, words)| Some((name.strip_suffix(mark)?, *words)));
+    let (name, words) = found.unwrap_or((name, ""));
+    let length = name.chars().count();
+    match length > NAME_MAX {
+        true => format!("...{}{words}", name.chars().skip(length - NAME_MAX + 3).collect::<String>()),
+        false => format!("{name}{words}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_their_end_and_marks_become_words() {
+        assert_eq!(short("tcp_sendmsg_[k]"), "tcp_sendmsg (kernel)");
+        let long = format!("{}::poll", "a".repeat(80));
+        assert_eq!(short(&long), format!("...{}::poll", "a".repeat(NAME_MAX - 9)));
+    }
+
+    #[test]
+    fn the_cost_is_told_as_far_as_it_was_measured() {
+        let mut profile = Profiled { reader_share: 0.001, ..Profiled::default() };
+        assert_eq!(cost(&profile), "0.10 % of the machine's CPU time to read the samples");
+        profile.goodput_change = Some(-0.012);
+        assert!(cost(&profile).ends_with("; goodput 1.2 % less than at this load without"), "{}", cost(&profile));
+    }
+}

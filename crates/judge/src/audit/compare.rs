@@ -1,0 +1,169 @@
+//! Several outputs side by side: may they be compared at all?
+
+use super::rules::{IDENTICAL, LIKE_WITH_LIKE, ONE_FACTOR, SAME_WORK, UNEQUAL_SUCCESS};
+use super::{Audited, Figure};
+use crate::text::list;
+use crate::{Outcome, verdict};
+use model::human::{plural, rate};
+use model::{AuditRecord, AuditsRecord, FORMAT_AUDITS, FindingState, VerdictState};
+use std::collections::BTreeSet;
+
+/// Body sizes may differ by a counter or a date in the page.
+const BODY_OFF: f64 = 0.05;
+/// Counts that are equal by chance are small.
+const LARGE: f64 = 1_000.0;
+
+/// Holds the outputs against the first of them and against each other.
+#[must_use]
+pub fn compare(audited: &[Audited]) -> AuditsRecord {
+    let outcomes = [
+        (SAME_WORK.id, same_work(audited)),
+        (LIKE_WITH_LIKE.id, like_with_like(audited)),
+        (ONE_FACTOR.id, one_factor(audited)),
+        (UNEQUAL_SUCCESS.id, unequal_success(audited)),
+        (IDENTICAL.id, identical(audited)),
+    ];
+    let comparison = verdict(outcomes.into_iter());
+    let goodputs: Option<Vec<f64>> =
+        audited.iter().map(|one| one.record.goodput_per_s.map(|goodput| goodput.value)).collect();
+    let may = comparison.state != VerdictState::Invalid;
+    let goodput_ratios = goodputs.filter(|values| may && values.first().is_some_and(|first| *first > 0.0));
+    AuditsRecord {
+        format: FORMAT_AUDITS.to_owned(),
+        audits: audited.iter().map(|one| one.record.clone()).collect(),
+        goodput_ratios: goodput_ratios.map(|values| values.iter().map(|value| value / values[0]).collect()),
+        comparison,
+    }
+}
+
+/// PH-07: the same server does no less on many connections than on one.
+fn same_work(audited: &[Audited]) -> Outcome {
+    let rates = audited
+        .iter()
+        .filter_map(|one| Some((one, one.claims.get(Figure::Connections)?, one.claims.get(Figure::Throughput)?)));
+    let rates: Vec<_> = rates.collect();
+    let alone = rates.iter().filter(|(_, connections, _)| *connections == 1.0).max_by(|a, b| a.2.total_cmp(&b.2));
+    let Some((first, _, alone_per_s)) = alone else {
+        return Outcome::Unchecked("no output over one connection");
+    };
+    let Some((other, connections, per_s)) = rates.iter().find(|(_, n, per_s)| *n > 1.0 && per_s < alone_per_s) else {
+        return Outcome::Pass;
+    };
+    let message = format!(
+        "{} did {} on one connection, {} only {} on {connections}: not the same work",
+        first.record.source,
+        rate(*alone_per_s),
+        other.record.source,
+        rate(*per_s)
+    );
+    let remedy = "look at status, size and cache of both before they stand in one table".to_owned();
+    Outcome::fired(
+        SAME_WORK.id,
+        FindingState::Warning,
+        message,
+        remedy,
+        [("alone_per_s", *alone_per_s), ("per_s", *per_s)],
+    )
+}
+
+/// CP-01: what must be equal for a ratio to mean anything.
+fn like_with_like(audited: &[Audited]) -> Outcome {
+    let differ = |of: &dyn Fn(&Audited) -> Option<String>| {
+        let values: BTreeSet<String> = audited.iter().filter_map(of).collect();
+        (values.len() > 1).then(|| values.into_iter().collect::<Vec<_>>())
+    };
+    let record = |of: fn(&AuditRecord) -> Option<String>| move |one: &Audited| of(&one.record);
+    let mut different = Vec::new();
+    let aspects: [(&str, &dyn Fn(&Audited) -> Option<String>); 4] = [
+        ("the same tool", &record(|record| Some(record.tool.clone()))),
+        ("the same load mode", &record(|record| record.load_model.clone())),
+        ("the same URL", &record(|record| record.url.clone())),
+        ("the same reuse of connections", &keeps_connections),
+    ];
+    for (what, of) in aspects {
+        different.extend(differ(of).map(|values| format!("not {what} ({})", values.join(", "))));
+    }
+    let load = |one: &Audited| {
+        let load = one.claims.get(Figure::RateOffered).or_else(|| one.claims.get(Figure::Connections))?;
+        Some(load.to_string())
+    };
+    different.extend(differ(&load).map(|values| format!("not the same load ({})", values.join(", "))));
+    let bodies: Vec<f64> = audited.iter().filter_map(|one| one.claims.get(Figure::BodyBytes)).collect();
+    let (least, most) = bodies.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), body| (a.min(*body), b.max(*body)));
+    if most > least * (1.0 + BODY_OFF) {
+        different.push(format!("not the same response ({least:.0} and {most:.0} bytes)"));
+    }
+    if different.is_empty() {
+        return Outcome::Pass;
+    }
+    let message = different.join("; ");
+    let remedy = "measure both with one tool at one load, and change one thing".to_owned();
+    let figures = [("differences", different.len() as f64)];
+    Outcome::fired(LIKE_WITH_LIKE.id, FindingState::Invalid, message, remedy, figures)
+}
+
+fn keeps_connections(one: &Audited) -> Option<String> {
+    let claims = &one.claims;
+    let kept = match claims.tool {
+        "ab" => claims.get(Figure::KeptAlive).is_some_and(|n| n > 0.0),
+        "httperf" => {
+            let opened = claims.get(Figure::ConnectionsOpened)?;
+            claims.get(Figure::Responses)? > 1.5 * opened
+        }
+        "siege" | "table" => return None,
+        _ => true,
+    };
+    Some(if kept { "kept open" } else { "a new one for each request" }.to_owned())
+}
+
+/// CP-03: always, as what else was changed between saved outputs is never in them.
+fn one_factor(audited: &[Audited]) -> Outcome {
+    let message = format!(
+        "{}, each measured once, one after the other: drift looks like an effect",
+        plural(audited.len() as u64, "result")
+    );
+    let remedy = "repeat them in shuffled blocks before a difference is called one".to_owned();
+    Outcome::fired(ONE_FACTOR.id, FindingState::Warning, message, remedy, [("results", audited.len() as f64)])
+}
+
+/// CP-10: no ratio with a result in it that is not valid.
+fn unequal_success(audited: &[Audited]) -> Outcome {
+    let invalid: Vec<String> = audited
+        .iter()
+        .filter(|one| one.record.verdict.state == VerdictState::Invalid)
+        .map(|one| one.record.source.clone())
+        .collect();
+    if invalid.is_empty() {
+        return Outcome::Pass;
+    }
+    let (verb, whose) = if invalid.len() == 1 { ("is", "its") } else { ("are", "their") };
+    let message = format!("{} {verb} not valid by {whose} own figures: no ratio can be", list(&invalid));
+    let remedy = "mend and repeat them first".to_owned();
+    Outcome::fired(UNEQUAL_SUCCESS.id, FindingState::Invalid, message, remedy, [("invalid", invalid.len() as f64)])
+}
+
+/// RP-09: large counts or long times that are equal to the digit.
+fn identical(audited: &[Audited]) -> Outcome {
+    let telling = |one: &Audited| -> Vec<(Figure, u64)> {
+        let figures = [Figure::Throughput, Figure::LatencyMean, Figure::Duration];
+        let value =
+            |figure| one.claims.get(figure).filter(|value| *value > LARGE).map(|value: f64| (figure, value.to_bits()));
+        figures.into_iter().filter_map(value).collect()
+    };
+    let sets: Vec<Vec<(Figure, u64)>> = audited.iter().map(telling).collect();
+    if sets.iter().all(|set| set.len() < 2) {
+        return Outcome::Unchecked("too few figures to tell copies");
+    }
+    for (i, set) in sets.iter().enumerate() {
+        for (j, other) in sets.iter().enumerate().skip(i + 1) {
+            let same = set.iter().filter(|figure| other.contains(figure)).count();
+            if same >= 2 {
+                let (one, other) = (&audited[i].record.source, &audited[j].record.source);
+                let message = format!("{one} and {other} have {same} figures equal to the last digit: one is a copy");
+                let remedy = "find the raw data of both, or measure again".to_owned();
+                return Outcome::fired(IDENTICAL.id, FindingState::Invalid, message, remedy, [("equal", same as f64)]);
+            }
+        }
+    }
+    Outcome::Pass
+}

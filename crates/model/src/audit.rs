@@ -70,6 +70,8 @@ pub struct AuditsRecord {
     pub audits: Vec<AuditRecord>,
     /// Goodput of each over that of the first; null when any comparison rule forbids it.
     pub goodput_ratios: Option<Vec<f64>>,
-    /// Whether they may be compared: the worst of this and of the outputs decides the exit code.
-    pub comparison: Verdict,
+    /// Whether they may be compared; null with fewer than two. It decides the exit code as any of the outputs does.
+    pub comparison: Option<Verdict>,
+    /// Whether the outputs bear out what a text says of them; null without a text.
+    pub text: Option<Verdict>,
 }

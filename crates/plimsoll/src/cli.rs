@@ -1,7 +1,9 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
+pub(crate) mod audit;
 pub(crate) mod serve;
 
+use audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
 use serve::{KeepArgs, ServeArgs};
@@ -28,6 +30,7 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
     Report(ReportArgs),
+    Audit(AuditArgs),
     Target(TargetArgs),
     Serve(ServeArgs),
     /// Keeps servers for another plimsoll, which starts it by itself

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
         Verb::Report(args) => verbs::report::report(&args),
+        Verb::Audit(args) => verbs::audit::audit(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),
         Verb::Keep(args) => return verbs::serve::keep(&args),

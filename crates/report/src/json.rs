@@ -1,7 +1,7 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{RunRecord, SweepRecord, SweepsRecord};
+use model::{AuditRecord, AuditsRecord, RunRecord, SweepRecord, SweepsRecord};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.
@@ -29,6 +29,18 @@ pub fn sweep(record: &SweepRecord) -> String {
 /// Several sweeps as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn sweeps(record: &SweepsRecord) -> String {
+    pretty(record)
+}
+
+/// An audit of one output as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn audit(record: &AuditRecord) -> String {
+    pretty(record)
+}
+
+/// An audit of several outputs as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn audits(record: &AuditsRecord) -> String {
     pretty(record)
 }
 

@@ -1,7 +1,8 @@
 //! Several outputs side by side: may they be compared at all?
 
+use super::prose::judge_prose;
 use super::rules::{IDENTICAL, LIKE_WITH_LIKE, ONE_FACTOR, SAME_WORK, UNEQUAL_SUCCESS};
-use super::{Audited, Figure};
+use super::{Audited, Figure, Text};
 use crate::text::list;
 use crate::{Outcome, verdict};
 use model::human::{plural, rate};
@@ -13,9 +14,9 @@ const BODY_OFF: f64 = 0.05;
 /// Counts that are equal by chance are small.
 const LARGE: f64 = 1_000.0;
 
-/// Holds the outputs against the first of them and against each other.
+/// Holds the outputs against each other, and what a text says against them.
 #[must_use]
-pub fn compare(audited: &[Audited]) -> AuditsRecord {
+pub fn compare(audited: &[Audited], text: Option<&Text>) -> AuditsRecord {
     let outcomes = [
         (SAME_WORK.id, same_work(audited)),
         (LIKE_WITH_LIKE.id, like_with_like(audited)),
@@ -23,16 +24,17 @@ pub fn compare(audited: &[Audited]) -> AuditsRecord {
         (UNEQUAL_SUCCESS.id, unequal_success(audited)),
         (IDENTICAL.id, identical(audited)),
     ];
-    let comparison = verdict(outcomes.into_iter());
+    let comparison = (audited.len() > 1).then(|| verdict(outcomes.into_iter()));
+    let may = comparison.as_ref().is_some_and(|verdict| verdict.state != VerdictState::Invalid);
     let goodputs: Option<Vec<f64>> =
         audited.iter().map(|one| one.record.goodput_per_s.map(|goodput| goodput.value)).collect();
-    let may = comparison.state != VerdictState::Invalid;
     let goodput_ratios = goodputs.filter(|values| may && values.first().is_some_and(|first| *first > 0.0));
     AuditsRecord {
         format: FORMAT_AUDITS.to_owned(),
         audits: audited.iter().map(|one| one.record.clone()).collect(),
         goodput_ratios: goodput_ratios.map(|values| values.iter().map(|value| value / values[0]).collect()),
         comparison,
+        text: text.map(|text| judge_prose(text, audited)),
     }
 }
 

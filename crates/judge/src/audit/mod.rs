@@ -1,8 +1,8 @@
 //! What other load generators have printed, read and judged: `&[u8] -> Text -> Claims -> Facts -> Verdict`.
 //!
 //! Responsibilities: one reader a tool ([`Claims`] or why not), the facts that follow from what was read, rules with the
-//! ids of the catalogue, several outputs held against each other ([`compare`]) and against what a text says about
-//! them ([`judge_prose`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its figures
+//! ids of the catalogue, several outputs held against each other and against what a text
+//! says of them ([`compare`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its figures
 //! is unchecked. Secrets never leave this module.
 
 mod claim;
@@ -21,7 +21,6 @@ mod text;
 pub use claim::{Claims, Figure, Mode, Row};
 pub use compare::compare;
 pub use context::{Context, ContextError, Processes, Sockets};
-pub use prose::judge_prose;
 pub use readers::TOOLS;
 pub use redact::{SECRET_HEADERS, redact};
 pub use rules::{AuditRule, rules};
@@ -140,9 +139,9 @@ pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, U
     let text = Text::decode(bytes)?;
     let claims = readers::read(&text)?;
     let facts = Facts::of(&claims, context);
-    let secrets = text.lines().map(|(_, line)| redact::redact(line).1).sum();
+    let secrets = text.lines().map(|(_, line)| redact(line).1).sum();
     let verdict = rules::judge(Subject { claims: &claims, facts: &facts, context, secrets });
-    let hidden = |text: &Option<String>| text.as_ref().map(|text| redact::redact(text).0);
+    let hidden = |text: &Option<String>| text.as_ref().map(|text| redact(text).0);
     let figure =
         |(figure, value, line): (Figure, f64, Option<u64>)| Claim { name: figure.name().to_owned(), value, line };
     let record = AuditRecord {

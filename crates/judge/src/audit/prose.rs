@@ -24,8 +24,7 @@ struct Named {
 }
 
 /// Judges the rates of a text by the outputs given with it.
-#[must_use]
-pub fn judge_prose(text: &Text, audited: &[Audited]) -> Verdict {
+pub(super) fn judge_prose(text: &Text, audited: &[Audited]) -> Verdict {
     let named = rates(text);
     verdict([(UNTIED.id, tied(&named, audited)), (NO_RAW_DATA.id, raw_data(&named, audited))].into_iter())
 }

@@ -10,7 +10,7 @@ pub fn fuzz_audit(data: &[u8]) {
     let _ = super::Text::decode(data).map(|text| {
         let _ = super::Processes::read(&text);
         let _ = super::Sockets::read(&text);
-        let _ = super::judge_prose(&text, &[]);
+        let _ = super::compare(&[], Some(&text));
     });
     let context = Context { expect_size_bytes: Some(2048), nofile: Some(1024), cores: Some(4), ..Context::default() };
     match audit("-", data, &context) {
@@ -21,7 +21,7 @@ pub fn fuzz_audit(data: &[u8]) {
             for text in [&record.command, &record.url].into_iter().flatten() {
                 assert_eq!(super::redact(text).1, 0, "a secret: {text}");
             }
-            let several = super::compare(&[audited.clone(), audited]);
+            let several = super::compare(&[audited.clone(), audited], None);
             assert_eq!(several.audits.len(), 2);
         }
         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),

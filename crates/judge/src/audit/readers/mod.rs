@@ -16,8 +16,9 @@ mod vegeta;
 mod wrk;
 
 use super::claim::{Claims, Figure};
+use super::redact::redact;
 use super::text::Text;
-use super::{Unreadable, commands, redact};
+use super::{Unreadable, commands};
 use serde_json::Value;
 
 /// A tool's output as text.
@@ -116,7 +117,7 @@ fn read_json(json: &str) -> Result<Claims, Unreadable> {
 /// The first keys of an object, for a message.
 fn keys(value: &Value) -> String {
     let keys = value.as_object().map(|object| object.keys().take(5).map(String::as_str).collect::<Vec<_>>());
-    redact::redact(&keys.unwrap_or_default().join(", ")).0
+    redact(&keys.unwrap_or_default().join(", ")).0
 }
 
 /// The figure at a JSON pointer, times `scale`.

@@ -1,9 +1,10 @@
 //! A table of loads and throughput as people put it into a page: Markdown or CSV.
 
+use crate::audit::Unreadable;
 use crate::audit::claim::{Claims, Mode, Row};
+use crate::audit::redact::redact;
 use crate::audit::scan::number;
 use crate::audit::text::Text;
-use crate::audit::{Unreadable, redact};
 
 /// Fewer rows are no table of loads.
 const ROWS_MIN: usize = 2;
@@ -43,7 +44,7 @@ pub(super) fn read(text: &Text) -> Result<Claims, Unreadable> {
             let first =
                 lines.first().and_then(|(n, _)| text.lines().find(|(at, _)| at == n)).map_or("", |(_, line)| line);
             let start: String = first.chars().take(60).collect();
-            Err(Unreadable::Unknown { first: redact::redact(&start).0 })
+            Err(Unreadable::Unknown { first: redact(&start).0 })
         }
         [(_, columns, rows, body)] => {
             let mut claims = Claims::new("table", (!columns.over_rate).then_some(Mode::Closed));

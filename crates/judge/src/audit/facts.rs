@@ -2,7 +2,7 @@
 
 use super::claim::{Claims, Figure, Mode};
 use super::context::Context;
-use stats::{LoadPoint, PoolFitResult, fit_pool};
+use stats::{LoadPoint, PoolFitResult, RateFit, fit_pool, fit_rate};
 
 /// What follows from the claims of one output.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub(crate) struct Facts {
     pub(crate) body_bytes: Option<f64>,
     /// Of a table over connections.
     pub(crate) fit: Option<PoolFitResult>,
+    /// Of a table over rates.
+    pub(crate) rate_fit: Option<RateFit>,
 }
 
 impl Facts {
@@ -35,12 +37,17 @@ impl Facts {
         let body_bytes = claims.get(Figure::BodyBytes);
         let is_wrong =
             body_bytes.zip(context.expect_size_bytes).is_some_and(|(body, expected)| !same_size(body, expected));
+        let times = claims.get(Figure::Duration).zip(claims.get(Figure::DurationAsked));
+        let clock_is_broken = times.is_some_and(|(ns, asked)| is_broken(ns, asked));
         let goodput_per_s = good
             .zip(claims.get(Figure::Duration).filter(|ns| *ns > 0.0))
             .map(|(good, ns)| good / ns * 1e9)
             // How many bodies were wrong cannot be told from their mean size.
-            .filter(|_| !is_wrong);
-        Self { attempted, failed, erred, goodput_per_s, connections: connections(claims), body_bytes, fit: fit(claims) }
+            .filter(|_| !is_wrong && !clock_is_broken);
+        let is_closed = claims.mode == Some(Mode::Closed);
+        let fit = is_closed.then(|| fit_pool(&points(claims))).flatten();
+        let rate_fit = claims.over_rate.then(|| fit_rate(&points(claims))).flatten();
+        Self { attempted, failed, erred, goodput_per_s, connections: connections(claims), body_bytes, fit, rate_fit }
     }
 
     pub(crate) fn failed_share(&self) -> Option<f64> {
@@ -66,11 +73,11 @@ fn connections(claims: &Claims) -> Option<(u64, u64)> {
     Some((requested, shared_out.saturating_sub(missing)))
 }
 
-fn fit(claims: &Claims) -> Option<PoolFitResult> {
-    if claims.over_rate || claims.mode != Some(Mode::Closed) {
-        return None;
-    }
-    let points: Vec<_> =
-        claims.table.iter().map(|row| LoadPoint { load: row.load, goodput_per_s: row.throughput_per_s }).collect();
-    fit_pool(&points)
+/// So much less than was asked for is no run that somebody has stopped.
+pub(crate) fn is_broken(ns: f64, asked_ns: f64) -> bool {
+    ns < 0.01 * asked_ns
+}
+
+fn points(claims: &Claims) -> Vec<LoadPoint> {
+    claims.table.iter().map(|row| LoadPoint { load: row.load, goodput_per_s: row.throughput_per_s }).collect()
 }

@@ -38,11 +38,8 @@ pub enum Unreadable {
     #[error("it is empty: save what the tool prints, stderr too (2>&1)")]
     Empty,
     /// More than any load generator prints.
-    #[error("{bytes} bytes are no output of a load generator, {BYTES_MAX} at most: give its summary, not its samples")]
-    TooLarge {
-        /// Its size.
-        bytes: usize,
-    },
+    #[error("it has more than {BYTES_MAX} bytes, which is no summary of a load generator: give that, not its samples")]
+    TooLarge,
     /// Binary.
     #[error("it is no text")]
     NotText,
@@ -157,10 +154,16 @@ pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, U
         throughput_per_s: claims.get(Figure::Throughput),
         failed_share: facts.failed_share(),
         connections: facts.connections.map(|(requested, established)| AuditConnections { requested, established }),
-        knee: facts.fit.map(|fit| Knee { load: fit.knee, goodput_per_s: fit.fit.plateau_per_s }),
+        knee: knee(&facts),
         fit: facts.fit.map(|fit| fit.fit),
         unread_lines: claims.unread_lines,
         verdict,
     };
     Ok(Audited { claims, record })
+}
+
+/// Of a table: where more load stops buying throughput; over rates the highest that was held.
+fn knee(facts: &Facts) -> Option<Knee> {
+    let by_pool = facts.fit.map(|fit| Knee { load: fit.knee, goodput_per_s: fit.fit.plateau_per_s });
+    by_pool.or_else(|| facts.rate_fit.and_then(|fit| Some(Knee { load: fit.knee?, goodput_per_s: fit.plateau_per_s })))
 }

@@ -11,6 +11,8 @@ use model::{FindingState, Verdict, VerdictState};
 /// What may stand behind a rate.
 const UNITS: [&str; 9] =
     ["req/s", "req/sec", "req/second", "requests/s", "requests/sec", "requests/second", "rps", "reqs/s", "kreqs/s"];
+/// A round figure may be so much off.
+const ROUND_OFF: f64 = 0.05;
 /// Figures named in a message.
 const NAMED_MAX: usize = 6;
 
@@ -51,17 +53,26 @@ fn tied(named: &[Named], audited: &[Audited]) -> Outcome {
     if untied.is_empty() && refuted.is_empty() {
         return Outcome::Pass;
     }
-    let mut parts = refuted.clone();
-    if !untied.is_empty() {
-        let more = untied.len().saturating_sub(NAMED_MAX);
-        let mut shown: Vec<_> = untied.iter().take(NAMED_MAX).cloned().collect();
-        shown.extend((more > 0).then(|| format!("{more} more")));
-        parts.push(format!("in none of the outputs: {}", list(&shown)));
+    let (n_untied, n_refuted) = (untied.len(), refuted.len());
+    let mut parts = Vec::new();
+    if n_refuted > 0 {
+        parts.push(format!("what its output does not bear out: {}", named_few(refuted)));
     }
-    let message = format!("the text claims {}", parts.join("; "));
+    if n_untied > 0 {
+        parts.push(format!("what is in none of the outputs: {}", named_few(untied)));
+    }
+    let message = format!("the text claims {}", parts.join("; and "));
     let remedy = "tie each figure to the output it is from, and quote the goodput".to_owned();
-    let figures = [("rates", named.len() as f64), ("untied", untied.len() as f64), ("refuted", refuted.len() as f64)];
+    let figures = [("rates", named.len() as f64), ("untied", n_untied as f64), ("refuted", n_refuted as f64)];
     Outcome::fired(UNTIED.id, FindingState::Invalid, message, remedy, figures)
+}
+
+/// The first few in a sentence.
+fn named_few(mut items: Vec<String>) -> String {
+    let more = items.len().saturating_sub(NAMED_MAX);
+    items.truncate(NAMED_MAX);
+    items.extend((more > 0).then(|| format!("{more} more")));
+    list(&items)
 }
 
 fn raw_data(named: &[Named], audited: &[Audited]) -> Outcome {
@@ -118,10 +129,10 @@ fn figure(word: &str, line: u64) -> Option<Named> {
     let per_s = number(&plain)?;
     let within = match plain.split_once('.') {
         Some((_, decimals)) => 0.5 * 0.1_f64.powi(decimals.len() as i32),
-        // Round figures are rounded, whole ones cut as often as rounded.
+        // Whole ones are cut as often as rounded, and round ones mean a few percent.
         None => {
             let zeros = plain.len() - plain.trim_end_matches('0').len();
-            10_f64.powi(zeros.min(plain.len().saturating_sub(1)) as i32)
+            (0.5 * 10_f64.powi(zeros as i32)).min(ROUND_OFF * per_s).max(1.0)
         }
     };
     Some(Named { line, per_s, within: within * 1.0001 })
@@ -138,6 +149,6 @@ mod tests {
         let values: Vec<_> = found.iter().map(|claim| (claim.line, claim.per_s)).collect();
         assert_eq!(values, [(1, 5431.01), (1, 1000.0), (2, 35_543.0), (2, 210.0)]);
         let within: Vec<_> = found.iter().map(|claim| (claim.within * 1e3).round() / 1e3).collect();
-        assert_eq!(within, [0.005, 1000.1, 1.0, 10.001]);
+        assert_eq!(within, [0.005, 50.005, 1.0, 5.001]);
     }
 }

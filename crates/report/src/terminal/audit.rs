@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{labelled, labelled_bold, table};
 use super::verdict::{findings, headline};
-use model::human::{count, percent, plural, rate, time};
+use model::human::{count, percent, percent_exact, plural, rate, time};
 use model::{AuditRecord, AuditsRecord};
 
 /// Latencies shown, as they are claimed: key and name.
@@ -31,12 +31,18 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
         None => out.push_str(&labelled("claimed", &format!("a {}{model}", record.tool), style)),
     }
     if let Some(knee) = record.knee {
-        let off = record.fit.map_or_else(String::new, |fit| format!(", at most {} off", percent(fit.error_max)));
-        let text = format!("{:.2} connections, plateau {} (pool model{off})", knee.load, rate(knee.goodput_per_s));
+        let plateau = rate(knee.goodput_per_s);
+        let text = match record.fit {
+            Some(fit) => {
+                let off = percent(fit.error_max);
+                format!("{:.2} connections, plateau {plateau} (pool model, at most {off} off)", knee.load)
+            }
+            None => format!("{} held, plateau {plateau}", rate(knee.load)),
+        };
         out.push_str(&labelled_bold("knee", &text, style));
     }
     if let Some(share) = record.failed_share {
-        out.push_str(&labelled("failed", &percent(share), style));
+        out.push_str(&labelled("failed", &percent_exact(share), style));
     }
     if let Some(connections) = record.connections {
         let text = format!("{} open of {} asked for", count(connections.established), count(connections.requested));
@@ -88,7 +94,7 @@ fn side_by_side(record: &AuditsRecord) -> String {
             crate::table::word(one.verdict.state).to_owned(),
             goodput(one),
             one.throughput_per_s.map_or_else(|| "-".to_owned(), rate),
-            one.failed_share.map_or_else(|| "-".to_owned(), percent),
+            one.failed_share.map_or_else(|| "-".to_owned(), percent_exact),
             ratio(i),
         ]
     };

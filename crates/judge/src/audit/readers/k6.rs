@@ -31,7 +31,7 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
     for (n, line) in text.lines() {
         let n = Some(n);
         let Some((name, values)) = line.split_once("..: ").or_else(|| line.split_once(".: ")) else {
-            claims.unread_lines += u64::from(!line.starts_with(['{', '█', '✓', '✗', '↳']));
+            claims.unread_lines += u64::from(!is_furniture(line));
             continue;
         };
         let words: Vec<&str> = values.split_whitespace().collect();
@@ -65,6 +65,12 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
         }
     }
     finish(claims)
+}
+
+/// Headings, checks and the progress line.
+fn is_furniture(line: &str) -> bool {
+    line.starts_with(['{', '█', '✓', '✗', '↳'])
+        || ["HTTP", "EXECUTION", "NETWORK", "running (", "default "].iter().any(|known| line.starts_with(known))
 }
 
 fn read_json(value: &Value) -> Result<Claims, Unreadable> {

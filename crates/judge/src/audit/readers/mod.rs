@@ -75,8 +75,13 @@ pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
         }
         _ => return Err(Unreadable::Several { found }),
     };
-    if claims.command.is_none() {
+    if claims.command.is_none() && claims.echo.is_none() {
         claims.command = commands::typed(text, claims.tool);
+    }
+    let begins_alike = claims.command.as_ref().is_some_and(|command| text.lines().any(|(_, line)| line == command));
+    // A reader knows no prompts, and httperf's lines by how they begin.
+    if claims.command.is_some() && !(claims.tool == "httperf" && begins_alike) {
+        claims.unread_lines = claims.unread_lines.saturating_sub(1);
     }
     claims.url = claims.url.or_else(|| claims.command.as_deref().and_then(commands::url));
     Ok(claims)

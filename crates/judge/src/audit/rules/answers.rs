@@ -7,7 +7,7 @@ use crate::audit::facts::same_size;
 use crate::audit::{Figure, Subject};
 use crate::text::list;
 use model::FindingState;
-use model::human::{count, percent, rate, time};
+use model::human::{count, percent, percent_exact, rate, time};
 
 const WARNING_SHARE: f64 = 0.001;
 const INVALID_SHARE: f64 = 0.01;
@@ -96,17 +96,12 @@ fn errors(subject: Subject<'_>) -> Outcome {
         "{} of {} requests failed ({}): {}{rest}",
         count(erred as u64),
         count(attempted as u64),
-        precise(share),
+        percent_exact(share),
         list(&parts)
     );
     let remedy = "read the server's error log, and lower the load until it is quiet".to_owned();
     let figures = [("failed", erred), ("attempted", attempted), ("share", share)];
     Outcome::fired(ERRORS.id, state, message, remedy, figures)
-}
-
-/// A share with a digit after the point.
-fn precise(share: f64) -> String {
-    if share < 0.0995 { percent(share) } else { format!("{:.1} %", share * 100.0) }
 }
 
 fn redirects(subject: Subject<'_>) -> Outcome {

@@ -8,6 +8,10 @@ use model::human::{percent, rate};
 
 /// A row may beat so much of one connection's rate by chance.
 const SEQUENTIAL_OFF: f64 = 1.05;
+/// A rate is held when at least this share of it comes back; Nighthawk's.
+const HELD_SHARE: f64 = 0.99;
+/// Fewer loads than this say nothing about a bend.
+const POINTS_MIN: usize = 4;
 /// Loads from this multiple of the knee on are on the plateau.
 const PAST_KNEE: f64 = 1.5;
 
@@ -49,24 +53,18 @@ fn single(subject: Subject<'_>) -> Outcome {
 }
 
 fn saturated(subject: Subject<'_>) -> Outcome {
-    if subject.claims.over_rate {
-        return Outcome::Unchecked("what was offered and not reached is judged from the outputs, not from a table");
-    }
-    if subject.facts.fit.is_some() {
-        return Outcome::Pass;
-    }
-    let highest = highest(subject.claims.table.iter());
-    let few = subject.claims.table.len() < 4;
-    let why = if few { "too few loads to tell a knee" } else { "the loads do not go past a knee" };
+    let rows = &subject.claims.table;
+    let held = rows.iter().all(|row| row.throughput_per_s >= HELD_SHARE * row.load);
+    let why = match (subject.claims.over_rate, held, subject.facts.fit.is_some()) {
+        (true, false, _) | (false, _, true) => return Outcome::Pass,
+        (true, true, _) => "every rate that was offered was held",
+        (false, ..) if rows.len() < POINTS_MIN => "too few loads to tell a knee",
+        (false, ..) => "the loads do not go past a knee",
+    };
+    let highest = highest(rows.iter());
     let message = format!("{why}: the server can do {} or more", rate(highest.map_or(0.0, |row| row.throughput_per_s)));
     let remedy = "measure at higher loads until more of it buys nothing".to_owned();
-    Outcome::fired(
-        NO_FAILING_LOAD.id,
-        FindingState::Bound,
-        message,
-        remedy,
-        [("loads", subject.claims.table.len() as f64)],
-    )
+    Outcome::fired(NO_FAILING_LOAD.id, FindingState::Bound, message, remedy, [("loads", rows.len() as f64)])
 }
 
 fn edge(subject: Subject<'_>) -> Outcome {

@@ -2,6 +2,7 @@
 
 use super::{AuditRule, Check};
 use crate::Outcome;
+use crate::audit::facts::is_broken;
 use crate::audit::scan::flag;
 use crate::audit::{Figure, Mode, Subject};
 use model::FindingState;
@@ -15,6 +16,8 @@ const CEILING: f64 = 1.05;
 const STEPS_MIN: f64 = 20.0;
 /// Requests, time and rate of one output may differ by rounding and by how the ends are counted.
 const SAME: f64 = 0.1;
+/// Less than this share of the time asked for is not how such a run ends by itself.
+const STOPPED_SHARE: f64 = 0.5;
 /// Tools that print a mean which they have not computed from connections and rate.
 const OWN_MEAN: [&str; 6] = ["wrk", "hey", "oha", "bombardier", "autocannon", "fortio"];
 
@@ -69,7 +72,7 @@ fn little(subject: Subject<'_>) -> Outcome {
         _ => FindingState::Invalid,
     };
     let why = match claims.tool {
-        "wrk" if off > 0.0 => ": wrk has added made-up samples for pauses it saw",
+        "wrk" if off > 0.0 => ": wrk adds made-up samples for pauses it sees",
         _ if subject.facts.failed.is_some_and(|failed| failed > 0.0) => ": connections were lost to errors",
         _ => "",
     };
@@ -131,21 +134,26 @@ fn clock(subject: Subject<'_>) -> Outcome {
     let counted = throughput * ns / 1e9;
     // Tools differ in whether failures count.
     let fits = [responses, attempted].iter().any(|n| (counted - n).abs() <= SAME * n.max(1.0));
-    let asked = get(Figure::DurationAsked).filter(|asked| ns < 0.5 * asked);
-    let message = match asked {
-        Some(asked) => {
-            format!("{} were asked for and {} measured: the clock or the output is wrong", time(asked), time(ns))
-        }
+    let asked = get(Figure::DurationAsked).filter(|asked| ns < STOPPED_SHARE * asked);
+    let (state, message) = match asked {
+        Some(asked) if is_broken(ns, asked) => (
+            FindingState::Invalid,
+            format!("{} were asked for and {} measured: the clock is wrong", time(asked), time(ns)),
+        ),
+        Some(asked) => (FindingState::Warning, format!("stopped after {} of the {} asked for", time(ns), time(asked))),
         None if fits => return Outcome::Pass,
-        None => format!(
-            "{} in {} are {} requests, not {}",
-            rate(throughput),
-            time(ns),
-            count(counted as u64),
-            count(responses as u64)
+        None => (
+            FindingState::Invalid,
+            format!(
+                "{} in {} are {} requests, not {}",
+                rate(throughput),
+                time(ns),
+                count(counted as u64),
+                count(responses as u64)
+            ),
         ),
     };
-    let remedy = "measure again; nothing here can be repaired".to_owned();
+    let remedy = "measure again".to_owned();
     let figures = [("duration_ns", ns), ("throughput_per_s", throughput), ("responses", responses)];
-    Outcome::fired(CLOCK.id, FindingState::Invalid, message, remedy, figures)
+    Outcome::fired(CLOCK.id, state, message, remedy, figures)
 }

@@ -14,6 +14,8 @@ const SAME: f64 = 0.005;
 /// What httperf prints again of its command line and a load depends on.
 const ECHOED: [&str; 9] =
     ["server", "server-name", "port", "uri", "rate", "num-conns", "num-calls", "method", "wsesslog"];
+/// Of these: what it prints whenever it was given.
+const ALWAYS_ECHOED: [&str; 4] = ["server", "server-name", "uri", "wsesslog"];
 
 pub(super) const COMMAND: AuditRule = AuditRule {
     id: "RP-07",
@@ -52,13 +54,18 @@ fn echoed(command: &str, echo: &str) -> Vec<String> {
     let shown = long_flags(echo);
     let typed = long_flags(command).into_iter().filter(|(name, _)| ECHOED.contains(&name.as_str()));
     let differs = |(name, value): (String, String)| match shown.iter().find(|(shown, _)| *shown == name) {
-        // httperf leaves the method out that it takes by itself.
-        None if name == "method" && value == "GET" => None,
-        None => Some(format!("--{name} was typed and is not in the result")),
-        Some((_, shown)) if *shown != value => Some(format!("--{name} was typed with another value")),
-        Some(_) => None,
+        None if ALWAYS_ECHOED.contains(&name.as_str()) => Some(format!("--{name} was typed and is not in the result")),
+        Some((_, shown)) if !same_value(shown, &value) => Some(format!("--{name} was typed with another value")),
+        _ => None,
     };
     typed.filter_map(differs).collect()
+}
+
+/// Whether two values are the same, number by number: `1000,0` and `1000,0.000` are.
+fn same_value(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<&str>, Vec<&str>) = (one.split(',').collect(), other.split(',').collect());
+    let same = |(a, b): (&&str, &&str)| a == b || number(a).is_some_and(|a| number(b) == Some(a));
+    one.len() == other.len() && one.iter().zip(&other).all(same)
 }
 
 /// Figures that were typed and are printed otherwise. What a shell computes is no figure.

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 /// Body sizes may differ by a counter or a date in the page.
 const BODY_OFF: f64 = 0.05;
-/// Counts that are equal by chance are small.
-const LARGE: f64 = 1_000.0;
+/// Fewer figures may be equal by chance.
+const TELLING_MIN: usize = 4;
 
 /// Holds the outputs against each other, and what a text says against them.
 #[must_use]
@@ -83,7 +83,7 @@ fn like_with_like(audited: &[Audited]) -> Outcome {
     let aspects: [(&str, &dyn Fn(&Audited) -> Option<String>); 4] = [
         ("the same tool", &record(|record| Some(record.tool.clone()))),
         ("the same load mode", &record(|record| record.load_model.clone())),
-        ("the same URL", &record(|record| record.url.clone())),
+        ("the same URL", &record(|record| record.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()))),
         ("the same reuse of connections", &keeps_connections),
     ];
     for (what, of) in aspects {
@@ -148,27 +148,24 @@ fn unequal_success(audited: &[Audited]) -> Outcome {
     Outcome::fired(UNEQUAL_SUCCESS.id, FindingState::Invalid, message, remedy, [("invalid", invalid.len() as f64)])
 }
 
-/// RP-09: large counts or long times that are equal to the digit.
+/// RP-09: nothing that was measured twice is equal in every figure.
 fn identical(audited: &[Audited]) -> Outcome {
-    let telling = |one: &Audited| -> Vec<(Figure, u64)> {
-        let figures = [Figure::Throughput, Figure::LatencyMean, Figure::Duration];
-        let value =
-            |figure| one.claims.get(figure).filter(|value| *value > LARGE).map(|value: f64| (figure, value.to_bits()));
-        figures.into_iter().filter_map(value).collect()
-    };
-    let sets: Vec<Vec<(Figure, u64)>> = audited.iter().map(telling).collect();
-    if sets.iter().all(|set| set.len() < 2) {
+    const TELLING: [Figure; 5] =
+        [Figure::Throughput, Figure::Responses, Figure::Duration, Figure::LatencyMean, Figure::LatencyMax];
+    // Not a number is equal to nothing, not even to itself.
+    let figures = |one: &Audited| TELLING.map(|figure| one.claims.get(figure).unwrap_or(f64::NAN));
+    let is_telling = |figures: &[f64; 5]| figures.iter().filter(|value| value.is_finite()).count() >= TELLING_MIN;
+    let told: Vec<_> = audited.iter().map(|one| (&one.record.source, figures(one))).collect();
+    if told.iter().filter(|(_, figures)| is_telling(figures)).count() < 2 {
         return Outcome::Unchecked("too few figures to tell copies");
     }
-    for (i, set) in sets.iter().enumerate() {
-        for (j, other) in sets.iter().enumerate().skip(i + 1) {
-            let same = set.iter().filter(|figure| other.contains(figure)).count();
-            if same >= 2 {
-                let (one, other) = (&audited[i].record.source, &audited[j].record.source);
-                let message = format!("{one} and {other} have {same} figures equal to the last digit: one is a copy");
-                let remedy = "find the raw data of both, or measure again".to_owned();
-                return Outcome::fired(IDENTICAL.id, FindingState::Invalid, message, remedy, [("equal", same as f64)]);
-            }
+    for (i, (one, figures)) in told.iter().enumerate().filter(|(_, (_, figures))| is_telling(figures)) {
+        let is_copy = |other: &[f64; 5]| figures.iter().zip(other).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+        if let Some((other, _)) = told[i + 1..].iter().find(|(_, other)| is_copy(other)) {
+            let message = format!("{one} and {other} are equal to the last digit: one is a copy");
+            let remedy = "find the raw data of both, or measure again".to_owned();
+            let figures = [("results", audited.len() as f64)];
+            return Outcome::fired(IDENTICAL.id, FindingState::Invalid, message, remedy, figures);
         }
     }
     Outcome::Pass

@@ -1,7 +1,7 @@
 //! What other tools have claimed, in a terminal: the verdict first, then what is left of the claim.
 
 use super::Style;
-use super::layout::{labelled, labelled_bold, table};
+use super::layout::{columns, labelled, labelled_bold, table};
 use super::verdict::{findings, headline};
 use model::human::{count, percent, percent_exact, plural, rate, time};
 use model::{AuditRecord, AuditsRecord};
@@ -70,11 +70,11 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
 /// Several outputs one after the other, then side by side, then what a text says of them. Ends with a newline.
 #[must_use]
 pub fn audits(record: &AuditsRecord, style: &Style) -> String {
-    let mut parts: Vec<String> =
-        record.audits.iter().map(|one| format!("== {}\n{}", one.source, audit(one, style))).collect();
+    let part = |(i, one): (usize, &AuditRecord)| format!("== {}\n{}", letter(i), audit(one, style));
+    let mut parts: Vec<String> = record.audits.iter().enumerate().map(part).collect();
     if let Some(comparison) = &record.comparison {
-        let mut part = format!("== compared\n{}", headline(comparison, *style));
-        part.push_str(&side_by_side(record));
+        let mut part = format!("== compared\n{}\n", headline(comparison, *style));
+        part.push_str(&side_by_side(record, *style));
         part.push_str(&findings(comparison, *style));
         parts.push(part);
     }
@@ -84,11 +84,13 @@ pub fn audits(record: &AuditsRecord, style: &Style) -> String {
     parts.join("\n")
 }
 
-fn side_by_side(record: &AuditsRecord) -> String {
+/// One line for each output; on a narrow terminal its letter stands for its file, then only what counts is left.
+fn side_by_side(record: &AuditsRecord, style: Style) -> String {
     let ratio =
         |i: usize| record.goodput_ratios.as_ref().map_or_else(|| "-".to_owned(), |all| format!("{:.3}", all[i]));
     let row = |(i, one): (usize, &AuditRecord)| {
-        vec![
+        [
+            letter(i).to_string(),
             one.source.clone(),
             one.tool.clone(),
             crate::table::word(one.verdict.state).to_owned(),
@@ -98,8 +100,21 @@ fn side_by_side(record: &AuditsRecord) -> String {
             ratio(i),
         ]
     };
+    let header = ["", "file", "tool", "verdict", "goodput", "claimed", "failed", "ratio"];
     let rows: Vec<_> = record.audits.iter().enumerate().map(row).collect();
-    table(&["file", "tool", "verdict", "goodput", "claimed", "failed", "ratio"], &rows, 3, 2)
+    let of = |shown: &[usize], left| {
+        let header: Vec<&str> = shown.iter().map(|at| header[*at]).collect();
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| shown.iter().map(|at| row[*at].clone()).collect()).collect();
+        table(&header, &rows, left, 2)
+    };
+    let candidates = [of(&[0, 1, 2, 3, 4, 5, 6, 7], 4), of(&[0, 2, 3, 4, 5, 6, 7], 3), of(&[0, 3, 4, 7], 2)];
+    let [.., narrowest] = &candidates;
+    candidates.iter().find(|text| columns(text) <= style.width).unwrap_or(narrowest).clone()
+}
+
+/// What stands for an output in the table: A to Z, then from the beginning.
+fn letter(i: usize) -> char {
+    char::from(b'A' + (i % 26) as u8)
 }
 
 fn goodput(record: &AuditRecord) -> String {

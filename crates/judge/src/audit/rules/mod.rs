@@ -111,7 +111,7 @@ pub(crate) const UNTIED: AuditRule = AuditRule {
 pub(crate) const IDENTICAL: AuditRule = AuditRule {
     id: "RP-09",
     detects: "the very same figures in different results: copied, not measured",
-    data: "several outputs with counts above 1,000",
+    data: "several outputs with throughput, count, length and latencies",
     check: Check::Several,
 };
 pub(crate) const NO_RAW_DATA: AuditRule = AuditRule {

@@ -45,6 +45,8 @@ pub(crate) struct Process {
     pub(crate) args: Vec<String>,
     /// Added to what every server is given.
     pub(crate) env: Vec<(String, String)>,
+    /// It runs as whoever starts it, unless a user is named: its program may lie where nobody else can read.
+    pub(crate) as_caller: bool,
 }
 
 /// A process that stays.

@@ -3,6 +3,7 @@
 
 use crate::error::StackError;
 use model::{ByteSize, Count};
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -113,7 +114,7 @@ impl Settings {
         match key {
             "port" => self.port = within(key, value, 0, 65_535)? as u16,
             "workers" => self.workers = within(key, value, 1, 1024)? as u32,
-            "worker-connections" => self.worker_connections = within(key, value, 1, 1_000_000)? as u32,
+            "worker-connections" => self.worker_connections = connections(key, value, open_files())?,
             "keepalive" => self.keepalive = switch(key, value)?,
             "keepalive-requests" => self.keepalive_requests = Some(within(key, value, 1, 1_000_000_000)? as u32),
             "access-log" => self.access_log = switch(key, value)?,
@@ -158,6 +159,25 @@ pub(crate) fn switch(key: &str, value: &str) -> Result<bool, StackError> {
 pub(crate) fn size(key: &str, value: &str) -> Result<u64, StackError> {
     let parsed = ByteSize::from_str(value).ok().map(|size| size.0).filter(|n| *n <= FILE_BYTES_MAX);
     parsed.ok_or_else(|| wrong(key, value, "a size up to 1GiB, such as 100, 10kB or 64KiB"))
+}
+
+/// Not every server says when it gets fewer descriptors than it needs.
+fn connections(key: &str, value: &str, open_files: u64) -> Result<u32, StackError> {
+    let asked = within(key, value, 1, 1_000_000)?;
+    if descriptors(asked) <= open_files {
+        return Ok(asked as u32);
+    }
+    let most = open_files.saturating_sub(descriptors(0)) / 2;
+    Err(wrong(key, value, &format!("at most {most} here: the limit of open files is {open_files} (ulimit -Hn)")))
+}
+
+/// What a worker with that many connections may need: for each also a file or a connection to a server behind it.
+pub(crate) const fn descriptors(connections: u64) -> u64 {
+    connections * 2 + 64
+}
+
+fn open_files() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
 fn path(value: &str) -> Result<String, StackError> {
@@ -232,6 +252,13 @@ mod tests {
             assert!(message.starts_with(&format!("{key}={value}: ")) && message.contains(part), "{message}");
         }
         assert_eq!(set("worker", "1").expect_err("no such setting"), "unknown");
+    }
+
+    #[test]
+    fn more_connections_than_open_files_are_refused() {
+        assert_eq!(connections("worker-connections", "9968", 20_000).expect("they fit"), 9968);
+        let error = connections("worker-connections", "9969", 20_000).expect_err("one more").to_string();
+        assert!(error.contains("at most 9968 here: the limit of open files is 20000"), "{error}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ Examples:
   plimsoll serve nginx --workers 2 --file-size 64KiB --set open_file_cache=on
   plimsoll serve apache --set mpm=prefork --root /srv/www --port 8080
   plimsoll serve php-fpm --set children=5 --set sleep=20ms
+  plimsoll serve haproxy --tls on --set backend=apache
   plimsoll serve -- ./my-server --port {port}         a command of your own
   plimsoll serve nginx --print-config                 what it would be given
   plimsoll serve --list                               all servers and their settings

@@ -1,11 +1,10 @@
 //! The two servers. Each ends with its value, by pid.
 
-use crate::shared::{Door, exchange};
-use stack::{Options, Running, Spec};
+use crate::shared::{Door, address, exchange, serve};
+use stack::{Running, Spec};
 use std::fs::read_to_string;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 
 pub(crate) trait Server {
     fn name(&self) -> &'static str;
@@ -90,20 +89,8 @@ pub(crate) struct Nginx {
 impl Nginx {
     #[track_caller]
     pub(crate) fn start() -> Self {
-        let plimsoll = env!("CARGO_BIN_EXE_plimsoll");
-        let options = Options {
-            keeper: vec![plimsoll.into(), "keep".into()],
-            own_program: plimsoll.into(),
-            now_ns: engine::clock::monotonic_ns,
-            cpus: Vec::new(),
-            patience_ns: 30_000_000_000,
-            stop: Arc::default(),
-            keep_state: false,
-        };
-        let spec = Spec::parse("nginx-lua").expect("it is known");
-        let server = Running::start(&spec, &options).unwrap_or_else(|error| panic!("{error}"));
-        let authority = server.url().and_then(|url| url.strip_prefix("http://")?.split('/').next());
-        let door = Door::plain(authority.and_then(|text| text.parse().ok()).expect("an address"));
+        let server = serve(&Spec::parse("nginx-lua").expect("it is known"));
+        let door = Door::plain(address(&server));
         Self { server, door }
     }
 }

@@ -124,7 +124,8 @@ fn every_command_line_of_the_page_works() {
         let line = line.strip_prefix("plimsoll ").expect("it begins so");
         let short = match line.split_once(' ') {
             // What stands after -- is the server's.
-            Some(("serve", rest)) => format!("serve --print-config {rest}"),
+            Some(("serve", rest)) if !rest.contains("--print-config") => format!("serve --print-config {rest}"),
+            Some(("serve", _)) => line.into(),
             Some(("sweep", rest)) => format!("sweep --points 2 --to 2 --iterations 1 -d 100ms --warmup 0s {rest}"),
             Some((verb, rest)) => format!("{verb} -d 100ms --warmup 0s {rest}"),
             None => panic!("{line} has no arguments"),

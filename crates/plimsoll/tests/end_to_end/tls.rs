@@ -153,7 +153,9 @@ fn servers_that_leave_the_handshake_are_said() {
 #[test]
 fn a_server_that_wants_to_know_the_client_is_said() {
     let certificate = usual();
-    let more = "ssl_verify_client on; ssl_client_certificate cert.pem;";
+    // As `ssl_verify_client on` answers, but not those who look whether it is up.
+    let more = "ssl_verify_client optional; ssl_client_certificate cert.pem; \
+                location = /small { if ($ssl_client_verify = NONE) { return 496; } }";
     let nginx = Nginx::secure_with(&[("small", SMALL)], "TLSv1.3", &certificate, more);
     plimsoll(["run", &nginx.url("/small"), "-k"]).run().fails(3, &["127.0.0.1:", "demands a client certificate"]);
 }

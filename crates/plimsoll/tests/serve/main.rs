@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "these tests need less of it than those of loads")]
 #[path = "../end_to_end/support/program.rs"]
 mod program;
-#[allow(dead_code, unused_imports, reason = "not every program of tests uses all")]
+#[allow(dead_code, unused_imports, reason = "these tests need less of it than those of loads")]
 #[path = "../shared/mod.rs"]
 mod shared;
 

@@ -1,30 +1,15 @@
 //! A restart brings back what was there after provisioning.
 
 use crate::data::{redis, sql};
+use crate::shared::{Door, address, exchange, serve};
 use model::Step;
-use stack::{Door, Options, Running, Spec};
+use stack::{Running, Spec};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-fn options() -> Options {
-    let program = env!("CARGO_BIN_EXE_plimsoll");
-    Options {
-        keeper: vec![program.into(), "keep".into()],
-        own_program: program.into(),
-        now_ns: engine::clock::monotonic_ns,
-        cpus: Vec::new(),
-        patience_ns: 30_000_000_000,
-        stop: Arc::new(AtomicBool::new(false)),
-        keep_state: false,
-    }
-}
 
 #[track_caller]
 fn start(text: &str) -> (Running, PathBuf) {
-    let spec = Spec::parse(text).expect("known");
-    let running = Running::start(&spec, &options()).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let Some(Door::Socket { path }) = running.door().cloned() else { panic!("{text} has no socket") };
+    let running = serve(&Spec::parse(text).expect("known"));
+    let Some(stack::Door::Socket { path }) = running.door().cloned() else { panic!("{text} has no socket") };
     (running, path)
 }
 
@@ -61,4 +46,16 @@ fn what_was_written_to_redis_is_gone() {
     running.restart().expect("it comes back");
     assert!(redis(&socket, "GET key").starts_with("$-1"));
     assert_eq!(names(&running), ["start redis"]);
+}
+
+/// Several processes, with sockets between them and a port that has to be free again.
+#[test]
+fn php_fpm_comes_back_at_its_old_address() {
+    let mut running = serve(&Spec::parse("php-fpm file-size=10").expect("known"));
+    let door = Door::plain(address(&running));
+    running.restart().expect("it comes back");
+    let answer = exchange(&door, b"GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+    assert_eq!((answer.status, answer.body.len()), (200, 10));
+    assert_eq!(names(&running), ["start php-fpm", "start nginx"]);
+    running.check().expect("all of it runs");
 }

@@ -86,7 +86,10 @@ fn the_access_log_has_every_request() {
 #[test]
 fn a_directory_is_served_as_it_is() {
     let root = readable(&[("index.html", "the index"), ("page.txt", "a page"), ("sub/index.html", "below")]);
-    let path = root.path().display().to_string();
+    // Names may have spaces.
+    let spaced = root.path().join("my site");
+    std::os::unix::fs::symlink(root.path(), &spaced).expect("a link");
+    let path = spaced.display().to_string();
     for name in FILES {
         let served = Served::start(&[name, "--root", &path, "--path", "/sub/"]);
         assert!(served.url().ends_with("/sub/"), "{}", served.line);

@@ -1,10 +1,10 @@
 //! What every test program that meets real servers stands on. Each includes it by its path.
 
 mod exchange;
-mod private_server;
+mod serving;
 
 pub(crate) use exchange::{Answer, Door, exchange};
-pub(crate) use private_server::PrivateServer;
+pub(crate) use serving::{address, serve};
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,7 +39,6 @@ pub(crate) fn installed(program: &str, package: &str) -> PathBuf {
 }
 
 /// Files in a directory, sorted; empty when it is not there.
-#[allow(dead_code, reason = "not every program of tests looks into directories")]
 pub(crate) fn list(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

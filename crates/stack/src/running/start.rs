@@ -10,7 +10,7 @@ use crate::place::{self, Place};
 use crate::programs;
 use crate::ready::Asker;
 use crate::servers::command::fill_in;
-use crate::servers::{CERTIFICATE, KEY, is_command, runs_as_caller};
+use crate::servers::{CERTIFICATE, KEY, is_command};
 use crate::spec::Spec;
 use crate::state;
 use model::{Served, Step};
@@ -43,11 +43,7 @@ pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackErro
 }
 
 fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<Running, StackError> {
-    let account = if runs_as_caller(spec) && spec.settings.user.is_none() {
-        None
-    } else {
-        Account::choose(spec.settings.user.as_deref())?
-    };
+    let account = Account::choose(spec.settings.user.as_deref())?;
     let ports = place::free_ports(spec.settings.port)?;
     let cpus = if spec.settings.cpus.is_empty() { options.cpus.clone() } else { spec.settings.cpus.clone() };
     let mut place = Place {
@@ -160,16 +156,16 @@ fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
 
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
     let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
-    let main =
-        named.or_else(|| layout.services.last()).map(|service| service.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&main).map(Sha256::digest);
+    let main = named.or_else(|| layout.services.last());
+    let program = main.map(|main| main.process.program.clone()).unwrap_or_default();
+    let digest = std::fs::read(&program).map(Sha256::digest);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),
         label: spec.label.clone(),
-        program: main.display().to_string(),
+        program: program.display().to_string(),
         program_sha256: digest.map_or_else(|_| String::new(), |digest| hex(&digest)),
-        user: place.account.as_ref().map(|account| account.name.clone()),
+        user: main.and_then(|main| account(&main.process, spec, place)).map(|account| account.name.clone()),
         cpus: place.cpus.clone(),
         steps: built.map(|built| Step { name: "build".into(), ns: built.ns }).into_iter().collect(),
     }
@@ -228,10 +224,15 @@ pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) 
             place.dir.clone()
         },
         output: place.path(&format!("log/{}.out", process.name)),
-        account: place.account.as_ref().map(|account| (account.uid, account.gid)),
+        account: account(process, spec, place).map(|account| (account.uid, account.gid)),
         cpus: place.cpus.clone(),
         stop,
     }
+}
+
+/// Whom a process runs as; none: as we do.
+fn account<'a>(process: &Process, spec: &Spec, place: &'a Place) -> Option<&'a Account> {
+    place.account.as_ref().filter(|_| !process.as_caller || spec.settings.user.is_some())
 }
 
 /// Program and arguments with the wrapper before them.

@@ -63,7 +63,8 @@ const EXTRAS: &[Extra] = &[
     },
 ];
 
-const CONFIG: &str = "conf/apache.conf";
+/// Where its configuration is, below the state directory.
+pub(super) const CONFIG: &str = "conf/apache.conf";
 const PACKAGE: &str = "apache2-bin";
 /// More processes than Apache can count.
 const PREFORK_MAX: u64 = 20_000;
@@ -84,13 +85,27 @@ const HTACCESS_MODULES: [&str; 12] = [
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
-    let program = place.program(&["apache2", "httpd"], PACKAGE)?;
-    let text = configuration(spec, place)?;
-    let process = Process::new("apache", program).args(["-DFOREGROUND", "-f", &place.text(CONFIG)]);
-    Ok(files(spec, place, process, CONFIG, text))
+    let text = configuration(spec, place, &Parts::default())?;
+    Ok(files(spec, place, process(place)?, CONFIG, text))
 }
 
-fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
+/// The process of an Apache whose configuration is at [`CONFIG`].
+pub(super) fn process(place: &Place) -> Result<Process, StackError> {
+    let program = place.program(&["apache2", "httpd"], PACKAGE)?;
+    Ok(Process::new("apache", program).args(["-DFOREGROUND", "-f", &place.text(CONFIG)]))
+}
+
+/// What a server behind Apache adds to its configuration.
+#[derive(Default)]
+pub(super) struct Parts<'a> {
+    /// Modules beside those that it loads for itself.
+    pub(super) modules: &'a [&'static str],
+    /// At the end, where it stands before what was said.
+    pub(super) text: &'a str,
+}
+
+/// The configuration of Apache for `spec`.
+pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Result<String, StackError> {
     let settings = &spec.settings;
     let log = match settings.access_log {
         true => format!(
@@ -122,13 +137,13 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
          {types}{gzip}{status}{tls}\
          DirectoryIndex index.html\n\
          DocumentRoot \"{root}\"\n\
-         <Directory \"{root}\">\n  Options FollowSymLinks\n  AllowOverride {overrides}\n  Require all granted\n</Directory>\n",
+         <Directory \"{root}\">\n  Options FollowSymLinks\n  AllowOverride {overrides}\n  Require all granted\n</Directory>\n{more}",
         state = place.text(""),
         port = place.ports[0],
         backlog = settings.backlog,
         run = place.text("run"),
         error_log = place.text("log/error.log"),
-        modules = modules(spec)?,
+        modules = modules(spec, parts.modules)?,
         processes = processes(spec)?,
         keepalive = on_off(settings.keepalive && settings.keepalive_requests != Some(1)),
         timeout_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
@@ -138,6 +153,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         status = status(spec),
         tls = tls(spec, place),
         root = place.docroot(spec),
+        more = parts.text,
         overrides = if spec.extras.on("htaccess") { "All" } else { "None" },
     ))
 }
@@ -163,10 +179,11 @@ fn processes(spec: &Spec) -> Result<String, StackError> {
     ))
 }
 
-fn modules(spec: &Spec) -> Result<String, StackError> {
+fn modules(spec: &Spec, more: &[&'static str]) -> Result<String, StackError> {
     let settings = &spec.settings;
     let mpm = format!("mpm_{}", spec.extras.text("mpm"));
     let mut names = vec![mpm.as_str(), "authz_core", "mime", "dir"];
+    names.extend(more);
     if spec.extras.text("status") != "off" {
         names.push("status");
     }
@@ -216,16 +233,20 @@ mod tests {
     use super::super::tests::configured;
     use super::*;
 
+    fn plain(spec: &Spec, place: &Place) -> Result<String, StackError> {
+        configuration(spec, place, &Parts::default())
+    }
+
     #[test]
     fn workers_and_threads_are_what_is_served_at_once() {
-        let text = configured("apache workers=2 threads=8", configuration).expect("it can be");
+        let text = configured("apache workers=2 threads=8", plain).expect("it can be");
         for line in
             ["StartServers 2", "ServerLimit 2", "ThreadsPerChild 8", "MaxRequestWorkers 16", "AllowOverride None"]
         {
             assert!(text.lines().any(|found| found.trim() == line), "{line} is not in {text}");
         }
-        let text = configured("apache workers=2 threads=8 mpm=prefork htaccess=on status=off", configuration)
-            .expect("it can be");
+        let text =
+            configured("apache workers=2 threads=8 mpm=prefork htaccess=on status=off", plain).expect("it can be");
         assert!(text.contains("StartServers 16\n") && text.contains("mpm_prefork_module"), "{text}");
         assert!(text.contains("rewrite_module") && text.contains("AllowOverride All"), "{text}");
         assert!(!text.contains("ThreadsPerChild") && !text.contains("server-status"), "{text}");
@@ -233,9 +254,9 @@ mod tests {
 
     #[test]
     fn what_apache_cannot_have_is_refused() {
-        let error = configured("apache mpm=prefork workers=1000 threads=1000", configuration).expect_err("too many");
+        let error = configured("apache mpm=prefork workers=1000 threads=1000", plain).expect_err("too many");
         assert!(error.to_string().contains("at most 20000"), "{error}");
-        let error = configured("apache modules=/nonexistent", configuration).expect_err("none there").to_string();
+        let error = configured("apache modules=/nonexistent", plain).expect_err("none there").to_string();
         assert!(
             error.contains("/nonexistent/mod_mpm_event.so is not installed: apt-get install apache2-bin"),
             "{error}"

@@ -22,6 +22,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = programs::named(Path::new(program))?;
     let name = program.file_name().map_or_else(|| "command".into(), |name| name.to_string_lossy().into_owned());
     let mut process = Process::new(&name, program).args(args);
+    process.as_caller = true;
     process.env.push(("PORT".into(), place.ports[0].to_string()));
     Ok(Layout {
         services: vec![process.service(Ready::Door, Stop::TERM)],

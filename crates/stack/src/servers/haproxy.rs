@@ -1,7 +1,7 @@
 //! HAProxy in front of another server.
 
 use super::backend::{self, BACKEND, BACKEND_WORKERS};
-use super::{CERTIFICATE, COMPRESSED, Server};
+use super::{CERTIFICATE, COMPRESSED, Server, workers};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Door, Layout, Process, Ready, Stop};
@@ -30,6 +30,8 @@ const EXTRAS: &[Extra] = &[
 ];
 
 const CONFIG: &str = "conf/haproxy.cfg";
+/// As it is built by Debian.
+const THREADS_MAX: u32 = 64;
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = place.program(&["haproxy"], "haproxy")?;
@@ -38,16 +40,16 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     layout.services.push(process.service(Ready::Door, Stop::TERM));
     layout.door = Some(Door::Http { url: place.url(spec) });
     layout.main_config = Some(CONFIG.into());
-    Ok(layout.file(CONFIG, configuration(spec, place)))
+    Ok(layout.file(CONFIG, configuration(spec, place)?))
 }
 
 /// It finds the key of the certificate beside it. Its access log goes to its stdout: it knows no files.
-fn configuration(spec: &Spec, place: &Place) -> String {
+fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
     let settings = &spec.settings;
     let optional = |wanted: bool, text: &str| if wanted { text.to_owned() } else { String::new() };
     let ssl = optional(settings.tls, &format!(" ssl crt {} alpn h2,http/1.1", place.text(CERTIFICATE)));
     let gzip = format!("  compression algo gzip\n  compression type text/html {COMPRESSED}\n");
-    format!(
+    Ok(format!(
         "global\n  nbthread {threads}\n  maxconn {connections}\n{log}\
          defaults\n  mode http\n{httplog}\
          \x20 timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n  timeout http-keep-alive {idle_ms}ms\n\
@@ -55,7 +57,7 @@ fn configuration(spec: &Spec, place: &Place) -> String {
          frontend front\n  bind 127.0.0.1:{port} backlog {backlog}{ssl}\n  maxconn {connections}\n{gzip}{stats}\
          \x20 default_backend back\n\
          backend back\n  server one 127.0.0.1:{behind}\n",
-        threads = settings.workers,
+        threads = workers(spec, THREADS_MAX)?,
         connections = u64::from(settings.workers) * u64::from(settings.worker_connections),
         log = optional(settings.access_log, "  log stdout len 8192 format raw daemon\n"),
         httplog = optional(settings.access_log, "  log global\n  option httplog\n"),
@@ -67,5 +69,5 @@ fn configuration(spec: &Spec, place: &Place) -> String {
         gzip = optional(settings.gzip, &gzip),
         stats = optional(spec.extras.on("stats"), "  stats enable\n  stats uri /haproxy-stats\n"),
         behind = backend::port(place),
-    )
+    ))
 }

@@ -6,7 +6,7 @@ use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
 use crate::place::Place;
 use crate::programs;
-use crate::settings::wrong;
+use crate::settings::{descriptors, wrong};
 use crate::spec::Spec;
 
 pub(super) const LIGHTTPD: Server = Server {
@@ -86,7 +86,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         // One worker needs no master.
         workers = if settings.workers == 1 { 0 } else { settings.workers },
         connections = settings.worker_connections,
-        files = u64::from(settings.worker_connections) * 2 + 64,
+        files = descriptors(settings.worker_connections.into()),
         requests = requests(spec)?,
         idle_s = idle_s(spec)?,
         backend = if settings.sendfile { "sendfile" } else { "writev" },

@@ -6,6 +6,7 @@ use crate::extra::{Extra, Takes};
 use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::spec::Spec;
+use std::path::{Path, PathBuf};
 
 pub(super) const MARIADB: Server = Server {
     name: "mariadb",
@@ -45,9 +46,11 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     socket_only(spec)?;
     let program = place.program(&["mariadbd"], "mariadb-server-core")?;
     let install = place.helper(&["mariadb-install-db"], "mariadb-server-core")?;
+    let basedir = basedir(&program);
     let defaults = format!("--defaults-file={}", place.text(CONFIG));
     let install = Process::new("mariadb-install-db", install)
         .args([&defaults, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"])
+        .args([format!("--basedir={}", basedir.display())])
         // An empty database that a crash damages is made anew.
         .args([
             "--innodb-flush-log-at-trx-commit=0",
@@ -65,14 +68,20 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }
-    .file(CONFIG, configuration(spec, place, "innodb_log_file_size = 8M\nskip_log_bin\n")))
+    .file(CONFIG, configuration(spec, place, &basedir, "innodb_log_file_size = 8M\nskip_log_bin\n")))
+}
+
+/// Where a database has the files that it needs: `/usr` for `/usr/sbin/mysqld`.
+pub(super) fn basedir(program: &Path) -> PathBuf {
+    let folder = program.parent().filter(|folder| folder.ends_with("sbin") || folder.ends_with("bin"));
+    folder.and_then(Path::parent).unwrap_or_else(|| Path::new("/usr")).to_owned()
 }
 
 /// The configuration of MariaDB and of MySQL. `own` is what only one of them knows.
-pub(super) fn configuration(spec: &Spec, place: &Place, own: &str) -> String {
+pub(super) fn configuration(spec: &Spec, place: &Place, basedir: &Path, own: &str) -> String {
     let mut text = format!(
         "[mysqld]\n\
-         basedir = /usr\n\
+         basedir = {basedir}\n\
          datadir = {data}\n\
          socket = {socket}\n\
          pid_file = {pid}\n\
@@ -81,6 +90,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, own: &str) -> String {
          innodb_buffer_pool_size = {pool}\n\
          back_log = {backlog}\n\
          {own}",
+        basedir = basedir.display(),
         data = place.text("data"),
         socket = place.text(SOCKET),
         pid = place.text("run/mysqld.pid"),
@@ -102,9 +112,9 @@ mod tests {
     fn what_is_given_is_said_in_its_words() {
         let spec = Spec::parse("mariadb max_connections=50 innodb_buffer_pool_size=64MiB backlog=9").expect("known");
         let place = Place::example(&spec, "plimsoll".into()).expect("a place");
-        let text = configuration(&spec, &place, "");
+        let text = configuration(&spec, &place, &basedir(Path::new("/opt/db/bin/mariadbd")), "");
         for line in
-            ["max_connections = 50\n", "innodb_buffer_pool_size = 67108864\n", "back_log = 9\n", "skip_networking\n"]
+            ["max_connections = 50\n", "innodb_buffer_pool_size = 67108864\n", "back_log = 9\n", "basedir = /opt/db\n"]
         {
             assert!(text.contains(line), "{line} in {text}");
         }

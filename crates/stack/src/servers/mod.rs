@@ -19,7 +19,7 @@ use crate::error::StackError;
 use crate::extra::Extra;
 use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
-use crate::settings::Settings;
+use crate::settings::{Settings, wrong};
 use crate::spec::Spec;
 use std::path::Path;
 
@@ -96,12 +96,6 @@ pub(crate) fn is_command(spec: &Spec) -> bool {
     spec.server.name == COMMAND
 }
 
-/// Whether it runs as whoever starts it, unless a user is named: a program of the user's own, and ours, may lie where
-/// nobody else can read.
-pub(crate) fn runs_as_caller(spec: &Spec) -> bool {
-    is_command(spec) || runs_own_program(spec)
-}
-
 /// Whether it is plimsoll itself.
 pub(crate) fn runs_own_program(spec: &Spec) -> bool {
     spec.server.name == target::NAME
@@ -168,6 +162,16 @@ fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: Strin
     match spec.settings.root {
         Some(_) => layout,
         None => layout.file("www/index.html", page(spec.settings.file_size)),
+    }
+}
+
+/// The workers of a server that cannot have any number of them.
+fn workers(spec: &Spec, max: u32) -> Result<u32, StackError> {
+    match spec.settings.workers {
+        asked if asked > max => {
+            Err(wrong("workers", &asked.to_string(), &format!("at most {max} with {}", spec.server.name)))
+        }
+        asked => Ok(asked),
     }
 }
 

@@ -1,6 +1,6 @@
 //! MySQL: as MariaDB, where it can be had.
 
-use super::mariadb::{CONFIG, EXTRAS, SOCKET, configuration};
+use super::mariadb::{CONFIG, EXTRAS, SOCKET, basedir, configuration};
 use super::{Server, socket_only};
 use crate::error::StackError;
 use crate::layout::{Door, Layout, Process, Ready, Stop};
@@ -22,6 +22,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let defaults = format!("--defaults-file={}", place.text(CONFIG));
     let install = Process::new("mysqld-initialize", program.clone()).args([&defaults, "--initialize-insecure"]);
     let socket = place.path(SOCKET);
+    let basedir = basedir(&program);
     let process = Process::new("mysql", program).args([&defaults]);
     // The folder of its default exists only where its package has been configured.
     let own = "mysqlx = OFF\nsecure_file_priv = NULL\ndisable_log_bin\n";
@@ -33,7 +34,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }
-    .file(CONFIG, configuration(spec, place, own)))
+    .file(CONFIG, configuration(spec, place, &basedir, own)))
 }
 
 /// Debian 12 has a `mysqld` that is MariaDB's.

@@ -5,6 +5,7 @@ use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
 use crate::place::Place;
+use crate::settings::descriptors;
 use crate::spec::Spec;
 
 pub(super) const NGINX: Server = Server {
@@ -92,7 +93,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> St
          http {{\n{http}{parts_http}  server {{\n{server}{parts_server}  }}\n}}\n",
         parts_main = parts.main,
         workers = settings.workers,
-        files = u64::from(settings.worker_connections) * 2 + 64,
+        files = descriptors(settings.worker_connections.into()),
         pid = place.text("run/nginx.pid"),
         log = place.text("log/error.log"),
         connections = settings.worker_connections,
@@ -149,7 +150,7 @@ fn server(spec: &Spec, place: &Place) -> String {
     if spec.extras.on("stub_status") {
         text.push_str("    location = /nginx-status { stub_status; access_log off; }\n");
     }
-    text.push_str(&format!("    root {};\n", place.docroot(spec)));
+    text.push_str(&format!("    root \"{}\";\n", place.docroot(spec)));
     text
 }
 

@@ -92,7 +92,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     if given("pool") && settings.path == "/" {
         url.push_str("pool");
     }
-    let process = Process::new(NAME, place.own_program.clone()).args(args);
+    let process = Process { as_caller: true, ..Process::new(NAME, place.own_program.clone()).args(args) };
     Ok(Layout {
         services: vec![process.service(Ready::Page(counters), Stop::TERM)],
         door: Some(Door::Http { url }),

@@ -1,7 +1,7 @@
 //! Varnish, a cache in front of another server.
 
 use super::backend::{self, BACKEND, BACKEND_WORKERS};
-use super::{COMPRESSED, Server};
+use super::{COMPRESSED, Server, workers};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Door, Layout, Process, Ready, Stop};
@@ -31,6 +31,7 @@ const EXTRAS: &[Extra] = &[
 ];
 
 const CONFIG: &str = "conf/default.vcl";
+const POOLS_MAX: u32 = 32;
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = place.program(&["varnishd"], "varnish")?;
@@ -39,7 +40,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let process = Process::new("varnish", program)
         .args(["-F", "-j", "none", "-T", "none", "-n", &place.text("run/varnish"), "-f", &place.text(CONFIG)])
         .args(["-a", &format!("127.0.0.1:{}", place.ports[0]), "-s", &format!("malloc,{storage}b")])
-        .args(["-p", &format!("thread_pools={}", spec.settings.workers)])
+        .args(["-p", &format!("thread_pools={}", workers(spec, POOLS_MAX)?)])
         .args(["-p", &format!("listen_depth={}", spec.settings.backlog)])
         .args(["-p", &format!("timeout_idle={}", spec.extras.time_ns("keepalive_timeout") as f64 / 1e9)]);
     let mut layout = backend::layout(spec, place)?;

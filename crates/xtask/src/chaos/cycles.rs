@@ -20,11 +20,13 @@ use tempfile::TempDir;
 
 /// How often one looks whether all has gone, and how often at most: databases are given 20 s to end.
 const LOOK_UP: Duration = Duration::from_millis(10);
-const LOOKS_MAX: usize = 3000;
+const LOOKS_MAX: usize = 2000;
 
 /// Servers: name, arguments of `plimsoll serve`, whether its processes have children that serve.
-const SERVERS: [(&str, &[&str], bool); 7] = [
+const SERVERS: [(&str, &[&str], bool); 9] = [
     ("nginx", &["nginx", "--workers", "2"], true),
+    ("apache", &["apache", "--workers", "2"], true),
+    ("varnish", &["varnish"], true),
     ("php-fpm", &["php-fpm"], true),
     ("php-fpm, Apache", &["php-fpm", "--set", "front=apache", "--workers", "2"], true),
     ("redis", &["redis"], false),
@@ -118,8 +120,11 @@ impl Chaos {
             Ok(_) => Vec::new(),
             Err(problem) => vec![format!("{problem}: {}", self.stderr().trim())],
         };
-        if matches!(victim, Victim::Both | Victim::Starting) {
+        if victim == Victim::Starting {
+            // A keeper that has come to life tidies up by itself.
             wait(|| left.processes().is_empty());
+        }
+        if matches!(victim, Victim::Both | Victim::Starting) {
             problems.extend(self.clean().err());
         }
         wait(|| left.all().is_empty());
@@ -157,7 +162,10 @@ impl Chaos {
                 // Without its time to notice.
                 kill(plimsoll.id().cast_signed(), Signal::STOP)?;
                 kill(up.keeper, Signal::KILL)?;
-                end(plimsoll, Signal::KILL)
+                let code = end(plimsoll, Signal::KILL);
+                // A keeper that is still dying is one, for `--clean`.
+                wait(|| !is_alive(up.keeper));
+                code
             }
             Victim::Worker => {
                 let workers: Vec<i32> = up.services.iter().flat_map(|pid| children(*pid)).collect();
@@ -231,6 +239,10 @@ fn first_line(plimsoll: &mut Child) -> Result<String, String> {
     let stdout = plimsoll.stdout.as_mut().ok_or("it has no output")?;
     BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
     if line.is_empty() { Err("it does not come up".into()) } else { Ok(line) }
+}
+
+fn is_alive(pid: i32) -> bool {
+    Process::new(pid).and_then(|process| process.stat()).is_ok_and(|stat| stat.state != 'Z')
 }
 
 fn children(of: i32) -> Vec<i32> {

@@ -130,3 +130,40 @@ fn list(folder: &Path, depth: usize, uid: u32, found: &mut BTreeSet<PathBuf>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn what_is_left_is_found_until_it_is_gone() {
+        let tmp = tempfile::tempdir().expect("a directory");
+        let mut left = Left::new(tmp.path());
+        assert_eq!(left.all(), Vec::<String>::new());
+        // Neither its place nor its words say whose it is: its environment does.
+        let mut command = Command::new("sleep");
+        command.arg("600").current_dir("/").env("HOME", tmp.path()).stdout(Stdio::null());
+        let mut child = command.spawn().expect("it starts");
+        let base = tmp.path().join(format!("plimsoll-{}", geteuid().as_raw()));
+        std::fs::create_dir_all(base.join("nginx-x")).expect("a directory");
+        let unix = UnixListener::bind(tmp.path().join("socket")).expect("a socket");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let own = Process::myself().expect("/proc");
+        left.sessions = vec![own.stat().expect("/proc").session];
+        left.remember(left.sessions.clone());
+        left.sessions.clear();
+        let all = left.all().join("\n");
+        let port = tcp.local_addr().expect("an address").to_string();
+        let pid = format!("left process {} (sleep 600)", child.id());
+        for part in [pid.as_str(), "/nginx-x", "/socket", &format!("left socket {port}")] {
+            assert!(all.contains(part), "{part} is not in {all}");
+        }
+        child.kill().and_then(|()| child.wait()).expect("our own child");
+        std::fs::remove_dir_all(&base).expect("our own directory");
+        drop((unix, tcp));
+        assert_eq!(left.all(), Vec::<String>::new());
+    }
+}

@@ -14,7 +14,7 @@ pub(crate) use certificate::Certificate;
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};
-pub(crate) use shared::{Answer, Door, PrivateServer, exchange, installed, list, now, wait_for};
+pub(crate) use shared::{Answer, Door, address, exchange, installed, list, now, serve, wait_for};
 pub(crate) use target::Target;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

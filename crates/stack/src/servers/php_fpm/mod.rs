@@ -79,7 +79,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         "tcp" => Ready::Port(place.ports[1]),
         _ => Ready::Socket(place.path("run/php-fpm.sock")),
     };
-    let (front, front_config, front_text) = front(spec, place)?;
+    let Front { process: front, name, config } = front(spec, place)?;
     let mut layout = Layout {
         services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Door, Stop::TERM)],
         door: Some(Door::Http { url: place.url(spec) }),
@@ -88,7 +88,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         ..Layout::default()
     }
     .file(CONFIG, configuration(spec, place))
-    .file(front_config, front_text);
+    .file(name, config);
     if spec.settings.root.is_none() {
         for (name, content) in page::files(spec) {
             layout = layout.file(name, content);
@@ -97,16 +97,31 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     Ok(layout)
 }
 
-/// Who stands before it: process, path and content of its configuration.
-fn front(spec: &Spec, place: &Place) -> Result<(Process, &'static str, String), StackError> {
-    if spec.extras.text("front") == "apache" {
-        return Ok((apache::process(place)?, apache::CONFIG, apache::configuration(spec, place)?));
-    }
+/// Who stands before it.
+struct Front {
+    process: Process,
+    /// Path and content of its configuration.
+    name: &'static str,
+    config: String,
+}
+
+fn front(spec: &Spec, place: &Place) -> Result<Front, StackError> {
     // A program that is named is php-fpm's.
-    let place = Place { binary: None, ..place.clone() };
-    let server = locations(spec, &place);
+    let place = &Place { binary: None, ..place.clone() };
+    if spec.extras.text("front") == "apache" {
+        return apache::front(spec, place);
+    }
+    let server = locations(spec, place);
     let parts = nginx::Parts { server: &server, ..nginx::Parts::default() };
-    Ok((nginx::process(&place)?, nginx::CONFIG, nginx::configuration(spec, &place, &parts)))
+    let config = nginx::configuration(&facing("nginx", spec)?, place, &parts);
+    Ok(Front { process: nginx::process(place)?, name: nginx::CONFIG, config })
+}
+
+/// A server with the settings of `spec`, and its defaults otherwise.
+fn facing(name: &str, spec: &Spec) -> Result<Spec, StackError> {
+    let mut own = Spec::new(name, &[], Vec::new(), None)?;
+    own.settings = spec.settings.clone();
+    Ok(own)
 }
 
 fn process(spec: &Spec, place: &Place) -> Result<Process, StackError> {

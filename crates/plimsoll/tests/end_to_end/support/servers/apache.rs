@@ -1,40 +1,36 @@
 //! Apache httpd with the event MPM: one parent and one process of threads.
 
 use super::Site;
-use std::net::SocketAddr;
 use std::path::Path;
 
 const MODULES: &str = "/usr/lib/apache2/modules";
 
 /// `.cgi` are programs, and `/old/` is answered as a server of HTTP/1.0 would.
-pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) -> String {
+pub(super) fn configuration(root: &Path, site: Site<'_>) -> String {
     let root = root.display();
     let limit = site.requests_per_connection;
     let names =
         ["mpm_event", "authz_core", "mime", "setenvif", "rewrite", "filter", "deflate", "socache_shmcb", "ssl", "cgid"];
     let modules: String =
         names.iter().map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n")).collect();
-    // It refuses to let a worker be root.
-    let user = if rustix::process::geteuid().is_root() { "User www-data\nGroup www-data\n" } else { "" };
     let tls = site.tls.map_or_else(String::new, |(protocols, _)| {
         format!(
             "SSLEngine on\n\
              SSLProtocol -all +{protocols}\n\
-             SSLSessionCache shmcb:{root}/sessions(512000)\n\
+             SSLSessionCache shmcb:{{state}}/run/sessions(512000)\n\
              SSLCertificateFile {root}/cert.pem\n\
              SSLCertificateKeyFile {root}/key.pem\n"
         )
     });
     format!(
-        "ServerRoot {root}\n\
-         ServerName {address}\n\
-         Listen {address}\n\
-         PidFile {root}/apache.pid\n\
-         ErrorLog {root}/error.log\n\
-         DefaultRuntimeDir {root}\n\
+        "ServerRoot {{state}}\n\
+         ServerName 127.0.0.1\n\
+         Listen 127.0.0.1:{{port}}\n\
+         PidFile {{state}}/run/apache.pid\n\
+         ErrorLog {{state}}/log/error.log\n\
+         DefaultRuntimeDir {{state}}/run\n\
          Mutex pthread default\n\
          {modules}\
-         {user}\
          StartServers 1\n\
          ServerLimit 1\n\
          ThreadsPerChild 64\n\
@@ -50,7 +46,7 @@ pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) ->
          RewriteEngine on\n\
          RewriteRule ^/empty$ - [R=204]\n\
          DocumentRoot {root}/www\n\
-         ScriptSock {root}/cgi\n\
+         ScriptSock {{state}}/run/cgi\n\
          Options +ExecCGI\n\
          AddHandler cgi-script .cgi\n\
          {tls}"

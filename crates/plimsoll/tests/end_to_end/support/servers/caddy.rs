@@ -1,12 +1,11 @@
 //! Caddy: one process.
 
 use super::Site;
-use std::net::SocketAddr;
 use std::path::Path;
 
 /// The site has no name: Caddy would hold what is said of TLS for clients only that name it in the handshake, and an
 /// address is not named there.
-pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) -> String {
+pub(super) fn configuration(root: &Path, site: Site<'_>) -> String {
     let root = root.display();
     let (scheme, tls) = site.tls.map_or_else(
         || ("http", String::new()),
@@ -16,15 +15,14 @@ pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) ->
             ("https", tls)
         },
     );
-    let (ip, port) = (address.ip(), address.port());
     format!(
         "{{\n\
            admin off\n\
            auto_https off\n\
-           storage file_system {root}/temp\n\
+           storage file_system {{state}}/tmp\n\
          }}\n\
-         {scheme}://:{port} {{\n\
-           bind {ip}\n\
+         {scheme}://:{{port}} {{\n\
+           bind 127.0.0.1\n\
            {tls}\n\
            root * {root}/www\n\
            encode {{\n\

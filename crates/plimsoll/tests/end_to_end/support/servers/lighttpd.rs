@@ -1,13 +1,11 @@
 //! lighttpd: one process.
 
 use super::Site;
-use std::net::SocketAddr;
 use std::path::Path;
 
 /// `/empty` and `.cgi` are shell scripts; what they write goes out as it comes, in chunks.
-pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) -> String {
+pub(super) fn configuration(root: &Path, site: Site<'_>) -> String {
     let root = root.display();
-    let (ip, port) = (address.ip(), address.port());
     let limit = site.requests_per_connection.min(u16::MAX.into());
     let tls = site.tls.map_or_else(String::new, |(protocols, _)| {
         format!(
@@ -20,11 +18,11 @@ pub(super) fn configuration(root: &Path, address: SocketAddr, site: Site<'_>) ->
     });
     format!(
         "server.modules = (\"mod_accesslog\", \"mod_deflate\", \"mod_cgi\")\n\
-         server.bind = \"{ip}\"\n\
-         server.port = {port}\n\
+         server.bind = \"127.0.0.1\"\n\
+         server.port = {{port}}\n\
          server.document-root = \"{root}/www\"\n\
-         server.errorlog = \"{root}/error.log\"\n\
-         server.upload-dirs = (\"{root}/temp\")\n\
+         server.errorlog = \"{{state}}/log/error.log\"\n\
+         server.upload-dirs = (\"{{state}}/tmp\")\n\
          server.max-keep-alive-requests = {limit}\n\
          server.stream-response-body = 1\n\
          accesslog.filename = \"{root}/access.log\"\n\

@@ -9,12 +9,16 @@ mod nginx;
 pub(crate) use log::Logged;
 pub(crate) use nginx::{Nginx, SOCKET};
 
-use super::{Certificate, PrivateServer};
-use std::ffi::OsString;
+use super::{Certificate, address, serve};
+use stack::{Running, Spec};
 use std::fs::{Permissions, create_dir_all, set_permissions, write};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// What every site has, so that one sees that it is up.
+const READY: &str = "/ready";
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,55 +60,64 @@ impl<'a> Site<'a> {
 /// A listening server. Ends with this value.
 pub(crate) struct Server {
     kind: Kind,
-    process: PrivateServer,
-    secure: bool,
+    running: Running,
+    /// Outlives the server.
+    directory: TempDir,
 }
 
 impl Server {
     #[track_caller]
     pub(crate) fn start(kind: Kind, site: Site<'_>) -> Self {
-        let (program, package) = match kind {
-            Kind::Nginx => ("nginx", "nginx-light"),
-            Kind::Apache => ("apache2", "apache2-bin"),
-            Kind::Lighttpd => ("lighttpd", "lighttpd"),
-            Kind::Caddy => ("caddy", "caddy"),
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = directory.path();
+        // The server may be another user, and writes its access log here.
+        set_permissions(root, Permissions::from_mode(0o777)).expect("our own directory");
+        fill(root, site);
+        let (name, text) = match kind {
+            Kind::Nginx => ("nginx", nginx::configuration(root, site)),
+            Kind::Apache => ("apache", apache::configuration(root, site)),
+            Kind::Lighttpd => ("lighttpd", lighttpd::configuration(root, site)),
+            Kind::Caddy => ("caddy", caddy::configuration(root, site)),
         };
-        let process = PrivateServer::start(program, package, |root, address| {
-            fill(root, site);
-            configure(kind, root, address, site)
-        });
-        Self { kind, process, secure: site.tls.is_some() }
+        let path = root.join("configuration");
+        write(&path, text).expect("a file");
+        let tls = if site.tls.is_some() { "on" } else { "off" };
+        let settings = [("config", path.to_str().expect("a path in UTF-8")), ("path", READY), ("tls", tls)];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let running = serve(&Spec::new(name, &settings, Vec::new(), None).expect("it is known"));
+        Self { kind, running, directory }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("{}://{}{path}", if self.secure { "https" } else { "http" }, self.address())
+        self.running.url().and_then(|url| url.strip_suffix(READY)).expect("HTTP").to_owned() + path
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
-        self.process.address()
+        address(&self.running)
     }
 
     /// A file of its directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.process.path(name)
+        self.directory.path().join(name)
     }
 
-    /// Ends it, and returns what its access log says.
+    /// Ends it, and returns what its access log says of all but the start.
     #[track_caller]
-    pub(crate) fn log(mut self) -> Vec<Logged> {
-        self.process.stop();
-        let text = std::fs::read_to_string(self.process.path("access.log")).expect("it keeps a log");
-        match self.kind {
-            Kind::Caddy => text.lines().map(Logged::from_json).collect(),
-            Kind::Nginx | Kind::Apache | Kind::Lighttpd => text.lines().map(Logged::from_common).collect(),
-        }
+    pub(crate) fn log(self) -> Vec<Logged> {
+        assert_eq!(self.running.stop(), [""; 0]);
+        let text = std::fs::read_to_string(self.directory.path().join("access.log")).expect("it keeps a log");
+        let logged = text.lines().map(match self.kind {
+            Kind::Caddy => Logged::from_json,
+            Kind::Nginx | Kind::Apache | Kind::Lighttpd => Logged::from_common,
+        });
+        logged.filter(|logged| logged.path != READY).collect()
     }
 }
 
 /// The files of the site, and what else every server may need.
 fn fill(root: &Path, site: Site<'_>) {
-    create_dir_all(root.join("temp")).expect("a directory");
-    for (name, content) in site.files.iter().chain(&[("empty", "printf 'Status: 204\\r\\n\\r\\n'\n".as_bytes())]) {
+    let own: [(&str, &[u8]); 2] = [("empty", b"printf 'Status: 204\\r\\n\\r\\n'\n"), (&READY[1..], b"ready")];
+    for (name, content) in site.files.iter().chain(&own) {
         let path = root.join("www").join(name);
         create_dir_all(path.parent().expect("it is in www")).expect("a directory");
         write(&path, content).expect("a file");
@@ -115,17 +128,4 @@ fn fill(root: &Path, site: Site<'_>) {
         write(root.join("cert.pem"), &certificate.pem).expect("a file");
         write(root.join("key.pem"), &certificate.key_pem).expect("a file");
     }
-}
-
-/// Writes the configuration and returns the arguments.
-fn configure(kind: Kind, root: &Path, address: SocketAddr, site: Site<'_>) -> Vec<OsString> {
-    let (file, text, arguments): (_, _, &[&str]) = match kind {
-        Kind::Nginx => ("nginx.conf", nginx::configuration(address, site), &["-p", ".", "-e", "error.log", "-c"]),
-        Kind::Apache => ("apache.conf", apache::configuration(root, address, site), &["-DFOREGROUND", "-f"]),
-        Kind::Lighttpd => ("lighttpd.conf", lighttpd::configuration(root, address, site), &["-D", "-f"]),
-        Kind::Caddy => ("Caddyfile", caddy::configuration(root, address, site), &["run", "--config"]),
-    };
-    let path = root.join(file);
-    write(&path, text).expect("a file");
-    arguments.iter().map(OsString::from).chain([path.into()]).collect()
 }

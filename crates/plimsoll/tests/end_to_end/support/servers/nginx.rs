@@ -1,7 +1,7 @@
 //! nginx: one process without a master, unless told otherwise.
 
 use super::{Certificate, Kind, Server, Site};
-use std::net::SocketAddr;
+use std::path::Path;
 
 /// nginx where its own ways do not matter.
 pub(crate) struct Nginx(Server);
@@ -45,15 +45,15 @@ impl Nginx {
 pub(crate) const SOCKET: &str = "app.sock";
 
 /// What WordPress would create under `/wp-json/` is answered 201.
-pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
-    let limit = site.requests_per_connection;
+pub(super) fn configuration(root: &Path, site: Site<'_>) -> String {
+    let (root, limit) = (root.display(), site.requests_per_connection);
     let processes = match site.nginx_workers {
         0 => "master_process off;".to_owned(),
         n => format!("worker_processes {n};"),
     };
     let (ssl, tls) = site.tls.map_or_else(Default::default, |(protocols, _)| {
         let tls = format!(
-            "ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_protocols {protocols}; \
+            "ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem; ssl_protocols {protocols}; \
              ssl_session_cache shared:s:1m; {}",
             site.nginx_directives
         );
@@ -62,28 +62,28 @@ pub(super) fn configuration(address: SocketAddr, site: Site<'_>) -> String {
     format!(
         "daemon off;\n\
          {processes}\n\
-         pid nginx.pid;\n\
-         error_log error.log;\n\
+         pid {{state}}/run/nginx.pid;\n\
+         error_log {{state}}/log/error.log;\n\
          events {{ worker_connections 4096; }}\n\
          http {{\n\
            log_format common '$remote_addr - - [$time_local] \"$request\" $status $body_bytes_sent';\n\
-           access_log access.log common;\n\
+           access_log {root}/access.log common;\n\
            keepalive_requests {limit};\n\
            gzip on;\n\
            gzip_types text/plain;\n\
            gzip_min_length 256;\n\
            default_type application/octet-stream;\n\
            types {{ text/plain txt; }}\n\
-           client_body_temp_path temp;\n\
-           proxy_temp_path temp;\n\
-           fastcgi_temp_path temp;\n\
-           uwsgi_temp_path temp;\n\
-           scgi_temp_path temp;\n\
+           client_body_temp_path {{state}}/tmp/client_body;\n\
+           proxy_temp_path {{state}}/tmp/proxy;\n\
+           fastcgi_temp_path {{state}}/tmp/fastcgi;\n\
+           uwsgi_temp_path {{state}}/tmp/uwsgi;\n\
+           scgi_temp_path {{state}}/tmp/scgi;\n\
            server {{\n\
-             listen {address}{ssl} backlog=4096;\n\
-             listen unix:{SOCKET};\n\
+             listen 127.0.0.1:{{port}}{ssl} backlog=4096;\n\
+             listen unix:{root}/{SOCKET};\n\
              {tls}\n\
-             root www;\n\
+             root {root}/www;\n\
              location = /empty {{ return 204; }}\n\
              location /wp-json/ {{ return 201 created; }}\n\
            }}\n\

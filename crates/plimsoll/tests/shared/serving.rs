@@ -1,0 +1,31 @@
+//! Servers of the stack in the process of a test. Each ends with its value, and with the process.
+
+use stack::{Options, Running, Spec};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A start that takes longer has failed; ns.
+const PATIENCE_NS: u64 = 30_000_000_000;
+
+/// Starts a server and waits until it answers what it should.
+#[track_caller]
+pub(crate) fn serve(spec: &Spec) -> Running {
+    let plimsoll = env!("CARGO_BIN_EXE_plimsoll");
+    let options = Options {
+        keeper: vec![plimsoll.into(), "keep".into()],
+        own_program: plimsoll.into(),
+        now_ns: engine::clock::monotonic_ns,
+        cpus: Vec::new(),
+        patience_ns: PATIENCE_NS,
+        stop: Arc::default(),
+        keep_state: false,
+    };
+    Running::start(spec, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Where it listens.
+#[track_caller]
+pub(crate) fn address(server: &Running) -> SocketAddr {
+    let authority = server.url().and_then(|url| url.split_once("://")?.1.split('/').next());
+    authority.and_then(|text| text.parse().ok()).expect("an address")
+}

@@ -72,6 +72,9 @@ fn is_loaded(one: &Audited) -> bool {
     missed || get(Figure::Connections).is_some_and(|n| n > 1.0)
 }
 
+/// What must be equal, and how it is told of one output.
+type Aspect<'a> = (&'a str, &'a dyn Fn(&Audited) -> Option<String>);
+
 /// CP-01: what must be equal for a ratio to mean anything.
 fn like_with_like(audited: &[Audited]) -> Outcome {
     let differ = |of: &dyn Fn(&Audited) -> Option<String>| {
@@ -80,7 +83,7 @@ fn like_with_like(audited: &[Audited]) -> Outcome {
     };
     let record = |of: fn(&AuditRecord) -> Option<String>| move |one: &Audited| of(&one.record);
     let mut different = Vec::new();
-    let aspects: [(&str, &dyn Fn(&Audited) -> Option<String>); 4] = [
+    let aspects: [Aspect<'_>; 4] = [
         ("the same tool", &record(|record| Some(record.tool.clone()))),
         ("the same load mode", &record(|record| record.load_model.clone())),
         ("the same URL", &record(|record| record.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()))),

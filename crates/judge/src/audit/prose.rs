@@ -7,6 +7,7 @@ use crate::text::list;
 use crate::{Outcome, verdict};
 use model::human::rate;
 use model::{FindingState, Verdict, VerdictState};
+use std::collections::BTreeSet;
 
 /// What may stand behind a rate.
 const UNITS: [&str; 9] =
@@ -35,17 +36,18 @@ fn tied(named: &[Named], audited: &[Audited]) -> Outcome {
     if named.is_empty() {
         return Outcome::Unchecked("the text names no rate");
     }
+    let mut seen = BTreeSet::new();
     let mut untied = Vec::new();
     let mut refuted = Vec::new();
-    for claim in named {
+    // A figure that is named twice is one claim.
+    for claim in named.iter().filter(|claim| seen.insert(claim.per_s.to_bits())) {
         let sources: Vec<&Audited> = audited.iter().filter(|one| has(one, claim)).collect();
         let place = format!("{} (line {})", rate(claim.per_s), claim.line);
         match sources.as_slice() {
             [] => untied.push(place),
             some if some.iter().all(|one| one.record.verdict.state == VerdictState::Invalid) => {
                 let good = some[0].record.goodput_per_s.map_or_else(|| "unknown".to_owned(), |good| rate(good.value));
-                refuted
-                    .push(format!("{place}, whose {} is not valid and has a goodput of {good}", some[0].record.source));
+                refuted.push(format!("{place} of {}, goodput {good}", some[0].record.source));
             }
             _ => {}
         }

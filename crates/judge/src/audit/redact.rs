@@ -62,23 +62,26 @@ fn userinfo(text: &str) -> (String, u64) {
     (out, found)
 }
 
+/// The values of secret parameters, in one pass.
 fn parameters(text: &str) -> (String, u64) {
-    let mut out = text.to_owned();
-    let mut found = 0;
-    for name in SECRET_PARAMETERS {
-        let mut from = 0;
-        while let Some(at) = out[from..].to_ascii_lowercase().find(name).map(|at| from + at + name.len()) {
-            let end =
-                out[at..].find(|c: char| "&\"'#;,".contains(c) || c.is_whitespace()).map_or(out.len(), |end| at + end);
-            if at < end && &out[at..end] != REDACTED {
-                out.replace_range(at..end, REDACTED);
-                found += 1;
-                from = at + REDACTED.len();
-            } else {
-                from = end;
-            }
+    let lower = text.to_ascii_lowercase();
+    let mut out = String::with_capacity(text.len());
+    let (mut from, mut found) = (0, 0);
+    while let Some(equals) = text[from..].find('=').map(|at| from + at + 1) {
+        out.push_str(&text[from..equals]);
+        from = equals;
+        if !SECRET_PARAMETERS.iter().any(|name| lower[..equals].ends_with(name)) {
+            continue;
+        }
+        let rest = &text[from..];
+        let end = rest.find(|c: char| "&\"'#;,".contains(c) || c.is_whitespace()).unwrap_or(rest.len());
+        if end > 0 && &rest[..end] != REDACTED {
+            out.push_str(REDACTED);
+            found += 1;
+            from += end;
         }
     }
+    out.push_str(&text[from..]);
     (out, found)
 }
 

@@ -92,6 +92,17 @@ fn text_round_an_output_is_counted_and_not_read() {
     assert_eq!(record.throughput_per_s, plain("wrk.txt").record.throughput_per_s);
 }
 
+/// What would take minutes if it took more than one pass.
+#[test]
+fn large_hostile_files_are_read_once() {
+    for part in ["token=a&", "load,rps\n", "1,2\n", "http://a@", "Summary:\n", "Cookie: a", "{", "\u{1b}[", "| a "] {
+        let bytes = part.repeat(judge::audit::BYTES_MAX / part.len());
+        assert!(audit("-", bytes.as_bytes(), &Context::default()).is_err(), "{part}");
+        let output = format!("{}{}\n", text("wrk-minutes.txt"), "token=a&".repeat(100_000));
+        assert!(audit("-", output.as_bytes(), &Context::default()).is_ok());
+    }
+}
+
 #[test]
 fn no_requests_at_all_are_invalid_and_no_division() {
     let none = "Running 3s test @ http://127.0.0.1:1/\n  1 threads and 10 connections\n  \

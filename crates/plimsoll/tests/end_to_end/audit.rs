@@ -34,6 +34,14 @@ fn an_overloaded_server_is_told_with_exit_code_4() {
 }
 
 #[test]
+fn the_readme_shows_what_is_printed() {
+    let ended = audit(&["blog-uncached-wrk.txt"], &["blog-uncached-wrk.txt"]);
+    let said = &ended.exits(4).stdout;
+    let head: String = said.lines().take(5).map(|line| format!("{line}\n")).collect();
+    assert!(include_str!("../../../../README.md").contains(&head), "{head}");
+}
+
+#[test]
 fn json_is_one_object_with_a_format() {
     let record = audit(&["wrk.txt", "--json"], &["wrk.txt"]).exits(0).json();
     assert_eq!((text(&record, "format"), text(&record, "tool")), ("plimsoll.audit/1", "wrk"));
@@ -104,7 +112,7 @@ fn what_can_be_read_is_shown_beside_what_cannot() {
 fn context_that_is_none_is_named() {
     let refused = |args: &[&str], named: &[&str]| {
         let args = [&["wrk.txt"], args].concat();
-        drop(audit(&args, &["wrk.txt"]).fails(2, named));
+        audit(&args, &["wrk.txt"]).fails(2, named);
     };
     refused(&["--pidstat", "wrk.txt", "--pidstat-rate", "210", "--cores", "4"], &["--pidstat wrk.txt", "pidstat -u"]);
     refused(&["--ss", "wrk.txt"], &["--ss wrk.txt", "ss -s"]);

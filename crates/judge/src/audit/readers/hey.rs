@@ -116,7 +116,7 @@ fn line_of(claims: &mut Claims, line: &str, n: u64, errors: bool, part: bool) ->
     true
 }
 
-/// `Total:	0.0452 secs` and its like.
+/// `Total: 0.0452 secs` and its like.
 fn labelled(line: &str) -> Option<(Figure, &str)> {
     let labels = [
         ("Total:", Figure::Duration),

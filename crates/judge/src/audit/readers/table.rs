@@ -8,6 +8,8 @@ use crate::audit::text::Text;
 
 /// Fewer rows are no table of loads.
 const ROWS_MIN: usize = 2;
+/// More are samples, not loads.
+const ROWS_MAX: usize = 200;
 const CONNECTIONS: [&str; 6] = ["concurrency", "connections", "clients", "users", "concurrent", "load"];
 const RATES: [&str; 2] = ["offered", "rate"];
 const THROUGHPUTS: [&str; 7] = ["throughput", "goodput", "req/s", "requests/s", "rps", "requests per second", "qps"];
@@ -33,9 +35,9 @@ pub(super) fn read(text: &Text) -> Result<Claims, Unreadable> {
         .filter_map(|(i, columns)| {
             let width = lines[i].1.len();
             let body = lines[i + 1..].iter().take_while(|(_, cells)| cells.len() == width);
-            let body: Vec<_> = body.filter(|(_, cells)| !is_rule(cells)).collect();
+            let body: Vec<_> = body.filter(|(_, cells)| !is_rule(cells)).take(ROWS_MAX + 1).collect();
             let rows: Option<Vec<Row>> = body.iter().map(|(_, cells)| row(cells, columns)).collect();
-            let rows = rows.filter(|rows| rows.len() >= ROWS_MIN)?;
+            let rows = rows.filter(|rows| (ROWS_MIN..=ROWS_MAX).contains(&rows.len()))?;
             Some((lines[i].0, columns, rows, body.len()))
         })
         .collect();

@@ -32,9 +32,8 @@ fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
     let mut uncorrected = false;
     for (n, line) in text.lines() {
         uncorrected |= line.starts_with("Uncorrected Latency");
-        if !(uncorrected && is_percentile(line)) && !line_of(&mut claims, line, n) && !is_spectrum(line) {
-            claims.unread_lines += 1;
-        }
+        let known = (uncorrected && is_percentile(line)) || line_of(&mut claims, line, n) || is_spectrum(line);
+        claims.unread_lines += u64::from(!known);
     }
     claims.command = commands::typed(text, tool).or_else(|| commands::typed(text, "wrk"));
     let command = claims.command.clone().unwrap_or_default();

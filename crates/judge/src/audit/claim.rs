@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// Larger figures are nonsense: no run lasts 100 days or counts so far.
+pub(crate) const FIGURE_MAX: f64 = 1e16;
+
 /// Everything one output says, in the same words for all tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claims {
@@ -172,9 +175,9 @@ impl Claims {
         self.figures.iter().map(|(figure, (value, line))| (*figure, *value, *line))
     }
 
-    /// Takes a figure down. What is no number of 0 or more is left out; the first of several stays.
+    /// Takes a figure down. What is no number from 0 to [`FIGURE_MAX`] is left out; the first of several stays.
     pub(crate) fn put(&mut self, figure: Figure, value: Option<f64>, line: Option<u64>) {
-        if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
+        if let Some(value) = value.filter(|value| (0.0..=FIGURE_MAX).contains(value)) {
             self.figures.entry(figure).or_insert((value, line));
         }
     }

@@ -50,10 +50,10 @@ impl Text {
         self.lines.iter().any(|line| line.contains(part))
     }
 
-    /// Everything from the first line on that begins with `{` or `[`; none without one.
-    pub(crate) fn json(&self) -> Option<String> {
+    /// Everything from the first line on that begins with `{` or `[`, with its number; none without one.
+    pub(crate) fn json(&self) -> Option<(u64, String)> {
         let at = self.lines.iter().position(|line| line.starts_with(['{', '[']))?;
-        Some(self.lines[at..].join("\n"))
+        Some((at as u64 + 1, self.lines[at..].join("\n")))
     }
 }
 

@@ -56,9 +56,19 @@ fn two_outputs_in_a_file_are_named_with_their_lines() {
     );
     refused(format!("{}\n{}", text("hey.txt"), text("ab.txt")).as_bytes(), &["2 outputs", "hey at line", "ab at line"]);
     refused(format!("{}\n{}", text("vegeta.json"), text("vegeta.json")).as_bytes(), &["more than one JSON"]);
+    refused(format!("{}{}", text("wrk.txt"), text("oha.json")).as_bytes(), &["wrk at line 1, oha at line 14"]);
     // One of them cut at its end, the other at its begin.
     let both = format!("{}{}", text("wrk.txt").split("Transfer").next().unwrap(), text("wrk-minutes.txt"));
     refused(both.as_bytes(), &["2 outputs"]);
+}
+
+#[test]
+fn what_an_old_version_does_not_print_is_not_known() {
+    let old: String =
+        text("k6.txt").lines().filter(|line| !line.contains("http_req_failed")).collect::<Vec<_>>().join("\n");
+    let record = audit("-", old.as_bytes(), &Context::default()).unwrap().record;
+    assert!(record.goodput_per_s.is_none() && record.throughput_per_s.is_some(), "{record:?}");
+    assert!(record.verdict.unchecked.contains(&"ER-01".to_owned()));
 }
 
 #[test]

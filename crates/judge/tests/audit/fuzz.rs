@@ -1,4 +1,4 @@
-//! The fuzz target's checks on seeded mutations of the fixtures, so that every test run fuzzes a bit.
+//! The fuzz target's checks on random mutations of the fixtures, so that every test run fuzzes a bit.
 
 use crate::support::folder;
 use judge::audit::testing::fuzz_audit;

@@ -2,7 +2,7 @@
 
 use super::{TextReader, require};
 use crate::audit::Unreadable;
-use crate::audit::claim::{Claims, Figure, Mode};
+use crate::audit::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::audit::scan::{after, flag, number, time_ns};
 use crate::audit::{commands, text::Text};
 
@@ -84,7 +84,7 @@ fn line_of(claims: &mut Claims, line: &str, n: u64, errors: bool, part: bool) ->
         let what = what.trim();
         match (number(counted), what.split_once(' ')) {
             (Some(status), Some((responses, "responses"))) if !errors && (100.0..600.0).contains(&status) => {
-                let responses = number(responses).unwrap_or(0.0);
+                let responses = number(responses).unwrap_or(0.0).min(FIGURE_MAX);
                 claims.status.insert(status as u16, responses as u64);
             }
             // What was under way when the time was up is no failure.

@@ -15,7 +15,7 @@ mod table;
 mod vegeta;
 mod wrk;
 
-use super::claim::{Claims, Figure};
+use super::claim::{Claims, FIGURE_MAX, Figure};
 use super::redact::redact;
 use super::text::Text;
 use super::{Unreadable, commands};
@@ -65,11 +65,15 @@ pub const TOOLS: &str = "wrk, wrk2, ab, httperf, h2load, hey, oha, vegeta, k6, b
 pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
     let found = outputs(text);
     let mut claims = match found.as_slice() {
-        [] => match text.json() {
-            Some(json) => read_json(&json)?,
-            None => locust::read(text).unwrap_or_else(|| table::read(text))?,
-        },
-        [(tool, _)] => {
+        [] => locust::read(text).unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error))?,
+        [(tool, line)] => {
+            // A result as JSON below or above is another output.
+            if let Some((tool_of_json, at)) = text.json().and_then(|(at, json)| Some((read_json(&json).ok()?.tool, at)))
+            {
+                let mut found = vec![(*tool, *line), (tool_of_json, at)];
+                found.sort_by_key(|(_, line)| *line);
+                return Err(Unreadable::Several { found });
+            }
             let reader = TEXT.iter().find(|reader| reader.tool == *tool && (reader.fits)(text));
             (reader.expect("it was found by its reader").read)(text)?
         }
@@ -85,6 +89,15 @@ pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
     }
     claims.url = claims.url.or_else(|| claims.command.as_deref().and_then(commands::url));
     Ok(claims)
+}
+
+/// What is no text of a tool and no table may be JSON; prose that has a line like JSON in it is neither.
+fn no_text(text: &Text, error: Unreadable) -> Result<Claims, Unreadable> {
+    let Some((at, json)) = text.json().filter(|_| matches!(error, Unreadable::Unknown { .. })) else {
+        return Err(error);
+    };
+    let is_first = text.lines().next().is_some_and(|(first, _)| first == at);
+    read_json(&json).map_err(|json_error| if is_first { json_error } else { error })
 }
 
 /// Tool and first line of every text output. Of its two marks the more frequent counts, as either may be cut off.
@@ -138,7 +151,7 @@ fn text_at(value: &Value, pointer: &str) -> Option<String> {
 /// Takes down statuses of an object `{"200": n}`; what is no status counts as broken. `number` finds n in a value.
 fn put_statuses(claims: &mut Claims, object: Option<&Value>, number: fn(&Value) -> Option<f64>) {
     for (name, value) in object.and_then(Value::as_object).into_iter().flatten() {
-        let Some(n) = number(value).filter(|n| *n >= 0.0) else { continue };
+        let Some(n) = number(value).filter(|n| (0.0..=FIGURE_MAX).contains(n)) else { continue };
         match name.parse::<u16>() {
             Ok(status @ 100..=599) => *claims.status.entry(status).or_default() += n as u64,
             _ => claims.add(Figure::Broken, n, None),

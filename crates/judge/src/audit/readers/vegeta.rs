@@ -2,7 +2,7 @@
 
 use super::{JsonReader, TextReader, at, put_statuses, require};
 use crate::audit::Unreadable;
-use crate::audit::claim::{Claims, Figure, Mode};
+use crate::audit::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::audit::scan::{go_time_ns, number};
 use crate::audit::text::Text;
 use serde_json::Value;
@@ -52,7 +52,7 @@ fn line_of(claims: &mut Claims, line: &str, n: Option<u64>) -> bool {
     if label.trim() == "Status Codes" {
         for word in values.split_whitespace() {
             let Some((status, responses)) = word.split_once(':') else { continue };
-            let Some(responses) = number(responses) else { continue };
+            let Some(responses) = number(responses).filter(|n| *n <= FIGURE_MAX) else { continue };
             match status.parse::<u16>() {
                 Ok(status @ 100..=599) => drop(claims.status.insert(status, responses as u64)),
                 _ => claims.add(Figure::Broken, responses, n),

@@ -69,15 +69,14 @@ pub(super) const REUSE: AuditRule = AuditRule {
 
 fn errors(subject: Subject<'_>) -> Outcome {
     let facts = subject.facts;
-    let Some((attempted, erred)) = facts.attempted.filter(|n| *n > 0.0).zip(facts.erred) else {
-        return match facts.attempted {
-            Some(_) => {
-                let message = "not a single request was answered".to_owned();
-                let remedy = "look whether the server is up and answers this URL at all".to_owned();
-                Outcome::fired(ERRORS.id, FindingState::Invalid, message, remedy, [("attempted", 0.0)])
-            }
-            None => Outcome::Unchecked("the output does not tell what failed"),
-        };
+    let (attempted, erred) = match (facts.attempted, facts.erred) {
+        (Some(0.0), _) => {
+            let message = "not a single request was answered".to_owned();
+            let remedy = "look whether the server is up and answers this URL at all".to_owned();
+            return Outcome::fired(ERRORS.id, FindingState::Invalid, message, remedy, [("attempted", 0.0)]);
+        }
+        (Some(attempted), Some(erred)) => (attempted, erred),
+        _ => return Outcome::Unchecked("the output does not tell what failed"),
     };
     let share = erred / attempted;
     let state = match share {

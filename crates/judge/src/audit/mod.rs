@@ -21,13 +21,13 @@ mod text;
 pub use claim::{Claims, Figure, Mode, Row};
 pub use compare::compare;
 pub use context::{Context, ContextError, Processes, Sockets};
-pub use readers::TOOLS;
 pub use redact::{SECRET_HEADERS, redact};
 pub use rules::{AuditRule, rules};
 pub use text::{BYTES_MAX, Text};
 
 use facts::Facts;
 use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee};
+use readers::TOOLS;
 use std::fmt;
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! Every fixture: who printed it, what is left of its claim, which rules fire.
 
 use crate::support::{bytes, folder, message, plain, state, with};
-use judge::audit::{Context, Processes, Sockets, Text};
+use judge::audit::{Context, Processes, Sockets, Text, audit};
 use model::FindingState;
 
 /// Name, tool, goodput and claim per second (0 for none), share that failed, rules worse than a note.
@@ -174,4 +174,44 @@ fn ids_are_unique_and_every_rule_says_what_it_needs() {
     let ids: std::collections::BTreeSet<_> = rules.iter().map(|rule| rule.id).collect();
     assert_eq!(ids.len(), rules.len());
     assert!(rules.iter().all(|rule| !rule.detects.is_empty() && !rule.data.is_empty()));
+}
+
+/// The state that a rule gets from a fixture in which `from` is replaced by `to`.
+#[track_caller]
+fn spoilt(name: &str, from: &str, to: &str, context: &Context, rule: &str) -> Option<FindingState> {
+    let text = String::from_utf8(bytes(name)).unwrap();
+    assert!(text.contains(from), "{from:?} is not in {name}");
+    let audited = audit(name, text.replace(from, to).as_bytes(), context).unwrap();
+    state(&audited.record.verdict, rule)
+}
+
+#[test]
+fn what_no_fixture_has_is_caught_too() {
+    let (none, limit) = (Context::default(), Context { nofile: Some(1024), ..Context::default() });
+    let cases = [
+        ("httperf.txt", "addrunavail 0", "addrunavail 5", &none, "CL-07", Some(FindingState::Invalid)),
+        ("httperf.txt", "fd-unavail 0", "fd-unavail 3", &none, "CL-06", Some(FindingState::Invalid)),
+        (
+            "ab.txt",
+            "Concurrency Level:      8",
+            "Concurrency Level:      2000",
+            &limit,
+            "CL-06",
+            Some(FindingState::Invalid),
+        ),
+        ("ab.txt", "Concurrency Level:      8", "Concurrency Level:      1000", &limit, "CL-06", None),
+        ("concurrency-table.md", "163.01", "180.01", &none, "PH-04", Some(FindingState::Invalid)),
+        ("concurrency-table.md", "163.01", "163.01", &none, "PH-04", None),
+        ("wrk.txt", "Running 6s", "Running 30s", &none, "PH-08", Some(FindingState::Warning)),
+        ("wrk.txt", "32898.45", "62898.45", &none, "PH-08", Some(FindingState::Invalid)),
+        ("wrk.txt", "Running 6s", "Running 6s", &none, "PH-08", None),
+        ("wrk2.txt", "-c100", "-c200", &none, "RP-07", Some(FindingState::Invalid)),
+        ("wrk2.txt", "-R2000", "-R3000", &none, "CL-05", Some(FindingState::Bound)),
+        ("wrk-minutes.txt", "3.10ms", "2.00ms", &none, "PH-01", Some(FindingState::Invalid)),
+        ("wrk-minutes.txt", "3.10ms", "3.09ms", &none, "PH-01", None),
+        ("concurrency-table.md", "5.622", "112.4", &none, "RP-08", None),
+    ];
+    for (name, from, to, context, rule, expected) in cases {
+        assert_eq!(spoilt(name, from, to, context, rule), expected, "{rule} by {to:?} in {name}");
+    }
 }

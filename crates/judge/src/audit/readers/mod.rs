@@ -58,7 +58,7 @@ static JSON: [JsonReader; 7] =
     [oha::JSON, vegeta::JSON, k6::JSON, bombardier::JSON, autocannon::JSON, siege::JSON, fortio::READER];
 
 /// The tools that are known, for messages and for the manual.
-pub const TOOLS: &str = "wrk, wrk2, ab, httperf, h2load, hey, oha, vegeta, k6, bombardier, autocannon, siege, fortio \
+pub(crate) const TOOLS: &str = "wrk, wrk2, ab, httperf, h2load, hey, oha, vegeta, k6, bombardier, autocannon, siege, fortio \
                          (JSON), Locust (CSV), or a table of loads (Markdown, CSV)";
 
 /// Reads the one output in `text`.

@@ -56,6 +56,7 @@ pub(crate) fn clean_run() -> Evidence {
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
         observed: None,
+        status: Vec::new(),
         settled: true,
         interrupted: false,
     }

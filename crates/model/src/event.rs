@@ -1,6 +1,6 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
-use crate::{Cohort, Flow, Plan, Probe, Sample, ThreadUse, TlsSession};
+use crate::{Cohort, Flow, Plan, Probe, Sample, StatusLook, ThreadUse, TlsSession};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. Instants are ns since the clock of the run started.
@@ -39,6 +39,15 @@ pub enum Event {
     Tick(Box<Tick>),
     /// Machine, server and generator were looked at, as after each tick.
     Observed(Box<Sample>),
+    /// The server under test has said something of itself.
+    Status {
+        /// When it was taken in; ns.
+        at_ns: u64,
+        /// What it belongs to.
+        phase: Phase,
+        /// What has come since the last.
+        looks: Vec<StatusLook>,
+    },
     /// The load has ended.
     Ended {
         /// When; ns.

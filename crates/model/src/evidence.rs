@@ -1,6 +1,6 @@
 //! What the judge looks at.
 
-use crate::{Cohort, Flow, Observed, Plan, Probe};
+use crate::{Cohort, Flow, Observed, Plan, Probe, StatusRecord};
 use serde::{Deserialize, Serialize};
 
 /// Everything known about one measured load.
@@ -32,6 +32,8 @@ pub struct Evidence {
     pub outstanding: Outstanding,
     /// Machine, server and generator over the measured windows; none when nobody looked.
     pub observed: Option<Observed>,
+    /// Status pages of the server under test.
+    pub status: Vec<StatusRecord>,
     /// Whether an automatic warm-up found the series settled; true for a fixed one.
     pub settled: bool,
     /// Whether the run was stopped from outside before its plan was done.

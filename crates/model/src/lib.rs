@@ -17,6 +17,7 @@ mod probe;
 mod record;
 mod sample;
 mod served;
+mod status;
 mod units;
 
 pub use address::{Address, ParseAddressError};
@@ -43,6 +44,7 @@ pub use record::{
 };
 pub use sample::{CpuTimes, GeneratorUse, MachineCpu, ProcessUse, Sample, ServerUse, Sockets, ThreadRun};
 pub use served::{Served, Step};
+pub use status::{Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

@@ -1,6 +1,6 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
-use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, Served, TlsSession, Verdict};
+use crate::{Connections, LatencySummary, Observed, Plan, Probe, Second, Served, StatusRecord, TlsSession, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,9 @@ pub struct RunRecord {
     /// Machine, server, generator and sockets over the measured window; null when nobody looked.
     #[serde(default)]
     pub observed: Option<Observed>,
+    /// Status pages of the server under test, over the measured window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub status: Vec<StatusRecord>,
     /// What the target answered beforehand.
     pub probe: Option<Probe>,
     /// What was to be done.

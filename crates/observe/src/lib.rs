@@ -11,5 +11,6 @@ mod machine;
 mod observer;
 mod server;
 mod sockets;
+pub mod status;
 
 pub use observer::Observer;

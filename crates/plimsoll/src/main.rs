@@ -17,6 +17,7 @@ mod progress;
 mod requests;
 mod serving;
 mod settings;
+mod status;
 mod store;
 mod stored;
 mod subject;

@@ -6,6 +6,7 @@ use crate::exit::Trouble;
 use crate::progress::Progress;
 use crate::requests::Listed;
 use crate::settings::Settings;
+use crate::status::StatusPages;
 use crate::store::Recorder;
 use crate::subject::Subject;
 use crate::target_url::TargetUrl;
@@ -117,7 +118,8 @@ impl Prepared {
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        measure(plan, &self.probe, directory, &self.stop, &mut self.progress)
+        let pages = StatusPages::watch(&self.subject.status_pages());
+        measure(plan, &self.probe, &pages, directory, &self.stop, &mut self.progress)
     }
 
     /// Whether ^C has ended the load early.
@@ -144,6 +146,7 @@ pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<
 fn measure(
     plan: &Plan,
     probe: &Probe,
+    pages: &StatusPages,
     directory: &Path,
     stop: &AtomicBool,
     progress: &mut Progress,
@@ -166,6 +169,11 @@ fn measure(
         keep(&event);
         if let Some(sample) = sample {
             keep(&sample);
+        }
+        if let Event::Tick(tick) = &event
+            && let Some(status) = pages.until(tick)
+        {
+            keep(&status);
         }
         watch.start_after(&event);
     };

@@ -45,7 +45,11 @@ impl Progress {
             Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
             Event::Tick(tick) => self.say(&self.tick_text(tick)),
             Event::Connected { .. } => self.say("warming up"),
-            Event::Probed(_) | Event::Started { .. } | Event::Observed(_) | Event::Ended { .. } => {}
+            Event::Probed(_)
+            | Event::Started { .. }
+            | Event::Observed(_)
+            | Event::Status { .. }
+            | Event::Ended { .. } => {}
         }
     }
 

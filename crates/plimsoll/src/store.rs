@@ -132,6 +132,7 @@ impl Recorder {
             | Event::Connected { .. }
             | Event::Warmed { .. }
             | Event::Observed(_)
+            | Event::Status { .. }
             | Event::Ended { .. } => self.write_event(event),
         };
         self.tell(written);

@@ -117,6 +117,11 @@ impl Subject {
         }
     }
 
+    /// Where a server of ours tells of itself.
+    pub(crate) fn status_pages(&self) -> Vec<String> {
+        self.served.as_ref().map_or_else(Vec::new, |served| served.running.status_pages())
+    }
+
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
         self.served.as_ref().map(|served| served.running.served().clone())

@@ -71,6 +71,7 @@ pub fn run_record(
         generator: generator(evidence),
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
+        status: evidence.status.clone(),
         probe: evidence.probe.clone(),
         plan: evidence.plan.clone(),
         environment,

@@ -12,4 +12,10 @@ function drawNext() {
   chart.replaceChildren();
   Plotly.newPlot(chart, data, layout, config).then(() => chart.classList.add("drawn"));
 }
-setTimeout(drawNext);
+// The library is megabytes of script: it waits until the text is on the screen.
+requestAnimationFrame(() => setTimeout(() => {
+  const library = document.createElement("script");
+  library.textContent = document.getElementById("plotly").textContent;
+  document.head.append(library);
+  drawNext();
+}));

@@ -18,6 +18,8 @@ pub(crate) struct Layout {
     pub(crate) door: Option<Door>,
     /// What the door must give when it is asked for the path that is measured; none: any answer of status 200.
     pub(crate) body: Option<Vec<u8>>,
+    /// Paths at the door where it tells of itself.
+    pub(crate) status: Vec<&'static str>,
     /// Relative path of the configuration that `--config` replaces.
     pub(crate) main_config: Option<String>,
 }
@@ -106,6 +108,12 @@ impl Process {
 }
 
 impl Layout {
+    /// Adds a status page, where there is one.
+    pub(crate) fn status_page(mut self, path: &'static str, is_on: bool) -> Self {
+        self.status.extend(is_on.then_some(path));
+        self
+    }
+
     pub(crate) fn file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
         self.files.push((path.to_owned(), content.into()));
         self

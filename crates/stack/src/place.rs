@@ -4,6 +4,7 @@ use crate::account::Account;
 use crate::error::StackError;
 use crate::programs;
 use crate::spec::Spec;
+use rustix::thread::{CpuSet, sched_getaffinity};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
@@ -99,6 +100,28 @@ pub(crate) fn free_ports(door: u16) -> Result<[u16; PORTS], StackError> {
     Ok(ports)
 }
 
+/// Looks whether CPUs that were asked for are ours to give.
+pub(crate) fn check_cpus(asked: &[u32]) -> Result<(), StackError> {
+    // A kernel that does not tell will refuse by itself.
+    let Ok(usable) = sched_getaffinity(None) else { return Ok(()) };
+    let Some(missing) = asked.iter().find(|cpu| !usable.is_set(**cpu as usize)) else { return Ok(()) };
+    let list: Vec<String> = (0..CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu)).map(|cpu| cpu.to_string()).collect();
+    Err(StackError::Wrong(format!("cpus: CPU {missing} cannot be used; there are {}", list.join(", "))))
+}
+
+/// Looks whether the user that the server runs as may listen on a port.
+pub(crate) fn check_port(port: u16, account: Option<&Account>) -> Result<(), StackError> {
+    let first = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").unwrap_or_default();
+    let first: u16 = first.trim().parse().unwrap_or(1024);
+    match account {
+        Some(account) if account.uid != 0 && port != 0 && port < first => Err(StackError::Wrong(format!(
+            "port {port} is for root, and the server runs as {}; choose one from {first} on, or --user root",
+            account.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Makes `--root` and `--config` absolute, as servers have a directory of their own, and looks whether they are there.
 pub(crate) fn settle_paths(spec: &mut Spec) -> Result<(), StackError> {
     let settle = |key: &str, path: &mut Option<PathBuf>, is_there: fn(&Path) -> bool, what: &str| {
@@ -117,6 +140,17 @@ pub(crate) fn settle_paths(spec: &mut Spec) -> Result<(), StackError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_server_cannot_have_is_named() {
+        let message = check_cpus(&[1023]).expect_err("no such CPU").to_string();
+        assert!(message.starts_with("cpus: CPU 1023 cannot be used; there are "), "{message}");
+        let account = |uid| Account { name: "nobody".into(), group: String::new(), uid, gid: uid };
+        let message = check_port(1, Some(&account(65_534))).expect_err("for root").to_string();
+        assert!(message.starts_with("port 1 is for root, and the server runs as nobody"), "{message}");
+        assert!(check_port(1, Some(&account(0))).is_ok() && check_port(1, None).is_ok());
+        assert!(check_port(0, Some(&account(65_534))).is_ok());
+    }
 
     #[test]
     fn ports_differ_and_a_taken_one_is_named() {

@@ -82,6 +82,14 @@ impl Running {
         }
     }
 
+    /// The URLs of its status pages; with a configuration of the user's own nobody knows them.
+    #[must_use]
+    pub fn status_pages(&self) -> Vec<String> {
+        let Some(url) = self.url().filter(|_| self.spec.settings.config.is_none()) else { return Vec::new() };
+        let origin_ends = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
+        self.layout.status.iter().map(|path| format!("{}{path}", &url[..origin_ends])).collect()
+    }
+
     /// The certificate that it shows, PEM; none without TLS.
     #[must_use]
     pub fn certificate(&self) -> Option<&str> {

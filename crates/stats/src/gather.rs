@@ -3,6 +3,7 @@
 use crate::batch::{mean_of_runs, mean_of_series};
 use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
+use crate::status::StatusSum;
 use crate::{DecodeError, MergedHistogram};
 use model::{
     Connections, Estimate, Event, Evidence, Histograms, Latencies, NS_PER_S, Outstanding, Phase, Plan, Second,
@@ -71,6 +72,7 @@ pub struct Gather {
     histograms: MergedHistograms,
     in_flight: InFlight,
     observed: ObservedSum,
+    status: StatusSum,
     /// Runs merged in, one entry each; the own run is not among them.
     merged_per_s: Vec<f64>,
     own_good: u64,
@@ -94,6 +96,7 @@ impl Gather {
             threads: Vec::new(),
             outstanding: Outstanding::default(),
             observed: None,
+            status: Vec::new(),
             // an automatic warm-up has to show that it settled
             settled: plan.warmup != Warmup::Auto,
             // until the end is seen: a log that breaks off is of a run that was cut short
@@ -105,6 +108,7 @@ impl Gather {
             histograms: MergedHistograms::default(),
             in_flight: InFlight::default(),
             observed: ObservedSum::default(),
+            status: StatusSum::default(),
             merged_per_s: Vec::new(),
             own_good: 0,
             own_ns: 0,
@@ -131,6 +135,11 @@ impl Gather {
                 self.observed.note(sample);
                 if sample.phase == Phase::Measure {
                     self.observed.add(sample);
+                }
+            }
+            Event::Status { phase, looks, .. } => {
+                if *phase == Phase::Measure {
+                    self.status.add(looks);
                 }
             }
             Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
@@ -167,6 +176,7 @@ impl Gather {
         self.histograms.add(&other.histograms);
         self.in_flight.merge(&other.in_flight);
         self.observed.merge(&other.observed);
+        self.status.merge(&other.status);
         self.merged_per_s.extend(other.iterations_per_s());
     }
 
@@ -176,6 +186,7 @@ impl Gather {
         let mut evidence = self.evidence.clone();
         evidence.latency = self.histograms.summaries();
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
+        evidence.status = self.status.records();
         evidence.observed = self.observed.observed(throughput_per_s(&evidence));
         evidence
     }

@@ -13,6 +13,7 @@ mod minimise;
 mod observed;
 mod peak;
 mod stationarity;
+mod status;
 mod sweep;
 #[cfg(test)]
 mod testing;

@@ -56,6 +56,22 @@ fn several_servers_are_several_curves_in_one_report() {
 }
 
 #[test]
+fn a_pool_tells_of_its_queue_and_its_workers() {
+    let _alone = load_alone();
+    let serve = "php-fpm children=2 sleep=20ms socket=tcp";
+    let args = ["run", "--serve", serve, "-c", "8", "-d", "3s", "--warmup", "1s", "--json", "-q"];
+    let record = plimsoll(args).run().json();
+    let page = &record["status"][0];
+    assert_eq!(text(page, "server"), "php-fpm", "{page:#}");
+    assert!(count(page, "looks") >= 2, "{page:#}");
+    // 8 are out at any time, and 2 of them are being worked on; the one that asks has a socket of its own.
+    assert_eq!(number(page, "figures.processes.max"), 2.0);
+    assert!(number(page, "figures.processes_active.mean") >= 1.0, "{page:#}");
+    let queue = number(page, "figures.listen_queue.mean");
+    assert!((4.0..=6.0).contains(&queue), "{page:#}");
+}
+
+#[test]
 fn a_restart_between_points_is_another_process() {
     let _alone = load_alone();
     let script =

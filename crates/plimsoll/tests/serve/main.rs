@@ -16,6 +16,7 @@ mod php;
 mod proxies;
 mod restart;
 mod support;
+mod surroundings;
 mod web;
 mod wrong;
 

@@ -6,6 +6,7 @@ mod arms;
 mod chart;
 mod cpu;
 mod run;
+mod status;
 mod sweep;
 mod view;
 

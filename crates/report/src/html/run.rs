@@ -2,6 +2,7 @@
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::cpu;
+use super::status;
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files};
 use super::{Distributions, Item, Shown};
 use crate::arms::conditions;
@@ -108,6 +109,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
     tables.extend(cpu::tables(record));
+    tables.extend(status::table(&record.status));
     tables
 }
 

@@ -371,9 +371,10 @@ fn names(chart: &Value) -> Vec<&str> {
 
 /// Plotly's own script, which is not ours to judge.
 fn script(page: &str) -> String {
-    let begin = page.find("<script>/**").expect("the page has the script");
+    const TAG: &str = r#"<script type="text/plain" id="plotly">"#;
+    let begin = page.find(TAG).expect("the page has the script");
     let end = page[begin..].find("</script>").expect("it ends");
-    page[begin + "<script>".len()..begin + end].to_owned()
+    page[begin + TAG.len()..begin + end].to_owned()
 }
 
 #[track_caller]

@@ -44,6 +44,8 @@ pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackErro
 
 fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<Running, StackError> {
     let account = Account::choose(spec.settings.user.as_deref())?;
+    place::check_cpus(&spec.settings.cpus)?;
+    place::check_port(spec.settings.port, account.as_ref())?;
     let ports = place::free_ports(spec.settings.port)?;
     let cpus = if spec.settings.cpus.is_empty() { options.cpus.clone() } else { spec.settings.cpus.clone() };
     let mut place = Place {

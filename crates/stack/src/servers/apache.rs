@@ -86,7 +86,8 @@ const HTACCESS_MODULES: [&str; 12] = [
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let text = configuration(spec, place, &Parts::default())?;
-    Ok(files(spec, place, process(place)?, CONFIG, text))
+    let is_on = spec.extras.text("status") != "off";
+    Ok(files(spec, place, process(place)?, CONFIG, text).status_page("/server-status?auto", is_on))
 }
 
 /// The process of an Apache whose configuration is at [`CONFIG`].

@@ -46,6 +46,7 @@ pub(super) fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         service.ready = Ready::Port(own);
     }
     layout.door = None;
+    layout.status.clear();
     layout.main_config = None;
     Ok(layout)
 }

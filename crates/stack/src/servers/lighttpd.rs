@@ -55,7 +55,9 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = place.program(&["lighttpd"], "lighttpd")?;
     let text = configuration(spec, place)?;
     let args = ["-D", "-m", spec.extras.text("modules"), "-f", &place.text(CONFIG)];
-    Ok(files(spec, place, Process::new("lighttpd", program).args(args), CONFIG, text))
+    let process = Process::new("lighttpd", program).args(args);
+    let is_on = spec.extras.on("status");
+    Ok(files(spec, place, process, CONFIG, text).status_page("/server-status?auto", is_on))
 }
 
 fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {

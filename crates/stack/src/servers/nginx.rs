@@ -53,7 +53,9 @@ const EXTRAS: &[Extra] = &[
 ];
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
-    Ok(files(spec, place, process(place)?, CONFIG, configuration(spec, place, &Parts::default())))
+    let text = configuration(spec, place, &Parts::default());
+    let is_on = spec.extras.on("stub_status");
+    Ok(files(spec, place, process(place)?, CONFIG, text).status_page("/nginx-status", is_on))
 }
 
 /// Where its configuration is, below the state directory.

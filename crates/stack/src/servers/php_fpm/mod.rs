@@ -88,7 +88,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         ..Layout::default()
     }
     .file(CONFIG, configuration(spec, place))
-    .file(name, config);
+    .file(name, config)
+    .status_page("/fpm-status?json", spec.extras.on("status"));
     if spec.settings.root.is_none() {
         for (name, content) in page::files(spec) {
             layout = layout.file(name, content);

@@ -1,0 +1,57 @@
+//! What servers say of themselves on their status pages.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One status page, read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerStatus {
+    /// Which server's kind of page it is.
+    pub server: String,
+    /// Its figures by our names, units in the names.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// One look at a status page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatusLook {
+    /// Where it is.
+    pub url: String,
+    /// What it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<ServerStatus>,
+    /// Why it said nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A status page over the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatusRecord {
+    /// Where it is.
+    pub url: String,
+    /// Which server's kind of page it is; none when it was never read.
+    pub server: Option<String>,
+    /// Times it was read.
+    pub looks: u64,
+    /// Why it could not be read the last time it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its figures.
+    pub figures: BTreeMap<String, Figure>,
+}
+
+/// One figure of a status page over the measured window. A counter is told by its first and last, a state by the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// At the first look.
+    pub first: f64,
+    /// At the last look.
+    pub last: f64,
+    /// The least.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+    /// Over all looks.
+    pub mean: f64,
+}

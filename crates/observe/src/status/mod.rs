@@ -1,0 +1,101 @@
+//! What servers say of themselves: status pages, as figures with names.
+
+mod apache;
+mod info;
+mod lighttpd;
+mod nginx;
+mod php_fpm;
+
+use model::ServerStatus;
+
+/// Reads the status page of a server that plimsoll knows.
+///
+/// # Errors
+/// If it is none: the reason, for people.
+pub fn read(text: &str) -> Result<ServerStatus, String> {
+    if text.trim_start().starts_with('<') {
+        return Err("it answers a page for people (HTML), not a status page".into());
+    }
+    let readers = [php_fpm::read, nginx::read, apache::read, lighttpd::read, info::read];
+    let found = readers.into_iter().find_map(|read| read(text));
+    found.ok_or_else(|| {
+        let begin: String = text.chars().take(40).collect();
+        format!("it is no status page of nginx, php-fpm, Apache, lighttpd or Redis; it begins with {begin:?}")
+    })
+}
+
+/// The figures of `known` (name there, name here) in lines `name: value`, as far as they are numbers.
+fn figures(text: &str, known: &[(&str, &'static str)]) -> Vec<(&'static str, f64)> {
+    let lines = || text.lines().filter_map(|line| line.split_once(':'));
+    let figure = |(theirs, ours): &(&str, &'static str)| {
+        let (_, value) = lines().find(|(name, _)| name.trim() == *theirs)?;
+        Some((*ours, value.trim().parse().ok()?))
+    };
+    known.iter().filter_map(figure).collect()
+}
+
+fn status(server: &str, figures: Vec<(&'static str, f64)>) -> Option<ServerStatus> {
+    let figures = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Some(ServerStatus { server: server.to_owned(), figures })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, name: &str) -> Option<f64> {
+        read(text).expect("a status page").figures.get(name).copied()
+    }
+
+    #[test]
+    fn nginx_counts_connections_and_requests() {
+        let page = "Active connections: 65 \nserver accepts handled requests\n 68 67 222 \nReading: 1 Writing: 62 Waiting: 2 \n";
+        let found = read(page).expect("a status page");
+        assert_eq!(found.server, "nginx");
+        let names = ["connections_active", "accepted", "handled", "requests", "reading", "writing", "waiting"];
+        assert_eq!(names.map(|name| found.figures[name]), [65.0, 68.0, 67.0, 222.0, 1.0, 62.0, 2.0]);
+    }
+
+    #[test]
+    fn php_fpm_tells_its_queue_as_text_and_as_json() {
+        let text = "pool:                 www\nprocess manager:      static\naccepted conn:        128\nlisten queue:         62\n\
+                    listen queue len:     511\nidle processes:       0\nactive processes:     2\ntotal processes:      2\n";
+        let json = r#"{"pool":"www","process manager":"static","accepted conn":391,"listen queue":3,"idle processes":0,"active processes":2,"total processes":2,"max children reached":1}"#;
+        assert_eq!((of(text, "listen_queue"), of(text, "processes_active")), (Some(62.0), Some(2.0)));
+        assert_eq!((of(json, "listen_queue"), of(json, "max_children_reached")), (Some(3.0), Some(1.0)));
+        assert_eq!(read(json).expect("a status page").server, "php-fpm");
+        assert_eq!(of(json, "slow_requests"), None, "what is not said is not there");
+    }
+
+    #[test]
+    fn apache_counts_its_workers() {
+        let page = "127.0.0.1\nServerVersion: Apache/2.4\nTotal Accesses: 1042\nReqPerSec: 10.5\nBusyWorkers: 65\nIdleWorkers: 127\n\
+                    Scoreboard: WWW___...\n";
+        assert_eq!(
+            (of(page, "workers_busy"), of(page, "workers_idle"), of(page, "requests")),
+            (Some(65.0), Some(127.0), Some(1042.0))
+        );
+        assert_eq!(read(page).expect("a status page").server, "apache");
+    }
+
+    #[test]
+    fn lighttpd_counts_its_connections() {
+        let page = "Total Accesses: 80872\nTotal kBytes: 7879\nUptime: 5\nBusyServers: 17\nIdleServers: 4079\nScoreboard: kkk\n";
+        assert_eq!((of(page, "connections_busy"), of(page, "requests")), (Some(17.0), Some(80_872.0)));
+        assert_eq!(read(page).expect("a status page").server, "lighttpd");
+    }
+
+    #[test]
+    fn redis_tells_clients_and_hits() {
+        let info = "# Server\r\nredis_version:7.0.15\r\nconnected_clients:3\r\nblocked_clients:0\r\nrejected_connections:1\r\nkeyspace_hits:22588\r\n";
+        assert_eq!((of(info, "clients_connected"), of(info, "keyspace_hits")), (Some(3.0), Some(22_588.0)));
+        assert_eq!(read(info).expect("a status page").server, "redis");
+    }
+
+    #[test]
+    fn anything_else_is_told() {
+        assert!(read("<html><body>404").expect_err("HTML").contains("HTML"));
+        assert!(read("it works").expect_err("a text").contains("it works"));
+        assert!(read("").is_err() && read("{").is_err() && read("[1]").is_err());
+    }
+}

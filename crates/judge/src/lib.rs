@@ -2,12 +2,14 @@
 //!
 //! Responsibilities: one rule per id of the catalogue ([`rules`]), and their merger into a [`Verdict`] for a run
 //! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
-//! id is listed in the verdict; it never counts as passed.
+//! id is listed in the verdict; it never counts as passed. What other tools have printed is read and judged in
+//! [`audit`].
 //!
 //! Findings carry their figures in `evidence`. Two families of keys are read by renderers: `LD-04` names a quantile
 //! that must not be printed as `p99_tail_n` (requests beyond it), and `ER-05` one that is only a lower bound as
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`).
 
+pub mod audit;
 mod rule;
 mod rules;
 mod sweep;

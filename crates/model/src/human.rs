@@ -80,6 +80,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share of 0 to 1 as percent, above a tenth with one digit after the point: `82.7 %`.
+#[must_use]
+pub fn percent_exact(share: f64) -> String {
+    if share < 0.0995 || share == 1.0 { percent(share) } else { format!("{:.1} %", share * 100.0) }
+}
+
 /// Three significant digits for values below 1000.
 fn digits(value: f64) -> String {
     match value {
@@ -133,6 +139,7 @@ mod tests {
     fn shares_never_round_to_nothing() {
         let cases = [0.0, 1e-6, 0.0005, 0.00996, 0.032, 0.0996, 0.674, 1.0];
         assert_eq!(cases.map(percent), ["0 %", "<0.01 %", "0.05 %", "1.0 %", "3.2 %", "10 %", "67 %", "100 %"]);
+        assert_eq!([0.032, 0.8267, 1.0].map(percent_exact), ["3.2 %", "82.7 %", "100 %"]);
     }
 
     #[test]

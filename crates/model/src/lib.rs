@@ -1,9 +1,10 @@
 //! The vocabulary of plimsoll: everything that is said between its parts or written down.
 //!
 //! Plain data with units in the names. No logic beyond parsing units and printing them ([`human`]), no I/O, no clock.
-//! A shape that is written to disk carries a format version (see [`FORMAT_RUN`], [`FORMAT_SWEEP`], [`FORMAT_SWEEPS`]).
+//! A shape that is written to disk carries a format version (see [`FORMAT_RUN`] and its like).
 
 mod address;
+mod audit;
 mod counts;
 mod event;
 mod evidence;
@@ -21,6 +22,7 @@ mod status;
 mod units;
 
 pub use address::{Address, ParseAddressError};
+pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use event::{Event, Histograms, Phase, Tick};
 pub use evidence::{
@@ -59,5 +61,9 @@ pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
 pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
 /// Format name and version of a `profile.json`.
 pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
+/// Format name and version of what `audit --json` prints of one output.
+pub const FORMAT_AUDIT: &str = "plimsoll.audit/1";
+/// Format name and version of what `audit --json` prints of several outputs.
+pub const FORMAT_AUDITS: &str = "plimsoll.audits/1";
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

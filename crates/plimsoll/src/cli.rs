@@ -1,8 +1,10 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
+pub(crate) mod audit;
 pub(crate) mod profile;
 pub(crate) mod serve;
 
+use audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
 use profile::ProfileArgs;
@@ -31,6 +33,7 @@ pub(crate) enum Verb {
     Sweep(SweepArgs),
     Profile(ProfileArgs),
     Report(ReportArgs),
+    Audit(AuditArgs),
     Target(TargetArgs),
     Serve(ServeArgs),
     /// Keeps servers for another plimsoll, which starts it by itself

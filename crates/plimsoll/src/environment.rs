@@ -1,9 +1,9 @@
 //! Where a result comes from: stored with it, secrets replaced.
 
+use judge::audit::SECRET_HEADERS;
 use model::Environment;
 
 /// Headers whose value is a secret.
-const SECRET_HEADERS: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
 const REDACTED: &str = "<redacted>";
 
 /// This machine and this command.

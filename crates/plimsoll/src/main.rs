@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
         Verb::Profile(args) => verbs::profile::profile(&args),
         Verb::Report(args) => verbs::report::report(&args),
+        Verb::Audit(args) => verbs::audit::audit(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),
         Verb::Keep(args) => return verbs::serve::keep(&args),

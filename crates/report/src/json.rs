@@ -1,7 +1,7 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
+use model::{AuditRecord, AuditsRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.
@@ -35,6 +35,18 @@ pub fn sweeps(record: &SweepsRecord) -> String {
 /// A profile by itself as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn profile(record: &ProfileRecord) -> String {
+    pretty(record)
+}
+
+/// An audit of one output as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn audit(record: &AuditRecord) -> String {
+    pretty(record)
+}
+
+/// An audit of several outputs as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn audits(record: &AuditsRecord) -> String {
     pretty(record)
 }
 

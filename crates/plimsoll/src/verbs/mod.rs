@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod man;
 pub(crate) mod profile;

@@ -3,6 +3,7 @@
 //!
 //! One test binary, so that [`support::load_alone`] keeps loads from disturbing each other.
 
+mod audit;
 mod bad_input;
 mod broken_peers;
 mod contract;

@@ -1,6 +1,7 @@
 //! Results in a terminal: what a person reads first comes first.
 
 mod arms;
+mod audit;
 mod curve;
 mod layout;
 pub(crate) mod observed;
@@ -11,6 +12,7 @@ pub(crate) mod sweep;
 pub(crate) mod verdict;
 
 pub use arms::sweeps;
+pub use audit::{audit, audits};
 pub use probe::probe;
 pub use profile::{profile, profile_change};
 pub use run::run;

@@ -9,8 +9,8 @@ use report::record::AnyRecord;
 use report::terminal::{self, Style};
 use std::path::Path;
 
-const WIDE: Style = Style { width: 80, colour: false };
-const NARROW: Style = Style { width: 40, colour: false };
+pub(crate) const WIDE: Style = Style { width: 80, colour: false };
+pub(crate) const NARROW: Style = Style { width: 40, colour: false };
 
 #[test]
 fn runs() {
@@ -91,7 +91,7 @@ fn colour_changes_no_word() {
 }
 
 /// Compares `actual` with `tests/golden/NAME.txt`.
-fn golden(name: &str, actual: &str) {
+pub(crate) fn golden(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, actual).expect("the golden file can be written");

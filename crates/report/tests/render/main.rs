@@ -1,5 +1,6 @@
 //! Rendering fixed records: golden text and the names of the JSON contract.
 
+mod audits;
 mod contract;
 mod fixtures;
 mod golden;

@@ -1,0 +1,205 @@
+//! What an output says, whatever tool it is from.
+
+use std::collections::BTreeMap;
+
+/// Larger figures are nonsense: no run lasts 100 days or counts so far.
+pub(crate) const FIGURE_MAX: f64 = 1e16;
+
+/// Everything one output says, in the same words for all tools.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// The tool, such as `wrk`.
+    pub tool: &'static str,
+    /// The command line as typed above the output.
+    pub command: Option<String>,
+    /// The command line as the tool itself printed it.
+    pub echo: Option<String>,
+    /// What was asked for: a URL or a path.
+    pub url: Option<String>,
+    /// Whether clients waited for their answers; none when the output does not tell.
+    pub mode: Option<Mode>,
+    /// Complete responses by exact status, where the output tells.
+    pub status: BTreeMap<u16, u64>,
+    /// The load and what was reached at it, of a table.
+    pub table: Vec<Row>,
+    /// Whether the loads of the table are rates rather than connections.
+    pub over_rate: bool,
+    /// Lines with something in them that nobody understood.
+    pub unread_lines: u64,
+    figures: BTreeMap<Figure, (f64, Option<u64>)>,
+}
+
+/// Who decides when the next request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Clients wait for their answer first.
+    Closed,
+    /// A schedule.
+    Open,
+}
+
+impl Mode {
+    /// As in the record.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// One line of a table of loads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Connections, or requests per second.
+    pub load: f64,
+    /// Responses per second.
+    pub throughput_per_s: f64,
+    /// A time per request, whatever that is; ns.
+    pub time_ns: Option<f64>,
+}
+
+macro_rules! figures {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal,)*) => {
+        /// A figure that outputs contain. Its name has its unit.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Figure { $($(#[doc = $doc])* $variant,)* }
+
+        impl Figure {
+            /// The name in the record.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+figures! {
+    /// Responses per second as printed.
+    Throughput = "throughput_per_s",
+    /// How long was measured.
+    Duration = "duration_ns",
+    /// How long was to be measured.
+    DurationAsked = "duration_asked_ns",
+    /// Requests per second that were to be sent.
+    RateOffered = "rate_offered_per_s",
+    /// Requests (or connections) per second that were sent.
+    RateSent = "rate_sent_per_s",
+    /// Requests that were to be sent.
+    Planned = "planned",
+    /// Complete responses.
+    Responses = "responses",
+    /// Of these: with a status that is no success, as far as the tool looks.
+    BadStatus = "bad_status",
+    /// Of these: redirects.
+    Redirects = "redirects",
+    /// Of these: with another size than the first, and a good status.
+    WrongSize = "wrong_size",
+    /// Requests without a complete response.
+    Broken = "broken",
+    /// Requests without an answer in time; where they are counted differs by tool.
+    Timeouts = "timeouts",
+    /// Scheduled but never sent.
+    Dropped = "dropped",
+    /// Connections asked for.
+    Connections = "connections",
+    /// Load threads.
+    Threads = "threads",
+    /// Connections that could not be opened.
+    ConnectErrors = "connect_errors",
+    /// File descriptors that could not be had.
+    NoFds = "fds_exhausted",
+    /// Local ports that could not be had.
+    NoPorts = "ports_exhausted",
+    /// Requests on connections used before, of a client told to do so.
+    KeptAlive = "kept_alive",
+    /// Connections in all.
+    ConnectionsOpened = "connections_opened",
+    /// Size of the body of one response.
+    BodyBytes = "body_bytes",
+    /// Size of one response with head and body.
+    ResponseBytes = "response_bytes",
+    /// The tool's own CPU use, 0 to 1.
+    ClientCpu = "client_cpu_share",
+    /// Mean response time.
+    LatencyMean = "latency_mean_ns",
+    /// Smallest.
+    LatencyMin = "latency_min_ns",
+    /// Median.
+    LatencyP50 = "latency_p50_ns",
+    /// 75th percentile.
+    LatencyP75 = "latency_p75_ns",
+    /// 90th percentile.
+    LatencyP90 = "latency_p90_ns",
+    /// 95th percentile.
+    LatencyP95 = "latency_p95_ns",
+    /// 99th percentile.
+    LatencyP99 = "latency_p99_ns",
+    /// 99.9th percentile.
+    LatencyP999 = "latency_p99_9_ns",
+    /// Largest.
+    LatencyMax = "latency_max_ns",
+    /// Steps in which the tool prints latencies.
+    Resolution = "latency_resolution_ns",
+    /// After which the tool gives up on a response.
+    Timeout = "timeout_ns",
+    /// Mean time between two responses, which is no latency.
+    Interval = "interval_mean_ns",
+}
+
+/// Quantiles: figure, q, name in sentences, key in the evidence of findings.
+pub(crate) const QUANTILES: [(Figure, f64, &str, &str); 6] = [
+    (Figure::LatencyP50, 0.5, "p50", "p50"),
+    (Figure::LatencyP75, 0.75, "p75", "p75"),
+    (Figure::LatencyP90, 0.9, "p90", "p90"),
+    (Figure::LatencyP95, 0.95, "p95", "p95"),
+    (Figure::LatencyP99, 0.99, "p99", "p99"),
+    (Figure::LatencyP999, 0.999, "p99.9", "p99_9"),
+];
+
+impl Claims {
+    pub(crate) fn new(tool: &'static str, mode: Option<Mode>) -> Self {
+        Self { tool, mode, ..Self::default() }
+    }
+
+    /// A figure, if the output has it.
+    #[must_use]
+    pub fn get(&self, figure: Figure) -> Option<f64> {
+        self.figures.get(&figure).map(|(value, _)| *value)
+    }
+
+    /// All figures: value, and line where there is one.
+    pub fn figures(&self) -> impl Iterator<Item = (Figure, f64, Option<u64>)> {
+        self.figures.iter().map(|(figure, (value, line))| (*figure, *value, *line))
+    }
+
+    /// Takes a figure down. What is no number from 0 to [`FIGURE_MAX`] is left out; the first of several stays.
+    pub(crate) fn put(&mut self, figure: Figure, value: Option<f64>, line: Option<u64>) {
+        if let Some(value) = value.filter(|value| (0.0..=FIGURE_MAX).contains(value)) {
+            self.figures.entry(figure).or_insert((value, line));
+        }
+    }
+
+    /// Adds to a figure that may not be there yet.
+    pub(crate) fn add(&mut self, figure: Figure, value: f64, line: Option<u64>) {
+        let before = self.get(figure).unwrap_or(0.0);
+        self.figures.remove(&figure);
+        self.put(figure, Some(before + value), line);
+    }
+
+    /// Takes down what follows from exact statuses: responses, bad ones, redirects.
+    pub(crate) fn count_statuses(&mut self) {
+        let sum = |keep: &dyn Fn(u16) -> bool| -> f64 {
+            self.status.iter().filter(|(status, _)| keep(**status)).map(|(_, n)| *n as f64).sum()
+        };
+        let is_redirect = |status: u16| (300..400).contains(&status) && status != 304;
+        let all = sum(&|_| true);
+        let redirects = sum(&is_redirect);
+        let bad = sum(&|status| !(200..300).contains(&status) && status != 304 && !is_redirect(status));
+        self.put(Figure::Responses, Some(all), None);
+        self.put(Figure::Redirects, Some(redirects), None);
+        self.put(Figure::BadStatus, Some(bad), None);
+    }
+}

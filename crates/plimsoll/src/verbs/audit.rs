@@ -1,0 +1,113 @@
+//! `plimsoll audit`: what other tools have printed, and what may be believed of it.
+
+use crate::cli::audit::AuditArgs;
+use crate::exit::{Exit, Trouble};
+use crate::printer;
+use judge::audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare, redact};
+use model::VerdictState;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, Trouble> {
+    if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Err(Trouble::usage("-: stdin can be read once only"));
+    }
+    let context = context(args)?;
+    let text = args.text.as_deref().map(|path| text_of("--text ", path)).transpose()?;
+    let mut audited = Vec::new();
+    let mut unreadable = Vec::new();
+    for file in &args.files {
+        match one(file, &context) {
+            Ok(one) => audited.push(one),
+            Err(trouble) => unreadable.push(trouble),
+        }
+    }
+    // Nothing but the last line of an error stands alone: the others are told as they come.
+    let last = unreadable.pop();
+    unreadable.iter().for_each(|trouble| printer::error(&trouble.message));
+    if let (Some(trouble), true) = (last.as_ref(), audited.is_empty()) {
+        return Err(Trouble::usage(&trouble.message));
+    }
+    let worst = deliver(&audited, text.as_ref(), args)?;
+    match last {
+        Some(trouble) => Err(trouble),
+        None if worst == VerdictState::Invalid => Ok(Exit::Invalid),
+        None => Ok(Exit::Fine),
+    }
+}
+
+/// Prints the result; returns its worst state.
+fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result<VerdictState, Trouble> {
+    let style = printer::style();
+    if let ([only], None, [_]) = (audited, text, args.files.as_slice()) {
+        let record = &only.record;
+        printer::result(&if args.json {
+            report::json::audit(record)
+        } else {
+            report::terminal::audit(record, &style)
+        })?;
+        return Ok(record.verdict.state);
+    }
+    let record = compare(audited, text);
+    printer::result(&if args.json {
+        report::json::audits(&record)
+    } else {
+        report::terminal::audits(&record, &style)
+    })?;
+    let verdicts = record.audits.iter().map(|one| &one.verdict).chain(&record.comparison).chain(&record.text);
+    Ok(verdicts.map(|verdict| verdict.state).max().unwrap_or(VerdictState::Valid))
+}
+
+fn one(file: &Path, context: &Context) -> Result<Audited, Trouble> {
+    let name = redact(&file.display().to_string()).0;
+    let bytes = bytes_of("", file)?;
+    judge_output(&name, &bytes, context).map_err(|error| Trouble::usage(format!("{name}: {error}")))
+}
+
+fn context(args: &AuditArgs) -> Result<Context, Trouble> {
+    let named = |flag: &str, path: &Path, error: &dyn std::fmt::Display| {
+        Trouble::usage(format!("{flag} {}: {error}", path.display()))
+    };
+    let cores = match args.cores {
+        None => None,
+        Some(cores) if cores.0 == 0 || cores.0 > u64::from(u16::MAX) => {
+            return Err(Trouble::usage(format!("--cores {}: 1 to 65535 CPUs", cores.0)));
+        }
+        Some(cores) => Some(cores.0 as u32),
+    };
+    let processes = args
+        .pidstat
+        .as_deref()
+        .map(|path| Processes::read(&text_of("--pidstat ", path)?).map_err(|error| named("--pidstat", path, &error)));
+    let sockets = args
+        .ss
+        .as_deref()
+        .map(|path| Sockets::read(&text_of("--ss ", path)?).map_err(|error| named("--ss", path, &error)));
+    Ok(Context {
+        expect_size_bytes: args.expect_size.map(|size| size.0),
+        nofile: args.nofile.map(|count| count.0),
+        cores,
+        processes: processes.transpose()?,
+        processes_rate_per_s: args.pidstat_rate.map(|rate| rate.per_s),
+        sockets: sockets.transpose()?,
+    })
+}
+
+fn text_of(flag: &str, path: &Path) -> Result<Text, Trouble> {
+    let bytes = bytes_of(flag, path)?;
+    Text::decode(&bytes).map_err(|error| Trouble::usage(format!("{flag}{}: {error}", path.display())))
+}
+
+/// What a file holds, or stdin; one byte more than may be is enough to tell that it is too much.
+fn bytes_of(flag: &str, path: &Path) -> Result<Vec<u8>, Trouble> {
+    let mut bytes = Vec::new();
+    let limit = BYTES_MAX as u64 + 1;
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Trouble::usage(format!("cannot read {flag}{}: {error}", path.display())))?;
+    Ok(bytes)
+}

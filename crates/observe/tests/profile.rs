@@ -83,6 +83,6 @@ fn what_is_not_of_the_server_is_left_out_or_told_as_not_its_own() {
     assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
     let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");
     assert!(own.role == ProcessRole::Own && own.samples > 5, "{own:?}");
-    let each_cpu = (all.profiled.idle_samples + all.profiled.samples) / u64::from(all.profiled.cpus);
-    assert!(each_cpu > 70, "{:?}", all.profiled);
+    // One CPU at least has always somebody on it: the burner, or whoever took it away from the burner.
+    assert!(all.profiled.samples > 70, "{:?}", all.profiled);
 }

@@ -12,10 +12,10 @@ function drawNext() {
   chart.replaceChildren();
   Plotly.newPlot(chart, data, layout, config).then(() => chart.classList.add("drawn"));
 }
-// The library is megabytes of script: it waits until the text is on the screen.
-requestAnimationFrame(() => setTimeout(() => {
+// The library is megabytes of script: it waits for the moment in which the text gets on the screen.
+addEventListener("load", () => setTimeout(() => {
   const library = document.createElement("script");
   library.textContent = document.getElementById("plotly").textContent;
   document.head.append(library);
   drawNext();
-}));
+}, 50));

@@ -155,7 +155,15 @@ mod tests {
         left.sessions = vec![own.stat().expect("/proc").session];
         left.remember(left.sessions.clone());
         left.sessions.clear();
-        let all = left.all().join("\n");
+        // The kernel lets go of the parent a moment before the new environment can be read.
+        let mut all = left.all().join("\n");
+        for _ in 0..100 {
+            if all.contains("left process") {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            all = left.all().join("\n");
+        }
         let port = tcp.local_addr().expect("an address").to_string();
         let pid = format!("left process {} (sleep 600)", child.id());
         for part in [pid.as_str(), "/nginx-x", "/socket", &format!("left socket {port}")] {

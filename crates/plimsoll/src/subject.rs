@@ -129,7 +129,9 @@ impl Subject {
 
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
-        self.served.as_ref().map(|served| served.running.served().clone())
+        let served = self.served.as_ref()?.running.served().clone();
+        let program_sha256 = observe::sha256(Path::new(&served.program)).unwrap_or_default();
+        Some(model::Served { program_sha256, ..served })
     }
 
     /// Gives the load the CPUs that a server of ours leaves free, and trust in its certificate.

@@ -7,6 +7,8 @@ mod memory;
 mod program;
 mod system;
 
+pub use program::sha256;
+
 use crate::files::{Files, Missing};
 use crate::observer::Observer;
 use model::Fingerprint;

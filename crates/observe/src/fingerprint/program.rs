@@ -101,6 +101,12 @@ fn hash_of_all(directory: &Path) -> Option<String> {
     (!found.is_empty()).then(|| hex(&all.finalize()))
 }
 
+/// SHA-256 of a file in hexadecimal, however large it is; none when it cannot be read.
+#[must_use]
+pub fn sha256(path: &Path) -> Option<String> {
+    hash(path, u64::MAX)
+}
+
 /// SHA-256 of a file; none when it cannot be read or is too large.
 fn hash(path: &Path, max_bytes: u64) -> Option<String> {
     if std::fs::metadata(path).ok()?.len() > max_bytes {

@@ -15,7 +15,6 @@ use crate::spec::Spec;
 use crate::state;
 use model::{Served, Step};
 use rcgen::{CertificateParams, DnType, KeyPair};
-use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -160,13 +159,12 @@ fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) ->
     let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
     let main = named.or_else(|| layout.services.last());
     let program = main.map(|main| main.process.program.clone()).unwrap_or_default();
-    let digest = std::fs::read(&program).map(Sha256::digest);
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Served {
         server: spec.server.name.into(),
         label: spec.label.clone(),
         program: program.display().to_string(),
-        program_sha256: digest.map_or_else(|_| String::new(), |digest| hex(&digest)),
+        // Read by who stores it: a program is large, and not everyone wants to know.
+        program_sha256: String::new(),
         user: main.and_then(|main| account(&main.process, spec, place)).map(|account| account.name.clone()),
         cpus: place.cpus.clone(),
         steps: built.map(|built| Step { name: "build".into(), ns: built.ns }).into_iter().collect(),

@@ -6,25 +6,14 @@ use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
 use crate::place::Place;
 use crate::programs;
+use crate::settings::SPECIAL;
 use crate::settings::{descriptors, wrong};
 use crate::spec::Spec;
 
 pub(super) const LIGHTTPD: Server = Server {
     name: "lighttpd",
     about: "lighttpd: one process; with more workers, a master and these (package lighttpd)",
-    knows: &[
-        "workers",
-        "worker-connections",
-        "keepalive",
-        "keepalive-requests",
-        "access-log",
-        "tls",
-        "gzip",
-        "sendfile",
-        "backlog",
-        "file-size",
-        "root",
-    ],
+    knows: &SPECIAL,
     extras: EXTRAS,
     layout,
 };

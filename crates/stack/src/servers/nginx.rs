@@ -5,25 +5,14 @@ use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
 use crate::place::Place;
+use crate::settings::SPECIAL;
 use crate::settings::descriptors;
 use crate::spec::Spec;
 
 pub(super) const NGINX: Server = Server {
     name: "nginx",
     about: "nginx: a master and workers (package nginx-light)",
-    knows: &[
-        "workers",
-        "worker-connections",
-        "keepalive",
-        "keepalive-requests",
-        "access-log",
-        "tls",
-        "gzip",
-        "sendfile",
-        "backlog",
-        "file-size",
-        "root",
-    ],
+    knows: &SPECIAL,
     extras: EXTRAS,
     layout,
 };

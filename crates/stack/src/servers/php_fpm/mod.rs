@@ -8,24 +8,13 @@ use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Door, Layout, Process, Ready, Stop};
 use crate::place::Place;
+use crate::settings::SPECIAL;
 use crate::spec::Spec;
 
 pub(super) const PHP_FPM: Server = Server {
     name: "php-fpm",
     about: "php-fpm behind nginx or Apache: a generated page, or a PHP site with --root (package php-fpm)",
-    knows: &[
-        "workers",
-        "worker-connections",
-        "keepalive",
-        "keepalive-requests",
-        "access-log",
-        "tls",
-        "gzip",
-        "sendfile",
-        "backlog",
-        "file-size",
-        "root",
-    ],
+    knows: &SPECIAL,
     extras: EXTRAS,
     layout,
 };

@@ -10,6 +10,7 @@
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`).
 
 pub mod audit;
+mod later;
 mod rule;
 mod rules;
 mod sweep;
@@ -17,6 +18,7 @@ mod sweep;
 mod testing;
 mod text;
 
+pub use later::{Later, later};
 pub use rule::{Check, Outcome, Rule};
 pub use rules::saturation::saturated;
 pub use sweep::judge_sweep;

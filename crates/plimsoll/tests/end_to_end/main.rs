@@ -21,6 +21,7 @@ mod profiles;
 mod record;
 mod report;
 mod requests;
+mod rules;
 mod servers;
 mod serving;
 mod support;

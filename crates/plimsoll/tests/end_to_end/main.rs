@@ -25,6 +25,7 @@ mod rules;
 mod servers;
 mod serving;
 mod support;
+mod surroundings;
 mod sweeps;
 mod tls;
 mod truth;

@@ -25,9 +25,24 @@ const QUIET: [(&str, &[&str]); 9] = [
     (
         "tcp",
         &[
-            "ListenOverflows", "ListenDrops", "SyncookiesSent", "TCPReqQFullDoCookies", "TCPReqQFullDrop", "RetransSegs",
-            "TCPTimeouts", "TCPSynRetrans", "TCPLossProbes", "DelayedACKs", "EstabResets", "OutRsts", "TCPAbortOnMemory",
-            "TCPAbortOnTimeout", "TCPTimeWaitOverflow", "TCPToZeroWindowAdv", "TCPFromZeroWindowAdv", "ActiveOpens",
+            "ListenOverflows",
+            "ListenDrops",
+            "SyncookiesSent",
+            "TCPReqQFullDoCookies",
+            "TCPReqQFullDrop",
+            "RetransSegs",
+            "TCPTimeouts",
+            "TCPSynRetrans",
+            "TCPLossProbes",
+            "DelayedACKs",
+            "EstabResets",
+            "OutRsts",
+            "TCPAbortOnMemory",
+            "TCPAbortOnTimeout",
+            "TCPTimeWaitOverflow",
+            "TCPToZeroWindowAdv",
+            "TCPFromZeroWindowAdv",
+            "ActiveOpens",
             "PassiveOpens",
         ],
     ),
@@ -104,7 +119,10 @@ pub(super) fn status() -> Vec<StatusRecord> {
     };
     vec![
         page("nginx", &[("accepted", 68.0), ("handled", 68.0)]),
-        page("php-fpm", &[("processes", 5.0), ("processes_active", 2.0), ("listen_queue", 0.0), ("max_children_reached", 0.0)]),
+        page(
+            "php-fpm",
+            &[("processes", 5.0), ("processes_active", 2.0), ("listen_queue", 0.0), ("max_children_reached", 0.0)],
+        ),
         page(
             "mariadb",
             &[("Max_used_connections", 6.0), ("max_connections", 151.0), ("Connection_errors_max_connections", 0.0)],

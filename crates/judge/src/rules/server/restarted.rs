@@ -8,16 +8,15 @@ use model::{Evidence, FindingState, ServerObserved};
 use std::collections::BTreeMap;
 
 /// Programs whose processes stay as long as nobody ends or reloads them. Others replace their workers by themselves
-/// (php-fpm, Apache, gunicorn), or start one for each connection.
-const STEADY: [&str; 9] =
-    ["nginx", "lighttpd", "caddy", "haproxy", "cache-main", "mariadbd", "mysqld", "redis-server", "plimsoll"];
+/// (php-fpm, Apache, gunicorn), or start one for each connection (PostgreSQL) or to save their data (Redis).
+const STEADY: [&str; 8] = ["nginx", "lighttpd", "caddy", "haproxy", "cache-main", "mariadbd", "mysqld", "plimsoll"];
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-03",
     title: "server restarted",
     detects: "processes of the server that ended during the window, or were killed for want of memory",
     threshold: "any process of a program that does not replace its workers by itself (nginx, lighttpd, Caddy, HAProxy, \
-                Varnish, MariaDB, MySQL, Redis), any kill for want of memory: invalid",
+                Varnish, MariaDB, MySQL), any kill for want of memory: invalid",
     data: "the processes of the server and its companions; oom_kill of this machine",
     check: Check::Run(check),
 };
@@ -25,7 +24,11 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let observed = evidence.observed.as_ref();
     let Some((observed, server)) = observed.and_then(|seen| Some((seen, seen.server.as_ref()?))) else {
-        return Outcome::Unchecked(if is_server_here(evidence) { "the server's processes are not seen" } else { ELSEWHERE });
+        return Outcome::Unchecked(if is_server_here(evidence) {
+            "the server's processes are not seen"
+        } else {
+            ELSEWHERE
+        });
     };
     let Some(killed) = counter(evidence, "paging", "oom_kills") else {
         return Outcome::Unchecked("the kernel does not count what it kills for want of memory");
@@ -35,8 +38,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if n + killed == 0 {
         return Outcome::Pass;
     }
-    let mut parts: Vec<_> =
-        ended.iter().map(|(name, n)| format!("{} of {name} ended", process(*n))).collect();
+    let mut parts: Vec<_> = ended.iter().map(|(name, n)| format!("{} of {name} ended", process(*n))).collect();
     if killed > 0 {
         parts.push(format!("the kernel killed {} for want of memory", process(killed)));
     }

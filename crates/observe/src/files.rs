@@ -1,6 +1,6 @@
 //! Texts of `/proc` and `/sys`, and why one of them cannot be had.
 
-use std::io::ErrorKind;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -38,7 +38,14 @@ impl Files {
             ErrorKind::PermissionDenied => Missing::Denied(path.to_owned()),
             _ => Missing::Unreadable { file: path.to_owned(), error: error.to_string() },
         })?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(String::from_utf8(bytes).unwrap_or_else(|other| String::from_utf8_lossy(other.as_bytes()).into_owned()))
+    }
+
+    /// The lines of a file that may be large, read one by one; none when it cannot be read, and the end at a line
+    /// that is no text.
+    pub(crate) fn lines(&self, path: &str) -> impl Iterator<Item = String> + use<> {
+        let file = std::fs::File::open(self.place(path)).ok();
+        file.into_iter().flat_map(|file| BufReader::new(file).lines().map_while(Result::ok))
     }
 
     /// The text of a file without the white space around it.

@@ -133,14 +133,13 @@ fn package(files: &Files, path: &str) -> Option<String> {
     let lists = files.names(info).into_iter().filter(|name| name.ends_with(".list"));
     // A file may be listed without the /usr that it has since been moved to.
     let short = path.strip_prefix("/usr").unwrap_or(path);
-    let has = |list: &String| {
-        files.text(&format!("{info}/{list}")).is_ok_and(|text| text.lines().any(|line| line == path || line == short))
-    };
+    let has = |list: &String| files.lines(&format!("{info}/{list}")).any(|line| line == path || line == short);
     let list = lists.into_iter().find(has)?;
-    let name = list.trim_end_matches(".list").split(':').next()?.to_owned();
-    let status = files.text("/var/lib/dpkg/status").ok()?;
-    let entry = status.split("\n\n").find(|entry| entry.lines().any(|line| line == format!("Package: {name}")))?;
-    let version = entry.lines().find_map(|line| line.strip_prefix("Version: "))?;
+    let name = list.trim_end_matches(".list").split(':').next()?;
+    let header = format!("Package: {name}");
+    let entry =
+        files.lines("/var/lib/dpkg/status").skip_while(|line| *line != header).take_while(|line| !line.is_empty());
+    let version = entry.into_iter().find_map(|line| Some(line.strip_prefix("Version: ")?.to_owned()))?;
     Some(format!("{name} {version}"))
 }
 

@@ -1,5 +1,6 @@
 //! Texts of `/proc` and `/sys`, and why one of them cannot be had.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -41,11 +42,19 @@ impl Files {
         Ok(String::from_utf8(bytes).unwrap_or_else(|other| String::from_utf8_lossy(other.as_bytes()).into_owned()))
     }
 
-    /// The lines of a file that may be large, read one by one; none when it cannot be read, and the end at a line
-    /// that is no text.
-    pub(crate) fn lines(&self, path: &str) -> impl Iterator<Item = String> + use<> {
-        let file = std::fs::File::open(self.place(path)).ok();
-        file.into_iter().flat_map(|file| BufReader::new(file).lines().map_while(Result::ok))
+    /// The first thing that `find` makes of a line of a file, which may be large: lines are read one by one. None when
+    /// there is no such line, or no such file.
+    pub(crate) fn first<T>(&self, path: &str, mut find: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+        let mut file = BufReader::new(File::open(self.place(path)).ok()?);
+        let mut line = Vec::new();
+        while file.read_until(b'\n', &mut line).ok()? > 0 {
+            let found = find(line.strip_suffix(b"\n").unwrap_or(&line));
+            if found.is_some() {
+                return found;
+            }
+            line.clear();
+        }
+        None
     }
 
     /// The text of a file without the white space around it.

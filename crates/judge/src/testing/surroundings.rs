@@ -34,6 +34,7 @@ const QUIET: [(&str, &[&str]); 9] = [
             "TCPTimeouts",
             "TCPSynRetrans",
             "TCPLossProbes",
+            "TCPLossProbeRecovery",
             "DelayedACKs",
             "EstabResets",
             "OutRsts",

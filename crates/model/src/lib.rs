@@ -24,7 +24,7 @@ mod units;
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
-pub use event::{Event, Histograms, Phase, Tick};
+pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, Second, SweepEvidence, SweepPoint, ThreadUse,
     TlsSession,
@@ -50,7 +50,7 @@ pub use sample::{
     Sockets, ThreadRun, ThreadsUse,
 };
 pub use served::{Served, Step};
-pub use status::{Figure, ServerStatus, StatusLook, StatusRecord};
+pub use status::{CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

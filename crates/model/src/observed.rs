@@ -165,6 +165,9 @@ pub struct ServerObserved {
     /// All threads that were seen.
     #[serde(default)]
     pub threads_seen: u64,
+    /// CPUs that the threads that ran may run on; empty when that is not known.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
 }
 
 /// Processes of one name.
@@ -201,6 +204,12 @@ pub struct GeneratorObserved {
     pub cpu_cores: f64,
     /// The load threads.
     pub threads: Vec<ThreadObserved>,
+    /// CPUs that they may run on; empty when that is not known.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Times that it waited for a disk to bring a page of its memory; null when that is not known.
+    #[serde(default)]
+    pub major_faults: Option<u64>,
 }
 
 /// A load thread; shares of its time, 0 to 1.
@@ -212,6 +221,9 @@ pub struct ThreadObserved {
     pub busy_mean: f64,
     /// Share in which it could have run, but no CPU was free.
     pub wait_mean: f64,
+    /// Times a second it was put on a CPU.
+    #[serde(default)]
+    pub runs_per_s: f64,
 }
 
 /// Most sockets of the target's port in each state at any look; only states that occurred.

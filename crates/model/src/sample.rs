@@ -131,6 +131,9 @@ pub struct ThreadsUse {
     pub from_ns: u64,
     /// Those that were there at both looks, or began between them.
     pub threads: Vec<ServerThread>,
+    /// CPUs that those of them that ran may run on.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
 }
 
 /// What one thread used.
@@ -182,6 +185,12 @@ pub struct GeneratorUse {
     pub cpu_ns: u64,
     /// The load threads that still run.
     pub threads: Vec<ThreadRun>,
+    /// CPUs that the load threads may run on.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Times that it waited for a disk to bring a page of its memory.
+    #[serde(default)]
+    pub major_faults: Option<u64>,
 }
 
 /// What the scheduler gave a load thread.
@@ -193,6 +202,9 @@ pub struct ThreadRun {
     pub cpu_ns: u64,
     /// Time it could have run, but no CPU was free; ns.
     pub wait_ns: u64,
+    /// Times it was put on a CPU.
+    #[serde(default)]
+    pub runs: u64,
 }
 
 /// TCP sockets of the target's port by state: only states that occur.

@@ -6,10 +6,10 @@ mod server;
 use kernel::KernelSum;
 use model::{
     CpuShares, CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved,
+    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved, ThreadRun,
 };
 use server::ServerSum;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Other processes that are named: those with the most CPU time.
 const OTHERS_NAMED_MAX: usize = 10;
@@ -69,8 +69,10 @@ struct SamplerSum {
 struct GeneratorSum {
     wall_ns: u64,
     cpu_ns: u64,
-    /// Time on a CPU, time waiting for one, and length of the samples that have it; by name.
-    threads: BTreeMap<String, (u64, u64, u64)>,
+    /// What each did, and the length of the samples that have it; by name.
+    threads: BTreeMap<String, (ThreadRun, u64)>,
+    cpus: BTreeSet<u32>,
+    major_faults: Option<u64>,
 }
 
 impl ObservedSum {
@@ -121,9 +123,10 @@ impl ObservedSum {
             let sum = self.generator.get_or_insert_default();
             sum.wall_ns += length_ns;
             sum.cpu_ns += generator.cpu_ns;
+            sum.cpus.extend(&generator.cpus);
+            sum.add_faults(generator.major_faults);
             for thread in &generator.threads {
-                let times = (thread.cpu_ns, thread.wait_ns, length_ns);
-                add_times(sum.threads.entry(thread.name.clone()).or_default(), times);
+                add_run(sum.threads.entry(thread.name.clone()).or_default(), thread, length_ns);
             }
         }
         if let Some(sockets) = &sample.sockets {
@@ -152,8 +155,10 @@ impl ObservedSum {
             let mine = self.generator.get_or_insert_default();
             mine.wall_ns += theirs.wall_ns;
             mine.cpu_ns += theirs.cpu_ns;
-            for (name, times) in &theirs.threads {
-                add_times(mine.threads.entry(name.clone()).or_default(), *times);
+            mine.cpus.extend(&theirs.cpus);
+            mine.add_faults(theirs.major_faults);
+            for (name, (run, wall_ns)) in &theirs.threads {
+                add_run(mine.threads.entry(name.clone()).or_default(), run, *wall_ns);
             }
         }
         if let Some(theirs) = other.sockets.clone() {
@@ -294,13 +299,23 @@ impl SamplerSum {
 }
 
 impl GeneratorSum {
+    fn add_faults(&mut self, more: Option<u64>) {
+        self.major_faults = more.map(|more| self.major_faults.unwrap_or(0) + more).or(self.major_faults);
+    }
+
     fn observed(&self) -> GeneratorObserved {
-        let threads = self.threads.iter().map(|(name, (cpu_ns, wait_ns, wall_ns))| ThreadObserved {
+        let threads = self.threads.iter().map(|(name, (run, wall_ns))| ThreadObserved {
             name: name.clone(),
-            busy_mean: ratio(*cpu_ns, *wall_ns),
-            wait_mean: ratio(*wait_ns, *wall_ns),
+            busy_mean: ratio(run.cpu_ns, *wall_ns),
+            wait_mean: ratio(run.wait_ns, *wall_ns),
+            runs_per_s: ratio(run.runs, *wall_ns) * NS_PER_S as f64,
         });
-        GeneratorObserved { cpu_cores: ratio(self.cpu_ns, self.wall_ns), threads: threads.collect() }
+        GeneratorObserved {
+            cpu_cores: ratio(self.cpu_ns, self.wall_ns),
+            threads: threads.collect(),
+            cpus: self.cpus.iter().copied().collect(),
+            major_faults: self.major_faults,
+        }
     }
 }
 
@@ -311,8 +326,11 @@ fn add_cpus(sum: &mut Vec<CpuTimes>, more: &[CpuTimes]) {
     sum.iter_mut().zip(more).for_each(|(cpu, other)| cpu.add(other));
 }
 
-fn add_times(sum: &mut (u64, u64, u64), more: (u64, u64, u64)) {
-    *sum = (sum.0 + more.0, sum.1 + more.1, sum.2 + more.2);
+fn add_run((sum, wall_ns): &mut (ThreadRun, u64), more: &ThreadRun, length_ns: u64) {
+    sum.cpu_ns += more.cpu_ns;
+    sum.wait_ns += more.wait_ns;
+    sum.runs += more.runs;
+    *wall_ns += length_ns;
 }
 
 /// Keeps the larger number of each state.
@@ -359,7 +377,7 @@ fn ratio(part_ns: u64, of_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, ProcessUse, ServerUse, ThreadRun};
+    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, ProcessUse, ServerUse};
 
     fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
         ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
@@ -380,7 +398,9 @@ mod tests {
             server: Some(ServerUse { processes, ended_unaccounted: 1, threads: None }),
             generator: Some(GeneratorUse {
                 cpu_ns: ns(300),
-                threads: vec![ThreadRun { name: "load-0".into(), cpu_ns: ns(200), wait_ns: ns(50) }],
+                threads: vec![ThreadRun { name: "load-0".into(), cpu_ns: ns(200), wait_ns: ns(50), runs: 21 }],
+                cpus: vec![1],
+                major_faults: Some(2),
             }),
             sockets: Some(Sockets {
                 server: Some([("established".to_owned(), busy_ms)].into()),
@@ -428,7 +448,10 @@ mod tests {
         assert_eq!((server.rss_bytes_max, server.ended_unaccounted), (50, 3));
         let told: Vec<_> = server.processes.iter().map(|p| (p.name.as_str(), p.count, p.rss_bytes_max)).collect();
         assert_eq!(told, [("b", 3, 20), ("a", 2, 30)], "the one with the most CPU time first");
-        let thread = &seen.generator.unwrap().threads[0];
+        let generator = seen.generator.unwrap();
+        assert_eq!((generator.cpus.as_slice(), generator.major_faults), (&[1][..], Some(6)));
+        let thread = &generator.threads[0];
+        assert!((thread.runs_per_s - 30.0).abs() < 1e-9, "{thread:?}");
         assert!((thread.busy_mean - 0.6 / 2.1).abs() < 1e-9 && (thread.wait_mean - 0.15 / 2.1).abs() < 1e-9);
         let sockets = seen.sockets.unwrap();
         assert_eq!((sockets.server.unwrap()["established"], sockets.accept_queue_max), (800, Some(8)));

@@ -50,7 +50,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     prepared.progress.end();
     let (gather, sampled) = gathered?;
 
+    let environment = prepared.environment();
     let mut evidence = gather.evidence();
+    evidence.fingerprint.clone_from(&environment.fingerprint);
     evidence.plan = store::storable(&evidence.plan);
     let goodput = gather.goodput();
     let kept = sampled.map(|sampled| keep(&directory, sampled, goodput.value, &plan.target.url));
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     evidence.profile = profile;
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();
-    let mut record = report::record::run_record(&evidence, verdict, goodput, prepared.environment(), started);
+    let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);
     record.profile_unavailable = profile_unavailable;
     deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
     // A server of ours that ended under the load is told after what was measured until then.

@@ -1,0 +1,78 @@
+//! PH-08: can the clock be trusted?
+
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState};
+
+/// Clocks that are read without asking a device or the hypervisor each time.
+const GOOD: [&str; 7] = [
+    "tsc",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "xen",
+    "arch_sys_counter",
+    "timebase",
+    "riscv_clocksource",
+];
+/// Ends of the window and of its last second are told by the same clock.
+const OFF: f64 = 0.01;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-08",
+    title: "clock",
+    detects: "a clock that is slow to read or stands still, or seconds that do not fit the window",
+    threshold: "clocksource other than tsc, kvm-clock and their like: warning; seconds that differ by > 1 % from the window they make \
+                up: invalid (own thresholds)",
+    data: "the kernel's clocksource; the seconds of the run",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let seconds_ns: u64 = evidence.seconds.iter().map(|second| second.length_ns).sum();
+    let off = (seconds_ns as f64 - evidence.measured_ns as f64).abs() / evidence.measured_ns.max(1) as f64;
+    if off > OFF {
+        let message = "the seconds of the run do not add up to its window: the clock jumped".to_owned();
+        let remedy = "measure again; look into the kernel's log for its clock".to_owned();
+        return Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("off", off)]);
+    }
+    let facts = evidence.fingerprint.as_ref().and_then(|fingerprint| fingerprint.facts.get("clock"));
+    let Some(source) = facts.and_then(|facts| facts.get("current_clocksource")) else {
+        return Outcome::Unchecked("the clock of this machine is not known");
+    };
+    if GOOD.contains(&source.as_str()) {
+        return Outcome::Pass;
+    }
+    let message = format!("this machine's clock is {source}: reading it takes long enough to be in each latency");
+    let remedy = "boot with clocksource=tsc if the CPU's is stable (dmesg says why it was given up)".to_owned();
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, state};
+
+    fn with_clock(source: &str) -> Evidence {
+        let mut evidence = clean_run();
+        let facts = [("current_clocksource".to_owned(), source.to_owned())].into();
+        evidence.fingerprint.as_mut().expect("a fingerprint").facts.insert("clock".to_owned(), facts);
+        evidence
+    }
+
+    #[test]
+    fn a_slow_clock_warns_and_a_good_one_passes() {
+        assert_eq!(check(&with_clock("kvm-clock")), Outcome::Pass);
+        let found = finding(check(&with_clock("hpet")));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("this machine's clock is hpet"), "{}", found.message);
+        let mut evidence = clean_run();
+        evidence.fingerprint = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn seconds_that_do_not_add_up_invalidate() {
+        let mut evidence = clean_run();
+        evidence.seconds[3].length_ns += 2_000_000_000;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+    }
+}

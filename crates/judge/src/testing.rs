@@ -1,11 +1,19 @@
-//! Evidence for tests: a run nothing is wrong with, to be spoilt one field at a time.
+//! Constructed evidence: a run nothing is wrong with, to be spoilt one field at a time, for tests and for the examples
+//! of [`crate::catalogue`].
 
+mod surroundings;
+
+pub(crate) use surroundings::{set_counter, set_figure, set_gauge};
+
+#[cfg(test)]
 use crate::Outcome;
 use model::{
-    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Finding, FindingState, Flow, Latencies,
-    LatencySummary, Load, NS_PER_S, Numbering, Outstanding, Plan, Probe, Request, Second, SizeBand, Stop,
-    SweepEvidence, SweepPoint, Target, ThreadUse, Warmup,
+    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Latencies, LatencySummary, Load, NS_PER_S,
+    Numbering, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
+    Target, ThreadUse, Warmup,
 };
+#[cfg(test)]
+use model::{Finding, FindingState};
 
 const GOOD: u64 = 1_000_000;
 const SECONDS: u64 = 30;
@@ -52,12 +60,14 @@ pub(crate) fn clean_run() -> Evidence {
         connections: Connections { requested: CONNECTIONS, established: CONNECTIONS, opened: 64, reconnects: 0 },
         tls: None,
         latency: Latencies { response, service: response, ..Latencies::default() },
+        service_bins: service_bins(),
         seconds: (0..SECONDS).map(second).collect(),
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
-        observed: None,
-        status: Vec::new(),
+        observed: Some(surroundings::observed()),
+        status: surroundings::status(),
         profile: None,
+        changes: Some(Vec::new()),
         settled: true,
         interrupted: false,
     }
@@ -105,6 +115,7 @@ pub(crate) fn probe(status: u16) -> Probe {
 }
 
 /// The finding inside `outcome`.
+#[cfg(test)]
 pub(crate) fn finding(outcome: Outcome) -> Finding {
     match outcome {
         Outcome::Fired(finding) => finding,
@@ -113,6 +124,7 @@ pub(crate) fn finding(outcome: Outcome) -> Finding {
 }
 
 /// The state `outcome` fired with; none if it passed or was not checked.
+#[cfg(test)]
 pub(crate) fn state(outcome: &Outcome) -> Option<FindingState> {
     match outcome {
         Outcome::Fired(finding) => Some(finding.state),
@@ -175,6 +187,14 @@ fn plan() -> Plan {
         cpus: Vec::new(),
         seed: 1,
     }
+}
+
+/// Nearly all at a few milliseconds, and a thin tail.
+fn service_bins() -> Vec<u64> {
+    let mut bins = vec![0; SERVICE_BINS];
+    bins[0] = GOOD - 10;
+    bins[1..6].fill(2);
+    bins
 }
 
 fn second(i: u64) -> Second {

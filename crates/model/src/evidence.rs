@@ -1,7 +1,12 @@
 //! What the judge looks at.
 
-use crate::{Cohort, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
+use crate::{Change, Cohort, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
+
+/// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
+pub const SERVICE_BIN_NS: u64 = 4_000_000;
+/// Bins of [`Evidence::service_bins`]: four seconds of them.
+pub const SERVICE_BINS: usize = 1000;
 
 /// Everything known about one measured load.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +29,8 @@ pub struct Evidence {
     pub tls: Option<TlsSession>,
     /// Latency summaries.
     pub latency: Latencies,
+    /// How many service times are in each bin of [`SERVICE_BIN_NS`], from 0 on; those beyond the last are in none.
+    pub service_bins: Vec<u64>,
     /// One entry for each tick of the measured windows.
     pub seconds: Vec<Second>,
     /// One entry for each load thread, over the measured windows.
@@ -40,6 +47,8 @@ pub struct Evidence {
     pub profile: Option<Profiled>,
     /// What machine and server were before the load; none when nobody looked.
     pub fingerprint: Option<Fingerprint>,
+    /// What of machine and server was another at the end than at the begin; none when that was not looked at.
+    pub changes: Option<Vec<Change>>,
     /// Whether an automatic warm-up found the series settled; true for a fixed one.
     pub settled: bool,
     /// Whether the run was stopped from outside before its plan was done.

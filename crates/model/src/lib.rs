@@ -5,6 +5,7 @@
 
 mod address;
 mod audit;
+mod catalogue;
 mod counts;
 mod event;
 mod evidence;
@@ -23,11 +24,12 @@ mod units;
 
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
+pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{
-    Connections, Evidence, Latencies, LatencySummary, Outstanding, Second, SweepEvidence, SweepPoint, ThreadUse,
-    TlsSession,
+    Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
+    SweepPoint, ThreadUse, TlsSession,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
@@ -42,7 +44,7 @@ pub use plan::{
 pub use probe::{Body, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
-    Bytes, Capacity, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary,
+    Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary,
     PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
@@ -65,5 +67,7 @@ pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
 pub const FORMAT_AUDIT: &str = "plimsoll.audit/1";
 /// Format name and version of what `audit --json` prints of several outputs.
 pub const FORMAT_AUDITS: &str = "plimsoll.audits/1";
+/// Format name and version of what `rules --json` prints.
+pub const FORMAT_RULES: &str = "plimsoll.rules/1";
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

@@ -159,6 +159,9 @@ pub struct ServerObserved {
     pub processes: Vec<ProcessObserved>,
     /// Processes that ended and whose last CPU time is missing.
     pub ended_unaccounted: u64,
+    /// Processes that have ended, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ended: BTreeMap<String, u64>,
     /// The threads that kept a CPU busiest.
     #[serde(default)]
     pub threads: Vec<ServerThreadObserved>,

@@ -210,6 +210,9 @@ pub struct Environment {
     /// Everything else that may make a difference; none in records from before it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
+    /// What of it was another after the last load; none when that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<Change>>,
 }
 
 /// What machine and server are, in words.
@@ -219,6 +222,19 @@ pub struct Fingerprint {
     pub facts: BTreeMap<String, BTreeMap<String, String>>,
     /// Why a section is missing.
     pub unavailable: BTreeMap<String, String>,
+}
+
+/// A fact of the fingerprint that has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its section.
+    pub section: String,
+    /// Its name.
+    pub name: String,
+    /// What it was before the first load; empty when it was not there.
+    pub before: String,
+    /// What it was after the last; empty when it was gone.
+    pub after: String,
 }
 
 /// Result of a sweep: `sweep --json`, and its `run.json`.

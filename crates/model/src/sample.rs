@@ -93,6 +93,9 @@ pub struct ServerUse {
     pub processes: Vec<ProcessUse>,
     /// Processes that ended and whose last CPU time nobody can tell, since no process of the server waited for them.
     pub ended_unaccounted: u64,
+    /// Processes that were there at the look before and have ended, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ended: BTreeMap<String, u64>,
     /// Their threads; none in looks that leave them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadsUse>,

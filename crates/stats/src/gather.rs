@@ -6,8 +6,8 @@ use crate::observed::ObservedSum;
 use crate::status::StatusSum;
 use crate::{DecodeError, MergedHistogram, omission};
 use model::{
-    Connections, Estimate, Event, Evidence, Histograms, Latencies, Load, NS_PER_S, Outstanding, Phase, Plan, Second,
-    ThreadUse, Tick, Warmup,
+    Connections, Estimate, Event, Evidence, Histograms, Latencies, Load, NS_PER_S, Outstanding, Phase, Plan,
+    SERVICE_BIN_NS, SERVICE_BINS, Second, ThreadUse, Tick, Warmup,
 };
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
@@ -92,6 +92,7 @@ impl Gather {
             connections: Connections::default(),
             tls: None,
             latency: Latencies::default(),
+            service_bins: Vec::new(),
             seconds: Vec::new(),
             threads: Vec::new(),
             outstanding: Outstanding::default(),
@@ -100,6 +101,7 @@ impl Gather {
             status: Vec::new(),
             profile: None,
             fingerprint: None,
+            changes: None,
             // an automatic warm-up has to show that it settled
             settled: plan.warmup != Warmup::Auto,
             // until the end is seen: a log that breaks off is of a run that was cut short
@@ -198,6 +200,7 @@ impl Gather {
             let interval_ns = evidence.measured_ns / evidence.flow.completed * slots;
             evidence.latency.corrected_p99_ns = omission::corrected_p99_ns(&self.histograms.service, interval_ns);
         }
+        evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         evidence.status = self.status.records(&self.evidence.seconds);
         evidence.observed = self.observed.observed(throughput_per_s(&evidence));

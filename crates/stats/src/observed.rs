@@ -395,7 +395,7 @@ mod tests {
             from_ns: 0,
             to_ns: ns(length_ms),
             machine: Some(MachineCpu { total, cpus: vec![busy, idle] }),
-            server: Some(ServerUse { processes, ended_unaccounted: 1, threads: None }),
+            server: Some(ServerUse { processes, ended_unaccounted: 1, ended: BTreeMap::new(), threads: None }),
             generator: Some(GeneratorUse {
                 cpu_ns: ns(300),
                 threads: vec![ThreadRun { name: "load-0".into(), cpu_ns: ns(200), wait_ns: ns(50), runs: 21 }],

@@ -4,14 +4,18 @@ mod censored;
 mod client_busy;
 mod closed_loop;
 mod connections;
+mod environment;
 mod errors;
+pub(crate) mod kernel;
 mod little;
+mod network;
 mod outage;
 mod ports;
 mod profiled;
 mod redirect;
 pub(crate) mod saturation;
 mod send_rate;
+mod server;
 mod settled;
 mod slip;
 mod too_short;
@@ -19,6 +23,11 @@ mod unstable;
 mod wrong_body;
 
 use crate::Rule;
+use std::sync::LazyLock;
+
+/// Every rule.
+pub(crate) static CATALOGUE: LazyLock<Vec<Rule>> =
+    LazyLock::new(|| [&ALL[..], &network::ALL, &server::ALL, &environment::ALL].concat());
 
 pub(crate) static ALL: [Rule; 18] = [
     client_busy::RULE,

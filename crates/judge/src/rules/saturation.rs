@@ -20,7 +20,7 @@ pub(crate) const NO_FAILING_LOAD: Rule = Rule {
     title: "not saturated",
     detects: "a sweep that ended while more load still bought more goodput",
     threshold: "goodput gained >= 3 % per doubling over the last one and the last two doublings of connections and has not \
-                fallen (own threshold), or the last rate was held to 99 % (Nighthawk)",
+                fallen (own threshold), or the last rate was held to 99 % (Nighthawk): bound",
     data: "a sweep of two loads or more",
     check: Check::Sweep(check_saturated),
 };

@@ -58,6 +58,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let kept = sampled.map(|sampled| keep(&directory, sampled, goodput.value, &plan.target.url));
     let (profile, profile_unavailable) = kept.map_or((None, None), |kept| (kept.as_deref().ok().cloned(), kept.err()));
     evidence.profile = profile;
+    let environment = prepared.environment();
+    evidence.changes.clone_from(&environment.changes);
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();
     let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);

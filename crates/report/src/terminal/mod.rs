@@ -6,6 +6,7 @@ mod curve;
 mod layout;
 pub(crate) mod observed;
 mod probe;
+mod rules;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod sweep;
@@ -15,6 +16,7 @@ pub use arms::sweeps;
 pub use audit::{audit, audits};
 pub use probe::probe;
 pub use profile::{profile, profile_change};
+pub use rules::{rule, rules};
 pub use run::run;
 pub use sweep::sweep;
 

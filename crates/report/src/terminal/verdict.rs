@@ -37,7 +37,7 @@ pub(crate) fn meaning(verdict: &Verdict) -> String {
 pub(crate) fn findings(verdict: &Verdict, style: Style) -> String {
     let mut out = String::from("\n");
     for finding in &verdict.findings {
-        out.push_str(&one(finding, style));
+        out.push_str(&self::finding(finding, style));
     }
     if !verdict.unchecked.is_empty() {
         out.push_str(&labelled("not checked", &format!("{}, for want of data", verdict.unchecked.join(", ")), style));
@@ -61,7 +61,8 @@ pub(crate) fn is_bound_by(verdict: &Verdict, rule: &str) -> bool {
     finding_of(verdict, rule).is_some_and(|finding| finding.state == FindingState::Bound)
 }
 
-fn one(finding: &Finding, style: Style) -> String {
+/// A finding with its remedy; ends with a newline.
+pub(crate) fn finding(finding: &Finding, style: Style) -> String {
     let (message, first) = message(finding, style);
     let line = format!("{} -> {}", finding.message, finding.remedy);
     if first + line.chars().count() <= style.width {
@@ -74,16 +75,36 @@ fn one(finding: &Finding, style: Style) -> String {
 
 /// State, rule and message of a finding, wrapped, and how many columns stand before the message.
 fn message(finding: &Finding, style: Style) -> (String, usize) {
-    let (word, colour) = match finding.state {
-        FindingState::Invalid => ("INVALID", AnsiColor::Red),
-        FindingState::Bound => ("BOUND", AnsiColor::Yellow),
-        FindingState::Warning => ("WARNING", AnsiColor::Yellow),
-        FindingState::Note => ("NOTE", AnsiColor::Cyan),
+    let colour = match finding.state {
+        FindingState::Invalid => AnsiColor::Red,
+        FindingState::Bound | FindingState::Warning => AnsiColor::Yellow,
+        FindingState::Note => AnsiColor::Cyan,
     };
-    let head = format!("{word:<7} {}  ", finding.rule);
+    let head = format!("{:<7} {}  ", word(finding.state), finding.rule);
     let first = head.chars().count();
     let rest = if style.is_wide() { first } else { 2 };
     (style.paint(bold(colour), &head) + &wrap(&finding.message, style.width, first, rest), first)
+}
+
+/// A state in a word.
+pub(crate) const fn word(state: FindingState) -> &'static str {
+    match state {
+        FindingState::Invalid => "INVALID",
+        FindingState::Bound => "BOUND",
+        FindingState::Warning => "WARNING",
+        FindingState::Note => "NOTE",
+    }
+}
+
+/// A state in a word, and what becomes of the result.
+pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static str) {
+    let means = match state {
+        FindingState::Invalid => "the result is INVALID: some number must not be used (exit code 4)",
+        FindingState::Bound => "the result is BOUND unless worse: some number is only a lower or an upper bound",
+        FindingState::Warning => "the result stays VALID, with a warning: worth mending",
+        FindingState::Note => "the result stays VALID: worth knowing",
+    };
+    (word(state), means)
 }
 
 fn bold(colour: AnsiColor) -> Ansi {

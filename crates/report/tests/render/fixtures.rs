@@ -1,7 +1,7 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
+    Arrivals, Body, Capacity, Change, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
     Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary,
     Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding,
     Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
@@ -292,6 +292,7 @@ fn evidence(good: u64) -> Evidence {
         connections: Connections { requested: 64, established: 64, opened: 64, reconnects: 0 },
         tls: None,
         latency: Latencies { response: latency, service: latency, ..Latencies::default() },
+        service_bins: Vec::new(),
         seconds: vec![Second {
             from_ns: 0,
             length_ns: NS_PER_S,
@@ -308,6 +309,7 @@ fn evidence(good: u64) -> Evidence {
         observed: None,
         status: Vec::new(),
         profile: None,
+        changes: None,
         settled: true,
         interrupted: false,
     }
@@ -345,6 +347,7 @@ fn observed(cores: f64) -> Observed {
             rss_bytes_max: 16_000_000,
             processes: vec![process("nginx", 3, 0.75), process("php-fpm", 1, 0.25)],
             ended_unaccounted: 0,
+            ended: [("php-fpm".to_owned(), 2)].into(),
             threads: vec![thread(cores)],
             threads_seen: 4,
         }),
@@ -472,5 +475,6 @@ fn environment() -> Environment {
                 .into(),
             unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
         }),
+        changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
     }
 }

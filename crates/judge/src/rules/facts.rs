@@ -1,7 +1,7 @@
 //! What several rules ask of the evidence.
 
-use model::{Address, Evidence, NS_PER_S, Observed};
-use std::collections::BTreeMap;
+use super::kernel::is_server_here;
+use model::{Evidence, NS_PER_S, Observed};
 
 /// Where client and server run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) enum Placement {
 }
 
 pub(super) fn placement(evidence: &Evidence) -> Placement {
-    if !is_local(evidence) {
+    if !is_server_here(evidence) {
         return Placement::Remote;
     }
     let (client, server) = (client_cpus(evidence), server_cpus(evidence));
@@ -26,15 +26,6 @@ pub(super) fn placement(evidence: &Evidence) -> Placement {
         (client, server) if client.iter().any(|cpu| server.contains(cpu)) => Placement::Shared,
         _ => Placement::Apart,
     }
-}
-
-/// Whether the server is on this machine.
-pub(super) fn is_local(evidence: &Evidence) -> bool {
-    let is_loopback = match &evidence.plan.target.address {
-        Address::Tcp(address) => address.ip().is_loopback(),
-        Address::Unix(_) => true,
-    };
-    is_loopback || observed(evidence).is_some_and(|observed| observed.server.is_some())
 }
 
 /// CPUs that the load threads may use; empty when that is not known.
@@ -52,11 +43,6 @@ pub(super) fn server_cpus(evidence: &Evidence) -> &[u32] {
 
 pub(super) fn observed(evidence: &Evidence) -> Option<&Observed> {
     evidence.observed.as_ref()
-}
-
-/// Growth of the kernel's counters of a part over the window; none when nobody looked at it.
-pub(super) fn counters<'a>(evidence: &'a Evidence, part: &str) -> Option<&'a BTreeMap<String, u64>> {
-    observed(evidence)?.counters.get(part)
 }
 
 /// Length of the measured windows; s.

@@ -50,15 +50,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     prepared.progress.end();
     let (gather, sampled) = gathered?;
 
-    let environment = prepared.environment();
     let mut evidence = gather.evidence();
-    evidence.fingerprint.clone_from(&environment.fingerprint);
     evidence.plan = store::storable(&evidence.plan);
     let goodput = gather.goodput();
     let kept = sampled.map(|sampled| keep(&directory, sampled, goodput.value, &plan.target.url));
     let (profile, profile_unavailable) = kept.map_or((None, None), |kept| (kept.as_deref().ok().cloned(), kept.err()));
     evidence.profile = profile;
     let environment = prepared.environment();
+    evidence.fingerprint.clone_from(&environment.fingerprint);
     evidence.changes.clone_from(&environment.changes);
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();

@@ -1,6 +1,7 @@
 //! ER-06: do the bytes add up?
 
-use crate::rules::facts::{is_local, observed, slots};
+use crate::rules::facts::{observed, slots};
+use crate::rules::kernel::is_server_here;
 use crate::{Check, Outcome, Rule};
 use model::human::bytes;
 use model::{Body, Evidence, FindingState};
@@ -71,7 +72,7 @@ fn probed(evidence: &Evidence) -> Option<(f64, f64)> {
 
 /// A finding when less came through the interfaces of this machine than the client says to have received.
 fn unseen_by_interfaces(evidence: &Evidence) -> Option<Outcome> {
-    let counters = &observed(evidence).filter(|_| !is_local(evidence))?.counters;
+    let counters = &observed(evidence).filter(|_| !is_server_here(evidence))?.counters;
     let nics = counters.iter().filter(|(part, _)| part.starts_with("nic/"));
     let seen: u64 = nics.filter_map(|(_, counters)| counters.get("received_bytes")).sum();
     let own = evidence.flow.bytes_received;
@@ -91,7 +92,7 @@ fn unseen_by_interfaces(evidence: &Evidence) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, counter, finding};
+    use crate::testing::{Spoil, clean_run, set_counter, finding};
 
     #[test]
     fn a_body_that_shrinks_or_grows_under_load_invalidates() {
@@ -118,7 +119,7 @@ mod tests {
         let mut evidence = clean_run();
         evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
         evidence.observed.as_mut().expect("it is observed").server = None;
-        counter(&mut evidence, "nic/eth0", "received_bytes", 12_000);
+        set_counter(&mut evidence, "nic/eth0", "received_bytes", 12_000);
         assert!(finding(check(&evidence)).message.contains("only 12.0 kB came through"));
     }
 

@@ -1,11 +1,25 @@
 //! ER: were these the right answers, and did the server give them?
 
-pub(super) mod bytes;
-pub(super) mod cached;
-pub(super) mod counted;
-pub(super) mod drift;
-pub(super) mod fast_failures;
-pub(super) mod happened;
-pub(super) mod mix_shift;
-pub(super) mod refused;
-pub(super) mod reuse;
+mod bytes;
+mod cached;
+mod counted;
+mod drift;
+mod fast_failures;
+mod happened;
+mod mix_shift;
+mod refused;
+mod reuse;
+
+use crate::Rule;
+
+pub(crate) static ALL: [Rule; 9] = [
+    fast_failures::RULE,
+    bytes::RULE,
+    counted::RULE,
+    refused::RULE,
+    reuse::RULE,
+    cached::RULE,
+    happened::RULE,
+    drift::RULE,
+    mix_shift::RULE,
+];

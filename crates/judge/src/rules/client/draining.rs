@@ -1,6 +1,6 @@
 //! CL-11: did the client take its answers as fast as they came?
 
-use crate::rules::facts::{counters, is_local};
+use crate::rules::kernel::{is_server_here, tcp};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -22,18 +22,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let Some(counters) = counters(evidence, "tcp") else {
-        return Outcome::Unchecked("the kernel's TCP counters are not known");
-    };
-    if NAMES.iter().all(|name| !counters.contains_key(*name)) {
-        return Outcome::Unchecked("this kernel does not count full receive buffers");
+    let counted: Vec<u64> = NAMES.iter().filter_map(|name| tcp(evidence, name)).collect();
+    if counted.is_empty() {
+        return Outcome::Unchecked("the kernel's counts of full receive buffers are not known");
     }
-    let full: u64 = NAMES.iter().filter_map(|name| counters.get(*name)).sum();
+    let full: u64 = counted.iter().sum();
     let share = full as f64 / evidence.flow.completed.max(1) as f64;
     if full < EVENTS_MIN || share <= SHARE {
         return Outcome::Pass;
     }
-    let local = is_local(evidence);
+    let local = is_server_here(evidence);
     let whose = if local { "of client or server" } else { "of the client" };
     let message = format!(
         "receive buffers {whose} were full {} times, {} of the responses: what sent had to wait for what reads",
@@ -48,12 +46,12 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, counter, finding};
+    use crate::testing::{clean_run, set_counter, finding};
 
     #[test]
     fn full_buffers_invalidate_and_on_one_machine_warn() {
         let mut evidence = clean_run();
-        counter(&mut evidence, "tcp", "TCPRcvQDrop", 20_000);
+        set_counter(&mut evidence, "tcp", "TCPRcvQDrop", 20_000);
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("of client or server were full 20,000 times, 2.0 %"), "{}", found.message);
@@ -67,7 +65,7 @@ mod tests {
         let mut evidence = clean_run();
         assert_eq!(check(&evidence), Outcome::Pass);
         evidence.flow.completed = 100;
-        counter(&mut evidence, "tcp", "PruneCalled", 9);
+        set_counter(&mut evidence, "tcp", "PruneCalled", 9);
         assert_eq!(check(&evidence), Outcome::Pass);
         evidence.observed.as_mut().expect("it is observed").counters.clear();
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));

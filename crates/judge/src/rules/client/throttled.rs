@@ -1,6 +1,7 @@
 //! CL-10: did a control group stop the client?
 
-use crate::rules::facts::{counters, observed, seconds};
+use crate::rules::facts::{observed, seconds};
+use crate::rules::kernel::counter;
 use crate::{Check, Outcome, Rule};
 use model::human::{plural, time};
 use model::{Evidence, FindingState, NS_PER_S};
@@ -19,8 +20,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let group = counters(evidence, PART);
-    let stops = group.and_then(|group| Some((*group.get("throttled_periods")?, *group.get("throttled_ns")?)));
+    let stops = counter(evidence, PART, "throttled_periods").zip(counter(evidence, PART, "throttled_ns"));
     let Some((periods, ns)) = stops else {
         let gauges = observed(evidence).and_then(|observed| observed.gauges.get(PART));
         // A group is known and has no quota: nothing can stop it.
@@ -47,12 +47,12 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, counter, finding};
+    use crate::testing::{clean_run, set_counter, finding};
 
     fn stopped(periods: u64, ns: u64) -> Evidence {
         let mut evidence = clean_run();
-        counter(&mut evidence, PART, "throttled_periods", periods);
-        counter(&mut evidence, PART, "throttled_ns", ns);
+        set_counter(&mut evidence, PART, "throttled_periods", periods);
+        set_counter(&mut evidence, PART, "throttled_ns", ns);
         evidence
     }
 

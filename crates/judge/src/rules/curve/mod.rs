@@ -1,6 +1,15 @@
 //! SA: what does the curve say, and what does it not?
 
-pub(super) mod bracket;
-pub(super) mod no_limiter;
-pub(super) mod retrograde;
-pub(super) mod uneven;
+mod bracket;
+mod no_limiter;
+mod retrograde;
+mod uneven;
+
+use crate::Rule;
+
+pub(crate) static ALL: [Rule; 4] = [
+    bracket::RULE,
+    retrograde::RULE,
+    no_limiter::RULE,
+    uneven::RULE,
+];

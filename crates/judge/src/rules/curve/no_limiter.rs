@@ -1,6 +1,7 @@
 //! SA-05: why not double?
 
-use crate::rules::facts::{counters, observed};
+use crate::rules::facts::observed;
+use crate::rules::kernel::{counter, share_of_time};
 use crate::rules::saturation::{peak_index, saturated};
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
@@ -10,6 +11,8 @@ use stats::{LoadPoint, fit_pool};
 
 /// What is used less than this has room for more.
 const USED: f64 = 0.7;
+/// Share of the time in which a quota that stops the server explains the bend.
+const THROTTLED: f64 = 0.05;
 /// A fit of the pool model that is off by less explains the bend.
 const FIT_ERROR: f64 = 0.1;
 
@@ -95,8 +98,8 @@ fn has_queue(evidence: &Evidence) -> bool {
     let waiting = evidence.status.iter().filter_map(|page| page.figures.get("listen_queue")).any(|it| it.mean >= 1.0);
     let sockets = observed(evidence).and_then(|observed| observed.sockets.as_ref());
     let backlog = sockets.and_then(|sockets| sockets.accept_fullest_max).unwrap_or(0.0);
-    let throttled = counters(evidence, "cgroup/server").and_then(|group| group.get("throttled_ns").copied());
-    waiting || backlog >= USED || throttled.is_some_and(|ns| ns as f64 > 0.05 * evidence.measured_ns as f64)
+    let stopped_ns = counter(evidence, "cgroup/server", "throttled_ns");
+    waiting || backlog >= USED || stopped_ns.is_some_and(|ns| share_of_time(evidence, ns) > THROTTLED)
 }
 
 /// Workers of the pool that the curve looks like, where it looks like one.

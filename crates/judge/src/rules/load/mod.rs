@@ -1,13 +1,29 @@
 //! LD and ST: was it the load that was asked for, and for long enough to say anything?
 
-pub(super) mod arrivals;
-pub(super) mod backlog;
-pub(super) mod bursts;
-pub(super) mod coarse;
-pub(super) mod colocated;
-pub(super) mod dependent;
-pub(super) mod few_units;
-pub(super) mod modes;
-pub(super) mod omission;
-pub(super) mod outlier;
-pub(super) mod single_url;
+mod arrivals;
+mod backlog;
+mod bursts;
+mod coarse;
+mod colocated;
+mod dependent;
+mod few_units;
+mod modes;
+mod omission;
+mod outlier;
+mod single_url;
+
+use crate::Rule;
+
+pub(crate) static ALL: [Rule; 11] = [
+    arrivals::RULE,
+    omission::RULE,
+    coarse::RULE,
+    bursts::RULE,
+    single_url::RULE,
+    colocated::RULE,
+    backlog::RULE,
+    modes::RULE,
+    dependent::RULE,
+    few_units::RULE,
+    outlier::RULE,
+];

@@ -1,6 +1,7 @@
 //! PH-03: did the link carry that much?
 
-use crate::rules::facts::{is_local, observed, seconds};
+use crate::rules::facts::{observed, seconds};
+use crate::rules::kernel::is_server_here;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
@@ -20,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if is_local(evidence) {
+    if is_server_here(evidence) {
         return Outcome::Pass; // no link between them
     }
     let links = links(evidence);
@@ -60,7 +61,7 @@ fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, counter, finding};
+    use crate::testing::{clean_run, set_counter, finding};
     use model::Fingerprint;
 
     /// A gigabit link to another machine, of which this share is used for 30 s.
@@ -68,8 +69,8 @@ mod tests {
         let mut evidence = clean_run();
         evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
         evidence.observed.as_mut().expect("it is observed").server = None;
-        counter(&mut evidence, "nic/eth0", "sent_bytes", 1_000);
-        counter(&mut evidence, "nic/eth0", "received_bytes", (share * 30.0 * 1e9 / 8.0) as u64);
+        set_counter(&mut evidence, "nic/eth0", "sent_bytes", 1_000);
+        set_counter(&mut evidence, "nic/eth0", "received_bytes", (share * 30.0 * 1e9 / 8.0) as u64);
         let facts = [("speed_mbit_per_s".to_owned(), "1000".to_owned())].into();
         evidence.fingerprint = Some(Fingerprint { facts: [("nic/eth0".to_owned(), facts)].into(), ..Fingerprint::default() });
         evidence

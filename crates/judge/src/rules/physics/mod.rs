@@ -1,9 +1,21 @@
 //! PH: can the numbers be true?
 
-pub(super) mod accounts;
-pub(super) mod clock;
-pub(super) mod light;
-pub(super) mod link;
-pub(super) mod same_work;
-pub(super) mod sequential;
-pub(super) mod utilisation;
+mod accounts;
+mod clock;
+mod light;
+mod link;
+mod same_work;
+mod sequential;
+mod utilisation;
+
+use crate::Rule;
+
+pub(crate) static ALL: [Rule; 7] = [
+    utilisation::RULE,
+    link::RULE,
+    sequential::RULE,
+    light::RULE,
+    accounts::RULE,
+    same_work::RULE,
+    clock::RULE,
+];

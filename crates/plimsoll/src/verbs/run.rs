@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let started = prepared.started.clone();
     let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);
     record.profile_unavailable = profile_unavailable;
-    deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
+    deliver(&directory, AnyRecord::Run(&record), &args.output)?;
     // A server of ours that ended under the load is told after what was measured until then.
     prepared.check()?;
     Ok(exit(record.verdict.state, prepared.is_interrupted()))

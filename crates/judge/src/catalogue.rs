@@ -108,7 +108,11 @@ mod tests {
             assert_eq!(card.later.is_some(), card.judges.is_empty(), "{}", card.id);
             assert!(FAMILIES.contains(&&card.id[..2]), "{}", card.id);
             if card.own.is_some() {
-                assert!(!card.states.is_empty(), "the threshold of {} names no state: note, warning, bound, invalid", card.id);
+                assert!(
+                    !card.states.is_empty(),
+                    "the threshold of {} names no state: note, warning, bound, invalid",
+                    card.id
+                );
             }
         }
         let of = |id: &str| cards.iter().find(|card| card.id == id).expect("it is there");

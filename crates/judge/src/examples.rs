@@ -6,8 +6,7 @@ mod load;
 use crate::testing::{Spoil, clean_open_run, clean_run, clean_sweep, probe, set_counter, set_figure, set_gauge};
 use crate::{Check, Outcome, Rule};
 use model::{
-    Change, Evidence, Finding, NS_PER_S, OtherObserved, OthersObserved, Profiled, SERVICE_BIN_NS, SweepEvidence,
-    Warmup,
+    Change, Evidence, Finding, NS_PER_S, OtherObserved, OthersObserved, Profiled, SERVICE_BIN_NS, SweepEvidence, Warmup,
 };
 
 /// Where the fault is.
@@ -60,10 +59,7 @@ fn all() -> impl Iterator<Item = &'static (&'static str, Fault)> {
 
 static FAULTS: &[(&str, Fault)] = &[
     ("CL-01", Closed(|e| e.threads[1].busy_max = 0.95)),
-    (
-        "CL-03",
-        Open(|e| (e.latency.slip_client.p99_ns, e.latency.response.p99_ns) = (2_100_000, 4_000_000)),
-    ),
+    ("CL-03", Open(|e| (e.latency.slip_client.p99_ns, e.latency.response.p99_ns) = (2_100_000, 4_000_000))),
     (
         "CL-05",
         Open(|e| {
@@ -113,10 +109,7 @@ static FAULTS: &[(&str, Fault)] = &[
     ),
     ("SA-01", Sweep(|| clean_sweep(&[(1.0, 100.0), (2.0, 190.0), (4.0, 350.0)]))),
     ("SA-03", Sweep(|| clean_sweep(&[(1.0, 100.0), (2.0, 172.0), (4.0, 175.0)]))),
-    (
-        "PH-01",
-        Closed(|e| (e.outstanding.mean, e.outstanding.little) = (40.0, 40.0)),
-    ),
+    ("PH-01", Closed(|e| (e.outstanding.mean, e.outstanding.little) = (40.0, 40.0))),
     ("PR-01", Closed(|e| e.profile = Some(Profiled { frequency_hz: 99, samples: 5_000, ..Profiled::default() }))),
     (
         "NE-01",
@@ -187,7 +180,7 @@ static FAULTS: &[(&str, Fault)] = &[
         "SV-03",
         Closed(|e| {
             let server = e.observed.as_mut().and_then(|seen| seen.server.as_mut());
-            server.into_iter().for_each(|server| drop(server.ended.insert("nginx".to_owned(), 1)));
+            server.into_iter().for_each(|server| _ = server.ended.insert("nginx".to_owned(), 1));
         }),
     ),
     (
@@ -230,10 +223,7 @@ static FAULTS: &[(&str, Fault)] = &[
             observed.machine.iter_mut().for_each(|machine| machine.busy_mean = 0.98);
         }),
     ),
-    (
-        "EN-04",
-        Closed(|e| e.seconds.iter_mut().skip(18).for_each(|second| second.good = second.good * 7 / 10)),
-    ),
+    ("EN-04", Closed(|e| e.seconds.iter_mut().skip(18).for_each(|second| second.good = second.good * 7 / 10))),
     ("EN-05", Closed(|e| e.changes = Some(vec![change("sysctl", "net/core/somaxconn", "4096", "128")]))),
     (
         "EN-06",
@@ -264,14 +254,20 @@ mod tests {
             let rule = rules().iter().find(|rule| rule.id == *id).unwrap_or_else(|| panic!("no rule {id}"));
             let found = finding(rule).unwrap_or_else(|| panic!("{id} is silent on its own fault"));
             assert_eq!(found.rule, *id);
-            assert!(states_in(rule.threshold).contains(&found.state), "{id}: {:?} is not in {:?}", found.state, rule.threshold);
+            assert!(
+                states_in(rule.threshold).contains(&found.state),
+                "{id}: {:?} is not in {:?}",
+                found.state,
+                rule.threshold
+            );
             assert!(!found.message.is_empty() && !found.remedy.is_empty() && found.message.len() < 330, "{found:?}");
         }
     }
 
     #[test]
     fn rules_of_network_server_and_environment_all_have_an_example() {
-        for rule in rules().iter().filter(|rule| ["NE-", "SV-", "EN-"].iter().any(|family| rule.id.starts_with(family))) {
+        for rule in rules().iter().filter(|rule| ["NE-", "SV-", "EN-"].iter().any(|family| rule.id.starts_with(family)))
+        {
             assert!(finding(rule).is_some(), "{}", rule.id);
         }
     }
@@ -280,7 +276,8 @@ mod tests {
     fn a_fault_of_the_surroundings_trips_its_own_rule_only() {
         for (id, fault) in FAULTS.iter().filter(|(id, _)| ["NE-", "SV-", "EN-"].iter().any(|f| id.starts_with(f))) {
             let verdict = judge_run(&evidence(fault).expect("a run"));
-            let others = verdict.findings.iter().filter(|finding| finding.rule != *id && finding.state > FindingState::Note);
+            let others =
+                verdict.findings.iter().filter(|finding| finding.rule != *id && finding.state > FindingState::Note);
             // Resets end requests, which is another fault.
             let others: Vec<_> = others.filter(|finding| finding.rule != "ER-01").collect();
             assert!(others.is_empty(), "{id}: {others:#?}");
@@ -295,7 +292,8 @@ mod tests {
         evidence.service_bins.clear();
         evidence.seconds.clear();
         let unchecked = judge_run(&evidence).unchecked;
-        for rule in rules().iter().filter(|rule| ["NE-", "SV-", "EN-"].iter().any(|family| rule.id.starts_with(family))) {
+        for rule in rules().iter().filter(|rule| ["NE-", "SV-", "EN-"].iter().any(|family| rule.id.starts_with(family)))
+        {
             assert!(unchecked.iter().any(|id| id == rule.id), "{} passed without data", rule.id);
         }
     }

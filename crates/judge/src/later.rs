@@ -30,7 +30,11 @@ static ALL: &[Later] = &[
         "event-loop lag",
         "a closed loop has no timer to be late for; of an open one CL-03 tells how late it sent, and CL-09 who kept it",
     ),
-    row("CL-04", "delay in the client's kernel", "needs the instants at which packets leave the machine (SO_TIMESTAMPING)"),
+    row(
+        "CL-04",
+        "delay in the client's kernel",
+        "needs the instants at which packets leave the machine (SO_TIMESTAMPING)",
+    ),
     row("CL-12", "client scaling", "needs the peak measured again with half the load threads, or with another machine"),
     row("CL-13", "client ceiling", "needs a measurement of a server that does nothing, over the same way"),
     row("ER-10", "protocol or encoding differs", ARMS),

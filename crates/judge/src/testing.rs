@@ -3,7 +3,7 @@
 
 mod surroundings;
 
-pub(crate) use surroundings::{generator, machine, server, set_counter, set_figure, set_gauge};
+pub(crate) use surroundings::{far_away, generator, machine, server, set_counter, set_figure, set_gauge};
 
 #[cfg(test)]
 use crate::Outcome;

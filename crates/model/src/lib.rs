@@ -44,8 +44,8 @@ pub use plan::{
 pub use probe::{Body, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
-    Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary,
-    PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
+    Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
+    PointSummary, PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
     CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, ServerThread,

@@ -62,8 +62,16 @@ mod tests {
 
     #[test]
     fn secrets_never_reach_the_record() {
-        let args =
-            ["plimsoll", "run", "http://me:pw@h/x?token=t0p&y=1", "-H", "Authorization: Bearer t0p", "-HCookie: a=b", "-H", "X-A: b"];
+        let args = [
+            "plimsoll",
+            "run",
+            "http://me:pw@h/x?token=t0p&y=1",
+            "-H",
+            "Authorization: Bearer t0p",
+            "-HCookie: a=b",
+            "-H",
+            "X-A: b",
+        ];
         let kept = redact_command(args.iter().map(ToString::to_string)).join(" ");
         assert_eq!(
             kept,

@@ -10,8 +10,7 @@ pub(crate) fn corrected_p99_ns(service: &MergedHistogram, interval_ns: u64) -> u
     let beyond = |ns: u64| -> u128 {
         service.buckets().map(|(value_ns, n)| u128::from(n) * above(value_ns, interval_ns, ns)).sum()
     };
-    let all: u128 =
-        service.buckets().map(|(value_ns, n)| u128::from(n) * (1 + added(value_ns, interval_ns))).sum();
+    let all: u128 = service.buckets().map(|(value_ns, n)| u128::from(n) * (1 + added(value_ns, interval_ns))).sum();
     // The smallest value that at most one in a hundred lies beyond.
     let (mut low, mut high) = (0, longest_ns);
     while low < high {
@@ -71,8 +70,7 @@ mod tests {
             (vec![(1_000, 100), (2_500, 3), (900_000, 1)], 1_100),
             (vec![(5, 1_000)], 5),
         ] {
-            let (found, exact) =
-                (corrected_p99_ns(&histogram(&values), interval_ns), by_hand(&values, interval_ns));
+            let (found, exact) = (corrected_p99_ns(&histogram(&values), interval_ns), by_hand(&values, interval_ns));
             let off = (found as f64 - exact as f64).abs() / exact as f64;
             assert!(off < 0.005, "{found} is not {exact}");
         }

@@ -113,8 +113,11 @@ impl Page {
             let grown = last.requests - first.requests;
             let server = grown - (last.looks - first.looks) as f64;
             let client = completed(seconds, last.at_ns)? - completed(seconds, first.at_ns)?;
-            (grown >= 0.0 && last.at_ns > first.at_ns)
-                .then(|| CountedRequests { server, client, span_ns: last.at_ns - first.at_ns })
+            (grown >= 0.0 && last.at_ns > first.at_ns).then(|| CountedRequests {
+                server,
+                client,
+                span_ns: last.at_ns - first.at_ns,
+            })
         });
         sum(self.record.requests, now)
     }
@@ -199,7 +202,10 @@ mod tests {
     fn looks_of_one_page_become_one_record() {
         let mut sum = StatusSum::default();
         sum.add(&[look(2.0), look(8.0)]);
-        sum.add(&[look(5.0), StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()), at_ns: None }]);
+        sum.add(&[
+            look(5.0),
+            StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()), at_ns: None },
+        ]);
         let [page] = &sum.records(&[])[..] else { panic!("one page") };
         assert_eq!((page.looks, page.server.as_deref(), page.reason.as_deref()), (3, Some("s"), Some("it hangs")));
         assert_eq!(page.figures["busy"], Figure { first: 2.0, last: 5.0, min: 2.0, max: 8.0, mean: 5.0 });

@@ -7,7 +7,8 @@ use crate::workspace;
 /// Writes `docs/rules.md`; a test of `plimsoll` fails when it is out of date.
 pub(crate) fn run() -> Result<()> {
     let arguments = ["run", "--quiet", "--package", "plimsoll", "--", "rules", "--markdown"];
-    let output = workspace::cargo(&arguments).stderr(std::process::Stdio::inherit()).output().context("starting cargo")?;
+    let output =
+        workspace::cargo(&arguments).stderr(std::process::Stdio::inherit()).output().context("starting cargo")?;
     if !output.status.success() {
         bail!("`plimsoll rules --markdown` ended with {}", output.status);
     }

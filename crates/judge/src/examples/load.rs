@@ -1,7 +1,7 @@
 //! Faults of the load generator, the answers, the load and the curve, and of physics.
 
 use super::Fault::{self, Closed, Open, Sweep};
-use crate::testing::{Spoil, clean_open_run, clean_sweep, generator, machine, server, set_counter};
+use crate::testing::{Spoil, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter};
 use model::{Arrivals, Evidence, Load, NS_PER_S, SweepEvidence, TlsPlan, TlsSession};
 
 pub(super) static FAULTS: &[(&str, Fault)] = &[
@@ -175,10 +175,7 @@ fn fetches(evidence: &mut Evidence, spoil: impl Fn(&mut model::Fetch)) {
 }
 
 fn full_link(evidence: &mut Evidence) {
-    if let Ok(address) = "192.0.2.1:80".parse() {
-        evidence.plan.target.address = address;
-    }
-    evidence.observed.iter_mut().for_each(|observed| (observed.server, observed.sockets) = (None, None));
+    far_away(evidence);
     set_counter(evidence, "nic/eth0", "received_bytes", 3_637_500_000);
     let fingerprint = evidence.fingerprint.get_or_insert_default();
     let speed = ("speed_mbit_per_s".to_owned(), "1000".to_owned());

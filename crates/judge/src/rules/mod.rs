@@ -32,8 +32,7 @@ use crate::Rule;
 use std::sync::LazyLock;
 
 /// Every rule.
-pub(crate) static CATALOGUE: LazyLock<Vec<Rule>> =
-    LazyLock::new(|| {
+pub(crate) static CATALOGUE: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let own = [&ALL[..], &client::ALL, &answers::ALL, &load::ALL, &curve::ALL, &physics::ALL];
     [own.concat(), [&network::ALL[..], &server::ALL, &environment::ALL].concat()].concat()
 });

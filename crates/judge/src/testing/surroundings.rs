@@ -2,7 +2,7 @@
 
 use super::{GOOD, SECONDS};
 use model::{
-    CountedRequests, CpuShares, Evidence, Figure, Figures, Fingerprint, GaugeObserved, GeneratorObserved,
+    Address, CountedRequests, CpuShares, Evidence, Figure, Figures, Fingerprint, GaugeObserved, GeneratorObserved,
     MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved, OthersObserved, ProcessObserved,
     ServerObserved, ServerThreadObserved, SocketsObserved, StatusRecord, ThreadObserved,
 };
@@ -27,10 +27,28 @@ const QUIET: [(&str, &[&str]); 10] = [
     (
         "tcp",
         &[
-            "ListenOverflows", "ListenDrops", "SyncookiesSent", "TCPReqQFullDoCookies", "TCPReqQFullDrop", "RetransSegs",
-            "TCPTimeouts", "TCPSynRetrans", "TCPLossProbes", "DelayedACKs", "EstabResets", "OutRsts", "TCPAbortOnMemory",
-            "TCPAbortOnTimeout", "TCPTimeWaitOverflow", "TCPToZeroWindowAdv", "TCPFromZeroWindowAdv", "ActiveOpens",
-            "PassiveOpens", "TCPRcvQDrop", "TCPBacklogDrop", "PruneCalled",
+            "ListenOverflows",
+            "ListenDrops",
+            "SyncookiesSent",
+            "TCPReqQFullDoCookies",
+            "TCPReqQFullDrop",
+            "RetransSegs",
+            "TCPTimeouts",
+            "TCPSynRetrans",
+            "TCPLossProbes",
+            "DelayedACKs",
+            "EstabResets",
+            "OutRsts",
+            "TCPAbortOnMemory",
+            "TCPAbortOnTimeout",
+            "TCPTimeWaitOverflow",
+            "TCPToZeroWindowAdv",
+            "TCPFromZeroWindowAdv",
+            "ActiveOpens",
+            "PassiveOpens",
+            "TCPRcvQDrop",
+            "TCPBacklogDrop",
+            "PruneCalled",
         ],
     ),
     ("softnet", &["dropped", "squeezed"]),
@@ -133,7 +151,10 @@ pub(super) fn status() -> Vec<StatusRecord> {
     let nginx = page("nginx", &[("accepted", 68.0), ("handled", 68.0)]);
     vec![
         StatusRecord { requests: Some(counted), ..nginx },
-        page("php-fpm", &[("processes", 5.0), ("processes_active", 2.0), ("listen_queue", 0.0), ("max_children_reached", 0.0)]),
+        page(
+            "php-fpm",
+            &[("processes", 5.0), ("processes_active", 2.0), ("listen_queue", 0.0), ("max_children_reached", 0.0)],
+        ),
         page(
             "mariadb",
             &[("Max_used_connections", 6.0), ("max_connections", 151.0), ("Connection_errors_max_connections", 0.0)],
@@ -182,4 +203,11 @@ pub(crate) fn server(evidence: &mut Evidence) -> &mut ServerObserved {
 /// What was seen of the client.
 pub(crate) fn generator(evidence: &mut Evidence) -> &mut GeneratorObserved {
     evidence.observed.get_or_insert_default().generator.get_or_insert_default()
+}
+
+/// Puts the server on another machine.
+pub(crate) fn far_away(evidence: &mut Evidence) {
+    evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
+    let observed = evidence.observed.get_or_insert_default();
+    (observed.server, observed.sockets) = (None, None);
 }

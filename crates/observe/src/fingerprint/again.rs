@@ -42,11 +42,13 @@ impl TakenFingerprint {
             // An interface that has come or gone is another matter.
             let Some(after) = now.facts.get(section) else { continue };
             let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-            changes.extend(names.into_iter().filter_map(|name| change(section, name, before.get(name), after.get(name))));
+            changes
+                .extend(names.into_iter().filter_map(|name| change(section, name, before.get(name), after.get(name))));
         }
         for (section, facts) in sections_of_programs(&self.fingerprint) {
             let again = facts.iter().filter_map(|(name, before)| Some((name, before, self.hashed_again(facts, name)?)));
-            changes.extend(again.filter_map(|(name, before, after)| change(section, name, Some(before), after.as_ref())));
+            changes
+                .extend(again.filter_map(|(name, before, after)| change(section, name, Some(before), after.as_ref())));
         }
         changes
     }

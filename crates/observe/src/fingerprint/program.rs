@@ -73,13 +73,15 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
 fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
     let named = words.iter().map(|word| cwd.join(word.rsplit_once('=').map_or(*word, |(_, value)| value)));
     let named = named.filter(|path| path.is_file() && path != exe);
-    let facts: Facts =
-        named.filter_map(|path| Some((format!("{COMMAND_FILE}{}", path.display()), hash(&path, CONFIG_MAX_BYTES)?))).collect();
+    let facts: Facts = named
+        .filter_map(|path| Some((format!("{COMMAND_FILE}{}", path.display()), hash(&path, CONFIG_MAX_BYTES)?)))
+        .collect();
     let usual = CONFIGURATIONS.iter().find(|(program, _)| name.starts_with(program)).map(|(_, directory)| *directory);
     match usual {
-        Some(directory) if facts.is_empty() => {
-            hash_of_all(Path::new(directory)).map(|hash| (format!("{DIRECTORY}{directory}"), hash)).into_iter().collect()
-        }
+        Some(directory) if facts.is_empty() => hash_of_all(Path::new(directory))
+            .map(|hash| (format!("{DIRECTORY}{directory}"), hash))
+            .into_iter()
+            .collect(),
         _ => facts,
     }
 }

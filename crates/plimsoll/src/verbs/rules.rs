@@ -15,8 +15,7 @@ pub(crate) fn rules(args: &RulesArgs) -> Result<Exit, Trouble> {
     } else if args.ids.is_empty() {
         if args.json { report::json::rules(&all) } else { report::terminal::rules(&all, &style) }
     } else {
-        let named: Vec<RuleCard> =
-            args.ids.iter().map(|id| find(&all, id)).collect::<Result<_, _>>()?;
+        let named: Vec<RuleCard> = args.ids.iter().map(|id| find(&all, id)).collect::<Result<_, _>>()?;
         if args.json {
             report::json::rules(&CatalogueRecord { rules: named, ..all })
         } else {

@@ -52,8 +52,10 @@ fn another_program_on_the_processors_is_named() {
     let target = Target::start(&["--workers", "1"]);
     let directory = tempfile::tempdir().expect("a temporary directory");
     let _hogs = [Hog::start(directory.path()), Hog::start(directory.path())];
-    let record =
-        plimsoll(["run", &target.url("/"), "-c", "4", "-d", "3s", "--warmup", "0s", "--json", "-q"]).run().exits(4).json();
+    let record = plimsoll(["run", &target.url("/"), "-c", "4", "-d", "3s", "--warmup", "0s", "--json", "-q"])
+        .run()
+        .exits(4)
+        .json();
     let (state, message) = Findings(&record).of("EN-03");
     assert!(["warning", "invalid"].contains(&state) && message.contains("cpuhog"), "{state}: {message}");
 }
@@ -61,7 +63,8 @@ fn another_program_on_the_processors_is_named() {
 /// A worker of nginx, and the configuration that its master was started with.
 fn worker_and_configuration(load: &Started) -> (i32, PathBuf) {
     let events = load.events();
-    let samples = events.iter().filter_map(|event| if let Event::Observed(sample) = event { Some(sample) } else { None });
+    let samples =
+        events.iter().filter_map(|event| if let Event::Observed(sample) = event { Some(sample) } else { None });
     let threads = samples.filter_map(|sample| sample.server.as_ref()?.threads.as_ref()).flat_map(|used| &used.threads);
     let pids: Vec<i32> = threads.map(|thread| thread.pid).collect();
     let words = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Change, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
-    Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary,
-    Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding,
-    Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
-    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
-    ThreadUse, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Change, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence,
+    FORMAT_SWEEP, Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies,
+    LatencySummary, Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved,
+    OthersObserved, Outstanding, Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second,
+    ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
+    ThreadObserved, ThreadUse, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 
@@ -361,7 +361,12 @@ fn observed(cores: f64) -> Observed {
         }),
         generator: Some(GeneratorObserved {
             cpu_cores: 0.6,
-            threads: vec![ThreadObserved { name: "load-0".to_owned(), busy_mean: 0.5, wait_mean: 0.01, runs_per_s: 9_000.0 }],
+            threads: vec![ThreadObserved {
+                name: "load-0".to_owned(),
+                busy_mean: 0.5,
+                wait_mean: 0.01,
+                runs_per_s: 9_000.0,
+            }],
             cpus: vec![2, 3],
             major_faults: Some(0),
         }),

@@ -197,7 +197,12 @@ mod tests {
         let process =
             ProcessUse { fds: Some(fds), fds_limit: Some(100), pss_bytes: Some(fds), ..ProcessUse::default() };
         let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)], cpus: vec![1, 3] };
-        ServerUse { processes: vec![process], ended: [("t".to_owned(), switches)].into(), threads: Some(threads), ..ServerUse::default() }
+        ServerUse {
+            processes: vec![process],
+            ended: [("t".to_owned(), switches)].into(),
+            threads: Some(threads),
+            ..ServerUse::default()
+        }
     }
 
     #[test]

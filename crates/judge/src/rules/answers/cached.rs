@@ -7,8 +7,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-11",
     title: "cache measured",
     detects: "answers out of a cache in front of the application",
-    threshold: "any answer to the probe with an Age above 0, a hit in X-Cache and its like, or two numbers in X-Varnish; the \
-                probe asks three times, so that a page that is cached is found",
+    threshold: "any answer to the probe with an Age above 0, a hit in X-Cache and its like, or two numbers in \
+                X-Varnish: warning; the probe asks three times, so that a page that is cached is found",
     data: "the headers that the probe got",
     check: Check::Run(check),
 };

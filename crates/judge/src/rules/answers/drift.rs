@@ -17,8 +17,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-13",
     title: "work drifts",
     detects: "requests that change what they work on, as posts that fill a table, so that the end measures something else",
-    threshold: "CPU time of the server for each response differs by > 10 % from the first third of the window to the last \
-                (own threshold), with 1 s of CPU time in each, 15 s or more, and a method that may change something",
+    threshold: "CPU time of the server for each response differs by > 10 % from the first third of the window to \
+                the last: warning (own threshold), with 1 s of CPU time in each, 15 s or more, and a method that \
+                may change something",
     data: "CPU time of the server and responses by the second",
     check: Check::Run(check),
 };

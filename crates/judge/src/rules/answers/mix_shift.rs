@@ -22,9 +22,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-14",
     title: "work differs by load",
     detects: "responses that are others under load: other statuses, sizes or costs than at the first load",
-    threshold: "up to the peak: status shares differ by > 1 %, bytes of a response by > 5 %, or CPU time of a request outside \
-                0.67 to 1.5 times that at the first load, looked at from 1 ms on, as an idle server's wake-ups weigh more in \
-                lighter ones (own thresholds)",
+    threshold: "up to the peak: status shares differ by > 1 %, bytes of a response by > 5 %, or CPU time of a \
+                request outside 0.67 to 1.5 times that at the first load: warning; looked at from 1 ms on, as an \
+                idle server's wake-ups weigh more in lighter ones (own thresholds)",
     data: "a sweep of two loads or more with 100 responses at each",
     check: Check::Sweep(check),
 };

@@ -34,7 +34,12 @@ fn check(evidence: &Evidence) -> Outcome {
     let share = total as f64 / completed as f64;
     let state = if share > INVALID_SHARE { FindingState::Invalid } else { FindingState::Warning };
     let what = if **status == 429 { "a rate limiter was measured" } else { "a ban or an access rule was measured" };
-    let message = format!("{} of {} responses refused ({}, status {status}): {what}", count(total), count(completed), percent(share));
+    let message = format!(
+        "{} of {} responses refused ({}, status {status}): {what}",
+        count(total),
+        count(completed),
+        percent(share)
+    );
     let remedy = match status {
         429 => "exempt this client from the limit (mod_evasive, limit_req, WAF), or stay below it with -R",
         _ => "exempt this client from the ban, or send the credentials it asks for (-H, --auth)",

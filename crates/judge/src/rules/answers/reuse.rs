@@ -59,11 +59,9 @@ mod tests {
 
     #[test]
     fn fires_by_the_share_of_requests_with_a_connection_of_their_own() {
-        for (reconnects, expected) in [
-            (10_100, None),
-            (50_000, Some(FindingState::Warning)),
-            (1_000_000, Some(FindingState::Invalid)),
-        ] {
+        for (reconnects, expected) in
+            [(10_100, None), (50_000, Some(FindingState::Warning)), (1_000_000, Some(FindingState::Invalid))]
+        {
             let mut evidence = clean_run();
             evidence.connections.reconnects = reconnects;
             assert_eq!(state(&check(&evidence)), expected, "{reconnects}");
@@ -76,7 +74,10 @@ mod tests {
         evidence.connections.reconnects = 1_000_000;
         evidence.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
         let found = finding(check(&evidence));
-        assert!(found.message.starts_with("the server closed connections, as it told the probe: 1,000,000"), "{found:?}");
+        assert!(
+            found.message.starts_with("the server closed connections, as it told the probe: 1,000,000"),
+            "{found:?}"
+        );
         assert!(found.remedy.contains("--no-keepalive"));
     }
 

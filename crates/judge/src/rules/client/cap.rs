@@ -18,7 +18,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "CL-15",
     title: "all connections busy",
     detects: "an open loop whose requests waited for a free connection, so that the server never had the load of its plan",
-    threshold: "> 0.1 % of the requests waited more than 100 us for one (own threshold), and ten or more",
+    threshold: "> 0.1 % of the requests waited more than 100 us for one (own threshold), and ten or more: a bound; \
+                in a sweep, whose claim is its goodput, a warning",
     data: "an open loop; the histogram of waiting for a connection",
     check: Check::Run(check),
 };

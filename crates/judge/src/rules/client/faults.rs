@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "CL-16",
     title: "client waits for memory",
     detects: "a client whose memory had to be brought from a disk while it measured",
-    threshold: "10 major page faults or more in the window (own threshold: each may take milliseconds)",
+    threshold: "10 major page faults or more in the window: warning (own threshold: each may take milliseconds)",
     data: "the kernel's count of the client's major page faults",
     check: Check::Run(check),
 };

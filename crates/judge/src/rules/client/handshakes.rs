@@ -33,7 +33,8 @@ fn check(evidence: &Evidence) -> Outcome {
             return Outcome::Pass;
         }
         let message = format!("all {} TLS handshakes were full ones: the server resumes no session", count(handshakes));
-        let remedy = "switch session tickets on in the server, if its users' browsers are to come back faster".to_owned();
+        let remedy =
+            "switch session tickets on in the server, if its users' browsers are to come back faster".to_owned();
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("handshakes", handshakes as f64)]);
     }
     let share = later as f64 / evidence.cohort.planned.max(1) as f64;

@@ -43,7 +43,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let message = format!("a load thread waited for a CPU {} of the time: {means}", percent(waited));
     let remedy = match state {
         FindingState::Note => "give each CPUs of its own: --cpus for the client, taskset for the server",
-        _ => "stop what else runs on the client's CPUs (observed.others in run.json), or give it CPUs of its own (--cpus)",
+        _ => {
+            "stop what else runs on the client's CPUs (observed.others in run.json), or give it CPUs of its own (--cpus)"
+        }
     };
     let figures = [("wait_share", waited)];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)

@@ -47,7 +47,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, finding};
+    use crate::testing::{clean_run, finding, set_counter};
 
     fn stopped(periods: u64, ns: u64) -> Evidence {
         let mut evidence = clean_run();

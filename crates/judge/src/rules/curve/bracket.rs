@@ -12,16 +12,19 @@ pub(crate) const RULE: Rule = Rule {
     id: "SA-02",
     title: "coarse step",
     detects: "a capacity that lies anywhere between two rates, the last one held and the first one that was not",
-    threshold: "the rates are more than 2 % apart (the catalogue's goal); a fact about the search",
+    threshold: "the rates are more than 2 % apart (the catalogue's goal); a note, as it is a fact about the search",
     data: "a sweep over rates with one that was held below one that was not",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
+    let points = &sweep.points;
+    if points.is_empty() {
+        return Outcome::Unchecked("the sweep has no points");
+    }
     if !sweep.over_rate {
         return Outcome::Pass; // a plateau over connections is no point between two loads
     }
-    let points = &sweep.points;
     let Some(high) = points.iter().position(|point| !held(point)) else {
         return if points.len() < 2 { Outcome::Unchecked("one load is no curve") } else { Outcome::Pass };
     };

@@ -7,9 +7,4 @@ mod uneven;
 
 use crate::Rule;
 
-pub(crate) static ALL: [Rule; 4] = [
-    bracket::RULE,
-    retrograde::RULE,
-    no_limiter::RULE,
-    uneven::RULE,
-];
+pub(crate) static ALL: [Rule; 4] = [bracket::RULE, retrograde::RULE, no_limiter::RULE, uneven::RULE];

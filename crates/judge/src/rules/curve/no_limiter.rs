@@ -44,7 +44,8 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let facts = format!("at {} nothing was used up: {name} most, {}", place(sweep, peak), percent(*most));
     let figures = [("most_used", *most), ("load", sweep.points[peak].load)];
     if let Some(workers) = workers(sweep) {
-        let message = format!("{facts}; the curve bends like that of about {workers:.0} workers that wait for something");
+        let message =
+            format!("{facts}; the curve bends like that of about {workers:.0} workers that wait for something");
         let remedy = "look for a pool of that size: processes, threads, connections to a database".to_owned();
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
     }
@@ -128,8 +129,7 @@ mod tests {
     /// As four workers of 10 ms bend it.
     const POOL: [(f64, f64); 6] =
         [(1.0, 100.0), (2.0, 200.0), (4.0, 390.0), (8.0, 400.0), (16.0, 400.0), (32.0, 400.0)];
-    const ODD: [(f64, f64); 6] =
-        [(1.0, 100.0), (2.0, 320.0), (4.0, 210.0), (8.0, 400.0), (16.0, 330.0), (32.0, 401.0)];
+    const ODD: [(f64, f64); 6] = [(1.0, 100.0), (2.0, 320.0), (4.0, 210.0), (8.0, 400.0), (16.0, 330.0), (32.0, 401.0)];
 
     #[test]
     fn a_bend_without_a_cause_warns_and_one_like_a_pools_is_noted() {
@@ -145,16 +145,16 @@ mod tests {
     fn a_busy_thread_a_full_pool_or_a_queue_explain_it() {
         for spoil in [
             |evidence: &mut Evidence| machine(evidence).cpu_busy_mean = vec![0.95, 0.3],
-            |evidence| {
+            |evidence: &mut Evidence| {
                 let thread = ServerThreadObserved { system_mean: 0.9, ..ServerThreadObserved::default() };
                 server(evidence).threads.push(thread);
             },
-            |evidence| {
+            |evidence: &mut Evidence| {
                 let figure = model::Figure { mean: 4.0, ..model::Figure::default() };
                 let figures = ["processes_active", "processes"].map(|name| (name.to_owned(), figure));
                 evidence.status[0].figures.extend(figures);
             },
-            |evidence| {
+            |evidence: &mut Evidence| {
                 let figure = model::Figure { mean: 3.0, ..model::Figure::default() };
                 evidence.status[0].figures.insert("listen_queue".to_owned(), figure);
             },

@@ -10,7 +10,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "SA-04",
     title: "falls past its peak",
     detects: "a server that does less under more load: it needs something that keeps the load off",
-    threshold: "goodput past the peak < 0.9 of the highest (own threshold); it is what the server does, no fault of the measurement",
+    threshold: "goodput past the peak < 0.9 of the highest: a note (own threshold), as it is what the server does, \
+                no fault of the measurement",
     data: "a sweep of two loads or more",
     check: Check::Sweep(check),
 };
@@ -42,7 +43,8 @@ mod tests {
 
     #[test]
     fn a_fall_is_noted_with_the_load_it_begins_at() {
-        let found = finding(check(&clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 190.0), (8.0, 150.0), (16.0, 80.0)])));
+        let found =
+            finding(check(&clean_sweep(&[(1.0, 100.0), (2.0, 200.0), (4.0, 190.0), (8.0, 150.0), (16.0, 80.0)])));
         assert_eq!(found.state, FindingState::Note);
         let expected = "from 8 connections on goodput falls, down to 80.0/s or 40 % of the peak: more load makes this server slower";
         assert_eq!(found.message, expected);

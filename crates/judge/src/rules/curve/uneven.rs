@@ -9,8 +9,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "SA-06",
     title: "uneven curve",
     detects: "a load that failed below one that held: the border is not where it was looked for",
-    threshold: "a rate held above one that was not; over connections a goodput < 0.9 of that at a smaller load, before the peak (own \
-                threshold)",
+    threshold: "a rate held above one that was not; over connections a goodput < 0.9 of that at a smaller load, \
+                before the peak: warning (own threshold)",
     data: "a sweep of two loads or more",
     check: Check::Sweep(check),
 };

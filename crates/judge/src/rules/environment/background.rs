@@ -18,8 +18,24 @@ const OWN_WORK: &str = "ksoftirqd/";
 const KERNEL: [&str; 5] = ["kworker/", "kdamond", "rcu_", "migration/", "kcompactd"];
 /// Begins of the names of programs that often work behind a web server: theirs may be work for this load.
 const BEHIND: [&str; 18] = [
-    "php-fpm", "mariadbd", "mysqld", "postgres", "redis-server", "valkey-server", "memcached", "mongod", "node", "java",
-    "python", "ruby", "gunicorn", "uwsgi", "puma", "dotnet", "beam.smp", "apache2",
+    "php-fpm",
+    "mariadbd",
+    "mysqld",
+    "postgres",
+    "redis-server",
+    "valkey-server",
+    "memcached",
+    "mongod",
+    "node",
+    "java",
+    "python",
+    "ruby",
+    "gunicorn",
+    "uwsgi",
+    "puma",
+    "dotnet",
+    "beam.smp",
+    "apache2",
 ];
 
 pub(crate) const RULE: Rule = Rule {
@@ -38,7 +54,8 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let observed = evidence.observed.as_ref();
-    let Some((machine, others)) = observed.and_then(|seen| Some((seen.machine.as_ref()?, seen.others.as_ref()?))) else {
+    let Some((machine, others)) = observed.and_then(|seen| Some((seen.machine.as_ref()?, seen.others.as_ref()?)))
+    else {
         return Outcome::Unchecked("the other processes of this machine were not looked at");
     };
     let cpus = f64::from(machine.cpus.max(1));
@@ -67,7 +84,9 @@ fn check(evidence: &Evidence) -> Outcome {
         named(&foreign, cpus)
     );
     let remedy = match foreign.first() {
-        Some(first) => format!("stop them and measure again; if {0} works for the server, name it: --observe {0}", first.name),
+        Some(first) => {
+            format!("stop them and measure again; if {0} works for the server, name it: --observe {0}", first.name)
+        }
         None => "stop them and measure again".to_owned(),
     };
     Outcome::fired(RULE.id, state, message, remedy, figures)
@@ -75,7 +94,9 @@ fn check(evidence: &Evidence) -> Outcome {
 
 fn of_behind(names: &str, first: &str) -> (String, String) {
     (
-        format!("{names} may work for this server: then it is part of what was measured, and its CPU time belongs to it"),
+        format!(
+            "{names} may work for this server: then it is part of what was measured, and its CPU time belongs to it"
+        ),
         format!("name it to see it beside the server: --observe {first}; otherwise stop it"),
     )
 }

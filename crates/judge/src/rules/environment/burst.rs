@@ -49,9 +49,10 @@ fn check(evidence: &Evidence) -> Outcome {
         rate(step.before),
         rate(step.after)
     );
-    let remedy = "ask whether the machine has burst credits (CPU or disk of a cloud instance) or a turbo; measure for longer, \
+    let remedy =
+        "ask whether the machine has burst credits (CPU or disk of a cloud instance) or a turbo; measure for longer, \
                   and take the level that lasts"
-        .to_owned();
+            .to_owned();
     let figures =
         [("before_per_s", step.before), ("after_per_s", step.after), ("drop", drop), ("after_ns", at_ns as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
@@ -78,7 +79,10 @@ impl Step {
             let error = squares(front, before) + squares(back, after);
             Self { at, before, after, spread: (error / rates.len() as f64).sqrt(), error }
         };
-        (side..rates.len() - side).map(of).filter(|step| step.after < step.before).min_by(|a, b| a.error.total_cmp(&b.error))
+        (side..rates.len() - side)
+            .map(of)
+            .filter(|step| step.after < step.before)
+            .min_by(|a, b| a.error.total_cmp(&b.error))
     }
 }
 

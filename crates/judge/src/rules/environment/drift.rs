@@ -61,9 +61,8 @@ fn check_programs(evidence: &Evidence) -> Outcome {
 
 /// The first few, each with what it was and is.
 fn named(changes: &[&Change]) -> String {
-    let one = |change: &&Change| {
-        format!("{}/{} ({:?}, then {:?})", change.section, change.name, change.before, change.after)
-    };
+    let one =
+        |change: &&Change| format!("{}/{} ({:?}, then {:?})", change.section, change.name, change.before, change.after);
     list(&changes.iter().take(NAMED_MAX).map(one).collect::<Vec<_>>())
 }
 
@@ -79,7 +78,11 @@ mod tests {
         assert_eq!(check_programs(&settings), Outcome::Pass);
         let found = finding(check_settings(&settings));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.starts_with("sysctl/net/core/somaxconn (\"4096\", then \"128\") was"), "{}", found.message);
+        assert!(
+            found.message.starts_with("sysctl/net/core/somaxconn (\"4096\", then \"128\") was"),
+            "{}",
+            found.message
+        );
         let programs = examples::run("EN-06");
         assert_eq!(check_settings(&programs), Outcome::Pass);
         let found = finding(check_programs(&programs));

@@ -35,13 +35,17 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => return Outcome::Pass,
     };
     let message = if throttles > 0 {
-        format!("heat slowed the CPUs {} times: a second run will not find the machine that this one found", count(throttles))
+        format!(
+            "heat slowed the CPUs {} times: a second run will not find the machine that this one found",
+            count(throttles)
+        )
     } else {
         format!("the CPUs' mean frequency ranged over {}: seconds and runs are not alike", percent(range))
     };
-    let remedy = "fix the frequency (cpupower frequency-set -g performance, turbo off), let the machine cool between runs, and \
+    let remedy =
+        "fix the frequency (cpupower frequency-set -g performance, turbo off), let the machine cool between runs, and \
                   repeat"
-        .to_owned();
+            .to_owned();
     Outcome::fired(RULE.id, state, message, remedy, [("throttles", throttles as f64), ("frequency_range", range)])
 }
 

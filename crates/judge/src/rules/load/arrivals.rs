@@ -36,7 +36,9 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // no schedule
     };
     if cap::fires(evidence) {
-        return Outcome::Unchecked("requests waited for connections (CL-15), so that not the client decided when they went");
+        return Outcome::Unchecked(
+            "requests waited for connections (CL-15), so that not the client decided when they went",
+        );
     }
     let is_poisson = arrivals == Arrivals::Poisson;
     let gap_ns = NS_PER_S as f64 / rate_per_s;
@@ -59,7 +61,9 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let asked = if is_poisson { "Poisson" } else { "evenly spaced" };
     let seen = match (misfit.filter(|misfit| *misfit > WARNING), by_spread) {
-        (Some(misfit), _) => format!("their gaps are not exponential (Anderson-Darling {misfit:.1}, 1.96 is the 1 % point)"),
+        (Some(misfit), _) => {
+            format!("their gaps are not exponential (Anderson-Darling {misfit:.1}, 1.96 is the 1 % point)")
+        }
         (None, spread) => {
             let spread = spread.map_or(0.0, |(spread, _)| spread);
             format!("variance over mean of those sent in a second is {spread:.2}")

@@ -14,8 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-06",
     title: "bursts",
     detects: "an open loop that sends in bursts, because it is woken late or its threads are in step",
-    threshold: "variance over mean of the requests sent in each millisecond > 3 (own threshold): 1 for Poisson arrivals, 0 for equal \
-                gaps",
+    threshold: "variance over mean of the requests sent in each millisecond > 3: warning (own threshold): 1 for \
+                Poisson arrivals, 0 for equal gaps",
     data: "an open loop; the instants of up to 2,000 requests sent, over 20 ms or more",
     check: Check::Run(check),
 };
@@ -25,7 +25,9 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // it sends when it is answered
     }
     if cap::fires(evidence) {
-        return Outcome::Unchecked("requests waited for connections (CL-15), so that not the client decided when they went");
+        return Outcome::Unchecked(
+            "requests waited for connections (CL-15), so that not the client decided when they went",
+        );
     }
     let spread = dispersion_in(&evidence.sends_ns, SPAN_NS).filter(|_| evidence.sends_ns.len() >= SENDS_MIN);
     let Some(spread) = spread else {

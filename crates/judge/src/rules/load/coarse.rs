@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-05",
     title: "coarse times",
     detects: "latencies that come in steps, because a clock or a server's timer has no finer ones",
-    threshold: "steps > 2 % of the median (method of the catalogue; ab prints whole ms): the values up to p99, spread over the \
+    threshold: "steps > 2 % of the median: warning (ab prints whole ms); the values up to p99, spread over the \
                 distinct ones among them",
     data: "1,000 response times",
     check: Check::Run(check),
@@ -31,7 +31,8 @@ fn check(evidence: &Evidence) -> Outcome {
         "only {distinct} different response times up to p99, about {} apart: quantiles are no finer than that",
         time(step_ns)
     );
-    let remedy = "look at the clock of this machine (PH-08) and for timers in the server that make answers wait".to_owned();
+    let remedy =
+        "look at the clock of this machine (PH-08) and for timers in the server that make answers wait".to_owned();
     let figures = [("distinct", distinct as f64), ("step_ns", step_ns), ("p50_ns", response.p50_ns as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

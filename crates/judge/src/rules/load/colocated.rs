@@ -93,7 +93,10 @@ mod tests {
         machine(&mut evidence).cpu_busy_mean = vec![0.95, 0.9];
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Bound);
-        assert!(found.message.starts_with("client and server share the CPUs 0-1, 92 % busy, the client with"), "{found:?}");
+        assert!(
+            found.message.starts_with("client and server share the CPUs 0-1, 92 % busy, the client with"),
+            "{found:?}"
+        );
         assert!(found.message.ends_with("this much or more, and answer sooner"));
         machine(&mut evidence).cpu_busy_mean = vec![0.3, 0.2];
         assert_eq!(state(&check(&evidence)), Some(FindingState::Note));

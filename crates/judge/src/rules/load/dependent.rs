@@ -11,8 +11,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "ST-05",
     title: "dependent batches",
     detects: "a goodput that drifts slowly, so that its seconds are no independent samples of it",
-    threshold: "correlation of successive batches of seconds > 0.2 however long they are: the interval is withheld (own threshold). A \
-                note: in a quiet run of 30 s that happens by chance",
+    threshold: "correlation of successive batches of seconds > 0.2 however long they are: the interval is withheld \
+                (own threshold). It is a note, as in a quiet run of 30 s that happens by chance",
     data: "one run of ten whole seconds or more",
     check: Check::Run(check),
 };

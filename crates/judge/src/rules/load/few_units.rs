@@ -9,8 +9,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "ST-06",
     title: "few repeats",
     detects: "a number from too few measurements to say how much the next one may differ",
-    threshold: "fewer than 6 iterations: no interval over them (t intervals of fewer are too wide to be of use); a fact about the \
-                measurement",
+    threshold: "fewer than 6 iterations: no interval over them (t intervals of fewer are too wide to be of use); a \
+                note, as it is a fact about the measurement",
     data: "iterations",
     check: Check::Both { run: check, sweep: check_sweep },
 };

@@ -17,8 +17,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "ST-04",
     title: "several modes",
     detects: "iterations that fall into two groups, as when a restart puts memory or threads elsewhere: their mean never occurs",
-    threshold: "the best parting into two groups of three or more has its means > 5 standard deviations and > 3 % apart (own \
-                thresholds)",
+    threshold: "the best parting into two groups of three or more has its means > 5 standard deviations and > 3 % \
+                apart: warning (own thresholds)",
     data: "a sweep with six iterations or more of a load",
     check: Check::Sweep(check),
 };

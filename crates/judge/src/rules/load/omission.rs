@@ -17,9 +17,10 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-02",
     title: "coordinated omission",
     detects: "a pause of the server that the latencies hardly show, because a closed loop sends nothing while it waits",
-    threshold: "closed loop: p99 corrected as HdrHistogram does it > 1.5 times the plain one: warning; > 3: the latencies are lower \
-                bounds (own thresholds); and a whole second with less than 0.7 of the median goodput, as a single slow request \
-                is no pause. Open loop: a note when service times, which leave the waiting out, differ as much",
+    threshold: "closed loop: p99 corrected as HdrHistogram does it > 1.5 times the plain one: warning; > 3: a \
+                bound, the latencies being lower ones (own thresholds); and a whole second with less than 0.7 of \
+                the median goodput, as a single slow request is no pause. Open loop: a note when service times, \
+                which leave the waiting out, differ as much",
     data: "histogram of service times, goodput by the second",
     check: Check::Run(check),
 };
@@ -54,7 +55,8 @@ fn closed(evidence: &Evidence) -> Outcome {
         time(corrected),
         time(plain)
     );
-    let remedy = "look into the server's log for that second (run.json, seconds), and measure latencies with -R".to_owned();
+    let remedy =
+        "look into the server's log for that second (run.json, seconds), and measure latencies with -R".to_owned();
     let figures = [("corrected_p99_ns", corrected), ("p99_ns", plain), ("ratio", ratio), ("lowest_second", lowest)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

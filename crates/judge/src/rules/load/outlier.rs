@@ -16,7 +16,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "ST-07",
     title: "outlier",
     detects: "an iteration that something else has disturbed; it is told, never left out",
-    threshold: "further from the median than 3 scaled median absolute deviations and than 5 % of it (own thresholds)",
+    threshold: "further from the median than 3 scaled median absolute deviations and than 5 % of it: warning (own \
+                thresholds)",
     data: "a sweep with six iterations or more of a load",
     check: Check::Sweep(check),
 };

@@ -7,7 +7,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-07",
     title: "one URL",
     detects: "a load of one request only, which every cache on the way holds",
-    threshold: "always with one request that is the same each time; a fact about the load",
+    threshold: "always with one request that is the same each time; a note, as it is a fact about the load",
     data: "the plan",
     check: Check::Run(check),
 };

@@ -90,7 +90,10 @@ mod tests {
     fn the_remedy_knows_the_queue_and_the_flags() {
         let mut evidence = examples::run("NE-01");
         let found = finding(check(&evidence));
-        assert!(found.remedy.contains("holds 8 connections now") && found.remedy.contains("--no-keepalive"), "{found:?}");
+        assert!(
+            found.remedy.contains("holds 8 connections now") && found.remedy.contains("--no-keepalive"),
+            "{found:?}"
+        );
         evidence.plan.keepalive = true;
         assert!(!finding(check(&evidence)).remedy.contains("--no-keepalive"));
     }

@@ -40,7 +40,8 @@ fn check(evidence: &Evidence) -> Outcome {
         count(n),
         percent(share)
     );
-    let remedy = "let the server send with TCP_NODELAY (nginx: tcp_nodelay on), or write head and body at once".to_owned();
+    let remedy =
+        "let the server send with TCP_NODELAY (nginx: tcp_nodelay on), or write head and body at once".to_owned();
     let figures = [("at_40_ms", n as f64), ("share", share), ("delayed_acks", delayed as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

@@ -47,7 +47,13 @@ fn check(evidence: &Evidence) -> Outcome {
     let remedy = format!(
         "see what it counts (ethtool -S {name}; tc -s qdisc show dev {name}), give it longer rings (ethtool -G), or offer less"
     );
-    Outcome::fired(RULE.id, state, message, remedy, [("dropped", lost as f64), ("packets", packets as f64), ("share", share)])
+    Outcome::fired(
+        RULE.id,
+        state,
+        message,
+        remedy,
+        [("dropped", lost as f64), ("packets", packets as f64), ("share", share)],
+    )
 }
 
 /// The interface with the most traffic, if it is as much as the load's.

@@ -36,7 +36,8 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(most),
         percent(second)
     );
-    let remedy = "give the network interface more receive queues (ethtool -L), or spread their work (RPS, irqbalance)".to_owned();
+    let remedy = "give the network interface more receive queues (ethtool -L), or spread their work (RPS, irqbalance)"
+        .to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("softirq_most", most), ("softirq_second", second)])
 }
 

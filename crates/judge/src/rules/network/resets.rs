@@ -37,7 +37,11 @@ fn check(evidence: &Evidence) -> Outcome {
         s if s > INVALID_SHARE && met > 0 => FindingState::Invalid,
         _ => FindingState::Warning,
     };
-    let own = if met > 0 { format!(", {} of them under a request of this load", count(met.min(lost))) } else { String::new() };
+    let own = if met > 0 {
+        format!(", {} of them under a request of this load", count(met.min(lost)))
+    } else {
+        String::new()
+    };
     let message = format!(
         "{} of {} connections were reset or given up ({}){own}: the server, or something between, ends them instead of \
          answering {}",
@@ -46,9 +50,10 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(share.min(1.0)),
         whose(evidence)
     );
-    let remedy = "look into the server's log for those seconds, and for limits of connections, memory (net.ipv4.tcp_mem) or \
+    let remedy =
+        "look into the server's log for those seconds, and for limits of connections, memory (net.ipv4.tcp_mem) or \
                   time that it enforces"
-        .to_owned();
+            .to_owned();
     let figures =
         [("resets", resets as f64), ("given_up", given_up as f64), ("connections", all as f64), ("met", met as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)

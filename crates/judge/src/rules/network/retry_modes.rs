@@ -48,7 +48,8 @@ fn check(evidence: &Evidence) -> Outcome {
         count(timers),
         whose(evidence)
     );
-    let remedy = "find what drops segments (NE-01, NE-02, NE-03, NE-06, NE-07) and mend that; then measure again".to_owned();
+    let remedy =
+        "find what drops segments (NE-01, NE-02, NE-03, NE-06, NE-07) and mend that; then measure again".to_owned();
     let delayed: u64 = heaps.iter().map(|(n, _)| n).sum();
     let figures = [("delayed", delayed as f64), ("timeouts", timeouts as f64), ("syn_retransmitted", syns as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)

@@ -37,7 +37,11 @@ fn check(evidence: &Evidence) -> Outcome {
     let is_many = share > INVALID_SHARE && dropped >= INVALID_MIN;
     let state = if is_many { FindingState::Invalid } else { FindingState::Warning };
     let means = if dropped > 0 {
-        format!("{} attempts to connect ({}) were dropped and came again after 1 s or longer", count(dropped), percent(share))
+        format!(
+            "{} attempts to connect ({}) were dropped and came again after 1 s or longer",
+            count(dropped),
+            percent(share)
+        )
     } else {
         "these lose TCP options and cost the server time".to_owned()
     };
@@ -46,9 +50,10 @@ fn check(evidence: &Evidence) -> Outcome {
         count(cookies),
         whose(evidence)
     );
-    let remedy = "raise the server's backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog above the connections \
+    let remedy =
+        "raise the server's backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog above the connections \
                   that come at once, or open fewer at a time (-c)"
-        .to_owned();
+            .to_owned();
     let figures = [("cookies", cookies as f64), ("dropped", dropped as f64), ("attempts", attempts as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

@@ -95,7 +95,8 @@ fn ports(share: f64, keepalive: bool) -> Option<Trouble> {
 }
 
 fn overflow(ended_early: u64) -> Option<Trouble> {
-    let message = format!("the kernel ended TIME_WAIT early for {} connections, as it had too many", count(ended_early));
+    let message =
+        format!("the kernel ended TIME_WAIT early for {} connections, as it had too many", count(ended_early));
     (ended_early > 0).then(|| (FindingState::Warning, message, "raise net.ipv4.tcp_max_tw_buckets".to_owned()))
 }
 
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn ports_are_a_note_or_a_warning() {
-        for (n, expected) in [(14_116, None), (20_000, Some(FindingState::Note)), (28_232, Some(FindingState::Warning))] {
+        for (n, expected) in [(14_116, None), (20_000, Some(FindingState::Note)), (28_232, Some(FindingState::Warning))]
+        {
             assert_eq!(state(&check(&waiting(n))), expected, "{n}");
         }
         let mut evidence = waiting(28_232);
@@ -136,7 +138,10 @@ mod tests {
         let mut evidence = waiting(28_232);
         set_counter(&mut evidence, "tcp", "TCPTimeWaitOverflow", 7);
         let found = finding(check(&evidence));
-        assert!(found.message.contains("100 % of the client's") && found.message.contains("for 7 connections"), "{found:?}");
+        assert!(
+            found.message.contains("100 % of the client's") && found.message.contains("for 7 connections"),
+            "{found:?}"
+        );
         let mut evidence = clean_run();
         evidence.observed.as_mut().expect("seen").gauges.remove("conntrack");
         assert_eq!(check(&evidence), Outcome::Pass);

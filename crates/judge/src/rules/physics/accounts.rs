@@ -13,8 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "PH-06",
     title: "unaccounted CPU time",
     detects: "CPU time that no process was seen to use: short-lived processes, the kernel, other containers",
-    threshold: "all processes together differ by > 15 % from the machine's busy time (own threshold), interrupts on top either way, as \
-                kernels charge them to the process they interrupt, or not; 3 s of CPU time or more",
+    threshold: "all processes together differ by > 15 % from the machine's busy time: warning (own threshold), \
+                interrupts on top either way, as kernels charge them to the process they interrupt, or not; 3 s of \
+                CPU time or more",
     data: "CPU time of all processes and of the machine",
     check: Check::Run(check),
 };
@@ -44,7 +45,8 @@ fn check(evidence: &Evidence) -> Outcome {
     } else {
         format!("processes add up to {} of the machine's CPU time: the shares shown are too large", percent(accounted))
     };
-    let remedy = "look for processes that come and go (CGI, cron, builds), and at observed.others in run.json".to_owned();
+    let remedy =
+        "look for processes that come and go (CGI, cron, builds), and at observed.others in run.json".to_owned();
     let figures = [("accounted_share", accounted), ("interrupt_share", interrupts), ("busy_cores", busy_cores)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

@@ -4,15 +4,8 @@ use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
 
 /// Clocks that are read without asking a device or the hypervisor each time.
-const GOOD: [&str; 7] = [
-    "tsc",
-    "kvm-clock",
-    "hyperv_clocksource_tsc_page",
-    "xen",
-    "arch_sys_counter",
-    "timebase",
-    "riscv_clocksource",
-];
+const GOOD: [&str; 7] =
+    ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter", "timebase", "riscv_clocksource"];
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-08",

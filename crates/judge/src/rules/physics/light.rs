@@ -12,8 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "PH-05",
     title: "faster than the way",
     detects: "answers that came sooner than a connection can be opened: a cache or proxy on the way, or a broken clock",
-    threshold: "least response time < 0.9 of the least time to connect, where that is 1 ms or more and so a matter of distance (own \
-                thresholds)",
+    threshold: "least response time < 0.9 of the least time to connect, where that is 1 ms or more and so a matter \
+                of distance: invalid (own thresholds)",
     data: "the probe's times to connect, least response time",
     check: Check::Run(check),
 };

@@ -35,8 +35,13 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let facts = format!("{name} carried {} of its {:.1} Gb/s", percent(*share), bit_per_s / 1e9);
     let (meaning, remedy) = match state {
-        FindingState::Invalid => ("more than it can: bytes or times are wrong", "look at the clock of this machine (PH-08)"),
-        _ => ("the network was measured, not the server", "use a faster link, smaller answers or compression, or another client"),
+        FindingState::Invalid => {
+            ("more than it can: bytes or times are wrong", "look at the clock of this machine (PH-08)")
+        }
+        _ => (
+            "the network was measured, not the server",
+            "use a faster link, smaller answers or compression, or another client",
+        ),
     };
     let figures = [("share", *share), ("link_bit_per_s", *bit_per_s)];
     Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
@@ -61,18 +66,18 @@ fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_counter, finding};
+    use crate::testing::{clean_run, far_away, finding, set_counter};
     use model::Fingerprint;
 
     /// A gigabit link to another machine, of which this share is used for 30 s.
     fn remote(share: f64) -> Evidence {
         let mut evidence = clean_run();
-        evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
-        evidence.observed.as_mut().expect("it is observed").server = None;
+        far_away(&mut evidence);
         set_counter(&mut evidence, "nic/eth0", "sent_bytes", 1_000);
         set_counter(&mut evidence, "nic/eth0", "received_bytes", (share * 30.0 * 1e9 / 8.0) as u64);
         let facts = [("speed_mbit_per_s".to_owned(), "1000".to_owned())].into();
-        evidence.fingerprint = Some(Fingerprint { facts: [("nic/eth0".to_owned(), facts)].into(), ..Fingerprint::default() });
+        evidence.fingerprint =
+            Some(Fingerprint { facts: [("nic/eth0".to_owned(), facts)].into(), ..Fingerprint::default() });
         evidence
     }
 

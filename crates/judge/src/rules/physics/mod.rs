@@ -10,12 +10,5 @@ mod utilisation;
 
 use crate::Rule;
 
-pub(crate) static ALL: [Rule; 7] = [
-    utilisation::RULE,
-    link::RULE,
-    sequential::RULE,
-    light::RULE,
-    accounts::RULE,
-    same_work::RULE,
-    clock::RULE,
-];
+pub(crate) static ALL: [Rule; 7] =
+    [utilisation::RULE, link::RULE, sequential::RULE, light::RULE, accounts::RULE, same_work::RULE, clock::RULE];

@@ -14,8 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "PH-07",
     title: "not the same work",
     detects: "more connections that did less than one, at all loads, or responses of another size: not one workload",
-    threshold: "goodput at every load < 0.95 of that of one connection, or bytes of a response that differ by a factor of 1.5 (own \
-                thresholds)",
+    threshold: "goodput at every load < 0.95 of that of one connection, or bytes of a response that differ by a \
+                factor of 1.5: warning (own thresholds)",
     data: "a sweep over connections that begins with one",
     check: Check::Sweep(check),
 };

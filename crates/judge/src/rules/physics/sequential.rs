@@ -37,7 +37,8 @@ fn check(sweep: &SweepEvidence) -> Outcome {
         time(least_ns as f64),
         rate(most_per_s(at))
     );
-    let remedy = "look at the answers at both loads; a cache that fills, or a server that is slow to wake, does this".to_owned();
+    let remedy =
+        "look at the answers at both loads; a cache that fills, or a server that is slow to wake, does this".to_owned();
     let figures = [("load", sweep.points[at].load), ("excess", excess(at)), ("least_ns", least_ns as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }
@@ -65,7 +66,11 @@ mod tests {
         assert_eq!(check(&sweep(810.0)), Outcome::Pass);
         let found = finding(check(&sweep(900.0)));
         assert_eq!(found.state, FindingState::Note);
-        assert!(found.message.starts_with("8 connections did 900/s, but one connection never had"), "{}", found.message);
+        assert!(
+            found.message.starts_with("8 connections did 900/s, but one connection never had"),
+            "{}",
+            found.message
+        );
         assert!(found.message.contains("which allows 800/s"), "{}", found.message);
         assert_eq!(finding(check(&sweep(1_300.0))).state, FindingState::Invalid);
     }

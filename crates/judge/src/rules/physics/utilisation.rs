@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "PH-02",
     title: "utilisation law",
     detects: "work that cannot have been done: rate times CPU time of a request above the CPUs that there are",
-    threshold: "> 1.05 times the CPUs of the machine, or those that the server may use (own slack)",
+    threshold: "> 1.05 times the CPUs of the machine, or those that the server may use: invalid (own slack)",
     data: "CPU time of the server, of the client and of the machine over 2 s",
     check: Check::Run(check),
 };

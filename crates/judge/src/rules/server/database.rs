@@ -22,7 +22,8 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked("no status of MariaDB or MySQL was read");
     };
     let full = limit_reached(page);
-    let remedy = "raise max_connections, or let fewer workers ask at a time; then look whether the pages were right (--expect)";
+    let remedy =
+        "raise max_connections, or let fewer workers ask at a time; then look whether the pages were right (--expect)";
     let figures = [("refused", refused), ("max_connections", full.unwrap_or(0.0))];
     let (state, message) = match full {
         _ if refused > 0.0 => (

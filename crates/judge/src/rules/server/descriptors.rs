@@ -40,7 +40,8 @@ fn check(evidence: &Evidence) -> Outcome {
         count(limit),
         percent(share)
     );
-    let remedy = format!("raise its limit of open files above {} (LimitNOFILE=, ulimit -n, worker_rlimit_nofile)", count(limit));
+    let remedy =
+        format!("raise its limit of open files above {} (LimitNOFILE=, ulimit -n, worker_rlimit_nofile)", count(limit));
     let figures = [("open", open as f64), ("limit", limit as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }
@@ -52,8 +53,7 @@ mod tests {
 
     #[test]
     fn the_nearest_to_its_limit_decides() {
-        for (open, expected) in
-            [(900, None), (901, Some(FindingState::Warning)), (1_000, Some(FindingState::Invalid))]
+        for (open, expected) in [(900, None), (901, Some(FindingState::Warning)), (1_000, Some(FindingState::Invalid))]
         {
             let mut evidence = clean_run();
             let server = evidence.observed.as_mut().and_then(|seen| seen.server.as_mut()).expect("seen");

@@ -32,16 +32,18 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(share.min(1.0)),
         busiest(evidence)
     );
-    let remedy = "see who writes (the server's access log, its database, or another program), and measure without it, or \
+    let remedy =
+        "see who writes (the server's access log, its database, or another program), and measure without it, or \
                   name it with the number"
-        .to_owned();
+            .to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("waiting_share", share)])
 }
 
 /// The disk with the most to do, in brackets.
 fn busiest(evidence: &Evidence) -> String {
     let parts = evidence.observed.iter().flat_map(|seen| &seen.counters);
-    let disks = parts.filter_map(|(part, counters)| Some((counters.get("busy_ns").copied()?, part.strip_prefix("disk/")?)));
+    let disks =
+        parts.filter_map(|(part, counters)| Some((counters.get("busy_ns").copied()?, part.strip_prefix("disk/")?)));
     match disks.max() {
         Some((ns, name)) if ns > 0 => format!(" ({name} was {} busy)", percent(share_of_time(evidence, ns).min(1.0))),
         _ => String::new(),
@@ -62,6 +64,9 @@ mod tests {
         set_counter(&mut evidence, "disk/vda", "busy_ns", 27_000_000_000);
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.starts_with("for 12 % of the time") && found.message.contains("(vda was 90 % busy)"), "{found:?}");
+        assert!(
+            found.message.starts_with("for 12 % of the time") && found.message.contains("(vda was 90 % busy)"),
+            "{found:?}"
+        );
     }
 }

@@ -46,7 +46,8 @@ fn check(evidence: &Evidence) -> Outcome {
         count(pages),
         percent(stalled)
     );
-    let remedy = "use fewer or smaller workers, or more memory; nothing else may hold it while this is measured".to_owned();
+    let remedy =
+        "use fewer or smaller workers, or more memory; nothing else may hold it while this is measured".to_owned();
     let figures = [("swapped_pages", pages as f64), ("swapped_pages_per_s", pages_per_s), ("stalled_share", stalled)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let known = pages(evidence, &["nginx"]).filter_map(|(_, page)| Some((growth(page, "accepted")?, growth(page, "handled")?)));
+    let known =
+        pages(evidence, &["nginx"]).filter_map(|(_, page)| Some((growth(page, "accepted")?, growth(page, "handled")?)));
     let known: Vec<_> = known.collect();
     if known.is_empty() {
         return Outcome::Unchecked("no status page of nginx was read");

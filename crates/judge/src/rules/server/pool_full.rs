@@ -79,7 +79,8 @@ impl Pool {
     }
 
     fn sentence(&self) -> String {
-        let queue = if self.queue >= QUEUE_MIN { format!(" with {:.0} requests waiting", self.queue) } else { String::new() };
+        let queue =
+            if self.queue >= QUEUE_MIN { format!(" with {:.0} requests waiting", self.queue) } else { String::new() };
         format!("{}'s {:.0} workers were {} busy{queue}", self.name, self.workers, percent(self.busy))
     }
 }

@@ -27,7 +27,11 @@ fn check(evidence: &Evidence) -> Outcome {
         let is_looked_at = counters.is_some_and(|parts| parts.contains_key("cgroup/server"))
             || evidence.observed.as_ref().is_some_and(|seen| seen.gauges.contains_key("cgroup/server"));
         // A group without a quota stops nobody.
-        return if is_looked_at { Outcome::Pass } else { Outcome::Unchecked("the server's control group is not known") };
+        return if is_looked_at {
+            Outcome::Pass
+        } else {
+            Outcome::Unchecked("the server's control group is not known")
+        };
     };
     if stopped == 0 {
         return Outcome::Pass;
@@ -41,7 +45,8 @@ fn check(evidence: &Evidence) -> Outcome {
         count(stopped),
         percent(share)
     );
-    let remedy = "name the quota with the number, or raise it (cpu.max, docker --cpus, CPUQuota=) and measure again".to_owned();
+    let remedy =
+        "name the quota with the number, or raise it (cpu.max, docker --cpus, CPUQuota=) and measure again".to_owned();
     let figures = [("throttled_periods", stopped as f64), ("share", share), ("quota_cpus", cpus)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

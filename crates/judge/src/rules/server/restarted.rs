@@ -25,7 +25,11 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let observed = evidence.observed.as_ref();
     let Some((observed, server)) = observed.and_then(|seen| Some((seen, seen.server.as_ref()?))) else {
-        return Outcome::Unchecked(if is_server_here(evidence) { "the server's processes are not seen" } else { ELSEWHERE });
+        return Outcome::Unchecked(if is_server_here(evidence) {
+            "the server's processes are not seen"
+        } else {
+            ELSEWHERE
+        });
     };
     let Some(killed) = counter(evidence, "paging", "oom_kills") else {
         return Outcome::Unchecked("the kernel does not count what it kills for want of memory");
@@ -35,8 +39,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if n + killed == 0 {
         return Outcome::Pass;
     }
-    let mut parts: Vec<_> =
-        ended.iter().map(|(name, n)| format!("{} of {name} ended", process(*n))).collect();
+    let mut parts: Vec<_> = ended.iter().map(|(name, n)| format!("{} of {name} ended", process(*n))).collect();
     if killed > 0 {
         parts.push(format!("the kernel killed {} for want of memory", process(killed)));
     }

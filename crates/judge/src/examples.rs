@@ -1,6 +1,8 @@
 //! One fault for each rule, put into a run or sweep that has no other: what the tests judge, and what `rules` shows of a
 //! rule as an example. What is shown is what the rule says of it, so that it is never out of date.
 
+mod load;
+
 use crate::testing::{Spoil, clean_open_run, clean_run, clean_sweep, probe, set_counter, set_figure, set_gauge};
 use crate::{Check, Outcome, Rule};
 use model::{
@@ -22,7 +24,7 @@ use Fault::{Closed, Open, Sweep};
 
 /// What `rule` says of its fault; none when nobody has made one up.
 pub(crate) fn finding(rule: &Rule) -> Option<Finding> {
-    let (_, fault) = FAULTS.iter().find(|(id, _)| *id == rule.id)?;
+    let (_, fault) = all().find(|(id, _)| *id == rule.id)?;
     let outcome = match (fault, rule.check) {
         (Closed(_) | Open(_), Check::Run(check) | Check::Both { run: check, .. }) => check(&evidence(fault)?),
         (Sweep(sweep), Check::Sweep(check) | Check::Both { sweep: check, .. }) => check(&sweep()),
@@ -37,7 +39,7 @@ pub(crate) fn finding(rule: &Rule) -> Option<Finding> {
 /// The run with the fault of rule `id`.
 #[cfg(test)]
 pub(crate) fn run(id: &str) -> Evidence {
-    let fault = FAULTS.iter().find(|(of, _)| *of == id).and_then(|(_, fault)| evidence(fault));
+    let fault = all().find(|(of, _)| *of == id).and_then(|(_, fault)| evidence(fault));
     fault.unwrap_or_else(|| panic!("{id} has no run as its example"))
 }
 
@@ -49,6 +51,10 @@ fn evidence(fault: &Fault) -> Option<Evidence> {
     };
     spoil(&mut evidence);
     Some(evidence)
+}
+
+fn all() -> impl Iterator<Item = &'static (&'static str, Fault)> {
+    FAULTS.iter().chain(load::FAULTS)
 }
 
 static FAULTS: &[(&str, Fault)] = &[
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn each_fault_makes_its_rule_fire_with_a_state_that_its_threshold_names() {
-        for (id, _) in FAULTS {
+        for (id, _) in all() {
             let rule = rules().iter().find(|rule| rule.id == *id).unwrap_or_else(|| panic!("no rule {id}"));
             let found = finding(rule).unwrap_or_else(|| panic!("{id} is silent on its own fault"));
             assert_eq!(found.rule, *id);

@@ -24,6 +24,22 @@ const fn row(id: &'static str, title: &'static str, reason: &'static str) -> Lat
 }
 
 static ALL: &[Later] = &[
+    // Load generator, answers, statistics.
+    row(
+        "CL-02",
+        "event-loop lag",
+        "a closed loop has no timer to be late for; of an open one CL-03 tells how late it sent, and CL-09 who kept it",
+    ),
+    row(
+        "CL-04",
+        "delay in the client's kernel",
+        "needs the instants at which packets leave the machine (SO_TIMESTAMPING)",
+    ),
+    row("CL-12", "client scaling", "needs the peak measured again with half the load threads, or with another machine"),
+    row("CL-13", "client ceiling", "needs a measurement of a server that does nothing, over the same way"),
+    row("ER-10", "protocol or encoding differs", ARMS),
+    row("ST-08", "A/A too loose", ARMS),
+    row("ST-09", "looked at too soon", "needs a comparison that was to be looked at a fixed number of times"),
     // Server and environment.
     row(
         "SV-07",

@@ -26,7 +26,7 @@ pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
-pub use event::{Event, Histograms, Phase, Tick};
+pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
     SweepPoint, ThreadUse, TlsSession,
@@ -35,8 +35,8 @@ pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved, SocketsObserved,
-    ThreadObserved,
+    OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved,
+    SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
@@ -48,11 +48,11 @@ pub use record::{
     PointSummary, PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
-    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, ProcessUse, Sample, ServerThread, ServerUse,
-    Sockets, ThreadRun, ThreadsUse,
+    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, ServerThread,
+    ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use served::{Served, Step};
-pub use status::{Figure, ServerStatus, StatusLook, StatusRecord};
+pub use status::{CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

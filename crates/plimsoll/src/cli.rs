@@ -279,6 +279,9 @@ pub(crate) struct OutputArgs {
     /// No progress on stderr
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Show every finding: notes, and the rules that were not checked
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 const REPORT_EXAMPLES: &str = "\

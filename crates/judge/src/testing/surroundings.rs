@@ -1,16 +1,17 @@
 //! What is seen beside a load that nothing is wrong with: a quiet machine of two CPUs, and status pages.
 
-use super::GOOD;
+use super::{GOOD, SECONDS};
 use model::{
-    CpuShares, Evidence, Figure, Figures, GaugeObserved, MachineObserved, Observed, OtherObserved, OthersObserved,
-    ProcessObserved, ServerObserved, SocketsObserved, StatusRecord,
+    Address, CountedRequests, CpuShares, Evidence, Figure, Figures, Fingerprint, GaugeObserved, GeneratorObserved,
+    MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved, OthersObserved, ProcessObserved,
+    ServerObserved, ServerThreadObserved, SocketsObserved, StatusRecord, ThreadObserved,
 };
 use std::collections::BTreeMap;
 
 const CPUS: u32 = 2;
 
 /// Counters of a clean window that are not zero.
-const TRAFFIC: [(&str, &str, u64); 8] = [
+const TRAFFIC: [(&str, &str, u64); 9] = [
     ("tcp", "InSegs", 4 * GOOD),
     ("tcp", "OutSegs", 4 * GOOD),
     ("tcp", "TCPOrigDataSent", 2 * GOOD),
@@ -19,9 +20,10 @@ const TRAFFIC: [(&str, &str, u64); 8] = [
     ("nic/lo", "received_packets", 2 * GOOD),
     ("nic/lo", "sent_packets", 2 * GOOD),
     ("cgroup/server", "periods", 300),
+    ("cgroup/generator", "periods", 300),
 ];
 /// Counters that stay where they are when nothing goes wrong.
-const QUIET: [(&str, &[&str]); 9] = [
+const QUIET: [(&str, &[&str]); 10] = [
     (
         "tcp",
         &[
@@ -45,6 +47,9 @@ const QUIET: [(&str, &[&str]); 9] = [
             "TCPFromZeroWindowAdv",
             "ActiveOpens",
             "PassiveOpens",
+            "TCPRcvQDrop",
+            "TCPBacklogDrop",
+            "PruneCalled",
         ],
     ),
     ("softnet", &["dropped", "squeezed"]),
@@ -55,6 +60,7 @@ const QUIET: [(&str, &[&str]); 9] = [
     ("pressure/cpu", &["some_ns"]),
     ("throttling", &["core_throttles"]),
     ("cgroup/server", &["throttled_periods", "throttled_ns"]),
+    ("cgroup/generator", &["throttled_periods", "throttled_ns"]),
 ];
 const LEVELS: [(&str, &str, u64); 4] = [
     ("conntrack", "connections", 100),
@@ -80,10 +86,15 @@ pub(super) fn observed() -> Observed {
             busy_mean: 0.5,
             busy_max: 0.6,
             cpu_shares: vec![cpu; CPUS as usize],
+            cpu_busy_mean: vec![0.5; CPUS as usize],
+            accounted_share: Some(1.0),
             ..MachineObserved::default()
         }),
         server: Some(ServerObserved {
             cpu_cores: 0.5,
+            cpu_ns_per_request: Some(15_000.0),
+            threads: vec![ServerThreadObserved { name: "nginx".to_owned(), user_mean: 0.8, ..Default::default() }],
+            cpus: vec![0],
             processes: vec![ProcessObserved {
                 name: "nginx".to_owned(),
                 count: 3,
@@ -92,6 +103,12 @@ pub(super) fn observed() -> Observed {
                 ..ProcessObserved::default()
             }],
             ..ServerObserved::default()
+        }),
+        generator: Some(GeneratorObserved {
+            cpu_cores: 0.5,
+            threads: vec![ThreadObserved { name: "load-0".to_owned(), busy_mean: 0.5, ..ThreadObserved::default() }],
+            cpus: vec![1],
+            major_faults: Some(0),
         }),
         sockets: Some(SocketsObserved {
             server: Some([("established".to_owned(), 64)].into()),
@@ -106,8 +123,20 @@ pub(super) fn observed() -> Observed {
         }),
         counters,
         gauges,
+        seconds: (0..SECONDS).map(observed_second).collect(),
         ..Observed::default()
     }
+}
+
+fn observed_second(i: u64) -> ObservedSecond {
+    let (from_ns, length_ns, server_cores) = (i * NS_PER_S, NS_PER_S, Some(0.5));
+    ObservedSecond { from_ns, length_ns, server_cores, ..ObservedSecond::default() }
+}
+
+/// A machine with a good clock.
+pub(super) fn fingerprint() -> Fingerprint {
+    let clock = [("current_clocksource".to_owned(), "tsc".to_owned())].into();
+    Fingerprint { facts: [("clock".to_owned(), clock)].into(), ..Fingerprint::default() }
 }
 
 pub(super) fn status() -> Vec<StatusRecord> {
@@ -117,9 +146,12 @@ pub(super) fn status() -> Vec<StatusRecord> {
         looks: 30,
         reason: None,
         figures: figures.iter().map(|(name, value)| ((*name).to_owned(), figure(*value, *value))).collect(),
+        requests: None,
     };
+    let counted = CountedRequests { server: GOOD as f64, client: GOOD as f64, span_ns: SECONDS * NS_PER_S };
+    let nginx = page("nginx", &[("accepted", 68.0), ("handled", 68.0)]);
     vec![
-        page("nginx", &[("accepted", 68.0), ("handled", 68.0)]),
+        StatusRecord { requests: Some(counted), ..nginx },
         page(
             "php-fpm",
             &[("processes", 5.0), ("processes_active", 2.0), ("listen_queue", 0.0), ("max_children_reached", 0.0)],
@@ -157,4 +189,26 @@ pub(crate) fn set_figure(evidence: &mut Evidence, server: &str, name: &str, firs
     if let Some(page) = page {
         page.figures.insert(name.to_owned(), figure(first, last));
     }
+}
+
+/// What was seen of the machine.
+pub(crate) fn machine(evidence: &mut Evidence) -> &mut MachineObserved {
+    evidence.observed.get_or_insert_default().machine.get_or_insert_default()
+}
+
+/// What was seen of the server.
+pub(crate) fn server(evidence: &mut Evidence) -> &mut ServerObserved {
+    evidence.observed.get_or_insert_default().server.get_or_insert_default()
+}
+
+/// What was seen of the client.
+pub(crate) fn generator(evidence: &mut Evidence) -> &mut GeneratorObserved {
+    evidence.observed.get_or_insert_default().generator.get_or_insert_default()
+}
+
+/// Puts the server on another machine.
+pub(crate) fn far_away(evidence: &mut Evidence) {
+    evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
+    let observed = evidence.observed.get_or_insert_default();
+    (observed.server, observed.sockets) = (None, None);
 }

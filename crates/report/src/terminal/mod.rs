@@ -48,4 +48,6 @@ pub struct Style {
     pub width: usize,
     /// Whether to colour with ANSI escapes; nothing is told by colour alone.
     pub colour: bool,
+    /// Whether to show every finding, notes and rules that were not checked too.
+    pub verbose: bool,
 }

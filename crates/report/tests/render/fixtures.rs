@@ -171,6 +171,8 @@ pub(crate) fn stable_probe() -> Probe {
         content_type: Some("text/html".to_owned()),
         server: Some("nginx/1.28.0".to_owned()),
         location: None,
+        received_bytes: 1_224,
+        cached: None,
         body_hash: 1,
         keepalive: true,
         connect_ns: 50_000,
@@ -303,12 +305,16 @@ fn evidence(good: u64) -> Evidence {
             busy_max: 0.5,
             response_p50_ns: latency.p50_ns,
             response_p99_ns: latency.p99_ns,
+            outstanding: 64.0,
+            late_ns: 0,
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
+        sends_ns: Vec::new(),
         observed: None,
         status: Vec::new(),
         profile: None,
+        fingerprint: None,
         changes: None,
         settled: true,
         interrupted: false,
@@ -327,6 +333,7 @@ fn observed(cores: f64) -> Observed {
         generator_cores: Some(0.6),
         server_rss_bytes: Some(16_000_000),
         established: Some(64),
+        pools: Default::default(),
     };
     Observed {
         machine: Some(MachineObserved {
@@ -350,10 +357,18 @@ fn observed(cores: f64) -> Observed {
             ended: [("php-fpm".to_owned(), 2)].into(),
             threads: vec![thread(cores)],
             threads_seen: 4,
+            cpus: vec![0, 1],
         }),
         generator: Some(GeneratorObserved {
             cpu_cores: 0.6,
-            threads: vec![ThreadObserved { name: "load-0".to_owned(), busy_mean: 0.5, wait_mean: 0.01 }],
+            threads: vec![ThreadObserved {
+                name: "load-0".to_owned(),
+                busy_mean: 0.5,
+                wait_mean: 0.01,
+                runs_per_s: 9_000.0,
+            }],
+            cpus: vec![2, 3],
+            major_faults: Some(0),
         }),
         sockets: Some(SocketsObserved {
             server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 5)].into()),
@@ -374,6 +389,8 @@ fn observed(cores: f64) -> Observed {
         )]
         .into(),
         sampler: Some(SamplerObserved { looks: 5, cpu_ns_per_look: 2e6, cpu_ns_max: 3_000_000, cpu_share: 0.002 }),
+        pools: Vec::new(),
+        pools_sampler: None,
         seconds: (0..5).map(second).collect(),
         unavailable: Default::default(),
     }

@@ -2,7 +2,7 @@
 
 use super::ratio;
 use model::{NS_PER_S, ProcessObserved, ServerObserved, ServerThread, ServerThreadObserved, ServerUse, ThreadsUse};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads that are told by themselves: those that kept a CPU busiest.
 const THREADS_TOLD_MAX: usize = 32;
@@ -19,6 +19,7 @@ pub(super) struct ServerSum {
     processes: BTreeMap<String, ProcessSum>,
     /// Sums, and the length of the samples that have it, by process and thread.
     threads: BTreeMap<(i32, i32), (ServerThread, u64)>,
+    cpus: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +64,7 @@ impl ServerSum {
     }
 
     fn add_threads(&mut self, used: &ThreadsUse, length_ns: u64) {
+        self.cpus.extend(&used.cpus);
         for thread in &used.threads {
             self.add_thread(thread, length_ns);
         }
@@ -93,6 +95,7 @@ impl ServerSum {
             let sum = self.processes.entry(name.clone()).or_default();
             sum.merge(process);
         }
+        self.cpus.extend(&other.cpus);
         for (thread, wall_ns) in other.threads.values() {
             self.add_thread(thread, *wall_ns);
         }
@@ -131,6 +134,7 @@ impl ServerSum {
             ended: self.ended.clone(),
             threads: self.busiest_threads(),
             threads_seen: self.threads.len() as u64,
+            cpus: self.cpus.iter().copied().collect(),
         }
     }
 
@@ -192,7 +196,7 @@ mod tests {
         };
         let process =
             ProcessUse { fds: Some(fds), fds_limit: Some(100), pss_bytes: Some(fds), ..ProcessUse::default() };
-        let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)] };
+        let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)], cpus: vec![1, 3] };
         ServerUse {
             processes: vec![process],
             ended: [("t".to_owned(), switches)].into(),
@@ -211,6 +215,7 @@ mod tests {
         let told: Vec<_> = seen.threads.iter().map(|thread| (thread.name.as_str(), thread.user_mean)).collect();
         assert_eq!(told, [("t8", 1000.0 / 3000.0), ("t7", 20.0 / 3000.0)]);
         assert_eq!((seen.threads[0].wait_mean, seen.threads_seen), (Some(1.0), 2));
+        assert_eq!(seen.cpus, [1, 3]);
         assert!((seen.threads[0].voluntary_switches_per_s - 7e9 / 3000.0).abs() < 1e-3);
         let process = &seen.processes[0];
         assert_eq!(seen.ended["t"], 7);

@@ -78,6 +78,7 @@ pub(super) fn record(
 
 fn sweep_point(point: &Point, environment: &Environment) -> SweepPoint {
     let mut evidence: Evidence = point.gather.evidence();
+    evidence.fingerprint.clone_from(&environment.fingerprint);
     evidence.plan = storable(&evidence.plan);
     evidence.changes.clone_from(&environment.changes);
     let goodput_per_s = point.iterations_per_s.iter().sum::<f64>() / point.iterations_per_s.len().max(1) as f64;

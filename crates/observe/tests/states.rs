@@ -2,17 +2,11 @@
 
 use model::{Phase, PoolUse, StatesUse};
 use observe::{Observer, Wanted};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-
-/// CPU time of the calling thread; ns.
-fn thread_cpu_ns() -> u64 {
-    let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    let task = procfs::process::Process::myself().and_then(|own| own.task_from_tid(tid));
-    task.and_then(|task| task.schedstat()).map_or(0, |stat| stat.sum_exec_runtime)
-}
 
 /// A process that ends with the test.
 struct One(Child);
@@ -43,7 +37,8 @@ fn watch(wanted: &[Wanted], mut meanwhile: impl FnMut()) -> StatesUse {
     drop(listener);
     let mut observer = Observer::new(address, true, wanted);
     observer.start(0);
-    observer.watch_states(thread_cpu_ns);
+    // What it costs is looked at by those who have a clock.
+    observer.watch_states(|| 0);
     std::thread::sleep(Duration::from_millis(500));
     meanwhile();
     assert!(observer.sample(1, Phase::Measure).states.is_some_and(|states| states.looks > 0));
@@ -72,7 +67,6 @@ fn what_a_process_waits_for_is_told() {
     let burner = pool(&states, "sh");
     assert_eq!((burner.running, burner.idle), (states.looks, 0), "{burner:?}");
     assert!(burner.waiting_share.is_some_and(|share| (0.0..1.0).contains(&share)), "{burner:?}");
-    assert!(states.cpu_ns > 0 && states.cpu_ns_max <= states.cpu_ns);
 }
 
 #[test]
@@ -90,8 +84,8 @@ fn the_program_at_the_other_end_of_a_socket_is_named() {
     let paired = One(paired.expect("it starts"));
     let own = std::fs::read_to_string("/proc/self/comm").expect("a name");
     let states = watch(&[of_client.wanted(), paired.wanted()], || accepted.write_all(b".").expect("it reads"));
-    let waits: Vec<&str> = pool(&states, "cat").waits.iter().map(|wait| wait.on.as_str()).collect();
-    assert_eq!(waits, [own.trim_end(), "pipe"]);
+    let waits: BTreeSet<&str> = pool(&states, "cat").waits.iter().map(|wait| wait.on.as_str()).collect();
+    assert_eq!(waits, [own.trim_end(), "pipe"].into());
     drop(far);
 }
 

@@ -64,7 +64,7 @@ impl SocketTable {
     /// Hands over the TCP sockets in `states` of both families.
     fn each_family(&mut self, states: StateFlags, mut take: impl FnMut(InetResponseHeader)) -> io::Result<()> {
         for ipv6 in [false, true] {
-            match self.each(request(ipv6, states, 0, End::Server), &mut take) {
+            match self.each(request(ipv6, states.clone(), 0, End::Server), &mut take) {
                 // A kernel without IPv6 has none there.
                 Err(error) if ipv6 && error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => {}
                 other => other?,

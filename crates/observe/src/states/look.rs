@@ -91,13 +91,14 @@ impl Looker {
         self.peers.begin_look();
         self.find_children(fold);
         self.find_threads(fold);
+        for key in turn(self.threads.keys(), &mut self.asked, ASKED_MAX) {
+            self.ask(key, fold);
+        }
+        // Afterwards, as those that have ended were found by asking.
         for (key, thread) in &self.threads {
             if let Some((program, pool)) = place(&self.programs, *key, thread) {
                 fold.present(&pool, &program.name);
             }
-        }
-        for key in turn(self.threads.keys(), &mut self.asked, ASKED_MAX) {
-            self.ask(key, fold);
         }
         self.is_under_way = true;
     }

@@ -5,7 +5,7 @@
 use super::classify::End;
 use crate::sockets::{Connection, SocketTable};
 use procfs::process::{FDTarget, Process};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 /// Sockets that are kept in mind; above it all are forgotten.

@@ -1,15 +1,16 @@
 //! Workers whose occupation is known: by arithmetic, by what they were told to wait for, or because they have nothing to do.
 
-use crate::shared::{installed, serve};
-use crate::support::{Nginx, Program, close_to, count, load_alone, number, plimsoll, shell, text};
+use crate::support::{
+    Nginx, Program, close_to, count, installed, load_alone, number, plimsoll, serve, shell, text, wait_for,
+};
 use serde_json::Value;
 use stack::{Running, Spec};
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
-/// Workers of the pool, and how long each request keeps one.
-const CHILDREN: f64 = 4.0;
+/// Workers of the pool, enough of them that few looks are many samples, and how long each request keeps one.
+const CHILDREN: u32 = 16;
 const SLEEP_S: f64 = 0.02;
 const POOL: &str = "php-fpm: pool www";
 
@@ -40,18 +41,23 @@ fn record(program: Program) -> Value {
 #[test]
 fn children_of_php_fpm_are_occupied_as_long_as_their_requests_take() {
     let _alone = load_alone();
-    let serve = ["--serve", "php-fpm children=4 sleep=20ms"];
-    for connections in ["1", "2", "8"] {
-        let ended = run(&serve, &["-c", connections, "-d", "3s"]).run();
+    let serve = format!("php-fpm children={CHILDREN} sleep=20ms");
+    let children = f64::from(CHILDREN);
+    for connections in ["4", "8", "24"] {
+        let ended = run(&["--serve", &serve], &["-c", connections, "-d", "3s"]).run();
         let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
         let pool = pool(&record, POOL);
         let occupancy = number(pool, "occupancy");
-        // X S / W: each good response has kept one worker for as long as it slept, and hardly longer.
-        let expected = number(&record, "goodput_per_s.value") * SLEEP_S / CHILDREN;
-        close_to(occupancy, expected, 0.1, &format!("occupancy at {connections} connections, {pool:#}"));
-        assert!(blocked(pool, "sleep") > 0.85 * occupancy, "{pool:#}");
-        assert_eq!((count(pool, "workers_max"), number(pool, "workers_mean")), (4, CHILDREN), "the master is none");
-        let told = ended.stdout.contains(&format!("{POOL}, 4 workers: "));
+        // X S / W: each good response has kept one worker for as long as it slept. What it ran besides, and how long it had
+        // to wait for a CPU and for nginx, depends on who else is on this machine.
+        let expected = number(&record, "goodput_per_s.value") * SLEEP_S / children;
+        close_to(blocked(pool, "sleep"), expected, 0.1, &format!("at {connections} connections, {pool:#}"));
+        let parts: f64 = pool["blocked"].as_object().expect("shares").values().filter_map(Value::as_f64).sum();
+        let on_cpu = number(pool, "running") + number(pool, "runnable");
+        close_to(parts + on_cpu, occupancy, 1e-6, "the parts of it");
+        close_to(number(pool, "idle"), 1.0 - occupancy, 1e-6, "the rest");
+        assert_eq!((count(pool, "workers_max"), number(pool, "workers_mean")), (u64::from(CHILDREN), children), "the master is none");
+        let told = ended.stdout.contains(&format!("{POOL}, {CHILDREN} workers: "));
         assert_eq!(told, occupancy >= 0.5, "{}", ended.stdout);
         let front = self::pool(&record, "nginx: worker process");
         assert!(number(front, "occupancy") < 0.2, "an event loop is idle while others work: {front:#}");
@@ -114,11 +120,11 @@ fn workers_that_are_replaced_are_counted_and_followed() {
     let _alone = load_alone();
     let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
     let url = nginx.url("/small");
-    let started = plimsoll(["run", &url, "-c", "4", "-d", "4s", "--warmup", "0s", "-q", "-o", "out"]).start();
+    let started = plimsoll(["run", &url, "-c", "4", "-d", "4s", "--warmup", "0s", "-q"]).start();
     started.wait_for_events("observed", 1);
     shell(&format!("kill -HUP {}", nginx.pid())).run().exits(0);
     let ended = started.end();
-    let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
+    let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
     let pool = pool(&record, "nginx: worker process");
     assert!(count(pool, "begun") >= 2 && count(pool, "ended") >= 2, "{pool:#}");
     let seconds = record["observed"]["seconds"].as_array().expect("a list");
@@ -153,8 +159,9 @@ fn a_server_of_one_thread_is_occupied_by_one_request_at_a_time() {
     let text = std::fs::read_to_string(&script).expect("it is there").replace("{port}", &port.to_string());
     std::fs::write(&script, text).expect("a file");
     let server = Program::new(python, [script.to_str().expect("UTF-8")]).start();
-    let up = crate::shared::wait_for(std::time::Duration::from_secs(10), || {
-        std::net::TcpStream::connect(("127.0.0.1", port)).ok()
+    let up = wait_for(std::time::Duration::from_secs(10), || {
+        // Closed at once: it serves one connection at a time.
+        std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(drop)
     });
     assert!(up.is_some(), "it listens");
     let url = format!("http://127.0.0.1:{port}/");

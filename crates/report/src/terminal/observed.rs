@@ -38,19 +38,31 @@ pub(crate) fn pools(record: &RunRecord) -> Vec<String> {
 }
 
 fn pool(pool: &PoolObserved) -> String {
-    let waits = waits(pool);
-    let running = format!("running {}", percent(pool.running + pool.runnable.unwrap_or(0.0)));
-    let parts = if waits.is_empty() { running } else { format!("{running}, waiting for {waits}") };
+    let mut waits = longest_waits(pool);
+    if let Some(runnable) = pool.runnable.filter(|share| is_worth_telling(*share)) {
+        waits.push(("a CPU", runnable));
+    }
+    let running = format!("running {}", percent(pool.running));
+    let parts = if waits.is_empty() { running } else { format!("{running}, waiting for {}", shares(&waits)) };
     let workers = plural(pool.workers_max.into(), "worker");
     format!("{}, {workers}: {} occupied ({parts})", pool.name, percent(pool.occupancy))
 }
 
 /// What the workers of a pool waited for, the longest first: `mariadbd 80 %, sleep 4.0 %`.
 pub(crate) fn waits(pool: &PoolObserved) -> String {
-    let mut waits: Vec<_> = pool.blocked.iter().filter(|(_, share)| is_worth_telling(**share)).collect();
-    waits.sort_by(|a, b| b.1.total_cmp(a.1));
-    let told = waits.into_iter().take(NAMED_MAX).map(|(on, share)| format!("{on} {}", percent(*share)));
-    told.collect::<Vec<_>>().join(", ")
+    shares(&longest_waits(pool))
+}
+
+fn longest_waits(pool: &PoolObserved) -> Vec<(&str, f64)> {
+    let all = pool.blocked.iter().map(|(on, share)| (on.as_str(), *share));
+    let mut waits: Vec<_> = all.filter(|(_, share)| is_worth_telling(*share)).collect();
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    waits.truncate(NAMED_MAX);
+    waits
+}
+
+fn shares(named: &[(&str, f64)]) -> String {
+    named.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a share is more than a trace.

@@ -25,11 +25,17 @@ impl SocketTable {
         Ok(found)
     }
 
-    /// Both ends of every TCP connection that carries data, as far as they are here.
+    /// Both ends of every TCP connection that a process holds, as far as they are here.
     pub(crate) fn connections(&mut self) -> io::Result<Vec<Connection>> {
-        let states = StateFlags::ESTABLISHED | StateFlags::SYN_SENT | StateFlags::CLOSE_WAIT | StateFlags::FIN_WAIT2;
+        let begun = StateFlags::ESTABLISHED | StateFlags::SYN_SENT;
+        let ending = StateFlags::FIN_WAIT1 | StateFlags::FIN_WAIT2 | StateFlags::CLOSING;
+        let left = StateFlags::CLOSE_WAIT | StateFlags::LAST_ACK;
         let mut found = Vec::new();
-        self.each_family(states, |socket| {
+        self.each_family(begun | ending | left, |socket| {
+            // Those that no process holds any more have no number.
+            if socket.inode == 0 {
+                return;
+            }
             let there = SocketAddr::new(socket.socket_id.destination_address, socket.socket_id.destination_port);
             found.push(Connection { inode: socket.inode.into(), here: here(&socket), there });
         })?;

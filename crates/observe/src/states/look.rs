@@ -1,7 +1,7 @@
 //! One look at the workers: who is there, and what each was doing.
 
 use super::call::{Call, Doing, parse};
-use super::classify::{self, End, Lookup, Worker};
+use super::classify::{self, End, Lookup, State, Worker};
 use super::fold::{Fold, Sample};
 use super::peers::Peers;
 use super::program::Program;
@@ -52,6 +52,8 @@ struct Thread {
     name: String,
     /// Whether it was found waiting for a client of its own.
     talks: bool,
+    /// Whether it was found waiting for anything but a time or a child.
+    works: bool,
     /// Time on a CPU and waiting for one, when it was found running last; none when it is not told.
     scheduled: Option<(u64, u64)>,
 }
@@ -178,7 +180,7 @@ impl Looker {
         }
         let name = short(&format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim_end().to_owned();
-        let thread = Thread { name, talks: false, scheduled: scheduled(key) };
+        let thread = Thread { name, scheduled: scheduled(key), ..Thread::default() };
         if let Some((program, pool)) = place(&self.programs, key, &thread)
             && self.is_under_way
         {
@@ -237,6 +239,10 @@ impl Looker {
         }
         let thread = self.threads.get_mut(&key)?;
         thread.talks |= talks;
+        let only_watches = matches!(&state, State::Blocked(on) if ["sleep", "child"].contains(&on.as_str()));
+        thread.works |= !only_watches;
+        // A first thread that does nothing but look at the others from time to time is not occupied with requests.
+        let state = if worker.leads && !thread.works { State::Idle } else { state };
         Some(Sample::of(state, &thread.name, letter, call.name))
     }
 

@@ -53,7 +53,7 @@ pub(super) struct Peers {
     target: BTreeSet<u64>,
     /// Ends of connections by socket.
     known: HashMap<u64, End>,
-    /// What a descriptor led to before, to fall back on while the list rests.
+    /// What a descriptor led to before, to fall back on until the next list.
     before: HashMap<(i32, i32), End>,
     /// TCP connections as they were listed last.
     connections: HashMap<u64, Link>,
@@ -133,7 +133,7 @@ impl Peers {
         let end = match self.link(inode) {
             Some(link) => self.name(&link),
             // Programs use their descriptors in the same order again and again.
-            None if self.resting > 0 => return self.before.get(&(pid, fd)).cloned().unwrap_or(End::Unknown),
+            None if self.resting > 0 || self.listed => return self.before.get(&(pid, fd)).cloned().unwrap_or(End::Unknown),
             None => End::Unknown,
         };
         // What is not told yet may be so later: a connection that has not been accepted.

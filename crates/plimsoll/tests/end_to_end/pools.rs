@@ -172,7 +172,7 @@ fn a_server_of_one_thread_is_occupied_by_one_request_at_a_time() {
     let expected = number(&full, "goodput_per_s.value") * 0.03;
     close_to(number(pool, "occupancy"), expected, 0.1, &format!("{pool:#}"));
     assert!(blocked(pool, "sleep") > 0.8, "{pool:#}");
-    let idle = load(&["-R", "1"]);
+    let idle = load(&["-R", "1", "-c", "1"]);
     let pool = &idle["observed"]["pools"][0];
     assert!(number(pool, "occupancy") < 0.2, "3 % expected: {pool:#}");
     drop(server);

@@ -123,14 +123,11 @@ impl SocketTable {
             cookie: [0xff; 8],
         };
         let mut found = Vec::new();
-        self.each(
-            Asked::all(SockDiagMessage::UnixRequest(asked)),
-            |socket: UnixResponse| {
-                if socket.nlas.contains(&file) {
-                    found.push(socket);
-                }
-            },
-        )?;
+        self.each(Asked::all(SockDiagMessage::UnixRequest(asked)), |socket: UnixResponse| {
+            if socket.nlas.contains(&file) {
+                found.push(socket);
+            }
+        })?;
         Ok(found)
     }
 

@@ -136,7 +136,8 @@ impl Sums {
     fn told(self, name: String) -> PoolUse {
         let (ran_ns, waited_ns) = self.scheduled_ns;
         let share = if waited_ns == 0 { 0.0 } else { waited_ns as f64 / (ran_ns + waited_ns) as f64 };
-        let wait = |([thread, state, syscall, on], samples): ([String; 4], u64)| Wait { thread, state, syscall, on, samples };
+        let wait =
+            |([thread, state, syscall, on], samples): ([String; 4], u64)| Wait { thread, state, syscall, on, samples };
         PoolUse {
             name,
             program: self.program,

@@ -222,7 +222,8 @@ impl Looker {
         let Some(thread) = self.threads.get_mut(&key) else { return Sample::Running(None) };
         let now = scheduled(key);
         let before = std::mem::replace(&mut thread.scheduled, now);
-        let since = now.zip(before).map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)));
+        let since =
+            now.zip(before).map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)));
         Sample::Running(since)
     }
 

@@ -133,7 +133,9 @@ impl Peers {
         let end = match self.link(inode) {
             Some(link) => self.name(&link),
             // Programs use their descriptors in the same order again and again.
-            None if self.resting > 0 || self.listed => return self.before.get(&(pid, fd)).cloned().unwrap_or(End::Unknown),
+            None if self.resting > 0 || self.listed => {
+                return self.before.get(&(pid, fd)).cloned().unwrap_or(End::Unknown);
+            }
             None => End::Unknown,
         };
         // What is not told yet may be so later: a connection that has not been accepted.

@@ -7,8 +7,15 @@ pub(super) fn classify(function: &str) -> Option<State> {
     // Compilers add suffixes.
     let function = function.split('.').next().unwrap_or_default();
     let on = match function {
-        "inet_csk_accept" | "unix_accept" | "__skb_wait_for_more_packets" | "ep_poll" | "do_epoll_wait"
-        | "sigsuspend" | "futex_wait_queue" | "futex_wait_queue_me" | "futex_do_wait" => return Some(State::Idle),
+        "inet_csk_accept"
+        | "unix_accept"
+        | "__skb_wait_for_more_packets"
+        | "ep_poll"
+        | "do_epoll_wait"
+        | "sigsuspend"
+        | "futex_wait_queue"
+        | "futex_wait_queue_me"
+        | "futex_do_wait" => return Some(State::Idle),
         "hrtimer_nanosleep" | "do_nanosleep" => "sleep",
         "do_wait" => "child",
         "pipe_read" | "pipe_wait_readable" => "pipe",

@@ -56,7 +56,11 @@ fn children_of_php_fpm_are_occupied_as_long_as_their_requests_take() {
         let on_cpu = number(pool, "running") + number(pool, "runnable");
         close_to(parts + on_cpu, occupancy, 1e-6, "the parts of it");
         close_to(number(pool, "idle"), 1.0 - occupancy, 1e-6, "the rest");
-        assert_eq!((count(pool, "workers_max"), number(pool, "workers_mean")), (u64::from(CHILDREN), children), "the master is none");
+        assert_eq!(
+            (count(pool, "workers_max"), number(pool, "workers_mean")),
+            (u64::from(CHILDREN), children),
+            "the master is none"
+        );
         let told = ended.stdout.contains(&format!("{POOL}, {CHILDREN} workers: "));
         assert_eq!(told, occupancy >= 0.5, "{}", ended.stdout);
         let front = self::pool(&record, "nginx: worker process");

@@ -81,7 +81,8 @@ fn drawn(pools: &[PoolObserved]) -> Vec<&str> {
 /// A line for each pool that has two points or more.
 fn curves(names: &[&str], points: &[(f64, &BTreeMap<String, f64>)]) -> Vec<Curve> {
     let curve = |(name, colour): (&&str, &&'static str)| {
-        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().filter_map(|(x, pools)| Some((*x, *pools.get(*name)?))).unzip();
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            points.iter().filter_map(|(x, pools)| Some((*x, *pools.get(*name)?))).unzip();
         let hover = y.iter().map(|occupancy| format!("{name} {}", percent(*occupancy))).collect();
         (x.len() > 1).then(|| line(name, colour, x, y, hover))
     };

@@ -2,10 +2,10 @@
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::profile::{self, Graph};
-use super::{cpu, pools};
 use super::status;
 use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use super::{Distributions, Item, Shown};
+use super::{cpu, pools};
 use crate::arms::conditions;
 use crate::off_cpu;
 use crate::terminal::observed;

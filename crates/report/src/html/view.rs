@@ -183,5 +183,9 @@ pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool, waited: bool
         true => &[("off-cpu.svg", "what workers waited for, by itself"), ("off-cpu.folded", "its stacks, one a line")],
         false => &[],
     };
-    kept.iter().chain(profile).chain(waits).map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
+    kept.iter()
+        .chain(profile)
+        .chain(waits)
+        .map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what })
+        .collect()
 }

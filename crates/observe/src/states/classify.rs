@@ -97,6 +97,10 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
             DISK => (State::Blocked("disk".to_owned()), DISK),
             letter => (State::Idle, letter),
         },
+        // What cannot be woken here waits for the lock on its own address space.
+        "mmap" | "munmap" | "mprotect" | "mremap" | "madvise" | "brk" => {
+            (State::Blocked("memory".to_owned()), lookup.letter())
+        }
         NO_CALL => on_disk(lookup, "stopped"),
         other => on_disk(lookup, other),
     }

@@ -132,6 +132,8 @@ fn disks_are_told_by_the_letter() {
         let seen = classify(&call(name, arguments), ANY, &mut disk);
         assert_eq!(seen, (State::Blocked("disk".into()), 'D'), "{name}");
     }
+    let mapping = classify(&call("mmap", &[]), ANY, &mut disk);
+    assert_eq!(mapping, (State::Blocked("memory".into()), 'D'), "that is a lock");
     assert_eq!(told(ANY, "read", &[8]), "file");
     assert_eq!(told(ANY, "openat", &[]), "openat", "a call that is not known to wait is told by its name");
     assert_eq!(told(ANY, "io_getevents", &[]), "idle");

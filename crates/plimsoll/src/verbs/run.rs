@@ -4,7 +4,7 @@ use crate::cli::RunArgs;
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted, check_limits};
-use crate::profiling::keep;
+use crate::profiling::{keep, keep_waits};
 use crate::{interrupt, serving, settings, store};
 use model::{Count, Stop};
 use report::record::AnyRecord;
@@ -63,6 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let started = prepared.started.clone();
     let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);
     record.profile_unavailable = profile_unavailable;
+    keep_waits(&directory, report::off_cpu::of_run(&record));
     deliver(&directory, AnyRecord::Run(&record), &args.output)?;
     // A server of ours that ended under the load is told after what was measured until then.
     prepared.check()?;

@@ -19,6 +19,8 @@ use crate::window::Window;
 use body::BodyChecks;
 use conn::{Conn, State};
 use model::{Failure, FailureKind, FailurePhase};
+pub(crate) use body::{BodyCheck, Look};
+pub(crate) use conn::{breach, failure_of};
 pub(crate) use pace::Pace;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,24 +1,25 @@
 //! Looks at the target before anything is measured: a few fetches, one after the other, over blocking sockets.
 
+mod burst;
+mod dialogue;
 mod line;
+mod manners;
 
 use crate::clock::Clock;
 use crate::fnv::Fnv1a;
 use crate::source::{Scratch, Source, TemplateError};
 use crate::tls::Config;
-use line::Line;
+use dialogue::{Dialogue, Loss};
 use model::{Address, Body, Fetch, Numbering, Probe, Request};
+pub use burst::burst;
+pub use manners::manners;
 use std::io::ErrorKind;
 use thiserror::Error;
-use wire::http1::{Client, ClientError, Expect, Limits, ResponseSink, write_request};
+use wire::http1::{ClientError, Expect, ResponseSink, write_request};
 use wire::tls::TlsError;
 
 /// Redirects followed to tell where they lead.
 const REDIRECTS_MAX: usize = 5;
-/// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
-const BODY_MAX_BYTES: u64 = 1 << 30;
-/// First bytes of an answer that are shown when it is not HTTP.
-const SHOWN_BYTES: usize = 24;
 /// First bytes of a body in which a refusal says why.
 const TEXT_BYTES: usize = 1024;
 /// How nginx (and the built-in target), Apache and Go say that their port speaks TLS.
@@ -183,43 +184,26 @@ fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<Str
     }
 }
 
-fn connect(address: &Address, timeout_ns: u64) -> Result<Line, ProbeError> {
-    Line::connect(address, timeout_ns)
+fn connect(address: &Address, timeout_ns: u64) -> Result<Dialogue, ProbeError> {
+    Dialogue::connect(address, timeout_ns)
         .map_err(|e| ProbeError::Connect { address: address.clone(), reason: plain(&e, address) })
 }
 
 fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<Fetch, ProbeError> {
     let clock = Clock::start();
-    let mut line = connect(address, settings.timeout_ns)?;
+    let mut dialogue = connect(address, settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
-    let failed = |e| no_answer(e, address, "sent no complete answer", settings.timeout_ns);
-    if let Some(config) = settings.tls {
-        line.secure(config, settings.timeout_ns)
-            .map_err(|e| no_answer(e, address, "did not finish the TLS handshake", settings.timeout_ns))?;
-    }
+    let failed = |e, omitted| no_answer(e, address, omitted, settings.timeout_ns);
+    dialogue
+        .secure(settings.tls, settings.timeout_ns)
+        .map_err(|e| failed(e, "did not finish the TLS handshake"))?;
     let ready_ns = clock.now_ns();
-    line.write_all(request).map_err(failed)?;
-
-    let mut client = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
-    client.request_sent(if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body });
     let mut seen = Seen::default();
-    let response = loop {
-        // Of the whole fetch: a server that drips its answer meets the deadline of no single read.
-        let left_ns = settings.timeout_ns.saturating_sub(clock.now_ns() - ready_ns);
-        let bytes = line.read(left_ns).map_err(failed)?;
-        if seen.first.is_empty() {
-            seen.first = bytes[..bytes.len().min(SHOWN_BYTES)].to_vec();
-        }
-        let outcome = match bytes {
-            [] => client.receive_eof(),
-            _ => client.receive(bytes, &mut seen).map(|received| received.response),
-        };
-        match outcome {
-            Ok(Some(response)) => break response,
-            Ok(None) => {}
-            Err(error) => return Err(broken(address, error, &seen.first)),
-        }
-    };
+    let expect = if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body };
+    let response = dialogue.exchange(request, expect, settings.timeout_ns, &mut seen).map_err(|loss| match loss {
+        Loss::Io(error) => failed(error, "sent no complete answer"),
+        Loss::Http(error) => broken(address, error, dialogue.first()),
+    })?;
     if response.status == 400
         && let Some(reason) = wanted(&seen.text, settings.tls.is_some())
     {
@@ -241,7 +225,6 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
 /// What the probe wants to know of a response beyond its frame.
 #[derive(Default)]
 struct Seen {
-    first: Vec<u8>,
     content_type: Option<String>,
     server: Option<String>,
     location: Option<String>,

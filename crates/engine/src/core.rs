@@ -18,11 +18,12 @@ use crate::transport::{Opening, Transport};
 use crate::window::Window;
 use body::BodyChecks;
 use conn::{Conn, State};
-use model::{Failure, FailureKind, FailurePhase};
+use model::{Failure, FailureKind, FailurePhase, SENDS_MAX};
 pub(crate) use body::{BodyCheck, Look};
 pub(crate) use conn::{breach, failure_of};
 pub(crate) use pace::Pace;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use ticks::Ticks;
 use wire::http1::{Ignore, Response};
@@ -80,6 +81,8 @@ pub(crate) struct Core {
     /// The window as of this turn.
     start_ns: u64,
     end_ns: u64,
+    /// The stretch of it whose sends are kept instant by instant; empty in a closed loop.
+    kept_sends: Range<u64>,
     ended: bool,
 }
 
@@ -102,6 +105,7 @@ impl Core {
             lengths: Vec::with_capacity(job.pipeline),
             quota_used: 0,
             next_sweep_ns: 0,
+            kept_sends: kept_sends(&job.pace, window.start_ns()),
             ended: false,
             conns,
             ticks,
@@ -330,6 +334,7 @@ impl Core {
             self.assign(conn, intended, now);
             self.go(conn, now, net);
         }
+        self.ticks.next_due(self.job.pace.due_ns().unwrap_or(u64::MAX));
         self.blocked_since_ns = if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
     }
 
@@ -423,6 +428,7 @@ impl Core {
         if start_ns != self.start_ns {
             self.start_ns = start_ns;
             self.end_ns = self.window.end_ns();
+            self.kept_sends = kept_sends(&self.job.pace, start_ns);
             self.ticks.window_decided(start_ns, self.end_ns);
         }
         if self.window.is_stopped() && !self.ended {
@@ -439,4 +445,10 @@ impl Core {
             self.ticks.finish(now);
         }
     }
+}
+
+/// The stretch of a window that begins at `start_ns` whose sends are kept: what holds [`SENDS_MAX`] on average.
+fn kept_sends(pace: &Pace, start_ns: u64) -> Range<u64> {
+    let length_ns = pace.mean_gap_ns().map_or(0.0, |gap_ns| gap_ns * SENDS_MAX as f64);
+    start_ns..start_ns.saturating_add(length_ns as u64)
 }

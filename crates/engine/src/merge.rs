@@ -25,6 +25,8 @@ struct Partial {
     cohort: Cohort,
     threads: Vec<ThreadUse>,
     latency: Latency,
+    late_ns: u64,
+    sends_ns: Vec<u64>,
 }
 
 impl Merge {
@@ -48,6 +50,8 @@ impl Merge {
         partial.latency.slip_client.add(&tick.latency.slip_client);
         partial.latency.slip_blocked.add(&tick.latency.slip_blocked);
         partial.latency.handshake.add(&tick.latency.handshake);
+        partial.late_ns = partial.late_ns.max(tick.late_ns);
+        partial.sends_ns.extend_from_slice(&tick.sends_ns);
         self.delivered_ns[tick.worker] = if tick.last { OVER } else { tick.to_ns };
     }
 
@@ -73,10 +77,13 @@ impl Partial {
             cohort: Cohort::default(),
             threads: vec![ThreadUse::default(); threads],
             latency: Latency::default(),
+            late_ns: 0,
+            sends_ns: Vec::new(),
         }
     }
 
-    fn finish(self, from_ns: u64) -> Tick {
+    fn finish(mut self, from_ns: u64) -> Tick {
+        self.sends_ns.sort_unstable();
         let encode = |histogram: &LatencyHistogram| match histogram.is_empty() {
             true => String::new(),
             false => histogram.encode(),
@@ -90,6 +97,8 @@ impl Partial {
             threads: self.threads,
             response_p50_ns: self.latency.response.quantile(0.5),
             response_p99_ns: self.latency.response.quantile(0.99),
+            late_ns: self.late_ns,
+            sends_ns: self.sends_ns,
             histograms: Histograms {
                 response: encode(&self.latency.response),
                 service: encode(&self.latency.service),
@@ -107,6 +116,7 @@ fn add_tally(cohort: &mut Cohort, tally: &Tally) {
     cohort.completed += tally.completed;
     cohort.good += tally.good;
     cohort.body_checked += tally.body_checked;
+    cohort.broken_response_ns += tally.broken_response_ns;
     cohort.censored += tally.censored;
     cohort.mix.resize(tally.mix.len(), MixCount::default());
     for (sum, more) in cohort.mix.iter_mut().zip(&tally.mix) {
@@ -149,5 +159,15 @@ mod tests {
         merge.add(&tick(1, 20, 25, 5, true));
         assert_eq!(merge.take().map(|t| t.flow.good), Some(5));
         assert!(merge.is_over());
+    }
+
+    #[test]
+    fn the_latest_thread_counts_and_instants_are_put_in_order() {
+        let mut merge = Merge::new(2);
+        for (worker, late_ns, sends_ns) in [(0, 7, vec![2, 8]), (1, 3, vec![1, 5])] {
+            merge.add(&WorkerTick { late_ns, sends_ns, ..tick(worker, 0, 10, 1, true) });
+        }
+        let tick = merge.take().expect("both have delivered");
+        assert_eq!((tick.late_ns, tick.sends_ns), (7, vec![1, 2, 5, 8]));
     }
 }

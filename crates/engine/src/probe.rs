@@ -215,6 +215,8 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
         content_type: seen.content_type,
         server: seen.server,
         location: seen.location,
+        received_bytes: dialogue.received_bytes(),
+        cached: seen.cached,
         body_hash: seen.hash.0,
         keepalive: response.keepalive,
         connect_ns,
@@ -228,6 +230,8 @@ struct Seen {
     content_type: Option<String>,
     server: Option<String>,
     location: Option<String>,
+    /// The header by which a cache says that it has answered.
+    cached: Option<String>,
     hash: Fnv1a,
     /// The first [`TEXT_BYTES`] of the body.
     text: Vec<u8>,
@@ -241,6 +245,11 @@ impl ResponseSink for Seen {
             n if n.eq_ignore_ascii_case(b"content-type") => &mut self.content_type,
             n if n.eq_ignore_ascii_case(b"server") => &mut self.server,
             n if n.eq_ignore_ascii_case(b"location") => &mut self.location,
+            n if is_cache_hit(n, value) => {
+                let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+                self.cached = Some(format!("{name}: {value}"));
+                return;
+            }
             _ => return,
         };
         *field = Some(String::from_utf8_lossy(value).into_owned());
@@ -250,6 +259,17 @@ impl ResponseSink for Seen {
         self.hash.add(bytes);
         let room = TEXT_BYTES.saturating_sub(self.text.len());
         self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+/// Whether a header says that the answer was kept by a cache: `Age` above 0, two numbers in `X-Varnish`, or a hit in
+/// a header with `cache` in its name (`X-Cache`, `CF-Cache-Status`, `Cache-Status`, `X-FastCGI-Cache` ...).
+fn is_cache_hit(name: &[u8], value: &[u8]) -> bool {
+    let (name, value) = (name.to_ascii_lowercase(), String::from_utf8_lossy(value).to_ascii_lowercase());
+    match name.as_slice() {
+        b"age" => value.trim().parse::<u64>().is_ok_and(|age_s| age_s > 0),
+        b"x-varnish" => value.split_whitespace().count() > 1,
+        name => name.windows(5).any(|part| part == b"cache") && value.contains("hit"),
     }
 }
 
@@ -345,6 +365,25 @@ mod tests {
         assert_eq!(path("http://host:8080/x"), None);
         assert_eq!(path("https://host:80/x"), None);
         assert_eq!(same_server_path("https://host/x", "https://", "host").as_deref(), Some("/x"));
+    }
+
+    #[test]
+    fn caches_say_so_in_several_ways() {
+        let hit = |name: &str, value: &str| is_cache_hit(name.as_bytes(), value.as_bytes());
+        for (name, value) in [
+            ("Age", "12"),
+            ("X-Varnish", "32770 3"),
+            ("X-Cache", "HIT from proxy"),
+            ("CF-Cache-Status", "HIT"),
+            ("Cache-Status", "nginx; hit"),
+        ] {
+            assert!(hit(name, value), "{name}: {value}");
+        }
+        for (name, value) in
+            [("Age", "0"), ("X-Varnish", "32770"), ("X-Cache", "MISS"), ("Cache-Control", "max-age=60"), ("Via", "hit")]
+        {
+            assert!(!hit(name, value), "{name}: {value}");
+        }
     }
 
     #[test]

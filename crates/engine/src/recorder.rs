@@ -1,6 +1,6 @@
 //! What one load thread writes down: counters and histograms of one tick, all memory taken beforehand.
 
-use model::{Failure, Flow, MIX_TOLD_APART_MAX, MixCount, Phase};
+use model::{Failure, Flow, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX};
 use stats::LatencyHistogram;
 
 /// Highest status code that can be counted, plus one.
@@ -18,6 +18,10 @@ pub(crate) struct WorkerTick {
     pub(crate) flow: Flow,
     pub(crate) tally: Tally,
     pub(crate) latency: Latency,
+    /// See [`model::Tick::late_ns`].
+    pub(crate) late_ns: u64,
+    /// See [`model::Tick::sends_ns`]; takes no more than it has memory for.
+    pub(crate) sends_ns: Vec<u64>,
     /// CPU time of the thread in this tick; ns.
     pub(crate) cpu_ns: u64,
 }
@@ -29,6 +33,7 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) good: u64,
     pub(crate) body_checked: u64,
+    pub(crate) broken_response_ns: u64,
     pub(crate) censored: u64,
     pub(crate) status: Box<[u64; STATUS_CODES]>,
     pub(crate) failures: [u64; Failure::COUNT],
@@ -66,7 +71,17 @@ impl WorkerTick {
                 slip_blocked: slip(),
                 ..Latency::default()
             },
+            late_ns: 0,
+            sends_ns: Vec::with_capacity(if has_slip { SENDS_MAX } else { 0 }),
             cpu_ns: 0,
+        }
+    }
+
+    /// A request was sent in the stretch whose instants are kept.
+    #[inline]
+    pub(crate) fn sent_at(&mut self, now: u64) {
+        if self.sends_ns.len() < self.sends_ns.capacity() {
+            self.sends_ns.push(now);
         }
     }
 
@@ -74,6 +89,8 @@ impl WorkerTick {
     pub(crate) fn clear(&mut self) {
         self.last = false;
         self.flow = Flow::default();
+        self.late_ns = 0;
+        self.sends_ns.clear();
         self.cpu_ns = 0;
         self.tally.clear();
         self.latency.clear();
@@ -89,6 +106,7 @@ impl Tally {
             completed: 0,
             good: 0,
             body_checked: 0,
+            broken_response_ns: 0,
             censored: 0,
             status: Box::new([0; STATUS_CODES]),
             failures: [0; Failure::COUNT],
@@ -98,7 +116,7 @@ impl Tally {
 
     fn clear(&mut self) {
         (self.planned, self.sent, self.completed, self.good, self.censored) = (0, 0, 0, 0, 0);
-        self.body_checked = 0;
+        (self.body_checked, self.broken_response_ns) = (0, 0);
         self.status.fill(0);
         self.failures.fill(0);
         self.mix.fill(MixCount::default());

@@ -84,6 +84,12 @@ impl Cursor {
         self.instant_ns as u64
     }
 
+    /// Mean time between two instants of the whole schedule; ns.
+    #[must_use]
+    pub const fn mean_gap_ns(&self) -> f64 {
+        self.schedule.mean_gap_ns
+    }
+
     /// Moves to the next instant of the share.
     #[inline]
     pub fn advance(&mut self) {

@@ -10,13 +10,17 @@
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`).
 
 pub mod audit;
+mod catalogue;
+mod examples;
+mod later;
 mod rule;
 mod rules;
 mod sweep;
-#[cfg(test)]
 mod testing;
 mod text;
 
+pub use catalogue::{catalogue, nearest};
+pub use later::{Later, later};
 pub use rule::{Check, Outcome, Rule};
 pub use rules::saturation::saturated;
 pub use sweep::judge_sweep;
@@ -37,7 +41,7 @@ pub fn judge_run(evidence: &Evidence) -> Verdict {
 /// Every rule, in the order of the catalogue; ids are unique.
 #[must_use]
 pub fn rules() -> &'static [Rule] {
-    &rules::ALL
+    &rules::CATALOGUE
 }
 
 /// Collects outcomes into a verdict: findings worst first, equals in the order given.

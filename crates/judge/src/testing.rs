@@ -1,11 +1,19 @@
-//! Evidence for tests: a run nothing is wrong with, to be spoilt one field at a time.
+//! Constructed evidence: a run nothing is wrong with, to be spoilt one field at a time, for tests and for the examples
+//! of [`crate::catalogue`].
 
+mod surroundings;
+
+pub(crate) use surroundings::{far_away, generator, machine, server, set_counter, set_figure, set_gauge};
+
+#[cfg(test)]
 use crate::Outcome;
 use model::{
-    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Finding, FindingState, Flow, Latencies,
-    LatencySummary, Load, NS_PER_S, Numbering, Outstanding, Plan, Probe, Request, Second, SizeBand, Stop,
-    SweepEvidence, SweepPoint, Target, ThreadUse, Warmup,
+    Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Latencies, LatencySummary, Load, NS_PER_S,
+    Numbering, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
+    Target, ThreadUse, Warmup,
 };
+#[cfg(test)]
+use model::{Finding, FindingState};
 
 const GOOD: u64 = 1_000_000;
 const SECONDS: u64 = 30;
@@ -51,13 +59,23 @@ pub(crate) fn clean_run() -> Evidence {
         },
         connections: Connections { requested: CONNECTIONS, established: CONNECTIONS, opened: 64, reconnects: 0 },
         tls: None,
-        latency: Latencies { response, service: response, ..Latencies::default() },
+        latency: Latencies {
+            response,
+            service: response,
+            corrected_p99_ns: response.p99_ns,
+            distinct: 900,
+            ..Latencies::default()
+        },
+        service_bins: service_bins(),
         seconds: (0..SECONDS).map(second).collect(),
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.6 }; 2],
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
-        observed: None,
-        status: Vec::new(),
+        sends_ns: Vec::new(),
+        observed: Some(surroundings::observed()),
+        status: surroundings::status(),
         profile: None,
+        fingerprint: Some(surroundings::fingerprint()),
+        changes: Some(Vec::new()),
         settled: true,
         interrupted: false,
     }
@@ -72,6 +90,12 @@ pub(crate) fn clean_open_run() -> Evidence {
     evidence.latency.slip_client = slip;
     evidence.latency.slip_blocked = LatencySummary { n: GOOD, ..LatencySummary::default() };
     evidence.outstanding = Outstanding { mean: 30.0, little: 30.0, standard_error: 0.01 };
+    evidence.sends_ns = (0..2000).map(|i| i * 30_000).collect();
+    for (i, second) in evidence.seconds.iter_mut().enumerate() {
+        // As a Poisson process varies: a standard deviation of 183.
+        second.sent = second.sent + 150 * (i as u64 % 3) - 150 + 100 * (i as u64 % 2);
+        second.outstanding = 30.0;
+    }
     evidence
 }
 
@@ -96,6 +120,8 @@ pub(crate) fn probe(status: u16) -> Probe {
         content_type: Some("text/html".into()),
         server: Some("nginx".into()),
         location: None,
+        received_bytes: 1_200,
+        cached: None,
         body_hash: 1,
         keepalive: true,
         connect_ns: 50_000,
@@ -105,6 +131,7 @@ pub(crate) fn probe(status: u16) -> Probe {
 }
 
 /// The finding inside `outcome`.
+#[cfg(test)]
 pub(crate) fn finding(outcome: Outcome) -> Finding {
     match outcome {
         Outcome::Fired(finding) => finding,
@@ -113,6 +140,7 @@ pub(crate) fn finding(outcome: Outcome) -> Finding {
 }
 
 /// The state `outcome` fired with; none if it passed or was not checked.
+#[cfg(test)]
 pub(crate) fn state(outcome: &Outcome) -> Option<FindingState> {
     match outcome {
         Outcome::Fired(finding) => Some(finding.state),
@@ -177,6 +205,14 @@ fn plan() -> Plan {
     }
 }
 
+/// Nearly all at a few milliseconds, and a thin tail.
+fn service_bins() -> Vec<u64> {
+    let mut bins = vec![0; SERVICE_BINS];
+    bins[0] = GOOD - 10;
+    bins[1..6].fill(2);
+    bins
+}
+
 fn second(i: u64) -> Second {
     let n = GOOD / SECONDS;
     Second {
@@ -189,5 +225,7 @@ fn second(i: u64) -> Second {
         busy_max: 0.5,
         response_p50_ns: 1_800_000,
         response_p99_ns: 4_000_000,
+        outstanding: f64::from(CONNECTIONS),
+        late_ns: 0,
     }
 }

@@ -48,6 +48,9 @@ pub struct Cohort {
     /// [`crate::BODY_SAMPLE_EVERY`]; 0 when the contract asks for no content.
     #[serde(default)]
     pub body_checked: u64,
+    /// Sum of the response times of the complete responses that broke the contract; ns.
+    #[serde(default)]
+    pub broken_response_ns: u64,
     /// Requests without an answer at their deadline; their elapsed time is in the histograms as a lower bound.
     pub censored: u64,
     /// Complete responses by status code.
@@ -107,6 +110,7 @@ impl Cohort {
         self.completed += other.completed;
         self.good += other.good;
         self.body_checked += other.body_checked;
+        self.broken_response_ns += other.broken_response_ns;
         self.censored += other.censored;
         for (status, n) in &other.status {
             *self.status.entry(*status).or_default() += n;

@@ -88,10 +88,20 @@ pub struct Tick {
     pub response_p50_ns: u64,
     /// 99th percentile of the response time of the tick, as a quick look; ns.
     pub response_p99_ns: u64,
+    /// How late the oldest request was that was due and not yet on its way at the end; 0 in a closed loop. ns
+    #[serde(default)]
+    pub late_ns: u64,
+    /// Instants at which requests were sent, in rising order: all of a stretch of the window that holds about
+    /// [`SENDS_MAX`], and none in a closed loop. ns since the clock of the run started
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends_ns: Vec<u64>,
     /// The histograms; stored beside the event log, not in it.
     #[serde(skip)]
     pub histograms: Histograms,
 }
+
+/// Requests whose instants are kept of an open loop: with more of them every test of their spread fails some day.
+pub const SENDS_MAX: usize = 2000;
 
 /// Latency histograms in HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -124,6 +134,8 @@ mod tests {
             threads: vec![ThreadUse::default()],
             response_p50_ns: 5,
             response_p99_ns: 9,
+            late_ns: 0,
+            sends_ns: vec![3],
             histograms: Histograms::default(),
         }));
         let line = serde_json::to_string(&tick).unwrap();

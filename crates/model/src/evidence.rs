@@ -1,7 +1,12 @@
 //! What the judge looks at.
 
-use crate::{Cohort, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
+use crate::{Change, Cohort, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
+
+/// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
+pub const SERVICE_BIN_NS: u64 = 4_000_000;
+/// Bins of [`Evidence::service_bins`]: four seconds of them.
+pub const SERVICE_BINS: usize = 1000;
 
 /// Everything known about one measured load.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,18 +29,26 @@ pub struct Evidence {
     pub tls: Option<TlsSession>,
     /// Latency summaries.
     pub latency: Latencies,
+    /// How many service times are in each bin of [`SERVICE_BIN_NS`], from 0 on; those beyond the last are in none.
+    pub service_bins: Vec<u64>,
     /// One entry for each tick of the measured windows.
     pub seconds: Vec<Second>,
     /// One entry for each load thread, over the measured windows.
     pub threads: Vec<ThreadUse>,
     /// Requests in flight, for Little's law.
     pub outstanding: Outstanding,
+    /// Instants at which requests of an open loop were sent; see [`crate::Tick::sends_ns`]. Of the first iteration.
+    pub sends_ns: Vec<u64>,
     /// Machine, server and generator over the measured windows; none when nobody looked.
     pub observed: Option<Observed>,
     /// Status pages of the server under test.
     pub status: Vec<StatusRecord>,
     /// Where CPU time went; none when that was not sampled.
     pub profile: Option<Profiled>,
+    /// What machine and server were before the load; none when nobody looked.
+    pub fingerprint: Option<Fingerprint>,
+    /// What of machine and server was another at the end than at the begin; none when that was not looked at.
+    pub changes: Option<Vec<Change>>,
     /// Whether an automatic warm-up found the series settled; true for a fixed one.
     pub settled: bool,
     /// Whether the run was stopped from outside before its plan was done.
@@ -79,6 +92,11 @@ pub struct Latencies {
     pub slip_blocked: LatencySummary,
     /// TLS handshakes, over the whole run.
     pub handshake: LatencySummary,
+    /// 99th percentile of the service time if requests had gone on being sent while a connection waited, by
+    /// HdrHistogram's correction for coordinated omission; of closed loops, 0 without values. ns
+    pub corrected_p99_ns: u64,
+    /// Response times up to the 99th percentile that differ in their first three digits.
+    pub distinct: u64,
 }
 
 /// A distribution in a few figures; ns. All zero when `n` is 0.
@@ -123,6 +141,12 @@ pub struct Second {
     pub response_p50_ns: u64,
     /// 99th percentile of the response time; ns.
     pub response_p99_ns: u64,
+    /// Requests in flight, time average.
+    #[serde(default)]
+    pub outstanding: f64,
+    /// How late the oldest request was that was due and not yet on its way at the end; 0 in a closed loop. ns
+    #[serde(default)]
+    pub late_ns: u64,
 }
 
 /// CPU use of one load thread over a span.

@@ -6,6 +6,7 @@
 mod address;
 mod audit;
 mod check;
+mod catalogue;
 mod counts;
 mod event;
 mod evidence;
@@ -25,18 +26,19 @@ mod units;
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, Manners, Refusal, TargetCheck};
+pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
-pub use event::{Event, Histograms, Phase, Tick};
+pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{
-    Connections, Evidence, Latencies, LatencySummary, Outstanding, Second, SweepEvidence, SweepPoint, ThreadUse,
-    TlsSession,
+    Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
+    SweepPoint, ThreadUse, TlsSession,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved, SocketsObserved,
-    ThreadObserved,
+    OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved,
+    SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
@@ -44,15 +46,15 @@ pub use plan::{
 pub use probe::{Body, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
-    Bytes, Capacity, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak, PointSummary,
-    PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
+    Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
+    PointSummary, PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
-    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, ProcessUse, Sample, ServerThread, ServerUse,
-    Sockets, ThreadRun, ThreadsUse,
+    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, ServerThread,
+    ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use served::{Served, Step};
-pub use status::{Figure, ServerStatus, StatusLook, StatusRecord};
+pub use status::{CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.
@@ -69,5 +71,7 @@ pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
 pub const FORMAT_AUDIT: &str = "plimsoll.audit/1";
 /// Format name and version of what `audit --json` prints of several outputs.
 pub const FORMAT_AUDITS: &str = "plimsoll.audits/1";
+/// Format name and version of what `rules --json` prints.
+pub const FORMAT_RULES: &str = "plimsoll.rules/1";
 /// Nanoseconds in one second.
 pub const NS_PER_S: u64 = 1_000_000_000;

@@ -51,6 +51,12 @@ pub struct Fetch {
     pub server: Option<String>,
     /// `Location`, if any.
     pub location: Option<String>,
+    /// Bytes of the whole response, head included; 0 in records from before they were counted.
+    #[serde(default)]
+    pub received_bytes: u64,
+    /// The header by which a cache says that it has answered, such as `X-Cache: HIT`, if any.
+    #[serde(default)]
+    pub cached: Option<String>,
     /// FNV-1a hash of the body; to see whether it changes, not for security.
     pub body_hash: u64,
     /// Whether the server keeps the connection open.

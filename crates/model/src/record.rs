@@ -213,6 +213,9 @@ pub struct Environment {
     /// What of this machine was known to stand in the way of the load before it began; warnings and worse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<CheckRow>,
+    /// What of it was another after the last load; none when that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<Change>>,
 }
 
 /// What machine and server are, in words.
@@ -222,6 +225,19 @@ pub struct Fingerprint {
     pub facts: BTreeMap<String, BTreeMap<String, String>>,
     /// Why a section is missing.
     pub unavailable: BTreeMap<String, String>,
+}
+
+/// A fact of the fingerprint that has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its section.
+    pub section: String,
+    /// Its name.
+    pub name: String,
+    /// What it was before the first load; empty when it was not there.
+    pub before: String,
+    /// What it was after the last; empty when it was gone.
+    pub after: String,
 }
 
 /// Result of a sweep: `sweep --json`, and its `run.json`.
@@ -305,6 +321,9 @@ pub struct PointSummary {
     /// Busy share of the machine, 0 to 1; null when not known.
     #[serde(default)]
     pub machine_busy_mean: Option<f64>,
+    /// Occupancy of each pool of workers that is known, 0 to 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, f64>,
 }
 
 /// Where more load stops buying throughput.

@@ -31,6 +31,9 @@ pub struct Sample {
     /// What the kernel of this machine counts.
     #[serde(default)]
     pub kernel: KernelFigures,
+    /// What the workers of server and companions did; none when that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<StatesUse>,
     /// CPU time that the look has cost; ns.
     #[serde(default)]
     pub look_cpu_ns: Option<u64>,
@@ -93,6 +96,9 @@ pub struct ServerUse {
     pub processes: Vec<ProcessUse>,
     /// Processes that ended and whose last CPU time nobody can tell, since no process of the server waited for them.
     pub ended_unaccounted: u64,
+    /// Processes that were there at the look before and have ended, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ended: BTreeMap<String, u64>,
     /// Their threads; none in looks that leave them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadsUse>,
@@ -131,6 +137,9 @@ pub struct ThreadsUse {
     pub from_ns: u64,
     /// Those that were there at both looks, or began between them.
     pub threads: Vec<ServerThread>,
+    /// CPUs that those of them that ran may run on.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
 }
 
 /// What one thread used.
@@ -182,6 +191,12 @@ pub struct GeneratorUse {
     pub cpu_ns: u64,
     /// The load threads that still run.
     pub threads: Vec<ThreadRun>,
+    /// CPUs that the load threads may run on.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Times that it waited for a disk to bring a page of its memory.
+    #[serde(default)]
+    pub major_faults: Option<u64>,
 }
 
 /// What the scheduler gave a load thread.
@@ -193,6 +208,9 @@ pub struct ThreadRun {
     pub cpu_ns: u64,
     /// Time it could have run, but no CPU was free; ns.
     pub wait_ns: u64,
+    /// Times it was put on a CPU.
+    #[serde(default)]
+    pub runs: u64,
 }
 
 /// TCP sockets of the target's port by state: only states that occur.
@@ -210,4 +228,60 @@ pub struct Sockets {
     /// How full the fullest of its accept queues is; 1 is full, and the kernel lets one more in.
     #[serde(default)]
     pub accept_fullest: Option<f64>,
+}
+
+/// What workers did at the moments they were looked at, several between two looks at everything else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatesUse {
+    /// Times that all, or as many as a look may have, were looked at.
+    pub looks: u64,
+    /// CPU time that this has cost; ns.
+    pub cpu_ns: u64,
+    /// CPU time of the dearest of them; ns.
+    pub cpu_ns_max: u64,
+    /// By kind of worker.
+    pub pools: Vec<PoolUse>,
+}
+
+/// Workers of one kind. Samples are counts of workers that were looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolUse {
+    /// Name of the pool.
+    pub name: String,
+    /// Program, as the kernel names the process.
+    pub program: String,
+    /// Workers that were there, looked at or not, summed over the looks.
+    pub workers: u64,
+    /// Most at one look.
+    pub workers_max: u32,
+    /// Samples of workers that ran or could have.
+    pub running: u64,
+    /// Share of these that waited for a CPU, from the times of the scheduler; none when they are not told.
+    pub waiting_share: Option<f64>,
+    /// Samples of workers that waited for work.
+    pub idle: u64,
+    /// Samples of all others, by what they waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// Workers that were not there at the look before.
+    #[serde(default)]
+    pub begun: u64,
+    /// Workers that had gone.
+    #[serde(default)]
+    pub ended: u64,
+}
+
+/// Samples of workers that waited in the same way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Name of the thread.
+    pub thread: String,
+    /// The kernel's letter for the state.
+    pub state: String,
+    /// The call into the kernel; `-` for none.
+    pub syscall: String,
+    /// What for.
+    pub on: String,
+    /// How many.
+    pub samples: u64,
 }

@@ -23,6 +23,9 @@ pub struct StatusLook {
     /// Why it said nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// When the page was there, since the clock of the run started; none before that. ns
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<u64>,
 }
 
 /// A status page over the measured window.
@@ -39,6 +42,21 @@ pub struct StatusRecord {
     pub reason: Option<String>,
     /// Its figures.
     pub figures: BTreeMap<String, Figure>,
+    /// Requests between the first and the last look of the window by the server's count and by ours; none without a
+    /// counter `requests`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<CountedRequests>,
+}
+
+/// The same requests, counted at both ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountedRequests {
+    /// By the server, without those for its status page.
+    pub server: f64,
+    /// Complete responses here.
+    pub client: f64,
+    /// Time between the looks; ns.
+    pub span_ns: u64,
 }
 
 /// One figure of a status page over the measured window. A counter is told by its first and last, a state by the rest.

@@ -87,7 +87,11 @@ impl Ledger {
         let before = std::mem::replace(&mut self.members, now);
         let ended_unaccounted = self.ended(&before, &grown, &mut groups);
         let processes = groups.into_iter().map(|(name, group)| ProcessUse { name, ..group }).collect();
-        ServerUse { processes, ended_unaccounted, threads: None }
+        let mut ended = BTreeMap::new();
+        for gone in before.values().filter(|process| !self.has(process.pid)) {
+            *ended.entry(gone.name.clone()).or_default() += 1;
+        }
+        ServerUse { processes, ended_unaccounted, ended, threads: None }
     }
 
     /// Adds what ended processes used since the look before; tells how many it is not known of.
@@ -176,6 +180,7 @@ mod tests {
         ]);
         assert_eq!(told(&used), [("master", 1, 0), ("worker", 2, 30 + 90)]);
         assert_eq!((used.processes[1].rss_bytes, used.ended_unaccounted), (2 * 4096, 0));
+        assert!(used.ended.is_empty());
     }
 
     #[test]
@@ -198,6 +203,7 @@ mod tests {
         // It used 250 ms more before it ended, and its parent waited for it.
         let used = ledger.settle(vec![seen(1, 0, "master", 0, 380)]);
         assert_eq!(told(&used), [("master", 1, 0), ("worker", 0, 250)]);
+        assert_eq!(used.ended, [("worker".to_owned(), 1)].into());
         assert_eq!(ledger.settle(vec![seen(1, 0, "master", 0, 380)]).processes[0].cpu_ns, 0, "counted once");
     }
 

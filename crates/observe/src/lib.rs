@@ -27,5 +27,5 @@ pub mod status;
 mod threads;
 
 pub use companion::Wanted;
-pub use fingerprint::{fingerprint, sha256};
+pub use fingerprint::{TakenFingerprint, fingerprint, sha256};
 pub use observer::Observer;

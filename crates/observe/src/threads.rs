@@ -5,7 +5,7 @@ use crate::processes::short;
 use model::{ServerThread, ThreadsUse};
 use procfs::process::{Schedstat, Stat, Status};
 use procfs::{FromBufRead, FromRead};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads that are looked at each second. Each costs 50 to 100 µs of CPU time, so that more of them are looked at
 /// only every few seconds.
@@ -14,11 +14,21 @@ const EACH_SECOND_MAX: usize = 20;
 /// The threads at the look before.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    /// Totals by thread number, with the begin of the thread.
-    before: BTreeMap<i32, (u64, ServerThread)>,
+    /// By thread number.
+    before: BTreeMap<i32, Seen>,
     looked_ns: Option<u64>,
     /// Looks to leave out, after one at very many threads.
     resting: usize,
+}
+
+/// A thread at a look.
+#[derive(Debug)]
+struct Seen {
+    /// Its begin, as the kernel counts it.
+    began: u64,
+    totals: ServerThread,
+    /// First and last of the CPUs that it may run on, range by range.
+    cpus: Vec<(u32, u32)>,
 }
 
 impl Threads {
@@ -28,16 +38,22 @@ impl Threads {
             self.resting -= 1;
             return None;
         }
-        let now: BTreeMap<i32, (u64, ServerThread)> = pids.iter().flat_map(|pid| threads(*pid)).collect();
+        let now: BTreeMap<i32, Seen> = pids.iter().flat_map(|pid| threads(*pid)).collect();
         self.resting = now.len() / EACH_SECOND_MAX;
         let before = std::mem::replace(&mut self.before, now);
         let from_ns = self.looked_ns.replace(now_ns)?;
-        let threads = self.before.values().map(|(began, thread)| {
+        let mut cpus = BTreeSet::new();
+        let threads = self.before.values().map(|seen| {
             // A number that was given to another thread is another thread, which has used all of its time since.
-            let same = before.get(&thread.tid).filter(|(theirs, _)| theirs == began);
-            same.map_or_else(|| thread.clone(), |(_, before)| since(before, thread))
+            let same = before.get(&seen.totals.tid).filter(|theirs| theirs.began == seen.began);
+            let used = same.map_or_else(|| seen.totals.clone(), |before| since(&before.totals, &seen.totals));
+            if used.user_ns + used.system_ns > 0 {
+                cpus.extend(seen.cpus.iter().flat_map(|(first, last)| *first..=*last));
+            }
+            used
         });
-        Some(ThreadsUse { from_ns, threads: threads.collect() })
+        let threads = threads.collect();
+        Some(ThreadsUse { from_ns, threads, cpus: cpus.into_iter().collect() })
     }
 
     /// Begins anew: the next look is the first.
@@ -57,19 +73,19 @@ fn since(before: &ServerThread, now: &ServerThread) -> ServerThread {
     }
 }
 
-/// The threads of a process with their totals and their begin.
-fn threads(pid: i32) -> Vec<(i32, (u64, ServerThread))> {
+/// The threads of a process.
+fn threads(pid: i32) -> Vec<(i32, Seen)> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     tids.filter_map(|tid| Some((tid, thread(pid, tid)?))).collect()
 }
 
-fn thread(pid: i32, tid: i32) -> Option<(u64, ServerThread)> {
+fn thread(pid: i32, tid: i32) -> Option<Seen> {
     let text = |file: &str| short(&format!("/proc/{pid}/task/{tid}/{file}"));
     let stat = Stat::from_read(&text("stat")?[..]).ok()?;
     let status = Status::from_buf_read(&text("status")?[..]).ok()?;
     let wait_ns = text("schedstat").and_then(|text| Schedstat::from_read(&text[..]).ok()).map(|times| times.run_delay);
-    let thread = ServerThread {
+    let totals = ServerThread {
         pid,
         tid,
         name: stat.comm,
@@ -79,7 +95,7 @@ fn thread(pid: i32, tid: i32) -> Option<(u64, ServerThread)> {
         voluntary_switches: status.voluntary_ctxt_switches?,
         involuntary_switches: status.nonvoluntary_ctxt_switches?,
     };
-    Some((stat.starttime, thread))
+    Some(Seen { began: stat.starttime, totals, cpus: status.cpus_allowed_list.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -116,6 +132,6 @@ mod tests {
     fn very_many_threads_are_followed_by_rests() {
         let mut threads = Threads { resting: 1, looked_ns: Some(1), ..Threads::default() };
         assert_eq!(threads.look(&[], 2), None);
-        assert_eq!(threads.look(&[], 3), Some(ThreadsUse { from_ns: 1, threads: Vec::new() }));
+        assert_eq!(threads.look(&[], 3), Some(ThreadsUse { from_ns: 1, ..ThreadsUse::default() }));
     }
 }

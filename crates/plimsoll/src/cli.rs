@@ -2,12 +2,14 @@
 
 pub(crate) mod audit;
 pub(crate) mod profile;
+pub(crate) mod rules;
 pub(crate) mod serve;
 
 use audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
 use profile::ProfileArgs;
+use rules::RulesArgs;
 use serve::{KeepArgs, ServeArgs};
 use std::path::PathBuf;
 
@@ -34,6 +36,7 @@ pub(crate) enum Verb {
     Profile(ProfileArgs),
     Report(ReportArgs),
     Audit(AuditArgs),
+    Rules(RulesArgs),
     Target(TargetArgs),
     Serve(ServeArgs),
     /// Keeps servers for another plimsoll, which starts it by itself
@@ -276,6 +279,9 @@ pub(crate) struct OutputArgs {
     /// No progress on stderr
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Show every finding: notes, and the rules that were not checked
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 const REPORT_EXAMPLES: &str = "\

@@ -1,5 +1,6 @@
 //! Hands a finished result over: to the run directory, to stdout, and to the shell as an exit code.
 
+use crate::cli::OutputArgs;
 use crate::exit::{Exit, Trouble};
 use crate::profiling::graphs;
 use crate::verbs::report::PAGE;
@@ -8,22 +9,24 @@ use model::VerdictState;
 use report::Named;
 use report::html::Item;
 use report::record::{AnyRecord, arm_folder};
+use report::terminal::Style;
 use std::path::Path;
 
 /// Stores `record` in `directory` and prints it: as JSON, or for people, who also get a page.
 ///
 /// Programs that ask for JSON get no page: it is megabytes to write and to hold, and `plimsoll report` makes it later.
-pub(crate) fn deliver(directory: &Path, record: AnyRecord<'_>, as_json: bool) -> Result<(), Trouble> {
+pub(crate) fn deliver(directory: &Path, record: AnyRecord<'_>, output: &OutputArgs) -> Result<(), Trouble> {
     let json = report::json::record(record);
     let stored = keep(directory, record, &json);
-    if as_json {
+    if output.json {
         return printer::result(&json);
     }
     let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let named = Named { name: &name, record };
     // Without its record a page has nothing to point at, and the disk has no room for it either.
     let shown = stored && write_page(directory, named);
-    let mut text = report::terminal::results(&[named], &printer::style());
+    let style = Style { verbose: output.verbose, ..printer::style() };
+    let mut text = report::terminal::results(&[named], &style);
     if stored {
         text.push_str(&format!("\nrecord: {}\n", directory.display()));
     }

@@ -1,6 +1,6 @@
 //! Where a result comes from: stored with it, secrets replaced.
 
-use judge::audit::SECRET_HEADERS;
+use judge::audit::{SECRET_HEADERS, redact};
 use model::Environment;
 
 /// Headers whose value is a secret.
@@ -23,6 +23,7 @@ pub(crate) fn describe() -> Environment {
         served: None,
         fingerprint: None,
         check: Vec::new(),
+        changes: None,
     }
 }
 
@@ -46,26 +47,9 @@ fn is_secret(header: &str) -> bool {
     SECRET_HEADERS.contains(&header.trim().to_ascii_lowercase().as_str())
 }
 
-/// The command line with header values and URL credentials replaced.
+/// The command line without secrets: values of secret headers and parameters, credentials in URLs.
 fn redact_command(args: impl Iterator<Item = String>) -> Vec<String> {
-    args.map(|arg| redact_header(&redact_userinfo(&arg))).collect()
-}
-
-/// Replaces the value in `Name: value`, with or without the flag glued to it.
-fn redact_header(arg: &str) -> String {
-    let Some((front, _)) = arg.split_once(':') else { return arg.into() };
-    let name = front.strip_prefix("--header=").or_else(|| front.strip_prefix("-H")).unwrap_or(front);
-    if is_secret(name) { format!("{front}: {REDACTED}") } else { arg.into() }
-}
-
-/// A URL without what stands before its host.
-pub(crate) fn redact_userinfo(arg: &str) -> String {
-    let Some((scheme, rest)) = arg.split_once("://") else { return arg.into() };
-    let end = rest.find('/').unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{scheme}://{REDACTED}{}", &rest[at..]),
-        None => arg.into(),
-    }
+    args.map(|arg| redact(&arg).0).collect()
 }
 
 fn cpu_model(cpuinfo: &str) -> String {
@@ -79,12 +63,20 @@ mod tests {
 
     #[test]
     fn secrets_never_reach_the_record() {
-        let args =
-            ["plimsoll", "run", "http://me:pw@h/x", "-H", "Authorization: Bearer t0p", "-HCookie: a=b", "-H", "X-A: b"];
+        let args = [
+            "plimsoll",
+            "run",
+            "http://me:pw@h/x?token=t0p&y=1",
+            "-H",
+            "Authorization: Bearer t0p",
+            "-HCookie: a=b",
+            "-H",
+            "X-A: b",
+        ];
         let kept = redact_command(args.iter().map(ToString::to_string)).join(" ");
         assert_eq!(
             kept,
-            "plimsoll run http://<redacted>@h/x -H Authorization: <redacted> -HCookie: <redacted> -H X-A: b"
+            "plimsoll run http://<redacted>@h/x?token=<redacted>&y=1 -H Authorization: <redacted> -HCookie: <redacted> -H X-A: b"
         );
         let headers = redact_headers(&[("authorization".into(), "t0p".into()), ("Accept".into(), "*/*".into())]);
         assert_eq!(headers[0].1, REDACTED);

@@ -206,6 +206,8 @@ mod tests {
             content_type: None,
             server: None,
             location: None,
+            received_bytes: 0,
+            cached: None,
             body_hash: 7,
             keepalive: true,
             connect_ns: 0,

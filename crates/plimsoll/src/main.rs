@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Profile(args) => verbs::profile::profile(&args),
         Verb::Report(args) => verbs::report::report(&args),
         Verb::Audit(args) => verbs::audit::audit(&args),
+        Verb::Rules(args) => verbs::rules::rules(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),
         Verb::Keep(args) => return verbs::serve::keep(&args),

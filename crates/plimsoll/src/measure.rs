@@ -14,7 +14,8 @@ use crate::subject::Subject;
 use crate::target_url::TargetUrl;
 use crate::watch::{self, Watch};
 use engine::run::RunError;
-use model::{Address, Environment, Event, Fingerprint, Load, Numbering, Plan, Probe, Stop, Warmup};
+use model::{Address, Environment, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
+use observe::TakenFingerprint;
 use stack::Spec;
 use stats::Gather;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -37,7 +38,7 @@ pub(crate) struct Prepared {
     /// Processes to watch beside the server, as they were asked for.
     observe: Vec<String>,
     /// What machine and server were before the first load.
-    fingerprint: Fingerprint,
+    fingerprint: TakenFingerprint,
     /// Loads measured so far.
     loads: u64,
     /// The record of this verb.
@@ -129,10 +130,11 @@ impl Prepared {
         self.subject.check(&self.progress)
     }
 
-    /// Where the results come from.
+    /// Where the results come from, and what of it has changed until now.
     pub(crate) fn environment(&self) -> Environment {
-        let (served, fingerprint) = (self.subject.served(), Some(self.fingerprint.clone()));
-        Environment { served, fingerprint, ..environment::describe() }
+        let TakenFingerprint { fingerprint, .. } = &self.fingerprint;
+        let (fingerprint, changes) = (Some(fingerprint.clone()), Some(self.fingerprint.changes()));
+        Environment { served: self.subject.served(), fingerprint, changes, ..environment::describe() }
     }
 
     /// The plan of one load on the target.

@@ -42,7 +42,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 pub(crate) fn style() -> report::terminal::Style {
     let terminal = std::io::stdout().is_terminal();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    report::terminal::Style { width: width(), colour: terminal && !plain }
+    report::terminal::Style { width: width(), colour: terminal && !plain, verbose: false }
 }
 
 fn width() -> usize {

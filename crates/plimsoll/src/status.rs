@@ -2,10 +2,11 @@
 //!
 //! Each page has a thread of its own: a page that hangs must not delay the ticks, nor the other pages.
 
+use engine::clock::monotonic_ns;
 use model::{Event, StatusLook, Tick};
 use rustls::crypto::aws_lc_rs;
 use std::io::Read;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -25,6 +26,8 @@ const PAGE_MAX_BYTES: u64 = 1 << 20;
 pub(crate) struct StatusPages {
     /// What has come since it was last asked for.
     fresh: Arc<Mutex<Vec<StatusLook>>>,
+    /// When the clock of the load started, on the clock of this machine; 0 before that. ns
+    started_ns: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -32,12 +35,21 @@ pub(crate) struct StatusPages {
 impl StatusPages {
     pub(crate) fn watch(urls: &[String]) -> Self {
         let (fresh, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let started_ns = Arc::new(AtomicU64::new(0));
         let threads = urls.iter().map(|url| {
             let (url, fresh, stop) = (url.clone(), Arc::clone(&fresh), Arc::clone(&stop));
-            std::thread::spawn(move || watch(&url, &fresh, &stop))
+            let started_ns = Arc::clone(&started_ns);
+            std::thread::spawn(move || watch(&url, &fresh, &started_ns, &stop))
         });
         let threads = threads.collect();
-        Self { fresh, stop, threads }
+        Self { fresh, started_ns, stop, threads }
+    }
+
+    /// The clock of the load starts with the connections open.
+    pub(crate) fn start_after(&self, event: &Event) {
+        if let Event::Connected { .. } = event {
+            self.started_ns.store(monotonic_ns(), Ordering::Relaxed);
+        }
     }
 
     /// What has come until a tick; none when nothing has.
@@ -57,7 +69,7 @@ impl Drop for StatusPages {
     }
 }
 
-fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, stop: &AtomicBool) {
+fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
     let agent = agent();
     while !stop.load(Ordering::Relaxed) {
         let read = fetch(&agent, url).and_then(|text| observe::status::read(&text));
@@ -65,7 +77,9 @@ fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, stop: &AtomicBool) {
             Ok(status) => (Some(status), None),
             Err(reason) => (None, Some(reason)),
         };
-        let look = StatusLook { url: url.to_owned(), status, reason };
+        let started_ns = started_ns.load(Ordering::Relaxed);
+        let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
+        let look = StatusLook { url: url.to_owned(), status, reason, at_ns };
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         let mut waited = Duration::ZERO;
         while waited < EVERY && !stop.load(Ordering::Relaxed) {

@@ -6,6 +6,7 @@
 use crate::environment::redact_headers;
 use crate::exit::Trouble;
 use crate::printer;
+use judge::audit::redact;
 use model::{Event, Plan, Tick};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -173,8 +174,10 @@ impl Recorder {
 /// The plan without secrets.
 pub(crate) fn storable(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
+    plan.target.url = redact(&plan.target.url).0;
     for request in &mut plan.requests {
         request.headers = redact_headers(&request.headers);
+        request.path = redact(&request.path).0;
     }
     plan
 }

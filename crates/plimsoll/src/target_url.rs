@@ -1,8 +1,8 @@
 //! Takes a URL apart and finds its addresses, once, before anything is measured.
 
-use crate::environment::redact_userinfo;
 use crate::exit::Trouble;
 use http::Uri;
+use judge::audit::redact;
 use model::Address;
 use std::net::ToSocketAddrs;
 
@@ -28,7 +28,7 @@ impl TargetUrl {
     /// Reads a URL; `http://` may be left out.
     pub(crate) fn parse(text: &str) -> Result<Self, Trouble> {
         // What stands before an @ may be a password, and messages end up in logs.
-        let shown = redact_userinfo(text);
+        let shown = redact(text).0;
         let wrong = |why: &str| Trouble::usage(format!("{shown:?} cannot be measured: {why}"));
         let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let uri: Uri = full.parse().map_err(|e| wrong(&format!("it is not a URL ({e})")))?;

@@ -4,8 +4,8 @@
 use crate::exit::Trouble;
 use crate::target_url::is_local;
 use engine::clock::{Clock, thread_cpu_ns};
-use model::{Address, Event, Fingerprint, Sample};
-use observe::{Observer, Wanted};
+use model::{Address, Event, Sample};
+use observe::{Observer, TakenFingerprint, Wanted};
 use std::collections::BTreeSet;
 
 /// Turns ticks into samples.
@@ -59,8 +59,8 @@ pub(crate) fn wanted<'a>(
 }
 
 /// What this machine is, and the programs of the server and of what is `wanted` besides.
-pub(crate) fn fingerprint(address: &Address, wanted: &[Wanted]) -> Fingerprint {
-    observe::fingerprint(&Observer::new(address.clone(), is_local(address), wanted))
+pub(crate) fn fingerprint(address: &Address, wanted: &[Wanted]) -> TakenFingerprint {
+    TakenFingerprint::new(observe::fingerprint(&Observer::new(address.clone(), is_local(address), wanted)))
 }
 
 #[cfg(test)]

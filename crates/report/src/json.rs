@@ -1,7 +1,7 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{AuditRecord, AuditsRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
+use model::{AuditRecord, AuditsRecord, CatalogueRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.
@@ -47,6 +47,12 @@ pub fn audit(record: &AuditRecord) -> String {
 /// An audit of several outputs as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn audits(record: &AuditsRecord) -> String {
+    pretty(record)
+}
+
+/// The validity rules as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn rules(record: &CatalogueRecord) -> String {
     pretty(record)
 }
 

@@ -175,7 +175,7 @@ pub(crate) const fn word(state: VerdictState) -> &'static str {
     }
 }
 
-fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|c| cell(c)).collect::<Vec<_>>().join(" | "));
     let mut out = line(header);
     // Names to the left, figures to the right.
@@ -186,7 +186,7 @@ fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// Text that stays in its cell and is no markup.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

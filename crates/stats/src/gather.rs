@@ -4,10 +4,10 @@ use crate::batch::{mean_of_runs, mean_of_series};
 use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
 use crate::status::StatusSum;
-use crate::{DecodeError, MergedHistogram};
+use crate::{DecodeError, MergedHistogram, omission};
 use model::{
-    Connections, Estimate, Event, Evidence, Histograms, Latencies, NS_PER_S, Outstanding, Phase, Plan, Second,
-    ThreadUse, Tick, Warmup,
+    Connections, Estimate, Event, Evidence, Histograms, Latencies, Load, NS_PER_S, Outstanding, Phase, Plan,
+    SERVICE_BIN_NS, SERVICE_BINS, Second, ThreadUse, Tick, Warmup,
 };
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
@@ -92,12 +92,16 @@ impl Gather {
             connections: Connections::default(),
             tls: None,
             latency: Latencies::default(),
+            service_bins: Vec::new(),
             seconds: Vec::new(),
             threads: Vec::new(),
             outstanding: Outstanding::default(),
+            sends_ns: Vec::new(),
             observed: None,
             status: Vec::new(),
             profile: None,
+            fingerprint: None,
+            changes: None,
             // an automatic warm-up has to show that it settled
             settled: plan.warmup != Warmup::Auto,
             // until the end is seen: a log that breaks off is of a run that was cut short
@@ -158,7 +162,11 @@ impl Gather {
         mine.iterations += theirs.iterations;
         mine.flow.add(&theirs.flow);
         mine.cohort.add(&theirs.cohort);
+        self.status.settle(&mine.seconds);
         mine.seconds.extend_from_slice(&theirs.seconds);
+        if mine.sends_ns.is_empty() {
+            mine.sends_ns.clone_from(&theirs.sends_ns);
+        }
         mine.settled &= theirs.settled;
         mine.interrupted |= theirs.interrupted;
         if mine.probe.is_none() {
@@ -177,7 +185,7 @@ impl Gather {
         self.histograms.add(&other.histograms);
         self.in_flight.merge(&other.in_flight);
         self.observed.merge(&other.observed);
-        self.status.merge(&other.status);
+        self.status.merge(&other.status, &theirs.seconds);
         self.merged_per_s.extend(other.iterations_per_s());
     }
 
@@ -186,8 +194,15 @@ impl Gather {
     pub fn evidence(&self) -> Evidence {
         let mut evidence = self.evidence.clone();
         evidence.latency = self.histograms.summaries();
+        if let (Load::Closed { connections }, 1..) = (evidence.plan.load, evidence.flow.completed) {
+            // What a connection needs for one request.
+            let slots = u64::from(connections) * u64::from(evidence.plan.pipeline);
+            let interval_ns = evidence.measured_ns / evidence.flow.completed * slots;
+            evidence.latency.corrected_p99_ns = omission::corrected_p99_ns(&self.histograms.service, interval_ns);
+        }
+        evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
-        evidence.status = self.status.records();
+        evidence.status = self.status.records(&self.evidence.seconds);
         evidence.observed = self.observed.observed(throughput_per_s(&evidence));
         evidence
     }
@@ -226,6 +241,7 @@ impl Gather {
             tls.resumed += tick.flow.resumed;
         }
         evidence.connections.reconnects += tick.flow.opened;
+        evidence.sends_ns.extend_from_slice(&tick.sends_ns);
         if tick.phase != Phase::Measure {
             return Ok(());
         }
@@ -295,8 +311,16 @@ impl MergedHistograms {
             slip_client: self.slip_client.summary(),
             slip_blocked: self.slip_blocked.summary(),
             handshake: self.handshake.summary(),
+            corrected_p99_ns: 0,
+            distinct: distinct(&self.response),
         }
     }
+}
+
+/// Values up to the 99th percentile that differ in their first three digits.
+fn distinct(histogram: &MergedHistogram) -> u64 {
+    let p99_ns = histogram.quantile(0.99);
+    histogram.buckets().take_while(|(ns, _)| *ns <= p99_ns).count() as u64
 }
 
 fn second(tick: &Tick, length_ns: u64) -> Second {
@@ -310,6 +334,8 @@ fn second(tick: &Tick, length_ns: u64) -> Second {
         busy_max: tick.threads.iter().map(busy).fold(0.0, f64::max),
         response_p50_ns: tick.response_p50_ns,
         response_p99_ns: tick.response_p99_ns,
+        outstanding: if length_ns == 0 { 0.0 } else { tick.flow.outstanding_ns as f64 / length_ns as f64 },
+        late_ns: tick.late_ns,
     }
 }
 
@@ -338,7 +364,7 @@ mod tests {
     use super::*;
     use crate::LatencyHistogram;
     use crate::testing::Noise;
-    use model::{Cohort, Flow, Load, Numbering, Request, Stop, Target, TlsSession};
+    use model::{Cohort, Flow, Numbering, Request, Stop, Target, TlsSession};
 
     fn plan(warmup: Warmup) -> Plan {
         Plan {
@@ -390,6 +416,8 @@ mod tests {
             }],
             response_p50_ns: 10_000_000,
             response_p99_ns: 11_000_000,
+            late_ns: 3,
+            sends_ns: vec![from_ms * 1_000_000],
             histograms: Histograms { response: latencies.clone(), service: latencies, ..Histograms::default() },
         }
     }

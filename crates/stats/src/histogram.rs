@@ -165,6 +165,18 @@ impl<C: Counter> HistogramOf<C> {
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
     }
 
+    /// How many values are in each of `n` bins of `width_ns`, from 0 on.
+    #[must_use]
+    pub fn bins(&self, width_ns: u64, n: usize) -> Vec<u64> {
+        let mut bins = vec![0; n];
+        for (value_ns, count) in self.buckets() {
+            if let Some(bin) = bins.get_mut((value_ns / width_ns) as usize) {
+                *bin += count;
+            }
+        }
+        bins
+    }
+
     /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. The largest value that the text has room
     /// for is not always the same, as it depends on what was recorded.
     #[must_use]
@@ -202,6 +214,17 @@ impl<C: Counter> HistogramOf<C> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn values_are_counted_in_bins_and_those_beyond_the_last_are_left_out() {
+        let mut h = LatencyHistogram::new();
+        for value_ms in [0, 3, 41, 42, 4_000] {
+            h.record(value_ms * 1_000_000);
+        }
+        let bins = h.bins(4_000_000, 11);
+        assert_eq!((bins.len(), bins[0], bins[10], bins.iter().sum::<u64>()), (11, 2, 2, 4));
+        assert_eq!(LatencyHistogram::default().bins(1, 2), [0, 0]);
+    }
 
     #[test]
     fn summary_matches_known_values() {

@@ -3,6 +3,7 @@
 //! Everything here is a pure and deterministic function of its arguments: no I/O beyond a `Write` handed in,
 //! no clock, no threads. What is random takes a seed.
 
+mod arrivals;
 mod batch;
 mod gather;
 mod histogram;
@@ -11,6 +12,7 @@ mod knee;
 mod little;
 mod minimise;
 mod observed;
+mod omission;
 mod peak;
 mod stationarity;
 mod status;
@@ -18,6 +20,7 @@ mod sweep;
 #[cfg(test)]
 mod testing;
 
+pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
 pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean_of_runs, mean_of_series};
 pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};

@@ -1,15 +1,17 @@
 //! From samples to what was observed over the measured window.
 
 mod kernel;
+mod pools;
 mod server;
 
 use kernel::KernelSum;
 use model::{
     CpuShares, CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved,
+    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved, ThreadRun,
 };
+use pools::PoolsSum;
 use server::ServerSum;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Other processes that are named: those with the most CPU time.
 const OTHERS_NAMED_MAX: usize = 10;
@@ -27,6 +29,7 @@ pub(crate) struct ObservedSum {
     companions: BTreeMap<String, ServerSum>,
     others: Option<OthersSum>,
     kernel: KernelSum,
+    pools: PoolsSum,
     sampler: SamplerSum,
     accounted: Accounts,
     seconds: Vec<ObservedSecond>,
@@ -69,8 +72,10 @@ struct SamplerSum {
 struct GeneratorSum {
     wall_ns: u64,
     cpu_ns: u64,
-    /// Time on a CPU, time waiting for one, and length of the samples that have it; by name.
-    threads: BTreeMap<String, (u64, u64, u64)>,
+    /// What each did, and the length of the samples that have it; by name.
+    threads: BTreeMap<String, (ThreadRun, u64)>,
+    cpus: BTreeSet<u32>,
+    major_faults: Option<u64>,
 }
 
 impl ObservedSum {
@@ -113,6 +118,9 @@ impl ObservedSum {
         }
         self.accounted.add(sample);
         self.kernel.add(&sample.kernel);
+        if let Some(states) = &sample.states {
+            second.pools = self.pools.add(states, length_ns, is_long);
+        }
         if let Some(cpu_ns) = sample.look_cpu_ns {
             self.sampler.merge(&SamplerSum { looks: 1, cpu_ns, cpu_ns_max: cpu_ns, wall_ns: length_ns });
         }
@@ -121,9 +129,10 @@ impl ObservedSum {
             let sum = self.generator.get_or_insert_default();
             sum.wall_ns += length_ns;
             sum.cpu_ns += generator.cpu_ns;
+            sum.cpus.extend(&generator.cpus);
+            sum.add_faults(generator.major_faults);
             for thread in &generator.threads {
-                let times = (thread.cpu_ns, thread.wait_ns, length_ns);
-                add_times(sum.threads.entry(thread.name.clone()).or_default(), times);
+                add_run(sum.threads.entry(thread.name.clone()).or_default(), thread, length_ns);
             }
         }
         if let Some(sockets) = &sample.sockets {
@@ -152,8 +161,10 @@ impl ObservedSum {
             let mine = self.generator.get_or_insert_default();
             mine.wall_ns += theirs.wall_ns;
             mine.cpu_ns += theirs.cpu_ns;
-            for (name, times) in &theirs.threads {
-                add_times(mine.threads.entry(name.clone()).or_default(), *times);
+            mine.cpus.extend(&theirs.cpus);
+            mine.add_faults(theirs.major_faults);
+            for (name, (run, wall_ns)) in &theirs.threads {
+                add_run(mine.threads.entry(name.clone()).or_default(), run, *wall_ns);
             }
         }
         if let Some(theirs) = other.sockets.clone() {
@@ -172,6 +183,7 @@ impl ObservedSum {
         self.accounted.processes_ns += other.accounted.processes_ns;
         self.accounted.busy_ns += other.accounted.busy_ns;
         self.kernel.merge(&other.kernel);
+        self.pools.merge(&other.pools);
         self.sampler.merge(&other.sampler);
         self.seconds.extend_from_slice(&other.seconds);
         self.unavailable.extend(other.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
@@ -199,6 +211,8 @@ impl ObservedSum {
             counters: self.kernel.counters().clone(),
             gauges: self.kernel.gauges(),
             sampler: self.sampler.observed(),
+            pools: self.pools.observed(),
+            pools_sampler: self.pools.sampler(),
             seconds: self.seconds.clone(),
             unavailable: self.unavailable.clone(),
         })
@@ -294,13 +308,23 @@ impl SamplerSum {
 }
 
 impl GeneratorSum {
+    fn add_faults(&mut self, more: Option<u64>) {
+        self.major_faults = more.map(|more| self.major_faults.unwrap_or(0) + more).or(self.major_faults);
+    }
+
     fn observed(&self) -> GeneratorObserved {
-        let threads = self.threads.iter().map(|(name, (cpu_ns, wait_ns, wall_ns))| ThreadObserved {
+        let threads = self.threads.iter().map(|(name, (run, wall_ns))| ThreadObserved {
             name: name.clone(),
-            busy_mean: ratio(*cpu_ns, *wall_ns),
-            wait_mean: ratio(*wait_ns, *wall_ns),
+            busy_mean: ratio(run.cpu_ns, *wall_ns),
+            wait_mean: ratio(run.wait_ns, *wall_ns),
+            runs_per_s: ratio(run.runs, *wall_ns) * NS_PER_S as f64,
         });
-        GeneratorObserved { cpu_cores: ratio(self.cpu_ns, self.wall_ns), threads: threads.collect() }
+        GeneratorObserved {
+            cpu_cores: ratio(self.cpu_ns, self.wall_ns),
+            threads: threads.collect(),
+            cpus: self.cpus.iter().copied().collect(),
+            major_faults: self.major_faults,
+        }
     }
 }
 
@@ -311,8 +335,11 @@ fn add_cpus(sum: &mut Vec<CpuTimes>, more: &[CpuTimes]) {
     sum.iter_mut().zip(more).for_each(|(cpu, other)| cpu.add(other));
 }
 
-fn add_times(sum: &mut (u64, u64, u64), more: (u64, u64, u64)) {
-    *sum = (sum.0 + more.0, sum.1 + more.1, sum.2 + more.2);
+fn add_run((sum, wall_ns): &mut (ThreadRun, u64), more: &ThreadRun, length_ns: u64) {
+    sum.cpu_ns += more.cpu_ns;
+    sum.wait_ns += more.wait_ns;
+    sum.runs += more.runs;
+    *wall_ns += length_ns;
 }
 
 /// Keeps the larger number of each state.
@@ -359,7 +386,7 @@ fn ratio(part_ns: u64, of_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, ProcessUse, ServerUse, ThreadRun};
+    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, PoolUse, ProcessUse, ServerUse, StatesUse};
 
     fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
         ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
@@ -377,10 +404,12 @@ mod tests {
             from_ns: 0,
             to_ns: ns(length_ms),
             machine: Some(MachineCpu { total, cpus: vec![busy, idle] }),
-            server: Some(ServerUse { processes, ended_unaccounted: 1, threads: None }),
+            server: Some(ServerUse { processes, ended_unaccounted: 1, ended: BTreeMap::new(), threads: None }),
             generator: Some(GeneratorUse {
                 cpu_ns: ns(300),
-                threads: vec![ThreadRun { name: "load-0".into(), cpu_ns: ns(200), wait_ns: ns(50) }],
+                threads: vec![ThreadRun { name: "load-0".into(), cpu_ns: ns(200), wait_ns: ns(50), runs: 21 }],
+                cpus: vec![1],
+                major_faults: Some(2),
             }),
             sockets: Some(Sockets {
                 server: Some([("established".to_owned(), busy_ms)].into()),
@@ -399,6 +428,20 @@ mod tests {
                 counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), busy_ms)].into())].into(),
                 gauges: [("memory".to_owned(), [("dirty_bytes".to_owned(), busy_ms)].into())].into(),
             },
+            states: Some(StatesUse {
+                looks: 10,
+                cpu_ns: busy_ms,
+                cpu_ns_max: busy_ms,
+                pools: vec![PoolUse {
+                    name: "a".into(),
+                    workers: 20,
+                    workers_max: 2,
+                    running: busy_ms / 100,
+                    waiting_share: Some(0.5),
+                    idle: 20 - busy_ms / 100,
+                    ..PoolUse::default()
+                }],
+            }),
             look_cpu_ns: Some(busy_ms),
             unavailable: BTreeMap::new(),
         }
@@ -428,7 +471,10 @@ mod tests {
         assert_eq!((server.rss_bytes_max, server.ended_unaccounted), (50, 3));
         let told: Vec<_> = server.processes.iter().map(|p| (p.name.as_str(), p.count, p.rss_bytes_max)).collect();
         assert_eq!(told, [("b", 3, 20), ("a", 2, 30)], "the one with the most CPU time first");
-        let thread = &seen.generator.unwrap().threads[0];
+        let generator = seen.generator.unwrap();
+        assert_eq!((generator.cpus.as_slice(), generator.major_faults), (&[1][..], Some(6)));
+        let thread = &generator.threads[0];
+        assert!((thread.runs_per_s - 30.0).abs() < 1e-9, "{thread:?}");
         assert!((thread.busy_mean - 0.6 / 2.1).abs() < 1e-9 && (thread.wait_mean - 0.15 / 2.1).abs() < 1e-9);
         let sockets = seen.sockets.unwrap();
         assert_eq!((sockets.server.unwrap()["established"], sockets.accept_queue_max), (800, Some(8)));
@@ -449,6 +495,10 @@ mod tests {
         let cores: Vec<_> = seen.seconds.iter().map(|second| second.server_cores).collect();
         assert_eq!(cores, [Some(0.6), Some(0.4)], "the short sample is no second");
         assert_eq!(seen.seconds[0].machine_cores, Some(0.8));
+        assert_eq!(seen.seconds[1].pools, [("a".to_owned(), 0.2)].into());
+        let pool = &seen.pools[0];
+        assert_eq!((pool.samples, pool.occupancy, pool.occupancy_max), (60, 13.0 / 60.0, 0.4));
+        assert_eq!(seen.pools_sampler.map(|sampler| sampler.looks), Some(30));
     }
 
     #[test]
@@ -482,12 +532,14 @@ mod tests {
         let mut bare = sample(1000, 0, Vec::new());
         (bare.machine, bare.server, bare.generator, bare.sockets) = (None, None, None, None);
         (bare.others, bare.look_cpu_ns, bare.kernel) = (None, None, KernelFigures::default());
+        bare.states = None;
         bare.unavailable = [("server".to_owned(), "elsewhere".to_owned())].into();
         let mut seen = sum(std::slice::from_ref(&bare));
         seen.note(&bare);
         let observed = seen.observed(1.0).unwrap();
         assert_eq!((observed.machine, observed.server, observed.sockets), (None, None, None));
         assert_eq!((observed.others, observed.sampler, observed.counters), (None, None, BTreeMap::new()));
+        assert_eq!((&observed.pools, observed.pools_sampler), (&Vec::new(), None));
         assert_eq!(observed.unavailable["server"], "elsewhere");
         assert_eq!(observed.seconds[0].server_cores, None);
         assert_eq!(ObservedSum::default().observed(1.0), None);

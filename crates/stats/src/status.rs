@@ -1,11 +1,30 @@
 //! Status pages over a window: what of each look is kept.
 
-use model::{Figure, StatusLook, StatusRecord};
+use model::{CountedRequests, Figure, Second, StatusLook, StatusRecord};
+
+/// The figure that counts requests, on every page that has such a one.
+const REQUESTS: &str = "requests";
 
 /// All pages, in the order first seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatusSum {
-    pages: Vec<StatusRecord>,
+    pages: Vec<Page>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Page {
+    record: StatusRecord,
+    /// First and last look of the window that is being followed.
+    counted: Option<(Counted, Counted)>,
+}
+
+/// The server's counter of requests at a look.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    at_ns: u64,
+    requests: f64,
+    /// Looks until then, this one included: each is a request too.
+    looks: u64,
 }
 
 impl StatusSum {
@@ -13,6 +32,10 @@ impl StatusSum {
     pub(crate) fn add(&mut self, looks: &[StatusLook]) {
         for look in looks {
             let page = self.page(&look.url);
+            if let (Some(at_ns), Some(status)) = (look.at_ns, &look.status) {
+                page.count(at_ns, status.figures.get(REQUESTS).copied());
+            }
+            let page = &mut page.record;
             if let Some(status) = &look.status {
                 page.server = Some(status.server.clone());
                 page.looks += 1;
@@ -32,10 +55,19 @@ impl StatusSum {
         }
     }
 
-    /// Takes what another measurement of the same load has seen later.
-    pub(crate) fn merge(&mut self, later: &Self) {
-        for other in &later.pages {
-            let page = self.page(&other.url);
+    /// The window that is being followed, with these seconds, is over.
+    pub(crate) fn settle(&mut self, seconds: &[Second]) {
+        for page in &mut self.pages {
+            page.record.requests = page.counted_requests(seconds);
+            page.counted = None;
+        }
+    }
+
+    /// Takes what another measurement of the same load has seen later, with its seconds; the own one is settled.
+    pub(crate) fn merge(&mut self, later: &Self, seconds: &[Second]) {
+        for other in later.records(seconds) {
+            let page = &mut self.page(&other.url).record;
+            page.requests = sum(page.requests, other.requests);
             let (before, after) = (page.looks as f64, other.looks as f64);
             for (name, figure) in &other.figures {
                 let own = page.figures.entry(name.clone()).or_insert(*figure);
@@ -50,17 +82,67 @@ impl StatusSum {
         }
     }
 
-    pub(crate) fn records(&self) -> Vec<StatusRecord> {
-        self.pages.clone()
+    /// What is known of each page; `seconds` are those of the window that is being followed.
+    pub(crate) fn records(&self, seconds: &[Second]) -> Vec<StatusRecord> {
+        let record = |page: &Page| StatusRecord { requests: page.counted_requests(seconds), ..page.record.clone() };
+        self.pages.iter().map(record).collect()
     }
 
-    fn page(&mut self, url: &str) -> &mut StatusRecord {
-        let at = self.pages.iter().position(|page| page.url == url).unwrap_or_else(|| {
-            self.pages.push(StatusRecord { url: url.to_owned(), ..StatusRecord::default() });
+    fn page(&mut self, url: &str) -> &mut Page {
+        let at = self.pages.iter().position(|page| page.record.url == url).unwrap_or_else(|| {
+            let record = StatusRecord { url: url.to_owned(), ..StatusRecord::default() };
+            self.pages.push(Page { record, counted: None });
             self.pages.len() - 1
         });
         &mut self.pages[at]
     }
+}
+
+impl Page {
+    /// The counter stands at `requests`, if there is one.
+    fn count(&mut self, at_ns: u64, requests: Option<f64>) {
+        let looks = self.counted.map_or(0, |(_, last)| last.looks) + 1;
+        let now = requests.map(|requests| Counted { at_ns, requests, looks });
+        self.counted = now.map(|now| (self.counted.map_or(now, |(first, _)| first), now)).or(self.counted);
+    }
+
+    /// What both ends counted in settled windows and in the one that is being followed.
+    fn counted_requests(&self, seconds: &[Second]) -> Option<CountedRequests> {
+        let now = self.counted.and_then(|(first, last)| {
+            // A server that has started anew counts from the beginning.
+            let grown = last.requests - first.requests;
+            let server = grown - (last.looks - first.looks) as f64;
+            let client = completed(seconds, last.at_ns)? - completed(seconds, first.at_ns)?;
+            (grown >= 0.0 && last.at_ns > first.at_ns).then(|| CountedRequests {
+                server,
+                client,
+                span_ns: last.at_ns - first.at_ns,
+            })
+        });
+        sum(self.record.requests, now)
+    }
+}
+
+fn sum(a: Option<CountedRequests>, b: Option<CountedRequests>) -> Option<CountedRequests> {
+    let both = a.zip(b).map(|(a, b)| CountedRequests {
+        server: a.server + b.server,
+        client: a.client + b.client,
+        span_ns: a.span_ns + b.span_ns,
+    });
+    both.or(a).or(b)
+}
+
+/// Responses that were complete at an instant of the window, within a second by its share; none outside the window.
+fn completed(seconds: &[Second], at_ns: u64) -> Option<f64> {
+    let mut before = 0;
+    for second in seconds {
+        let into_ns = at_ns.checked_sub(second.from_ns)?;
+        if into_ns <= second.length_ns {
+            return Some(before as f64 + second.completed as f64 * into_ns as f64 / second.length_ns.max(1) as f64);
+        }
+        before += second.completed;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -70,15 +152,61 @@ mod tests {
 
     fn look(busy: f64) -> StatusLook {
         let figures = [("busy".to_owned(), busy)].into();
-        StatusLook { url: "u".into(), status: Some(ServerStatus { server: "s".into(), figures }), reason: None }
+        let status = Some(ServerStatus { server: "s".into(), figures });
+        StatusLook { url: "u".into(), status, reason: None, at_ns: None }
+    }
+
+    /// The counter at an instant in ms.
+    fn counter(at_ms: u64, requests: f64) -> StatusLook {
+        let figures = [(REQUESTS.to_owned(), requests)].into();
+        let status = Some(ServerStatus { server: "s".into(), figures });
+        StatusLook { url: "u".into(), status, reason: None, at_ns: Some(at_ms * 1_000_000) }
+    }
+
+    /// Seconds with 1,000 responses each, the first at 2 s.
+    fn seconds(n: u64) -> Vec<Second> {
+        let second = |i: u64| Second {
+            from_ns: (2 + i) * 1_000_000_000,
+            length_ns: 1_000_000_000,
+            completed: 1000,
+            ..Second::default()
+        };
+        (0..n).map(second).collect()
+    }
+
+    #[test]
+    fn requests_are_counted_at_both_ends_between_the_looks() {
+        let mut sum = StatusSum::default();
+        sum.add(&[counter(2_500, 700.0), counter(3_500, 1_701.0), counter(4_700, 2_902.0)]);
+        let found = sum.records(&seconds(4))[0].requests.expect("a counter");
+        assert_eq!((found.server, found.span_ns), (2_200.0, 2_200_000_000), "two looks after the first");
+        assert!((found.client - 2_200.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(sum.records(&seconds(1))[0].requests, None, "the last look is outside the window");
+    }
+
+    #[test]
+    fn iterations_are_counted_each_by_its_own_seconds() {
+        let (mut first, mut second) = (StatusSum::default(), StatusSum::default());
+        first.add(&[counter(2_000, 0.0), counter(3_000, 1_001.0)]);
+        second.add(&[counter(2_000, 5_000.0), counter(4_000, 7_001.0)]);
+        first.settle(&seconds(4));
+        first.merge(&second, &seconds(4));
+        let found = first.records(&[])[0].requests.expect("a counter");
+        assert_eq!((found.server, found.client, found.span_ns), (3_000.0, 3_000.0, 3_000_000_000));
+        let mut anew = StatusSum::default();
+        anew.add(&[counter(2_000, 500.0), counter(3_000, 10.0)]);
+        assert_eq!(anew.records(&seconds(4))[0].requests, None, "the server has started anew");
     }
 
     #[test]
     fn looks_of_one_page_become_one_record() {
         let mut sum = StatusSum::default();
         sum.add(&[look(2.0), look(8.0)]);
-        sum.add(&[look(5.0), StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()) }]);
-        let [page] = &sum.records()[..] else { panic!("one page") };
+        sum.add(&[
+            look(5.0),
+            StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()), at_ns: None },
+        ]);
+        let [page] = &sum.records(&[])[..] else { panic!("one page") };
         assert_eq!((page.looks, page.server.as_deref(), page.reason.as_deref()), (3, Some("s"), Some("it hangs")));
         assert_eq!(page.figures["busy"], Figure { first: 2.0, last: 5.0, min: 2.0, max: 8.0, mean: 5.0 });
     }
@@ -88,8 +216,8 @@ mod tests {
         let (mut first, mut second) = (StatusSum::default(), StatusSum::default());
         first.add(&[look(1.0)]);
         second.add(&[look(4.0), look(4.0)]);
-        first.merge(&second);
-        let figure = first.records()[0].figures["busy"];
+        first.merge(&second, &[]);
+        let figure = first.records(&[])[0].figures["busy"];
         assert_eq!(figure, Figure { first: 1.0, last: 4.0, min: 1.0, max: 4.0, mean: 3.0 });
     }
 }

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
 
 mod chaos;
+mod docs;
 mod fuzz;
 mod null_server;
 mod options;
@@ -32,6 +33,7 @@ usage: cargo xtask TASK [OPTIONS]
       --quick             one short round (3 minutes): does everything still run?
       --raw DIR           keep every tool's raw output there
       --write-docs        write docs/peers.md as well
+  docs                  writes docs/rules.md from the rules
   scale                 10,000 connections held open, then memory over time, against the built-in target
       --minutes N         length of the run whose memory must not grow (10)
       --only PART         connections or memory
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
     let outcome = match task.as_str() {
         "test" => options.finish().and_then(|()| test::run()),
         "tidy" => options.finish().and_then(|()| tidy::run()),
+        "docs" => options.finish().and_then(|()| docs::run()),
         "peers" => peers::run(options),
         "scale" => peers::scale::run(options),
         "null-server" => null_server::run(options),

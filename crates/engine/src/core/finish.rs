@@ -36,7 +36,10 @@ impl Core {
             tick.tally.status[usize::from(response.status).min(STATUS_CODES - 1)] += 1;
             match broken {
                 None => tick.tally.good += 1,
-                Some(failure) => tick.tally.failures[failure.index()] += 1,
+                Some(failure) => {
+                    tick.tally.failures[failure.index()] += 1;
+                    tick.tally.broken_response_ns += response_ns;
+                }
             }
             if let Some(mix) = tick.tally.mix.get_mut(item) {
                 mix.completed += 1;

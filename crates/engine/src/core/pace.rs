@@ -25,6 +25,14 @@ impl Pace {
         }
     }
 
+    /// Mean time between two requests of all threads together; none in a closed loop. ns
+    pub(super) const fn mean_gap_ns(&self) -> Option<f64> {
+        match self {
+            Self::Closed => None,
+            Self::Open(cursor) => Some(cursor.mean_gap_ns()),
+        }
+    }
+
     #[inline]
     pub(super) fn advance(&mut self) {
         if let Self::Open(cursor) = self {

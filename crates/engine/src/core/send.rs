@@ -31,6 +31,9 @@ impl Core {
             if self.job.pace.is_open_loop() {
                 tick.latency.slip_client.record(now - intended - blocked);
                 tick.latency.slip_blocked.record(blocked);
+                if self.kept_sends.contains(&now) {
+                    tick.sent_at(now);
+                }
             }
         }
     }

@@ -21,6 +21,8 @@ pub(super) struct Ticks {
     outstanding: u64,
     outstanding_since_ns: u64,
     good_before: u64,
+    /// When the next request is due, as of the last time the schedule was looked at; ns.
+    due_ns: u64,
 }
 
 /// Ticks a worker keeps at hand. When the coordinator is slower than that, one more is allocated.
@@ -41,6 +43,7 @@ impl Ticks {
             outstanding: 0,
             outstanding_since_ns: 0,
             good_before: 0,
+            due_ns: u64::MAX,
         };
         ticks.begin(0);
         ticks
@@ -77,6 +80,12 @@ impl Ticks {
         self.current.flow.outstanding_ns += self.outstanding * now.saturating_sub(self.outstanding_since_ns);
         self.outstanding_since_ns = now.max(self.outstanding_since_ns);
         self.outstanding = self.outstanding.wrapping_add_signed(change);
+    }
+
+    /// The schedule has its next request at `due_ns`.
+    #[inline]
+    pub(super) const fn next_due(&mut self, due_ns: u64) {
+        self.due_ns = due_ns;
     }
 
     /// The bounds of the window have become known.
@@ -123,6 +132,7 @@ impl Ticks {
         let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker, items, has_slip)));
         let mut done = std::mem::replace(&mut self.current, next);
         done.to_ns = at_ns;
+        done.late_ns = at_ns.saturating_sub(self.due_ns);
         self.good_before += done.flow.good;
         self.ready.push_back(done);
     }

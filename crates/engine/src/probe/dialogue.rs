@@ -18,6 +18,8 @@ pub(super) struct Dialogue {
     http: Client,
     /// First bytes of the answer that came last.
     first: Vec<u8>,
+    /// Bytes of that answer, head included.
+    received_bytes: u64,
 }
 
 /// Why there is no answer.
@@ -32,7 +34,7 @@ impl Dialogue {
     /// Opens a connection.
     pub(super) fn connect(address: &Address, timeout_ns: u64) -> io::Result<Self> {
         let http = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
-        Ok(Self { line: Line::connect(address, timeout_ns)?, http, first: Vec::new() })
+        Ok(Self { line: Line::connect(address, timeout_ns)?, http, first: Vec::new(), received_bytes: 0 })
     }
 
     /// Does the TLS handshake, if there is to be one.
@@ -62,8 +64,10 @@ impl Dialogue {
     pub(super) fn receive(&mut self, timeout_ns: u64, sink: &mut impl ResponseSink) -> Result<Response, Loss> {
         let clock = Clock::start();
         self.first.clear();
+        self.received_bytes = 0;
         loop {
             let bytes = self.line.read(timeout_ns.saturating_sub(clock.now_ns())).map_err(Loss::Io)?;
+            self.received_bytes += bytes.len() as u64;
             if self.first.is_empty() {
                 self.first.extend_from_slice(&bytes[..bytes.len().min(SHOWN_BYTES)]);
             }
@@ -82,6 +86,11 @@ impl Dialogue {
     /// First bytes of the answer that came last.
     pub(super) fn first(&self) -> &[u8] {
         &self.first
+    }
+
+    /// Bytes of the answer that came last, head included.
+    pub(super) const fn received_bytes(&self) -> u64 {
+        self.received_bytes
     }
 
     /// What TLS has agreed on; none without TLS.

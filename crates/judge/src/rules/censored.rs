@@ -13,7 +13,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-05",
     title: "tail cut by the timeout",
     detects: "latency quantiles that would be higher if the client had waited longer",
-    threshold: "unanswered share >= 1 - q for a printed quantile q, or max > 0.95 x timeout",
+    threshold: "unanswered share >= 1 - q for a printed quantile q, or max > 0.95 x timeout: bound",
     data: "response times, requests without an answer at their deadline",
     check: Check::Run(check),
 };

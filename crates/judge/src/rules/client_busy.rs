@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "CL-01",
     title: "client saturated",
     detects: "a load thread that is so busy that the client, not the server, may be what limits",
-    threshold: "any load thread > 90 % busy in a one-second window (as Locust warns), or > 80 % over the whole window",
+    threshold: "any load thread > 90 % busy in a one-second window (as Locust warns), or > 80 % over the whole window: bound \
+                in a closed loop, invalid in an open one",
     data: "CPU time of each load thread",
     check: Check::Run(check),
 };

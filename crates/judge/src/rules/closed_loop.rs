@@ -10,7 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-03",
     title: "closed-loop latency",
     detects: "latencies of clients that wait for each other's answers, easily taken for what users see",
-    threshold: "always in a closed loop; it is a label",
+    threshold: "always in a closed loop: note, as it is a label",
     data: "the load model",
     check: Check::Run(check),
 };

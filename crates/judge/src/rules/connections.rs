@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "CL-06",
     title: "connections missing",
     detects: "fewer connections than asked for, or a client out of file descriptors",
-    threshold: "any connection missing when the clock starts, any fds_exhausted failure (httperf: results meaningless)",
+    threshold: "any connection missing when the clock starts, any fds_exhausted failure: invalid \
+                (httperf: results meaningless)",
     data: "connections requested and established; failures by kind",
     check: Check::Run(check),
 };

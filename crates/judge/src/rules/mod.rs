@@ -1,17 +1,27 @@
 //! The rules, one file each, in the order of the catalogue.
 
+mod answers;
 mod censored;
+mod client;
 mod client_busy;
 mod closed_loop;
 mod connections;
+mod curve;
+mod environment;
 mod errors;
+mod facts;
+pub(crate) mod kernel;
 mod little;
+mod load;
+mod network;
 mod outage;
+mod physics;
 mod ports;
 mod profiled;
 mod redirect;
 pub(crate) mod saturation;
 mod send_rate;
+mod server;
 mod settled;
 mod slip;
 mod too_short;
@@ -19,6 +29,13 @@ mod unstable;
 mod wrong_body;
 
 use crate::Rule;
+use std::sync::LazyLock;
+
+/// Every rule.
+pub(crate) static CATALOGUE: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let own = [&ALL[..], &client::ALL, &answers::ALL, &load::ALL, &curve::ALL, &physics::ALL];
+    [own.concat(), [&network::ALL[..], &server::ALL, &environment::ALL].concat()].concat()
+});
 
 pub(crate) static ALL: [Rule; 18] = [
     client_busy::RULE,

@@ -8,7 +8,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "PR-01",
     title: "profiled",
     detects: "a load whose server was interrupted for samples, so that it held a little less",
-    threshold: "always when the CPUs were sampled during the window",
+    threshold: "always when the CPUs were sampled during the window: warning",
     data: "whether they were",
     check: Check::Run(check),
 };

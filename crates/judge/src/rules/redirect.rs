@@ -9,7 +9,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-02",
     title: "redirect measured",
     detects: "redirects counted as pages: a redirect costs the server a fraction of the page",
-    threshold: "any 3xx response (304 excepted) that the user did not declare",
+    threshold: "any 3xx response (304 excepted) that the user did not declare: invalid",
     data: "responses by status; the probe for where it leads",
     check: Check::Run(check),
 };

@@ -11,7 +11,7 @@ const FLAT_GAIN: f64 = 0.03;
 /// Doublings the gain is looked at over: noise hides a plateau from one of them more often than from both.
 const DOUBLINGS: [i32; 2] = [1, 2];
 /// Less than this share of the highest goodput at the last load is a fall.
-const FALLEN_SHARE: f64 = 0.9;
+pub(super) const FALLEN_SHARE: f64 = 0.9;
 /// Share of an offered rate that must come back good for the rate to count as held; Nighthawk's send-rate threshold.
 const HELD_SHARE: f64 = 0.99;
 
@@ -20,7 +20,7 @@ pub(crate) const NO_FAILING_LOAD: Rule = Rule {
     title: "not saturated",
     detects: "a sweep that ended while more load still bought more goodput",
     threshold: "goodput gained >= 3 % per doubling over the last one and the last two doublings of connections and has not \
-                fallen (own threshold), or the last rate was held to 99 % (Nighthawk)",
+                fallen (own threshold), or the last rate was held to 99 % (Nighthawk): bound",
     data: "a sweep of two loads or more",
     check: Check::Sweep(check_saturated),
 };
@@ -122,7 +122,7 @@ fn gain_per_doubling(points: &[SweepPoint], doublings: i32) -> f64 {
 }
 
 /// Whether the rate that was planned came back as goodput.
-fn held(point: &SweepPoint) -> bool {
+pub(super) fn held(point: &SweepPoint) -> bool {
     let evidence = &point.evidence;
     let planned_per_s = evidence.cohort.planned as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
     point.goodput_per_s >= HELD_SHARE * planned_per_s

@@ -5,7 +5,7 @@ use model::human::{percent, rate};
 use model::{Evidence, FindingState, Load, NS_PER_S};
 
 /// Nighthawk's send-rate threshold.
-const SENT_SHARE_MIN: f64 = 0.99;
+pub(super) const SENT_SHARE_MIN: f64 = 0.99;
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-05",

@@ -7,7 +7,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ST-01",
     title: "not settled",
     detects: "a measured window that began while the goodput was still changing",
-    threshold: "the automatic warm-up ended at its limit without finding the series settled (MSER-5)",
+    threshold: "the automatic warm-up ended at its limit without finding the series settled (MSER-5): warning",
     data: "an automatic warm-up; a fixed one is not tested",
     check: Check::Run(check),
 };

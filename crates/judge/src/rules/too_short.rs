@@ -8,7 +8,7 @@ use model::human::{count, plural, time};
 use model::{Evidence, Finding, FindingState, NS_PER_S, Stop, SweepEvidence};
 
 const INVALID_NS: u64 = 5 * NS_PER_S;
-const BOUND_NS: u64 = 30 * NS_PER_S;
+const ADVISED_NS: u64 = 30 * NS_PER_S;
 /// Requests that must lie beyond a quantile for it to be printed.
 const TAIL_MIN: f64 = 100.0;
 
@@ -16,8 +16,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-04",
     title: "too short",
     detects: "a window too short for the goodput, or too few requests for a quantile",
-    threshold: "measured < 5 s over all iterations: invalid; < 30 s: bound; n(1 - q) < 100: quantile q not printed, a bound \
-                up to p99 and a note for p99.9, or in a sweep, whose claim is its goodput (own thresholds)",
+    threshold: "measured < 5 s over all iterations: invalid; < 30 s: a note, as the length was chosen; n(1 - q) < 100: quantile \
+                q not printed, a bound up to p99 and a note for p99.9, or in a sweep, whose claim is its goodput (own \
+                thresholds)",
     data: "length of the measured windows, number of response times",
     check: Check::Both { run: check, sweep: check_sweep },
 };
@@ -87,8 +88,8 @@ fn withheld(n: u64) -> Vec<(&'static str, &'static str, f64)> {
 const fn by_time(measured_ns: u64) -> Option<FindingState> {
     match measured_ns {
         ..INVALID_NS => Some(FindingState::Invalid),
-        INVALID_NS..BOUND_NS => Some(FindingState::Bound),
-        BOUND_NS.. => None,
+        INVALID_NS..ADVISED_NS => Some(FindingState::Note),
+        ADVISED_NS.. => None,
     }
 }
 
@@ -106,7 +107,7 @@ fn remedy(evidence: &Evidence, short: bool, quantile: Option<&str>) -> String {
     let seconds = evidence.measured_ns as f64 / NS_PER_S as f64;
     let n = evidence.latency.response.n as f64;
     let per_s = if seconds > 0.0 { n / seconds } else { 0.0 };
-    let time_s = if short { BOUND_NS as f64 / NS_PER_S as f64 } else { 0.0 };
+    let time_s = if short { ADVISED_NS as f64 / NS_PER_S as f64 } else { 0.0 };
     let wanted = PRINTED.iter().find(|(name, ..)| Some(*name) == quantile);
     let requests = wanted.map_or(0.0, |(_, _, q)| TAIL_MIN / (1.0 - q)).round();
     let quantile_s = if per_s > 0.0 { requests / per_s } else { 0.0 };
@@ -139,8 +140,8 @@ mod tests {
     #[test]
     fn seconds_decide() {
         assert_eq!(state(&check(&run(30, 1_000_000))), None);
-        assert_eq!(state(&check(&run(29, 1_000_000))), Some(FindingState::Bound));
-        assert_eq!(state(&check(&run(5, 1_000_000))), Some(FindingState::Bound));
+        assert_eq!(state(&check(&run(29, 1_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&check(&run(5, 1_000_000))), Some(FindingState::Note));
         assert_eq!(state(&check(&run(4, 1_000_000))), Some(FindingState::Invalid));
     }
 
@@ -188,7 +189,7 @@ mod tests {
             point.evidence.iterations = 2;
         }
         let short = finding(check_sweep(&sweep));
-        assert_eq!(short.state, FindingState::Bound);
+        assert_eq!(short.state, FindingState::Note);
         assert_eq!(
             short.message,
             "each load had only 6.00 s of the advised 30 s: rare events may be missing; no p99 at 3 of 3 loads"

@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-03",
     title: "wrong body",
     detects: "responses with a good status but a body of another size or content: error pages, cut bodies",
-    threshold: "> 0.1 % of the complete responses, or of those whose content was looked at (own threshold)",
+    threshold: "> 0.1 % of the complete responses, or of those whose content was looked at: invalid (own threshold)",
     data: "a body size, text or hash in the contract, declared or found by the probe; failures by kind",
     check: Check::Run(check),
 };

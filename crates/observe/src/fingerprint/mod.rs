@@ -1,12 +1,14 @@
 //! What machine and server are: everything that may make the same load give another result. Texts by section and name,
 //! so that two fingerprints can be compared without knowing what is in them.
 
+mod again;
 mod cpu;
 mod devices;
 mod memory;
 mod program;
 mod system;
 
+pub use again::TakenFingerprint;
 pub use program::sha256;
 
 use crate::files::{Files, Missing};
@@ -16,6 +18,8 @@ use std::collections::BTreeMap;
 
 /// Words by name.
 type Facts = BTreeMap<String, String>;
+/// Begin of the names of sections about programs.
+const PROGRAM: &str = "program/";
 /// What stands where a secret was.
 const REDACTED: &str = "<redacted>";
 /// Parts of the names of parameters whose value is a secret.

@@ -1,6 +1,6 @@
 //! The programs of the server and its companions: their files, their packages, how they were called and configured.
 
-use super::{Facts, redacted};
+use super::{Facts, PROGRAM, redacted};
 use crate::files::Files;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -10,10 +10,18 @@ use std::path::{Path, PathBuf};
 
 /// Read at once.
 const PIECE_BYTES: usize = 16 << 10;
+/// Name of the fact with the hash of a program.
+pub(super) const HASH: &str = "sha256";
+/// Name of the fact with the path of a program.
+pub(super) const PATH: &str = "path";
+/// What stands before the path of a file that the command line names.
+pub(super) const COMMAND_FILE: &str = "file ";
+/// What stands before a directory of configuration.
+pub(super) const DIRECTORY: &str = "files in ";
 /// Programs larger than this are not read.
-const PROGRAM_MAX_BYTES: u64 = 128 << 20;
+pub(super) const PROGRAM_MAX_BYTES: u64 = 128 << 20;
 /// Larger files are no configuration.
-const CONFIG_MAX_BYTES: u64 = 1 << 20;
+pub(super) const CONFIG_MAX_BYTES: u64 = 1 << 20;
 /// Files of a configuration that are read.
 const CONFIG_FILES_MAX: usize = 500;
 /// Words of a command line that are kept.
@@ -39,7 +47,7 @@ pub(super) fn programs(files: &Files, pids: &[i32]) -> BTreeMap<String, Facts> {
     for pid in pids {
         let Ok(exe) = std::fs::read_link(format!("/proc/{pid}/exe")) else { continue };
         let name = exe.file_name().map_or_else(|| pid.to_string(), |name| name.to_string_lossy().into_owned());
-        sections.entry(format!("program/{name}")).or_insert_with(|| program(files, *pid, &name, &exe));
+        sections.entry(format!("{PROGRAM}{name}")).or_insert_with(|| program(files, *pid, &name, &exe));
     }
     sections
 }
@@ -50,14 +58,14 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
     // The very file that runs, also when another has taken its name.
     let hash = hash(Path::new(&format!("/proc/{pid}/exe")), PROGRAM_MAX_BYTES);
     let unread = || format!("not read: larger than {} MiB, or not shown to this user", PROGRAM_MAX_BYTES >> 20);
-    facts.insert("sha256".into(), hash.unwrap_or_else(unread));
+    facts.insert(HASH.into(), hash.unwrap_or_else(unread));
     facts.extend(package(files, &path).map(|package| ("package".to_owned(), package)));
     let line = files.text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
     // Some programs write a title over their words, as one text.
     let words: Vec<&str> =
         line.split(|c: char| c == '\0' || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
     facts.insert("command".into(), redacted(words.iter().take(WORDS_MAX).copied()));
-    facts.insert("path".into(), path);
+    facts.insert(PATH.into(), path);
     let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     facts.extend(configuration(&cwd, exe, name, &words));
     facts
@@ -67,19 +75,21 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
 fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
     let named = words.iter().map(|word| cwd.join(word.rsplit_once('=').map_or(*word, |(_, value)| value)));
     let named = named.filter(|path| path.is_file() && path != exe);
-    let facts: Facts =
-        named.filter_map(|path| Some((format!("file {}", path.display()), hash(&path, CONFIG_MAX_BYTES)?))).collect();
+    let facts: Facts = named
+        .filter_map(|path| Some((format!("{COMMAND_FILE}{}", path.display()), hash(&path, CONFIG_MAX_BYTES)?)))
+        .collect();
     let usual = CONFIGURATIONS.iter().find(|(program, _)| name.starts_with(program)).map(|(_, directory)| *directory);
     match usual {
-        Some(directory) if facts.is_empty() => {
-            hash_of_all(Path::new(directory)).map(|hash| (format!("files in {directory}"), hash)).into_iter().collect()
-        }
+        Some(directory) if facts.is_empty() => hash_of_all(Path::new(directory))
+            .map(|hash| (format!("{DIRECTORY}{directory}"), hash))
+            .into_iter()
+            .collect(),
         _ => facts,
     }
 }
 
 /// A hash over the names and contents of all files below a directory; none when there are none, or too many.
-fn hash_of_all(directory: &Path) -> Option<String> {
+pub(super) fn hash_of_all(directory: &Path) -> Option<String> {
     let mut found = Vec::new();
     let mut open = vec![directory.to_owned()];
     while let Some(directory) = open.pop() {
@@ -110,7 +120,7 @@ pub fn sha256(path: &Path) -> Option<String> {
 }
 
 /// SHA-256 of a file; none when it cannot be read or is too large.
-fn hash(path: &Path, max_bytes: u64) -> Option<String> {
+pub(super) fn hash(path: &Path, max_bytes: u64) -> Option<String> {
     if std::fs::metadata(path).ok()?.len() > max_bytes {
         return None;
     }

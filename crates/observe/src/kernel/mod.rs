@@ -64,12 +64,13 @@ const fn part(name: &'static str, read: fn(&Scene<'_>) -> Result<Figured, Missin
 }
 
 /// Parts that there is one of.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     part("tcp", network::tcp),
     part("udp", network::udp),
     part("ip", network::ip),
     part("sockstat", network::sockstat),
     part("softnet", network::softnet),
+    Part { name: "ports", is_dear: true, read: network::ports },
     part("conntrack", network::conntrack),
     part("pressure/cpu", |scene| pressure::pressure(scene.files, "cpu")),
     part("pressure/memory", |scene| pressure::pressure(scene.files, "memory")),

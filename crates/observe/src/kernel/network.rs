@@ -117,6 +117,19 @@ fn softnet_of(text: &str) -> Option<Figured> {
     Some(Figured::counters(["processed", "dropped", "squeezed"].into_iter().zip(sums)))
 }
 
+/// Ports that a client may be given.
+pub(super) fn ports(scene: &Scene<'_>) -> Result<Figured, Missing> {
+    let file = "/proc/sys/net/ipv4/ip_local_port_range";
+    ports_of(&scene.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
+}
+
+/// The first and the last of them.
+fn ports_of(text: &str) -> Option<Figured> {
+    let mut ends = text.split_whitespace().map_while(|word| word.parse::<u64>().ok());
+    let (first, last) = (ends.next()?, ends.next()?);
+    Some(Figured::gauges([("local_ports", (last + 1).checked_sub(first)?)]))
+}
+
 pub(super) fn conntrack(scene: &Scene<'_>) -> Result<Figured, Missing> {
     let number = |name| scene.files.number(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
     match (number("count"), number("max")) {
@@ -145,6 +158,12 @@ mod tests {
         let gauges = sockstat_of(text).unwrap().gauges;
         assert_eq!((gauges["tcp_time_wait"], gauges["tcp_memory_bytes"]), (12_699, 33 * procfs::page_size()));
         assert_eq!(sockstat_of("TCP: inuse 2\n"), None);
+    }
+
+    #[test]
+    fn ports_are_counted_with_both_ends() {
+        assert_eq!(ports_of("32768\t60999\n").unwrap().gauges["local_ports"], 28_232);
+        assert_eq!((ports_of("9 1\n"), ports_of("7\n")), (None, None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod man;
 pub(crate) mod profile;
 pub(crate) mod report;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sweep;

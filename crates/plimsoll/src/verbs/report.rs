@@ -72,6 +72,7 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
 fn text(named: &[Named<'_>], to_file: bool) -> String {
     let mut style = printer::style();
     style.colour &= !to_file;
+    style.verbose = true;
     report::terminal::results(named, &style)
 }
 

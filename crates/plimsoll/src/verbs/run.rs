@@ -56,11 +56,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let kept = sampled.map(|sampled| keep(&directory, sampled, goodput.value, &plan.target.url));
     let (profile, profile_unavailable) = kept.map_or((None, None), |kept| (kept.as_deref().ok().cloned(), kept.err()));
     evidence.profile = profile;
+    let environment = prepared.environment();
+    evidence.fingerprint.clone_from(&environment.fingerprint);
+    evidence.changes.clone_from(&environment.changes);
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();
-    let mut record = report::record::run_record(&evidence, verdict, goodput, prepared.environment(), started);
+    let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);
     record.profile_unavailable = profile_unavailable;
-    deliver(&directory, AnyRecord::Run(&record), args.output.json)?;
+    deliver(&directory, AnyRecord::Run(&record), &args.output)?;
     // A server of ours that ended under the load is told after what was measured until then.
     prepared.check()?;
     Ok(exit(record.verdict.state, prepared.is_interrupted()))

@@ -43,7 +43,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
     let measured = measure(args, &search, specs.first(), &stop, create)?;
-    deliver(&measured.directory, AnyRecord::Sweep(&measured.record), args.output.json)?;
+    deliver(&measured.directory, AnyRecord::Sweep(&measured.record), &args.output)?;
     // What made the sweep end early is told after what was measured until then.
     measured.walked?;
     Ok(exit(measured.record.verdict.state, measured.record.interrupted))

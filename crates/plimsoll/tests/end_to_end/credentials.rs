@@ -61,6 +61,23 @@ fn credentials_from_variables_and_files_reach_the_server_and_no_record() {
 }
 
 #[test]
+fn secrets_in_a_url_reach_the_server_and_no_record() {
+    let _alone = load_alone();
+    let server = BrokenServer::start(|peer| {
+        while let Some(request) = peer.request() {
+            peer.send(if request.starts_with("GET /?token=t0k3n&page=1 ") { OK } else { DENIED });
+        }
+    });
+    let ended = plimsoll(["run", &server.url("/?token=t0k3n&page=1"), "-n", "50", "-c", "2", "--warmup", "0s"]).run();
+    ended.exits(4);
+    let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    assert_eq!(record["requests"]["good"], 50, "{record:#}");
+    assert_eq!(record["plan"]["requests"][0]["path"], "/?token=<redacted>&page=1");
+    let files = files(&ended.run_directory());
+    assert!(files.len() >= 3 && files.iter().all(|text| !text.contains("t0k3n")), "{files:#?}");
+}
+
+#[test]
 fn a_sweep_keeps_the_secret_too() {
     let _alone = load_alone();
     let server = guarded("Bearer t0k3n");

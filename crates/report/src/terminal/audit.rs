@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table};
-use super::verdict::{findings, headline};
+use super::verdict::{all_findings, headline};
 use model::human::{count, percent, percent_exact, plural, rate, time};
 use model::{AuditRecord, AuditsRecord};
 
@@ -63,7 +63,7 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
         n => format!(" ({} in it not understood)", plural(n, "line")),
     };
     out.push_str(&labelled("file", &format!("{}{unread}", record.source), style));
-    out.push_str(&findings(&record.verdict, style));
+    out.push_str(&all_findings(&record.verdict, style));
     out
 }
 
@@ -75,11 +75,11 @@ pub fn audits(record: &AuditsRecord, style: &Style) -> String {
     if let Some(comparison) = &record.comparison {
         let mut part = format!("== compared\n{}\n", headline(comparison, *style));
         part.push_str(&side_by_side(record, *style));
-        part.push_str(&findings(comparison, *style));
+        part.push_str(&all_findings(comparison, *style));
         parts.push(part);
     }
     if let Some(text) = &record.text {
-        parts.push(format!("== the text\n{}{}", headline(text, *style), findings(text, *style)));
+        parts.push(format!("== the text\n{}{}", headline(text, *style), all_findings(text, *style)));
     }
     parts.join("\n")
 }

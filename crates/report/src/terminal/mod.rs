@@ -7,6 +7,7 @@ mod layout;
 pub(crate) mod observed;
 mod probe;
 pub(crate) mod profile;
+mod rules;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod verdict;
@@ -15,6 +16,7 @@ pub use arms::sweeps;
 pub use audit::{audit, audits};
 pub use probe::probe;
 pub use profile::{profile, profile_change};
+pub use rules::{rule, rules};
 pub use run::run;
 pub use sweep::sweep;
 
@@ -46,4 +48,6 @@ pub struct Style {
     pub width: usize,
     /// Whether to colour with ANSI escapes; nothing is told by colour alone.
     pub colour: bool,
+    /// Whether to show every finding, notes and rules that were not checked too.
+    pub verbose: bool,
 }

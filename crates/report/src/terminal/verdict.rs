@@ -3,7 +3,11 @@
 use super::Style;
 use super::layout::{labelled, labelled_painted, wrap};
 use anstyle::{AnsiColor, Style as Ansi};
+use model::human::plural;
 use model::{Finding, FindingState, Verdict, VerdictState};
+
+/// Findings shown beneath a result: more are not read.
+const SHOWN_MAX: usize = 3;
 
 /// The state in a word, what it means, and the rules behind it; ends with a newline.
 pub(crate) fn headline(verdict: &Verdict, style: Style) -> String {
@@ -33,16 +37,57 @@ pub(crate) fn meaning(verdict: &Verdict) -> String {
     }
 }
 
-/// All findings with their remedies, worst first, and how many rules were not checked; ends with a newline.
+/// The findings that matter most with their remedies, worst first, and what else there is; all of it where that is
+/// asked for. Ends with a newline.
 pub(crate) fn findings(verdict: &Verdict, style: Style) -> String {
+    if style.verbose {
+        return all_findings(verdict, style);
+    }
+    let mut out = String::from("\n");
+    let matter = verdict.findings.iter().filter(|finding| finding.state > FindingState::Note).take(SHOWN_MAX);
+    let mut shown = 0;
+    for finding in matter {
+        out.push_str(&self::finding(finding, style));
+        shown += 1;
+    }
+    if let Some(rest) = rest(verdict, shown) {
+        let text = format!("{}{rest} (plimsoll report DIR, or -v)", if shown == 0 { "" } else { "and " });
+        out.push_str(&wrap(&text, style.width, 0, 2));
+        out.push('\n');
+    }
+    if out.len() > 1 { out } else { String::new() }
+}
+
+/// All findings with their remedies, worst first, and which rules were not checked; ends with a newline.
+pub(crate) fn all_findings(verdict: &Verdict, style: Style) -> String {
     let mut out = String::from("\n");
     for finding in &verdict.findings {
-        out.push_str(&one(finding, style));
+        out.push_str(&self::finding(finding, style));
     }
     if !verdict.unchecked.is_empty() {
         out.push_str(&labelled("not checked", &format!("{}, for want of data", verdict.unchecked.join(", ")), style));
     }
     if out.len() > 1 { out } else { String::new() }
+}
+
+/// What is left when the first `shown` findings are told: `1 warning, 4 notes, 3 rules not checked`.
+fn rest(verdict: &Verdict, shown: usize) -> Option<String> {
+    let of = |state: FindingState| verdict.findings[shown..].iter().filter(|finding| finding.state == state).count();
+    let mut parts: Vec<String> =
+        [(FindingState::Invalid, "more that invalidates"), (FindingState::Bound, "more that bounds")]
+            .into_iter()
+            .filter(|(state, _)| of(*state) > 0)
+            .map(|(state, what)| format!("{} {what}", of(state)))
+            .collect();
+    for (n, what) in [(of(FindingState::Warning), "warning"), (of(FindingState::Note), "note")] {
+        if n > 0 {
+            parts.push(plural(n as u64, what));
+        }
+    }
+    if !verdict.unchecked.is_empty() {
+        parts.push(format!("{} not checked", plural(verdict.unchecked.len() as u64, "rule")));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What the findings say that are more than notes, without their remedies; ends with a newline when there are any.
@@ -61,7 +106,8 @@ pub(crate) fn is_bound_by(verdict: &Verdict, rule: &str) -> bool {
     finding_of(verdict, rule).is_some_and(|finding| finding.state == FindingState::Bound)
 }
 
-fn one(finding: &Finding, style: Style) -> String {
+/// A finding with its remedy; ends with a newline.
+pub(crate) fn finding(finding: &Finding, style: Style) -> String {
     let (message, first) = message(finding, style);
     let line = format!("{} -> {}", finding.message, finding.remedy);
     if first + line.chars().count() <= style.width {
@@ -74,16 +120,36 @@ fn one(finding: &Finding, style: Style) -> String {
 
 /// State, rule and message of a finding, wrapped, and how many columns stand before the message.
 fn message(finding: &Finding, style: Style) -> (String, usize) {
-    let (word, colour) = match finding.state {
-        FindingState::Invalid => ("INVALID", AnsiColor::Red),
-        FindingState::Bound => ("BOUND", AnsiColor::Yellow),
-        FindingState::Warning => ("WARNING", AnsiColor::Yellow),
-        FindingState::Note => ("NOTE", AnsiColor::Cyan),
+    let colour = match finding.state {
+        FindingState::Invalid => AnsiColor::Red,
+        FindingState::Bound | FindingState::Warning => AnsiColor::Yellow,
+        FindingState::Note => AnsiColor::Cyan,
     };
-    let head = format!("{word:<7} {}  ", finding.rule);
+    let head = format!("{:<7} {}  ", word(finding.state), finding.rule);
     let first = head.chars().count();
     let rest = if style.is_wide() { first } else { 2 };
     (style.paint(bold(colour), &head) + &wrap(&finding.message, style.width, first, rest), first)
+}
+
+/// A state in a word.
+pub(crate) const fn word(state: FindingState) -> &'static str {
+    match state {
+        FindingState::Invalid => "INVALID",
+        FindingState::Bound => "BOUND",
+        FindingState::Warning => "WARNING",
+        FindingState::Note => "NOTE",
+    }
+}
+
+/// A state in a word, and what becomes of the result.
+pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static str) {
+    let means = match state {
+        FindingState::Invalid => "the result is INVALID: some number must not be used (exit code 4)",
+        FindingState::Bound => "the result is BOUND unless worse: some number is only a lower or an upper bound",
+        FindingState::Warning => "the result stays VALID, with a warning: worth mending",
+        FindingState::Note => "the result stays VALID: worth knowing",
+    };
+    (word(state), means)
 }
 
 fn bold(colour: AnsiColor) -> Ansi {

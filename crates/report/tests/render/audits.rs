@@ -38,7 +38,7 @@ fn a_record_reads_back_as_it_was_written() {
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     for width in [40, 60, 80, 120] {
-        let style = terminal::Style { width, colour: false };
+        let style = terminal::Style { width, colour: false, verbose: false };
         let texts = [terminal::audit(&one(ONE), &style), terminal::audits(&several(), &style)];
         for line in texts.iter().flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= width, "{width}: {line}");

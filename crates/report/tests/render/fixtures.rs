@@ -1,12 +1,12 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
-    Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary,
-    Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding,
-    Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
-    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
-    ThreadUse, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Change, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence,
+    FORMAT_SWEEP, Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies,
+    LatencySummary, Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved,
+    OthersObserved, Outstanding, Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second,
+    ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
+    ThreadObserved, ThreadUse, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 
@@ -171,6 +171,8 @@ pub(crate) fn stable_probe() -> Probe {
         content_type: Some("text/html".to_owned()),
         server: Some("nginx/1.28.0".to_owned()),
         location: None,
+        received_bytes: 1_224,
+        cached: None,
         body_hash: 1,
         keepalive: true,
         connect_ns: 50_000,
@@ -292,6 +294,7 @@ fn evidence(good: u64) -> Evidence {
         connections: Connections { requested: 64, established: 64, opened: 64, reconnects: 0 },
         tls: None,
         latency: Latencies { response: latency, service: latency, ..Latencies::default() },
+        service_bins: Vec::new(),
         seconds: vec![Second {
             from_ns: 0,
             length_ns: NS_PER_S,
@@ -302,12 +305,17 @@ fn evidence(good: u64) -> Evidence {
             busy_max: 0.5,
             response_p50_ns: latency.p50_ns,
             response_p99_ns: latency.p99_ns,
+            outstanding: 64.0,
+            late_ns: 0,
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
+        sends_ns: Vec::new(),
         observed: None,
         status: Vec::new(),
         profile: None,
+        fingerprint: None,
+        changes: None,
         settled: true,
         interrupted: false,
     }
@@ -325,6 +333,7 @@ fn observed(cores: f64) -> Observed {
         generator_cores: Some(0.6),
         server_rss_bytes: Some(16_000_000),
         established: Some(64),
+        pools: Default::default(),
     };
     Observed {
         machine: Some(MachineObserved {
@@ -345,12 +354,21 @@ fn observed(cores: f64) -> Observed {
             rss_bytes_max: 16_000_000,
             processes: vec![process("nginx", 3, 0.75), process("php-fpm", 1, 0.25)],
             ended_unaccounted: 0,
+            ended: [("php-fpm".to_owned(), 2)].into(),
             threads: vec![thread(cores)],
             threads_seen: 4,
+            cpus: vec![0, 1],
         }),
         generator: Some(GeneratorObserved {
             cpu_cores: 0.6,
-            threads: vec![ThreadObserved { name: "load-0".to_owned(), busy_mean: 0.5, wait_mean: 0.01 }],
+            threads: vec![ThreadObserved {
+                name: "load-0".to_owned(),
+                busy_mean: 0.5,
+                wait_mean: 0.01,
+                runs_per_s: 9_000.0,
+            }],
+            cpus: vec![2, 3],
+            major_faults: Some(0),
         }),
         sockets: Some(SocketsObserved {
             server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 5)].into()),
@@ -371,6 +389,8 @@ fn observed(cores: f64) -> Observed {
         )]
         .into(),
         sampler: Some(SamplerObserved { looks: 5, cpu_ns_per_look: 2e6, cpu_ns_max: 3_000_000, cpu_share: 0.002 }),
+        pools: Vec::new(),
+        pools_sampler: None,
         seconds: (0..5).map(second).collect(),
         unavailable: Default::default(),
     }
@@ -472,5 +492,6 @@ fn environment() -> Environment {
                 .into(),
             unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
         }),
+        changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
     }
 }

@@ -9,8 +9,8 @@ use report::record::AnyRecord;
 use report::terminal::{self, Style};
 use std::path::Path;
 
-pub(crate) const WIDE: Style = Style { width: 80, colour: false };
-pub(crate) const NARROW: Style = Style { width: 40, colour: false };
+pub(crate) const WIDE: Style = Style { width: 80, colour: false, verbose: false };
+pub(crate) const NARROW: Style = Style { width: 40, colour: false, verbose: false };
 
 #[test]
 fn runs() {
@@ -19,6 +19,7 @@ fn runs() {
     golden("run_valid_colour", &terminal::run(&valid_run(), &Style { colour: true, ..WIDE }));
     golden("run_bound", &terminal::run(&bound_run(), &WIDE));
     golden("run_invalid", &terminal::run(&invalid_run(), &WIDE));
+    golden("run_bound_verbose", &terminal::run(&bound_run(), &Style { verbose: true, ..WIDE }));
     golden("run_invalid_40", &terminal::run(&invalid_run(), &NARROW));
 }
 
@@ -67,7 +68,7 @@ fn probes() {
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     for width in [40, 60, 80, 120] {
-        let style = Style { width, colour: false };
+        let style = Style { width, colour: false, verbose: false };
         let texts = [valid_run(), bound_run(), invalid_run()].map(|record| terminal::run(&record, &style));
         let sweeps = [valid_sweep(), bound_sweep()].map(|record| terminal::sweep(&record, &style));
         let record = arms();

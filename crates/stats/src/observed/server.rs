@@ -2,7 +2,7 @@
 
 use super::ratio;
 use model::{NS_PER_S, ProcessObserved, ServerObserved, ServerThread, ServerThreadObserved, ServerUse, ThreadsUse};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads that are told by themselves: those that kept a CPU busiest.
 const THREADS_TOLD_MAX: usize = 32;
@@ -14,9 +14,12 @@ pub(super) struct ServerSum {
     rss_bytes_max: u64,
     ended_unaccounted: u64,
     /// By name.
+    ended: BTreeMap<String, u64>,
+    /// By name.
     processes: BTreeMap<String, ProcessSum>,
     /// Sums, and the length of the samples that have it, by process and thread.
     threads: BTreeMap<(i32, i32), (ServerThread, u64)>,
+    cpus: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +46,7 @@ impl ServerSum {
         self.cores_max = self.cores_max.max(cores);
         self.rss_bytes_max = self.rss_bytes_max.max(rss_bytes);
         self.ended_unaccounted += server.ended_unaccounted;
+        add_ended(&mut self.ended, &server.ended);
         for process in &server.processes {
             let sum = self.processes.entry(process.name.clone()).or_default();
             sum.merge(&ProcessSum {
@@ -60,6 +64,7 @@ impl ServerSum {
     }
 
     fn add_threads(&mut self, used: &ThreadsUse, length_ns: u64) {
+        self.cpus.extend(&used.cpus);
         for thread in &used.threads {
             self.add_thread(thread, length_ns);
         }
@@ -85,10 +90,12 @@ impl ServerSum {
         self.cores_max = self.cores_max.max(other.cores_max);
         self.rss_bytes_max = self.rss_bytes_max.max(other.rss_bytes_max);
         self.ended_unaccounted += other.ended_unaccounted;
+        add_ended(&mut self.ended, &other.ended);
         for (name, process) in &other.processes {
             let sum = self.processes.entry(name.clone()).or_default();
             sum.merge(process);
         }
+        self.cpus.extend(&other.cpus);
         for (thread, wall_ns) in other.threads.values() {
             self.add_thread(thread, *wall_ns);
         }
@@ -124,8 +131,10 @@ impl ServerSum {
             rss_bytes_max: self.rss_bytes_max,
             processes,
             ended_unaccounted: self.ended_unaccounted,
+            ended: self.ended.clone(),
             threads: self.busiest_threads(),
             threads_seen: self.threads.len() as u64,
+            cpus: self.cpus.iter().copied().collect(),
         }
     }
 
@@ -147,6 +156,12 @@ impl ServerSum {
             }
         });
         told.collect()
+    }
+}
+
+fn add_ended(sum: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
+    for (name, n) in more {
+        *sum.entry(name.clone()).or_default() += n;
     }
 }
 
@@ -181,8 +196,13 @@ mod tests {
         };
         let process =
             ProcessUse { fds: Some(fds), fds_limit: Some(100), pss_bytes: Some(fds), ..ProcessUse::default() };
-        let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)] };
-        ServerUse { processes: vec![process], ended_unaccounted: 0, threads: Some(threads) }
+        let threads = ThreadsUse { from_ns, threads: vec![thread(7, 10), thread(8, 500)], cpus: vec![1, 3] };
+        ServerUse {
+            processes: vec![process],
+            ended: [("t".to_owned(), switches)].into(),
+            threads: Some(threads),
+            ..ServerUse::default()
+        }
     }
 
     #[test]
@@ -195,8 +215,10 @@ mod tests {
         let told: Vec<_> = seen.threads.iter().map(|thread| (thread.name.as_str(), thread.user_mean)).collect();
         assert_eq!(told, [("t8", 1000.0 / 3000.0), ("t7", 20.0 / 3000.0)]);
         assert_eq!((seen.threads[0].wait_mean, seen.threads_seen), (Some(1.0), 2));
+        assert_eq!(seen.cpus, [1, 3]);
         assert!((seen.threads[0].voluntary_switches_per_s - 7e9 / 3000.0).abs() < 1e-3);
         let process = &seen.processes[0];
+        assert_eq!(seen.ended["t"], 7);
         assert_eq!((process.fds_max, process.fds_limit, process.pss_bytes_max), (Some(20), Some(100), Some(20)));
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn sweep(
     }
     if let (Some(top), false) = (&top, arms.is_empty()) {
         let record = sweeps_record(arms);
-        deliver(top, AnyRecord::Sweeps(&record), args.output.json)?;
+        deliver(top, AnyRecord::Sweeps(&record), &args.output)?;
         let interrupted = stop.load(Ordering::Relaxed);
         return failed.map_or_else(|| Ok(exit(record.verdict.state, interrupted)), Err);
     }

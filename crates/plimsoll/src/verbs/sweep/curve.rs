@@ -24,7 +24,7 @@ pub(super) fn record(
     let mut points: Vec<&Point> = points.iter().collect();
     points.sort_by(|a, b| a.load.total_cmp(&b.load));
     let evidence = SweepEvidence {
-        points: points.iter().map(|point| sweep_point(point)).collect(),
+        points: points.iter().map(|point| sweep_point(point, environment)).collect(),
         limit: search.to,
         over_rate: search.over_rate,
     };
@@ -76,9 +76,11 @@ pub(super) fn record(
     }
 }
 
-fn sweep_point(point: &Point) -> SweepPoint {
+fn sweep_point(point: &Point, environment: &Environment) -> SweepPoint {
     let mut evidence: Evidence = point.gather.evidence();
+    evidence.fingerprint.clone_from(&environment.fingerprint);
     evidence.plan = storable(&evidence.plan);
+    evidence.changes.clone_from(&environment.changes);
     let goodput_per_s = point.iterations_per_s.iter().sum::<f64>() / point.iterations_per_s.len().max(1) as f64;
     SweepPoint { load: point.load, goodput_per_s, iterations_per_s: point.iterations_per_s.clone(), evidence }
 }

@@ -1,6 +1,7 @@
 //! Runs a program in a temporary directory with its output captured, and ends it when it takes too long.
 
 use super::{list, now, wait_for};
+use model::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -107,6 +108,15 @@ impl Started {
             (events.lines().filter(|line| line.contains(&tag)).count() >= n).then_some(())
         });
         seen.unwrap_or_else(|| panic!("{:?} wrote no {n} events {kind}", self.command));
+    }
+
+    /// The whole lines of the only run directory's events, as far as they are written.
+    #[track_caller]
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let run = list(&self.directory().join("plimsoll-runs")).pop().expect("a run directory");
+        let text = std::fs::read_to_string(run.join("events.jsonl")).expect("its events");
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).expect("an event")).collect()
     }
 
     /// Waits for its end; kills it and fails when that takes too long.

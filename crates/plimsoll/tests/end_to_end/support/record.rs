@@ -41,6 +41,9 @@ pub(crate) fn close_to(value: f64, expected: f64, share: f64, what: &str) {
     assert!((value - expected).abs() <= band, "{what}: {value} is not {expected} +- {band}");
 }
 
+/// Rules about what else the machine does meanwhile, which is no fault of what is tested.
+const SURROUNDINGS: [&str; 2] = ["EN-01", "EN-03"];
+
 /// The findings of a verdict.
 pub(crate) struct Findings<'a>(pub(crate) &'a Value);
 
@@ -53,11 +56,12 @@ impl<'a> Findings<'a> {
         (text(finding, "state"), text(finding, "message"))
     }
 
-    /// Fails when a rule made the result invalid that is not one of `expected`.
+    /// Fails when a rule made the result invalid that is not one of `expected`, and not about other programs.
     #[track_caller]
     pub(crate) fn invalid_only_by(&self, expected: &[&str]) {
         for finding in self.all().iter().filter(|finding| finding["state"] == "invalid") {
-            assert!(expected.contains(&text(finding, "rule")), "{finding:#}");
+            let rule = text(finding, "rule");
+            assert!(expected.contains(&rule) || SURROUNDINGS.contains(&rule), "{finding:#}");
         }
     }
 

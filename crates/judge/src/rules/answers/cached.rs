@@ -1,0 +1,47 @@
+//! ER-11: did a cache answer?
+
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-11",
+    title: "cache measured",
+    detects: "answers out of a cache in front of the application",
+    threshold: "any answer to the probe with an Age above 0, a hit in X-Cache and its like, or two numbers in \
+                X-Varnish: warning; the probe asks three times, so that a page that is cached is found",
+    data: "the headers that the probe got",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Some(probe) = &evidence.probe else {
+        return Outcome::Unchecked("the target was not probed");
+    };
+    let hits = probe.fetches.iter().filter(|fetch| fetch.cached.is_some()).count();
+    let Some(header) = probe.fetches.iter().rev().find_map(|fetch| fetch.cached.as_deref()) else {
+        return Outcome::Pass;
+    };
+    let message = format!("a cache answered the probe ({header}): this is what the cache holds, not the application");
+    let remedy = "fine if the cache is what is to be measured; else go past it: another port, --connect-to, or a URL that is not \
+                  cached (--template with {{counter}})";
+    let figures = [("hits", hits as f64), ("fetches", probe.fetches.len() as f64)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy.to_owned(), figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding};
+
+    #[test]
+    fn a_hit_warns_none_passes_and_no_probe_is_unchecked() {
+        let mut evidence = clean_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.probe.as_mut().expect("a probe").fetches[0].cached = Some("X-Cache: HIT".into());
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("a cache answered the probe (X-Cache: HIT)"), "{}", found.message);
+        evidence.probe = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,102 @@
+//! ER-07: does the server count the requests that the client counts?
+
+use crate::rules::answers::happened;
+use crate::rules::facts::slots;
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{CountedRequests, Evidence, FindingState, NS_PER_S};
+
+const WARNING_SHARE: f64 = 0.001;
+const INVALID_SHARE: f64 = 0.01;
+/// The page is read within so much of the instant it is told to be of.
+const INSTANT_S: f64 = 0.05;
+const REQUESTS_MIN: f64 = 1000.0;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-07",
+    title: "client and server disagree",
+    detects: "answers that the server did not give, and requests that others have sent",
+    threshold: "counts differ by more than 0.1 %: warning; 1 %: invalid (wrk's #140 was 25 %); beyond failed requests, those in \
+                flight and 50 ms of the rate, as the two are not read at the very same instant",
+    data: "a status page of the server that counts requests; 1,000 requests",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Some((server, counted)) = counted(evidence) else {
+        return Outcome::Unchecked("no status page of the server counts requests");
+    };
+    if counted.client.max(counted.server) < REQUESTS_MIN {
+        return Outcome::Unchecked("fewer than 1,000 requests were counted");
+    }
+    let rate_per_s = counted.client / (counted.span_ns as f64 / NS_PER_S as f64);
+    let unclear = slots(evidence) * f64::from(evidence.iterations)
+        + INSTANT_S * rate_per_s * f64::from(evidence.iterations)
+        + evidence.flow.failed as f64;
+    let apart = ((counted.server - counted.client).abs() - unclear).max(0.0);
+    let share = apart / counted.client.max(1.0);
+    let state = match share {
+        s if s <= WARNING_SHARE => return Outcome::Pass,
+        // That nothing reached it is told by ER-12.
+        _ if happened::is_unmoved(counted) => return Outcome::Pass,
+        s if s <= INVALID_SHARE => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let facts = format!(
+        "{server} counted {} requests, the client {} ({} apart)",
+        count(counted.server.max(0.0) as u64),
+        count(counted.client as u64),
+        percent(share)
+    );
+    let (meaning, remedy) = if counted.server > counted.client {
+        ("others use the server too", "keep others away from the server, and measure again")
+    } else {
+        ("something before it answers a part of them", "look for a cache or proxy between client and server")
+    };
+    let figures = [("server", counted.server), ("client", counted.client), ("share", share)];
+    Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
+}
+
+/// The first page that counts requests: whose it is, and what both ends counted.
+pub(super) fn counted(evidence: &Evidence) -> Option<(&str, CountedRequests)> {
+    let of = |page: &model::StatusRecord| page.requests.filter(|counted| counted.span_ns > 0);
+    evidence.status.iter().find_map(|page| Some((page.server.as_deref().unwrap_or("the server"), of(page)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, state};
+
+    fn run(server: f64) -> Evidence {
+        let mut evidence = clean_run();
+        evidence.status[0].requests.as_mut().expect("it is counted").server = server;
+        evidence
+    }
+
+    #[test]
+    fn fires_by_how_far_the_counts_are_apart() {
+        // 1e6 requests, of which 64 + 1,667 may be unclear.
+        for (server, expected) in [
+            (1_000_000.0, None),
+            (1_002_500.0, None),
+            (1_004_000.0, Some(FindingState::Warning)),
+            (980_000.0, Some(FindingState::Invalid)),
+        ] {
+            assert_eq!(state(&check(&run(server))), expected, "{server}");
+        }
+        let others = finding(check(&run(1_200_000.0)));
+        assert!(others.message.starts_with("nginx counted 1,200,000 requests, the client 1,000,000"), "{others:?}");
+        assert!(others.message.ends_with("others use the server too"));
+        assert!(finding(check(&run(700_000.0))).remedy.contains("cache or proxy"));
+    }
+
+    #[test]
+    fn failed_requests_may_have_been_counted_and_no_counter_is_unchecked() {
+        let mut evidence = run(1_020_000.0);
+        evidence.flow.failed = 20_000;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.status[0].requests = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

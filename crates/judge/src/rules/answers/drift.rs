@@ -1,0 +1,107 @@
+//! ER-13: does each request make the next one dearer?
+
+use crate::rules::facts::observed;
+use crate::{Check, Outcome, Rule};
+use model::human::{percent, time};
+use model::{Evidence, FindingState, NS_PER_S};
+
+/// Methods that change nothing in the server.
+const SAFE: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
+/// Twice what is to be seen: CPU time of a request varies by some percent by itself.
+const CHANGE: f64 = 0.10;
+/// CPU time comes in steps of 10 ms.
+const CPU_MIN_S: f64 = 1.0;
+const SECONDS_MIN: usize = 15;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-13",
+    title: "work drifts",
+    detects: "requests that change what they work on, as posts that fill a table, so that the end measures something else",
+    threshold: "CPU time of the server for each response differs by > 10 % from the first third of the window to \
+                the last: warning (own threshold), with 1 s of CPU time in each, 15 s or more, and a method that \
+                may change something",
+    data: "CPU time of the server and responses by the second",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.plan.requests.iter().all(|request| SAFE.contains(&request.method.as_str())) {
+        return Outcome::Pass;
+    }
+    if evidence.iterations > 1 || evidence.seconds.len() < SECONDS_MIN {
+        return Outcome::Unchecked("no window of 15 s in one piece");
+    }
+    let third = evidence.seconds.len() / 3;
+    let begin = evidence.seconds[0].from_ns;
+    let end = evidence.seconds.last().map_or(0, |last| last.from_ns + last.length_ns);
+    let first = work(evidence, begin, evidence.seconds[third].from_ns);
+    let last = work(evidence, evidence.seconds[evidence.seconds.len() - third].from_ns, end);
+    let (Some(first_ns), Some(last_ns)) = (first, last) else {
+        return Outcome::Unchecked("too little CPU time of the server is known");
+    };
+    let change = last_ns / first_ns - 1.0;
+    if change.abs() <= CHANGE {
+        return Outcome::Pass;
+    }
+    let grew = if change > 0.0 { "more" } else { "less" };
+    let message = format!(
+        "a request took {} of the server's CPU time at first and {} at last, {} {grew}: what is measured changes as it is \
+         measured",
+        time(first_ns),
+        time(last_ns),
+        percent(change.abs())
+    );
+    let remedy = "restore the data before each measurement, or send requests that leave no trace".to_owned();
+    let figures = [("first_cpu_ns", first_ns), ("last_cpu_ns", last_ns), ("change", change)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+/// CPU time of the server for each response between two instants; none when there is too little of it. ns
+fn work(evidence: &Evidence, from_ns: u64, to_ns: u64) -> Option<f64> {
+    let inside = |at_ns: u64| (from_ns..to_ns).contains(&at_ns);
+    let seconds = &observed(evidence)?.seconds;
+    let mut cpu_s = 0.0;
+    for second in seconds.iter().filter(|second| inside(second.from_ns)) {
+        cpu_s += second.server_cores? * second.length_ns as f64 / NS_PER_S as f64;
+    }
+    let responses: u64 = evidence.seconds.iter().filter(|s| inside(s.from_ns)).map(|s| s.completed).sum();
+    (cpu_s >= CPU_MIN_S && responses > 0).then(|| cpu_s * NS_PER_S as f64 / responses as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding};
+
+    /// A POST whose server used `cores(second)`.
+    fn posts(cores: impl Fn(usize) -> f64) -> Evidence {
+        let mut evidence = clean_run();
+        evidence.plan.requests[0].method = "POST".into();
+        let seconds = &mut evidence.observed.as_mut().expect("it is observed").seconds;
+        seconds.iter_mut().enumerate().for_each(|(i, second)| second.server_cores = Some(cores(i)));
+        evidence
+    }
+
+    #[test]
+    fn posts_that_get_dearer_warn() {
+        let found = finding(check(&posts(|i| 0.5 + 0.02 * i as f64)));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.contains("17.7 µs of the server's CPU time at first and 29.7 µs at last"), "{found:?}");
+    }
+
+    #[test]
+    fn an_even_load_and_one_that_only_reads_pass() {
+        assert_eq!(check(&posts(|i| 0.5 + 0.03 * (i % 2) as f64)), Outcome::Pass);
+        let mut evidence = posts(|i| 0.5 + 0.02 * i as f64);
+        evidence.plan.requests[0].method = "GET".into();
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    #[test]
+    fn little_cpu_time_and_short_windows_are_unchecked() {
+        assert!(matches!(check(&posts(|_| 0.05)), Outcome::Unchecked(_)));
+        let mut evidence = posts(|_| 0.5);
+        evidence.seconds.truncate(14);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,83 @@
+//! ER-08: was it a rate limiter that was measured?
+
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+/// What servers say to clients they do not want now.
+const REFUSALS: [u16; 2] = [403, 429];
+/// Up to this share a limiter was only touched.
+const INVALID_SHARE: f64 = 0.001;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-08",
+    title: "refused by policy",
+    detects: "a rate limiter, firewall or ban that answers instead of the application",
+    threshold: "any undeclared 403 or 429: invalid; a warning up to 0.1 % of the responses (own threshold). 503 is left to \
+                ER-01: whether it comes with Retry-After is not looked at under load",
+    data: "responses by status",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let completed = evidence.cohort.completed;
+    if completed == 0 {
+        return Outcome::Unchecked("no response was complete");
+    }
+    let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
+    let refused = REFUSALS.iter().filter(|status| !declared(**status));
+    let refused: Vec<_> = refused.filter_map(|status| evidence.cohort.status.get_key_value(status)).collect();
+    let total: u64 = refused.iter().map(|(_, n)| **n).sum();
+    let Some((status, _)) = refused.iter().max_by_key(|(_, n)| **n).filter(|_| total > 0) else {
+        return Outcome::Pass;
+    };
+    let share = total as f64 / completed as f64;
+    let state = if share > INVALID_SHARE { FindingState::Invalid } else { FindingState::Warning };
+    let what = if **status == 429 { "a rate limiter was measured" } else { "a ban or an access rule was measured" };
+    let message = format!(
+        "{} of {} responses refused ({}, status {status}): {what}",
+        count(total),
+        count(completed),
+        percent(share)
+    );
+    let remedy = match status {
+        429 => "exempt this client from the limit (mod_evasive, limit_req, WAF), or stay below it with -R",
+        _ => "exempt this client from the ban, or send the credentials it asks for (-H, --auth)",
+    };
+    let figures = [("refused", total as f64), ("share", share)];
+    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_run, finding};
+
+    #[test]
+    fn refusals_invalidate_and_a_few_warn() {
+        let mut evidence = clean_run();
+        evidence.answer(429, 300_000);
+        evidence.answer(403, 10);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.ends_with("(30 %, status 429): a rate limiter was measured"), "{}", found.message);
+        let mut evidence = clean_run();
+        evidence.answer(403, 7);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.remedy.contains("credentials"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn what_was_declared_and_other_errors_are_no_refusal() {
+        let mut evidence = clean_run();
+        evidence.answer(503, 300_000);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.answer(403, 300_000);
+        evidence.plan.requests[0].contract.status = Some(403);
+        evidence.plan.requests[0].contract.declared = true;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.cohort.completed = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

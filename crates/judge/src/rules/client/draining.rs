@@ -1,0 +1,72 @@
+//! CL-11: did the client take its answers as fast as they came?
+
+use crate::rules::kernel::{is_server_here, tcp};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+/// What the kernel counts when a receiver does not keep up.
+const NAMES: [&str; 4] = ["TCPToZeroWindowAdv", "TCPRcvQDrop", "TCPBacklogDrop", "PruneCalled"];
+/// Fewer are an accident.
+const EVENTS_MIN: u64 = 10;
+const SHARE: f64 = 0.01;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "CL-11",
+    title: "client does not drain",
+    detects: "receive buffers of this machine that were full, so that the server had to wait for the client",
+    threshold: "10 or more, and > 1 % of the responses (own threshold): invalid; with the server on this machine, where \
+                the kernel counts both ends alike, a warning",
+    data: "the kernel's counters TCPToZeroWindowAdv, TCPRcvQDrop, TCPBacklogDrop and PruneCalled",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let counted: Vec<u64> = NAMES.iter().filter_map(|name| tcp(evidence, name)).collect();
+    if counted.is_empty() {
+        return Outcome::Unchecked("the kernel's counts of full receive buffers are not known");
+    }
+    let full: u64 = counted.iter().sum();
+    let share = full as f64 / evidence.flow.completed.max(1) as f64;
+    if full < EVENTS_MIN || share <= SHARE {
+        return Outcome::Pass;
+    }
+    let local = is_server_here(evidence);
+    let whose = if local { "of client or server" } else { "of the client" };
+    let message = format!(
+        "receive buffers {whose} were full {} times, {} of the responses: what sent had to wait for what reads",
+        count(full),
+        percent(share)
+    );
+    let state = if local { FindingState::Warning } else { FindingState::Invalid };
+    let remedy = "use more load threads (-t) or a faster client, or raise net.ipv4.tcp_rmem".to_owned();
+    Outcome::fired(RULE.id, state, message, remedy, [("full_buffers", full as f64), ("share", share)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, far_away, finding, set_counter};
+
+    #[test]
+    fn full_buffers_invalidate_and_on_one_machine_warn() {
+        let mut evidence = clean_run();
+        set_counter(&mut evidence, "tcp", "TCPRcvQDrop", 20_000);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.contains("of client or server were full 20,000 times, 2.0 %"), "{}", found.message);
+        far_away(&mut evidence);
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+    }
+
+    #[test]
+    fn a_few_pass_and_no_counters_are_unchecked() {
+        let mut evidence = clean_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.flow.completed = 100;
+        set_counter(&mut evidence, "tcp", "PruneCalled", 9);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.observed.as_mut().expect("it is observed").counters.clear();
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

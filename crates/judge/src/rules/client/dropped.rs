@@ -1,0 +1,69 @@
+//! CL-14: were there requests that nobody ever sent?
+
+use crate::rules::client::cap;
+use crate::rules::errors::failures_named;
+use crate::rules::send_rate::SENT_SHARE_MIN;
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "CL-14",
+    title: "requests never sent",
+    detects: "requests of an open loop that were due and found no connection until their deadline",
+    threshold: "any (k6 counts dropped iterations): a bound, as this rate was not held; above 1 % CL-05 tells it",
+    data: "an open loop; failures by kind, sent and planned requests",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let cohort = &evidence.cohort;
+    if evidence.plan.load.is_closed() {
+        return Outcome::Pass; // what a closed loop does not send was never due
+    }
+    if cohort.planned == 0 {
+        return Outcome::Unchecked("no request was planned in the measured window");
+    }
+    let dropped: u64 = failures_named(evidence, "send.timeout").map(|(_, n)| n).sum();
+    let told_by_rate = (cohort.sent as f64) < SENT_SHARE_MIN * cohort.planned as f64;
+    if dropped == 0 || told_by_rate {
+        return Outcome::Pass;
+    }
+    let share = dropped as f64 / cohort.planned as f64;
+    let message = format!(
+        "{} requests ({}) were due and never sent: this rate was not held, they count as failures",
+        count(dropped),
+        percent(share)
+    );
+    let figures = [("dropped", dropped as f64), ("share", share)];
+    Outcome::fired(RULE.id, FindingState::Bound, message, cap::remedy(evidence), figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_open_run, clean_run, finding};
+
+    fn dropped(mut evidence: Evidence, n: u64) -> Evidence {
+        evidence.fail("send.timeout", n);
+        evidence.cohort.sent -= n;
+        evidence
+    }
+
+    #[test]
+    fn one_is_enough_and_many_are_told_by_the_rate() {
+        let found = finding(check(&dropped(clean_open_run(), 1_000)));
+        assert_eq!(found.state, FindingState::Bound);
+        assert!(found.message.starts_with("1,000 requests (0.10 %) were due"), "{}", found.message);
+        assert_eq!(check(&dropped(clean_open_run(), 50_000)), Outcome::Pass);
+    }
+
+    #[test]
+    fn silent_in_a_closed_loop_and_unchecked_without_requests() {
+        assert_eq!(check(&clean_open_run()), Outcome::Pass);
+        assert_eq!(check(&dropped(clean_run(), 1_000)), Outcome::Pass);
+        let mut evidence = clean_open_run();
+        evidence.cohort.planned = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,175 @@
+//! SA-05: why not double?
+
+use crate::rules::facts::observed;
+use crate::rules::kernel::{counter, share_of_time};
+use crate::rules::saturation::{peak_index, saturated};
+use crate::sweep::place;
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState, StatusRecord, SweepEvidence};
+use stats::{LoadPoint, fit_pool};
+
+/// What is used less than this has room for more.
+const USED: f64 = 0.7;
+/// Share of the time in which a quota that stops the server explains the bend.
+const THROTTLED: f64 = 0.05;
+/// A fit of the pool model that is off by less explains the bend.
+const FIT_ERROR: f64 = 0.1;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "SA-05",
+    title: "nothing is used up",
+    detects: "a curve that bends although nothing that was looked at is busy: the limit may be the client, a lock, or far away",
+    threshold: "nothing at the peak used to 0.7 and no queue in sight (why not double? is Gregg's): warning; a note when the curve \
+                bends as that of a fixed number of workers does, to within 10 %",
+    data: "a saturated sweep; CPUs, threads, pools and queues of the server at its peak",
+    check: Check::Sweep(check),
+};
+
+fn check(sweep: &SweepEvidence) -> Outcome {
+    let (Some(peak), true) = (peak_index(&sweep.points), saturated(sweep)) else {
+        return Outcome::Unchecked("the sweep did not saturate the server");
+    };
+    let evidence = &sweep.points[peak].evidence;
+    if observed(evidence).is_none_or(|observed| observed.server.is_none()) {
+        return Outcome::Unchecked("the server was not looked at");
+    }
+    let used = used(evidence);
+    let Some((name, most)) = used.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Outcome::Unchecked("nothing was looked at");
+    };
+    if *most >= USED || has_queue(evidence) {
+        return Outcome::Pass;
+    }
+    let facts = format!("at {} nothing was used up: {name} most, {}", place(sweep, peak), percent(*most));
+    let figures = [("most_used", *most), ("load", sweep.points[peak].load)];
+    if let Some(workers) = workers(sweep) {
+        let message =
+            format!("{facts}; the curve bends like that of about {workers:.0} workers that wait for something");
+        let remedy = "look for a pool of that size: processes, threads, connections to a database".to_owned();
+        return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
+    }
+    let message = format!("{facts}: what stops the server is not seen, and may be the client or the way between");
+    let remedy = "watch what it waits for (--observe NAME), its logs, and try more load threads (-t)".to_owned();
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+/// Everything with a share that can be used up; 0 to 1.
+fn used(evidence: &Evidence) -> Vec<(String, f64)> {
+    let mut used = Vec::new();
+    let Some(seen) = observed(evidence) else { return used };
+    if let Some(machine) = &seen.machine {
+        let server = seen.server.as_ref().map_or(&[][..], |server| &server.cpus);
+        let busy: Vec<f64> =
+            server.iter().filter_map(|cpu| machine.cpu_busy_mean.get(*cpu as usize)).copied().collect();
+        let mean = if busy.is_empty() { machine.busy_mean } else { busy.iter().sum::<f64>() / busy.len() as f64 };
+        used.push(("the server's CPUs".to_owned(), mean));
+    }
+    for group in seen.server.iter().chain(seen.companions.values()) {
+        for thread in &group.threads {
+            used.push((format!("thread {}", thread.name), thread.user_mean + thread.system_mean));
+        }
+    }
+    let busiest = evidence.threads.iter().filter(|thread| thread.wall_ns > 0);
+    for thread in busiest {
+        used.push(("the client".to_owned(), thread.cpu_ns as f64 / thread.wall_ns as f64));
+    }
+    for (part, counters) in seen.counters.iter().filter(|(part, _)| part.starts_with("disk/")) {
+        let busy_ns = counters.get("busy_ns").copied().unwrap_or(0);
+        used.push((part.clone(), busy_ns as f64 / evidence.measured_ns.max(1) as f64));
+    }
+    used.extend(evidence.status.iter().filter_map(pool));
+    used.extend(seen.pools.iter().map(|pool| (pool.name.clone(), pool.occupancy)));
+    used
+}
+
+/// Occupied share of the workers that a status page tells of.
+fn pool(page: &StatusRecord) -> Option<(String, f64)> {
+    let mean = |name: &str| page.figures.get(name).map(|figure| figure.mean);
+    let share = match (mean("processes_active"), mean("processes"), mean("workers_busy"), mean("workers_idle")) {
+        (Some(active), Some(all), ..) => active / all.max(1.0),
+        (_, _, Some(busy), Some(idle)) => busy / (busy + idle).max(1.0),
+        _ => return None,
+    };
+    Some((format!("workers of {}", page.server.as_deref().unwrap_or("the server")), share))
+}
+
+/// Whether requests were seen to wait before the server.
+fn has_queue(evidence: &Evidence) -> bool {
+    let waiting = evidence.status.iter().filter_map(|page| page.figures.get("listen_queue")).any(|it| it.mean >= 1.0);
+    let sockets = observed(evidence).and_then(|observed| observed.sockets.as_ref());
+    let backlog = sockets.and_then(|sockets| sockets.accept_fullest_max).unwrap_or(0.0);
+    let stopped_ns = counter(evidence, "cgroup/server", "throttled_ns");
+    waiting || backlog >= USED || stopped_ns.is_some_and(|ns| share_of_time(evidence, ns) > THROTTLED)
+}
+
+/// Workers of the pool that the curve looks like, where it looks like one.
+fn workers(sweep: &SweepEvidence) -> Option<f64> {
+    let curve = sweep.points.iter().map(|p| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s });
+    let fit = fit_pool(&curve.collect::<Vec<_>>()).filter(|_| !sweep.over_rate)?;
+    (fit.fit.error_max <= FIT_ERROR).then_some(fit.knee)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_sweep, finding, machine, server};
+    use model::ServerThreadObserved;
+
+    /// Nothing is used at any load.
+    fn idle(curve: &[(f64, f64)]) -> SweepEvidence {
+        let mut sweep = clean_sweep(curve);
+        for point in &mut sweep.points {
+            machine(&mut point.evidence).cpu_busy_mean = vec![0.1, 0.3];
+            server(&mut point.evidence).threads.clear();
+        }
+        sweep
+    }
+
+    /// As four workers of 10 ms bend it.
+    const POOL: [(f64, f64); 6] =
+        [(1.0, 100.0), (2.0, 200.0), (4.0, 390.0), (8.0, 400.0), (16.0, 400.0), (32.0, 400.0)];
+    const ODD: [(f64, f64); 6] = [(1.0, 100.0), (2.0, 320.0), (4.0, 210.0), (8.0, 400.0), (16.0, 330.0), (32.0, 401.0)];
+
+    #[test]
+    fn a_bend_without_a_cause_warns_and_one_like_a_pools_is_noted() {
+        let found = finding(check(&idle(&ODD)));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("at 8 connections nothing was used up: the client most, 50 %"), "{found:?}");
+        let found = finding(check(&idle(&POOL)));
+        assert_eq!(found.state, FindingState::Note);
+        assert!(found.message.contains("bends like that of about 4 workers"), "{}", found.message);
+    }
+
+    #[test]
+    fn a_busy_thread_a_full_pool_or_a_queue_explain_it() {
+        for spoil in [
+            |evidence: &mut Evidence| machine(evidence).cpu_busy_mean = vec![0.95, 0.3],
+            |evidence: &mut Evidence| {
+                let thread = ServerThreadObserved { system_mean: 0.9, ..ServerThreadObserved::default() };
+                server(evidence).threads.push(thread);
+            },
+            |evidence: &mut Evidence| {
+                let figure = model::Figure { mean: 4.0, ..model::Figure::default() };
+                let figures = ["processes_active", "processes"].map(|name| (name.to_owned(), figure));
+                evidence.status[0].figures.extend(figures);
+            },
+            |evidence: &mut Evidence| {
+                let figure = model::Figure { mean: 3.0, ..model::Figure::default() };
+                evidence.status[0].figures.insert("listen_queue".to_owned(), figure);
+            },
+        ] {
+            let mut sweep = idle(&ODD);
+            sweep.points.iter_mut().for_each(|point| spoil(&mut point.evidence));
+            assert_eq!(check(&sweep), Outcome::Pass);
+        }
+    }
+
+    #[test]
+    fn without_saturation_or_a_look_at_the_server_it_is_unchecked() {
+        assert!(matches!(check(&idle(&[(1.0, 100.0), (2.0, 200.0), (4.0, 390.0)])), Outcome::Unchecked(_)));
+        let mut sweep = idle(&POOL);
+        sweep.points.iter_mut().for_each(|point| point.evidence.observed = None);
+        assert!(matches!(check(&sweep), Outcome::Unchecked(_)));
+    }
+}

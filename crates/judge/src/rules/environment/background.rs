@@ -1,0 +1,159 @@
+//! EN-03: what else used the machine?
+
+use crate::rules::kernel::{ELSEWHERE, is_server_here};
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState, OtherObserved};
+
+const WARNING_SHARE: f64 = 0.02;
+const INVALID_SHARE: f64 = 0.10;
+/// Below it the server found a free CPU whenever it wanted one.
+const BUSY_SHARE: f64 = 0.8;
+/// Processes that are named.
+const NAMED_MAX: usize = 3;
+/// Does the network work of this very load.
+const OWN_WORK: &str = "ksoftirqd/";
+/// Threads of the kernel that every machine has a little to do for.
+const KERNEL: [&str; 5] = ["kworker/", "kdamond", "rcu_", "migration/", "kcompactd"];
+/// Begins of the names of programs that often work behind a web server: theirs may be work for this load.
+const BEHIND: [&str; 18] = [
+    "php-fpm",
+    "mariadbd",
+    "mysqld",
+    "postgres",
+    "redis-server",
+    "valkey-server",
+    "memcached",
+    "mongod",
+    "node",
+    "java",
+    "python",
+    "ruby",
+    "gunicorn",
+    "uwsgi",
+    "puma",
+    "dotnet",
+    "beam.smp",
+    "apache2",
+];
+
+pub(crate) const RULE: Rule = Rule {
+    id: "EN-03",
+    title: "background load",
+    detects: "other programs that used the server's CPUs during the window",
+    threshold: "programs that are neither server, companion nor load generator use > 2 % of all CPUs: warning; > 10 %, with the \
+                CPUs > 80 % busy: invalid (own thresholds); a program that often works behind a web server is a note, and \
+                the kernel's own threads count from 2 % each",
+    data: "CPU time of all processes of the server's machine",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_server_here(evidence) {
+        return Outcome::Unchecked(ELSEWHERE);
+    }
+    let observed = evidence.observed.as_ref();
+    let Some((machine, others)) = observed.and_then(|seen| Some((seen.machine.as_ref()?, seen.others.as_ref()?)))
+    else {
+        return Outcome::Unchecked("the other processes of this machine were not looked at");
+    };
+    let cpus = f64::from(machine.cpus.max(1));
+    let share_of = |other: &OtherObserved| other.cpu_cores / cpus;
+    let (behind, rest): (Vec<_>, Vec<_>) = others.processes.iter().partition(|other| begins(&BEHIND, &other.name));
+    let is_noise = |other: &&OtherObserved| {
+        other.name.starts_with(OWN_WORK) || (begins(&KERNEL, &other.name) && share_of(other) <= WARNING_SHARE)
+    };
+    let (noise, foreign): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_noise);
+    let sum = |all: &[&OtherObserved]| all.iter().map(|other| share_of(other)).sum::<f64>();
+    // Those that are too small to be named are in the total.
+    let background = others.cpu_cores / cpus - sum(&behind) - sum(&noise);
+    let figures = [("background_share", background), ("behind_share", sum(&behind)), ("busy_mean", machine.busy_mean)];
+    let state = match background {
+        s if s > INVALID_SHARE && machine.busy_mean > BUSY_SHARE => FindingState::Invalid,
+        s if s > WARNING_SHARE => FindingState::Warning,
+        _ if sum(&behind) > WARNING_SHARE => {
+            let (message, remedy) = of_behind(&named(&behind, cpus), &behind[0].name);
+            return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
+        }
+        _ => return Outcome::Pass,
+    };
+    let message = format!(
+        "other programs used {} of the CPUs ({}): the server had to share, and does more alone",
+        percent(background),
+        named(&foreign, cpus)
+    );
+    let remedy = match foreign.first() {
+        Some(first) => {
+            format!("stop them and measure again; if {0} works for the server, name it: --observe {0}", first.name)
+        }
+        None => "stop them and measure again".to_owned(),
+    };
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+fn of_behind(names: &str, first: &str) -> (String, String) {
+    (
+        format!(
+            "{names} may work for this server: then it is part of what was measured, and its CPU time belongs to it"
+        ),
+        format!("name it to see it beside the server: --observe {first}; otherwise stop it"),
+    )
+}
+
+fn begins(names: &[&str], name: &str) -> bool {
+    names.iter().any(|begin| name.starts_with(begin))
+}
+
+/// The first few with their shares.
+fn named(processes: &[&OtherObserved], cpus: f64) -> String {
+    let one = |other: &&OtherObserved| format!("{} {}", other.name, percent(other.cpu_cores / cpus));
+    let all: Vec<_> = processes.iter().take(NAMED_MAX).map(one).collect();
+    if all.is_empty() { "many small ones".to_owned() } else { list(&all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, state};
+    use model::OthersObserved;
+
+    /// On 2 CPUs.
+    fn with(others: &[(&str, f64)], busy_mean: f64) -> Evidence {
+        let mut evidence = clean_run();
+        let observed = evidence.observed.as_mut().expect("seen");
+        let machine = observed.machine.as_mut().expect("seen");
+        (machine.cpus, machine.busy_mean) = (2, busy_mean);
+        let processes: Vec<_> =
+            others.iter().map(|(name, cores)| OtherObserved { name: (*name).to_owned(), cpu_cores: *cores }).collect();
+        observed.others = Some(OthersObserved { cpu_cores: others.iter().map(|(_, cores)| cores).sum(), processes });
+        evidence
+    }
+
+    #[test]
+    fn shares_of_all_processors_decide_and_a_machine_with_idle_ones_is_not_spoilt() {
+        assert_eq!(check(&with(&[("sshd", 0.02), ("cron", 0.02)], 0.9)), Outcome::Pass);
+        let found = finding(check(&with(&[("stress-ng", 0.19), ("sh", 0.001)], 0.9)));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.contains("used 9.6 % of the CPUs (stress-ng 9.5 % and sh"), "{}", found.message);
+        assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.9))), Some(FindingState::Invalid));
+        assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.7))), Some(FindingState::Warning));
+    }
+
+    #[test]
+    fn the_kernel_has_a_little_to_do_and_the_load_its_interrupts() {
+        let noise = [("kdamond.0", 0.039), ("kworker/0:1-events", 0.03), ("ksoftirqd/1", 0.6)];
+        assert_eq!(check(&with(&noise, 0.9)), Outcome::Pass);
+        assert_eq!(state(&check(&with(&[("kdamond.0", 0.1)], 0.9))), Some(FindingState::Warning));
+    }
+
+    #[test]
+    fn what_may_work_for_the_server_is_to_be_named() {
+        let found = finding(check(&with(&[("php-fpm8.2", 1.2)], 0.9)));
+        assert_eq!(found.state, FindingState::Note);
+        assert!(found.remedy.contains("--observe php-fpm8.2"), "{}", found.remedy);
+        let mut evidence = clean_run();
+        evidence.observed.as_mut().expect("seen").others = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

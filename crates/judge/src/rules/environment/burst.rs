@@ -1,0 +1,149 @@
+//! EN-04: did the machine become slower at one moment?
+
+use crate::{Check, Outcome, Rule};
+use model::human::{percent, rate, time};
+use model::{Evidence, FindingState, NS_PER_S, Second};
+
+const WARNING_DROP: f64 = 0.05;
+/// Fewer seconds show no level to fall from.
+const SECONDS_MIN: usize = 20;
+/// Part of the seconds that has to be on either side of the step.
+const SIDE_SHARE: f64 = 0.2;
+/// The step is so many times as large as the spread of the seconds on its two sides.
+const SPREADS: f64 = 3.0;
+/// Shorter ticks are pieces of a second at the end of a window.
+const TICK_MIN_NS: u64 = NS_PER_S / 2;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "EN-04",
+    title: "a step down",
+    detects: "a goodput that falls at one moment and stays there: burst credits of a cloud machine, a turbo or a cache that \
+              ended",
+    threshold: "one step down by > 5 %, 3 times the spread of the seconds on its two sides, that explains the seconds better \
+                than a straight line: warning (own thresholds)",
+    data: "goodput by the second of one window of 20 s or more",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.iterations != 1 {
+        return Outcome::Unchecked("several windows in a row show no step");
+    }
+    let whole: Vec<&Second> = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
+    if whole.len() < SECONDS_MIN {
+        return Outcome::Unchecked("a window below 20 s shows no step");
+    }
+    let rates: Vec<f64> =
+        whole.iter().map(|second| second.good as f64 * NS_PER_S as f64 / second.length_ns as f64).collect();
+    let Some(step) = Step::best(&rates) else { return Outcome::Pass };
+    let drop = 1.0 - step.after / step.before;
+    let is_step = step.before - step.after > SPREADS * step.spread && step.error < error_of_line(&rates);
+    if drop <= WARNING_DROP || !is_step {
+        return Outcome::Pass;
+    }
+    let at_ns = whole[step.at].from_ns - whole[0].from_ns;
+    let message = format!(
+        "goodput fell by {} after {} and stayed there ({} before, {} after): the mean is of two machines",
+        percent(drop),
+        time(at_ns as f64),
+        rate(step.before),
+        rate(step.after)
+    );
+    let remedy =
+        "ask whether the machine has burst credits (CPU or disk of a cloud instance) or a turbo; measure for longer, \
+                  and take the level that lasts"
+            .to_owned();
+    let figures =
+        [("before_per_s", step.before), ("after_per_s", step.after), ("drop", drop), ("after_ns", at_ns as f64)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+/// Two levels, and where one ends.
+struct Step {
+    at: usize,
+    before: f64,
+    after: f64,
+    /// Standard deviation on the two sides.
+    spread: f64,
+    /// Sum of squares that is left.
+    error: f64,
+}
+
+impl Step {
+    /// The step that leaves the least error; none when the series falls nowhere.
+    fn best(rates: &[f64]) -> Option<Self> {
+        let side = (rates.len() as f64 * SIDE_SHARE).ceil() as usize;
+        let of = |at: usize| {
+            let (front, back) = rates.split_at(at);
+            let (before, after) = (mean(front), mean(back));
+            let error = squares(front, before) + squares(back, after);
+            Self { at, before, after, spread: (error / rates.len() as f64).sqrt(), error }
+        };
+        (side..rates.len() - side)
+            .map(of)
+            .filter(|step| step.after < step.before)
+            .min_by(|a, b| a.error.total_cmp(&b.error))
+    }
+}
+
+/// Sum of squares round the straight line that fits best.
+fn error_of_line(rates: &[f64]) -> f64 {
+    let middle = (rates.len() - 1) as f64 / 2.0;
+    let mean = mean(rates);
+    let places = || rates.iter().enumerate().map(|(i, rate)| (i as f64 - middle, rate - mean));
+    let slope = places().map(|(x, y)| x * y).sum::<f64>() / places().map(|(x, _)| x * x).sum::<f64>();
+    places().map(|(x, y)| (y - slope * x).powi(2)).sum()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn squares(values: &[f64], mean: f64) -> f64 {
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding};
+
+    /// Thirty seconds with these goodputs, as parts of 10,000.
+    fn run(part: impl Fn(u64) -> f64) -> Evidence {
+        let mut evidence = clean_run();
+        for (i, second) in evidence.seconds.iter_mut().enumerate() {
+            let noise = 1.0 + 0.01 * ((i * 7 % 5) as f64 - 2.0);
+            second.good = (10_000.0 * part(i as u64) * noise) as u64;
+        }
+        evidence
+    }
+
+    #[test]
+    fn a_step_is_told_with_its_moment() {
+        let found = finding(check(&run(|i| if i < 18 { 1.0 } else { 0.7 })));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("goodput fell by 30 % after 18.0 s"), "{}", found.message);
+    }
+
+    #[test]
+    fn noise_a_slope_a_short_dip_and_a_rise_are_no_step() {
+        for (name, evidence) in [
+            ("noise", run(|_| 1.0)),
+            ("slope", run(|i| 1.0 - 0.01 * i as f64)),
+            ("dip", run(|i| if (10..13).contains(&i) { 0.5 } else { 1.0 })),
+            ("rise", run(|i| if i < 15 { 0.7 } else { 1.0 })),
+        ] {
+            assert_eq!(check(&evidence), Outcome::Pass, "{name}");
+        }
+    }
+
+    #[test]
+    fn short_or_several_windows_are_unchecked() {
+        let mut evidence = run(|i| if i < 18 { 1.0 } else { 0.7 });
+        evidence.iterations = 2;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        evidence.iterations = 1;
+        evidence.seconds.truncate(19);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,100 @@
+//! EN-05 and EN-06: were machine and server the same at the end as at the begin?
+
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::{Change, Evidence, FindingState};
+
+/// Changes that are named.
+const NAMED_MAX: usize = 3;
+/// Begin of the sections of the fingerprint that are about programs of the server.
+const PROGRAM: &str = "program/";
+
+pub(crate) const SETTINGS: Rule = Rule {
+    id: "EN-05",
+    title: "settings changed",
+    detects: "settings of the kernel, its clock or its CPUs that were changed while this was measured",
+    threshold: "any difference between the fingerprints before the first load and after the last: warning (between the arms \
+                of a comparison it would be invalid)",
+    data: "the fingerprint of this machine, read twice",
+    check: Check::Run(check_settings),
+};
+
+pub(crate) const PROGRAMS: Rule = Rule {
+    id: "EN-06",
+    title: "server changed",
+    detects: "programs or configuration files of the server that were changed while this was measured",
+    threshold: "any program or file of the fingerprint with another hash after the last load: invalid",
+    data: "the hashes of the server's programs and configuration files, taken twice",
+    check: Check::Run(check_programs),
+};
+
+const ONCE: &str = "the fingerprint was read only once";
+
+fn check_settings(evidence: &Evidence) -> Outcome {
+    let Some(changes) = &evidence.changes else { return Outcome::Unchecked(ONCE) };
+    let changes: Vec<_> = changes.iter().filter(|change| !change.section.starts_with(PROGRAM)).collect();
+    if changes.is_empty() {
+        return Outcome::Pass;
+    }
+    let message = format!("{} was changed while this was measured: begin and end are of two machines", named(&changes));
+    let remedy = "let nothing retune the machine (tuned, power daemons, other people) and measure again".to_owned();
+    let figures = [("changes", changes.len() as f64)];
+    Outcome::fired(SETTINGS.id, FindingState::Warning, message, remedy, figures)
+}
+
+fn check_programs(evidence: &Evidence) -> Outcome {
+    let Some(changes) = &evidence.changes else { return Outcome::Unchecked(ONCE) };
+    let changes: Vec<_> = changes.iter().filter(|change| change.section.starts_with(PROGRAM)).collect();
+    if changes.is_empty() {
+        return Outcome::Pass;
+    }
+    let names: Vec<_> = changes
+        .iter()
+        .take(NAMED_MAX)
+        .map(|change| format!("{} of {}", change.name, change.section.trim_start_matches(PROGRAM)))
+        .collect();
+    let message = format!("{} was changed while this was measured: begin and end may be of two servers", list(&names));
+    let remedy = "let the server's files rest (upgrades, deployments), restart it and measure again".to_owned();
+    let figures = [("changes", changes.len() as f64)];
+    Outcome::fired(PROGRAMS.id, FindingState::Invalid, message, remedy, figures)
+}
+
+/// The first few, each with what it was and is.
+fn named(changes: &[&Change]) -> String {
+    let one =
+        |change: &&Change| format!("{}/{} ({:?}, then {:?})", change.section, change.name, change.before, change.after);
+    list(&changes.iter().take(NAMED_MAX).map(one).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+    use crate::testing::{clean_run, finding};
+
+    #[test]
+    fn programs_invalidate_and_settings_warn() {
+        let settings = examples::run("EN-05");
+        assert_eq!(check_programs(&settings), Outcome::Pass);
+        let found = finding(check_settings(&settings));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(
+            found.message.starts_with("sysctl/net/core/somaxconn (\"4096\", then \"128\") was"),
+            "{}",
+            found.message
+        );
+        let programs = examples::run("EN-06");
+        assert_eq!(check_settings(&programs), Outcome::Pass);
+        let found = finding(check_programs(&programs));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.starts_with("file /etc/nginx/nginx.conf of nginx was"), "{}", found.message);
+    }
+
+    #[test]
+    fn one_fingerprint_is_not_enough() {
+        let mut evidence = clean_run();
+        evidence.changes = None;
+        assert_eq!(check_settings(&evidence), Outcome::Unchecked(ONCE));
+        assert_eq!(check_programs(&evidence), Outcome::Unchecked(ONCE));
+    }
+}

@@ -1,0 +1,77 @@
+//! EN-02: did the CPUs keep their speed?
+
+use crate::rules::kernel::{ELSEWHERE, counter, gauge, is_server_here};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+const NOTE_RANGE: f64 = 0.03;
+const WARNING_RANGE: f64 = 0.10;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "EN-02",
+    title: "CPUs changed their speed",
+    detects: "CPUs that were slowed down by heat, or ran at another frequency in one part of the window than in another",
+    threshold: "any slowing by heat: warning; mean frequency that ranges over > 10 %: warning; > 3 %: note (own thresholds)",
+    data: "frequencies and thermal throttling of the server's machine, which few virtual machines tell",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_server_here(evidence) {
+        return Outcome::Unchecked(ELSEWHERE);
+    }
+    let (frequency, throttles) =
+        (gauge(evidence, "frequency", "mean_hz"), counter(evidence, "throttling", "core_throttles"));
+    if frequency.is_none() && throttles.is_none() {
+        return Outcome::Unchecked("the CPUs tell neither their frequency nor whether heat slows them");
+    }
+    let range = frequency.map_or(0.0, |hz| (hz.max - hz.min) as f64 / hz.max.max(1) as f64);
+    let throttles = throttles.unwrap_or(0);
+    let state = match range {
+        _ if throttles > 0 => FindingState::Warning,
+        r if r > WARNING_RANGE => FindingState::Warning,
+        r if r > NOTE_RANGE => FindingState::Note,
+        _ => return Outcome::Pass,
+    };
+    let message = if throttles > 0 {
+        format!(
+            "heat slowed the CPUs {} times: a second run will not find the machine that this one found",
+            count(throttles)
+        )
+    } else {
+        format!("the CPUs' mean frequency ranged over {}: seconds and runs are not alike", percent(range))
+    };
+    let remedy =
+        "fix the frequency (cpupower frequency-set -g performance, turbo off), let the machine cool between runs, and \
+                  repeat"
+            .to_owned();
+    Outcome::fired(RULE.id, state, message, remedy, [("throttles", throttles as f64), ("frequency_range", range)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, set_counter, state};
+
+    #[test]
+    fn heat_and_a_wide_range_warn() {
+        let range = |min| {
+            let mut evidence = clean_run();
+            let gauges = &mut evidence.observed.as_mut().expect("seen").gauges;
+            let hz = gauges.get_mut("frequency").and_then(|part| part.get_mut("mean_hz")).expect("a frequency");
+            (hz.min, hz.max) = (min, 3_000_000_000);
+            evidence
+        };
+        assert_eq!(check(&range(2_950_000_000)), Outcome::Pass);
+        assert_eq!(state(&check(&range(2_800_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&check(&range(2_000_000_000))), Some(FindingState::Warning));
+        let mut hot = clean_run();
+        set_counter(&mut hot, "throttling", "core_throttles", 1);
+        assert_eq!(state(&check(&hot)), Some(FindingState::Warning));
+        let observed = hot.observed.as_mut().expect("seen");
+        observed.counters.remove("throttling");
+        observed.gauges.remove("frequency");
+        assert!(matches!(check(&hot), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,74 @@
+//! What the kernel has counted and status pages have said, as rules ask for it.
+
+use model::{Evidence, Figure, GaugeObserved, StatusRecord};
+
+/// Why a rule about the server's side has nothing to look at.
+pub(crate) const ELSEWHERE: &str = "the server is on another machine, which nobody looked at";
+
+/// Growth of a counter of this machine's kernel in the window; none when it is not offered.
+pub(crate) fn counter(evidence: &Evidence, part: &str, name: &str) -> Option<u64> {
+    evidence.observed.as_ref()?.counters.get(part)?.get(name).copied()
+}
+
+/// Growth of a TCP counter of this machine's kernel.
+pub(crate) fn tcp(evidence: &Evidence, name: &str) -> Option<u64> {
+    counter(evidence, "tcp", name)
+}
+
+/// What this machine's kernel has told of each moment; none when it is not offered.
+pub(crate) fn gauge(evidence: &Evidence, part: &str, name: &str) -> Option<GaugeObserved> {
+    evidence.observed.as_ref()?.gauges.get(part)?.get(name).copied()
+}
+
+/// Whether client and server are parted by TCP, and not by a Unix socket, which none of its troubles can befall.
+pub(crate) fn is_tcp(evidence: &Evidence) -> bool {
+    evidence.plan.target.address.tcp().is_some()
+}
+
+/// Whether the server is on this machine, so that the kernel that was looked at is its own.
+pub(crate) fn is_server_here(evidence: &Evidence) -> bool {
+    let is_loopback = evidence.plan.target.address.tcp().is_none_or(|address| address.ip().is_loopback());
+    let observed = evidence.observed.as_ref();
+    is_loopback
+        || observed.is_some_and(|seen| seen.server.is_some())
+        || observed.and_then(|seen| seen.sockets.as_ref()).is_some_and(|sockets| sockets.server.is_some())
+}
+
+/// Whose counters these are, in brackets.
+pub(crate) fn whose(evidence: &Evidence) -> &'static str {
+    if is_server_here(evidence) {
+        "(client and server share this kernel, which counts for both)"
+    } else {
+        "(counted on the client's machine)"
+    }
+}
+
+/// Connections that were opened during the window, by anybody on this machine, and those that were there before it.
+pub(crate) fn connections(evidence: &Evidence) -> u64 {
+    let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
+    opened.unwrap_or(evidence.flow.opened).max(evidence.flow.opened) + u64::from(evidence.connections.established)
+}
+
+/// `part` of `whole`, 0 to 1; 0 of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Part of the measured time, of a counter in ns.
+pub(crate) fn share_of_time(evidence: &Evidence, ns: u64) -> f64 {
+    share(ns, evidence.measured_ns)
+}
+
+/// Status pages that are of one of these servers and were read.
+pub(crate) fn pages<'a>(
+    evidence: &'a Evidence,
+    servers: &'a [&'a str],
+) -> impl Iterator<Item = (&'a str, &'a StatusRecord)> {
+    let read = evidence.status.iter().filter(|page| page.looks > 0);
+    read.filter_map(|page| Some((page.server.as_deref()?, page))).filter(|(server, _)| servers.contains(server))
+}
+
+/// By how much a counter of a status page has grown; none when the page does not have it.
+pub(crate) fn growth(page: &StatusRecord, name: &str) -> Option<f64> {
+    page.figures.get(name).map(|Figure { first, last, .. }| (last - first).max(0.0))
+}

@@ -1,0 +1,132 @@
+//! LD-01: were requests sent as the schedule says, or as the client got round to it?
+
+use crate::rules::client::cap;
+use crate::{Check, Outcome, Rule};
+use model::{Arrivals, Evidence, FindingState, Load, NS_PER_S, Second};
+use stats::{dispersion, exponential_misfit};
+
+/// The 1 % point of the statistic; Lancet accepts up to twice that.
+const CRITICAL: f64 = 1.96;
+const WARNING: f64 = 2.0 * CRITICAL;
+const INVALID: f64 = 4.0 * CRITICAL;
+/// A wake-up puts gaps that are shorter into one turn of the loop; CL-03 tells how late that is.
+const RESOLUTION_NS: f64 = 200_000.0;
+/// Below this mean most gaps would be shorter than a few wake-ups.
+const GAP_MIN_NS: f64 = 2_000_000.0;
+/// Of a Poisson process, and standard errors that it may leave that range by chance.
+const DISPERSION: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+const STANDARD_ERRORS: f64 = 3.0;
+/// Of equal gaps.
+const DISPERSION_EQUAL: f64 = 0.5;
+const SECONDS_MIN: usize = 30;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-01",
+    title: "arrivals are not the schedule's",
+    detects: "an open loop whose requests were not sent in the process that was asked for",
+    threshold: "Poisson: Anderson-Darling of up to 2,000 gaps > 3.92, twice the 1 % point (as Lancet accepts): warning; > 7.84: \
+                invalid; up to 500/s, as a wake-up spoils shorter gaps by itself. Requests sent by the second: variance over \
+                mean outside 0.5 to 2 and 3 standard errors, or with equal gaps above 0.5: warning (own thresholds)",
+    data: "an open loop; the instants of up to 2,000 requests sent, or 30 whole seconds",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Load::Open { rate_per_s, arrivals, .. } = evidence.plan.load else {
+        return Outcome::Pass; // no schedule
+    };
+    if cap::fires(evidence) {
+        return Outcome::Unchecked(
+            "requests waited for connections (CL-15), so that not the client decided when they went",
+        );
+    }
+    let is_poisson = arrivals == Arrivals::Poisson;
+    let gap_ns = NS_PER_S as f64 / rate_per_s;
+    let misfit = match is_poisson && gap_ns >= GAP_MIN_NS {
+        true => exponential_misfit(&evidence.sends_ns, RESOLUTION_NS),
+        false => None,
+    };
+    let spread = by_the_second(&evidence.seconds);
+    if misfit.is_none() && spread.is_none() {
+        return Outcome::Unchecked("too few instants and too few seconds");
+    }
+    let by_spread = spread.filter(|(spread, n)| match is_poisson {
+        true => !DISPERSION.contains(spread) && (spread - 1.0).abs() > STANDARD_ERRORS * (2.0 / (n - 1.0)).sqrt(),
+        false => *spread > DISPERSION_EQUAL,
+    });
+    let state = match misfit.unwrap_or(0.0) {
+        a if a > INVALID => FindingState::Invalid,
+        a if a > WARNING || by_spread.is_some() => FindingState::Warning,
+        _ => return Outcome::Pass,
+    };
+    let asked = if is_poisson { "Poisson" } else { "evenly spaced" };
+    let seen = match (misfit.filter(|misfit| *misfit > WARNING), by_spread) {
+        (Some(misfit), _) => {
+            format!("their gaps are not exponential (Anderson-Darling {misfit:.1}, 1.96 is the 1 % point)")
+        }
+        (None, spread) => {
+            let spread = spread.map_or(0.0, |(spread, _)| spread);
+            format!("variance over mean of those sent in a second is {spread:.2}")
+        }
+    };
+    let message = format!("requests were not sent {asked}: {seen}, so the server met another load than the one named");
+    let remedy = "use more load threads (-t), a lower rate or a quieter client machine".to_owned();
+    let mut figures: Vec<_> = misfit.map(|misfit| ("anderson_darling", misfit)).into_iter().collect();
+    figures.extend(spread.map(|(spread, _)| ("dispersion_1s", spread)));
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+/// Variance over mean of the requests sent in each whole second, and how many seconds; none when they are too few.
+fn by_the_second(seconds: &[Second]) -> Option<(f64, f64)> {
+    let whole = seconds.iter().filter(|second| second.length_ns.abs_diff(NS_PER_S) < NS_PER_S / 100);
+    let sent: Vec<f64> = whole.map(|second| second.sent as f64).collect();
+    let spread = dispersion(&sent).filter(|_| sent.len() >= SECONDS_MIN)?;
+    Some((spread, sent.len() as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding, state};
+
+    /// 400/s with these instants.
+    fn sent(sends_ns: Vec<u64>) -> Evidence {
+        let mut evidence = clean_open_run();
+        evidence.plan.load = Load::Open { rate_per_s: 400.0, arrivals: Arrivals::Poisson, connections: 64 };
+        evidence.sends_ns = sends_ns;
+        evidence
+    }
+
+    #[test]
+    fn equal_gaps_are_not_poisson_and_bundles_are_neither() {
+        let found = finding(check(&sent((0..2000).map(|i| i * 2_500_000).collect())));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.starts_with("requests were not sent Poisson: their gaps are not"), "{}", found.message);
+        assert_eq!(state(&check(&sent((0..2000).map(|i| i / 8 * 20_000_000).collect()))), Some(FindingState::Invalid));
+    }
+
+    #[test]
+    fn seconds_that_vary_more_than_by_chance_warn() {
+        let mut evidence = clean_open_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        for (i, second) in evidence.seconds.iter_mut().enumerate() {
+            second.sent = if i % 2 == 0 { 33_000 } else { 33_666 };
+        }
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.contains("sent in a second is 3.4"), "{}", found.message);
+        evidence.plan.load = Load::Open { rate_per_s: 33_333.0, arrivals: Arrivals::Constant, connections: 64 };
+        assert!(finding(check(&evidence)).message.contains("not sent evenly spaced"));
+    }
+
+    #[test]
+    fn a_closed_loop_passes_and_what_the_server_held_up_or_too_little_is_unchecked() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = clean_open_run();
+        evidence.seconds.truncate(29);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        let mut evidence = clean_open_run();
+        evidence.latency.slip_blocked.p99_ns = 1_000_000_000;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

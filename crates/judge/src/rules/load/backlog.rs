@@ -1,0 +1,135 @@
+//! ST-02: did requests pile up for as long as it went on?
+
+use crate::sweep::place;
+use crate::{Check, Outcome, Rule};
+use model::human::{percent, rate, time};
+use model::{Evidence, FindingState, Load, NS_PER_S, SweepEvidence};
+use stats::trend;
+
+/// Growth in a second, as a share of the rate.
+const GROWTH_SHARE: f64 = 0.002;
+/// A slope of chance has less.
+const T_MIN: f64 = 3.0;
+const SECONDS_MIN: usize = 8;
+/// Shorter ticks are pieces of a second.
+const TICK_MIN_NS: u64 = NS_PER_S * 9 / 10;
+/// The backlog of the last third must be so many times that of the first, and so many requests more.
+const GROWN: f64 = 2.0;
+const GROWN_BY: f64 = 10.0;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ST-02",
+    title: "backlog grows",
+    detects: "an open loop above the server's capacity: what waits grows as long as the run lasts, and latencies with it",
+    threshold: "requests in flight and due grow by > 0.2 % of the rate each second, t > 3, and more than double from the first third \
+                to the last: invalid, as any latency is then a matter of how long one measures (own thresholds); a note in a \
+                sweep, which has to go there",
+    data: "an open loop; requests in flight and lateness by the second, 8 s or more in one piece",
+    check: Check::Both { run: check, sweep: check_sweep },
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    match growth(evidence) {
+        Err(outcome) => outcome,
+        Ok((per_s, share)) => {
+            let latency = &evidence.latency.response;
+            let message = format!(
+                "{} more requests wait with each second ({} of the rate): this is above the server's capacity, and the p99 of {} \
+                 only says how long was measured",
+                rate(per_s).trim_end_matches("/s"),
+                percent(share),
+                time(latency.p99_ns as f64)
+            );
+            let goodput = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+            let remedy = format!("offer less than the {} that came back good (-R)", rate(goodput));
+            let figures = [("growth_per_s", per_s), ("share", share)];
+            Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, figures)
+        }
+    }
+}
+
+fn check_sweep(sweep: &SweepEvidence) -> Outcome {
+    if sweep.points.is_empty() {
+        return Outcome::Unchecked("the sweep has no points");
+    }
+    let grown: Vec<_> = sweep.points.iter().map(|point| growth(&point.evidence)).collect();
+    if let Some(at) = grown.iter().position(Result::is_ok) {
+        let message =
+            format!("from {} on the backlog grows: latencies there say how long was measured", place(sweep, at));
+        let remedy = "read latencies at lower rates".to_owned();
+        return Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("load", sweep.points[at].load)]);
+    }
+    let unchecked = grown.into_iter().filter_map(Result::err).find(|outcome| *outcome != Outcome::Pass);
+    unchecked.unwrap_or(Outcome::Pass)
+}
+
+/// Requests by which the backlog grows each second, and the same as a share of the rate.
+fn growth(evidence: &Evidence) -> Result<(f64, f64), Outcome> {
+    let Load::Open { rate_per_s, .. } = evidence.plan.load else {
+        return Err(Outcome::Pass); // a closed loop has no more out than its connections
+    };
+    let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS);
+    let backlog: Vec<f64> =
+        whole.map(|second| second.outstanding + rate_per_s * second.late_ns as f64 / NS_PER_S as f64).collect();
+    if backlog.len() < SECONDS_MIN || evidence.iterations > 1 {
+        return Err(Outcome::Unchecked("no window of 8 s in one piece"));
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let third = backlog.len() / 3;
+    let (first, last) = (mean(&backlog[..third]), mean(&backlog[backlog.len() - third..]));
+    let (slope, t) = trend(&backlog).unwrap_or_default();
+    let grows = slope > GROWTH_SHARE * rate_per_s && t > T_MIN && last > GROWN * first && last > first + GROWN_BY;
+    if grows { Ok((slope, slope / rate_per_s)) } else { Err(Outcome::Pass) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, clean_sweep, finding, state};
+
+    /// The backlog of each second in requests.
+    fn with_backlog(backlog: impl Fn(usize) -> f64) -> Evidence {
+        let mut evidence = clean_open_run();
+        for (i, second) in evidence.seconds.iter_mut().enumerate() {
+            second.outstanding = backlog(i).min(64.0);
+            // 33,333/s
+            second.late_ns = ((backlog(i) - 64.0).max(0.0) * 30_000.0) as u64;
+        }
+        evidence
+    }
+
+    #[test]
+    fn a_backlog_that_grows_invalidates() {
+        let found = finding(check(&with_backlog(|i| 50.0 + 500.0 * i as f64)));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.starts_with("500 more requests wait with each second (1.5 % of the rate)"), "{found:?}");
+    }
+
+    #[test]
+    fn a_level_backlog_a_single_stall_and_slow_growth_are_none() {
+        assert_eq!(check(&with_backlog(|i| 30.0 + 9.0 * (i % 3) as f64)), Outcome::Pass);
+        assert_eq!(check(&with_backlog(|i| if i == 20 { 3e4 } else { 30.0 })), Outcome::Pass);
+        assert_eq!(check(&with_backlog(|i| 30.0 + 50.0 * i as f64)), Outcome::Pass);
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = with_backlog(|i| 500.0 * i as f64);
+        evidence.seconds.truncate(7);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn a_sweep_notes_where_it_begins() {
+        let mut sweep = clean_sweep(&[(1000.0, 1000.0), (2000.0, 1990.0), (4000.0, 2000.0)]);
+        sweep.over_rate = true;
+        for point in &mut sweep.points {
+            point.evidence = clean_open_run();
+        }
+        assert_eq!(check_sweep(&sweep), Outcome::Pass);
+        sweep.points[2].evidence = with_backlog(|i| 500.0 * i as f64);
+        let found = finding(check_sweep(&sweep));
+        assert_eq!((found.state, found.evidence["load"]), (FindingState::Note, 4000.0));
+        sweep.points.truncate(2);
+        sweep.points[0].evidence.iterations = 2;
+        assert_eq!(state(&check_sweep(&sweep)), None);
+        assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,67 @@
+//! LD-06: did requests leave in bursts?
+
+use crate::rules::client::cap;
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState};
+use stats::dispersion_in;
+
+const DISPERSION: f64 = 3.0;
+const SPAN_NS: u64 = 1_000_000;
+/// With fewer requests a single pair would be a burst.
+const SENDS_MIN: usize = 200;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-06",
+    title: "bursts",
+    detects: "an open loop that sends in bursts, because it is woken late or its threads are in step",
+    threshold: "variance over mean of the requests sent in each millisecond > 3: warning (own threshold): 1 for \
+                Poisson arrivals, 0 for equal gaps",
+    data: "an open loop; the instants of up to 2,000 requests sent, over 20 ms or more",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.plan.load.is_closed() {
+        return Outcome::Pass; // it sends when it is answered
+    }
+    if cap::fires(evidence) {
+        return Outcome::Unchecked(
+            "requests waited for connections (CL-15), so that not the client decided when they went",
+        );
+    }
+    let spread = dispersion_in(&evidence.sends_ns, SPAN_NS).filter(|_| evidence.sends_ns.len() >= SENDS_MIN);
+    let Some(spread) = spread else {
+        return Outcome::Unchecked("too few instants of sending were kept");
+    };
+    if spread <= DISPERSION {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "requests left in bursts (variance over mean of those in a millisecond {spread:.1}, at most 1 is asked for): queues \
+         in the server are longer than those of the load named"
+    );
+    let remedy = "use more load threads (-t), a lower rate, or give the client CPUs of its own (--cpus)".to_owned();
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("dispersion_1ms", spread)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, state};
+
+    #[test]
+    fn bundles_of_ten_are_bursts() {
+        let mut evidence = clean_open_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.sends_ns = (0..2000).map(|i| i / 10 * 4_000_000).collect();
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+    }
+
+    #[test]
+    fn a_closed_loop_passes_and_few_instants_are_unchecked() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = clean_open_run();
+        evidence.sends_ns.truncate(199);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

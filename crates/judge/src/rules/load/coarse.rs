@@ -1,0 +1,59 @@
+//! LD-05: are the times fine enough?
+
+use crate::{Check, Outcome, Rule};
+use model::human::time;
+use model::{Evidence, FindingState};
+
+const STEP_SHARE: f64 = 0.02;
+const VALUES_MIN: u64 = 1000;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-05",
+    title: "coarse times",
+    detects: "latencies that come in steps, because a clock or a server's timer has no finer ones",
+    threshold: "steps > 2 % of the median: warning (ab prints whole ms); the values up to p99, spread over the \
+                distinct ones among them",
+    data: "1,000 response times",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let (response, distinct) = (&evidence.latency.response, evidence.latency.distinct);
+    if response.n < VALUES_MIN || distinct == 0 {
+        return Outcome::Unchecked("fewer than 1,000 response times");
+    }
+    let range_ns = response.p99_ns.saturating_sub(response.min_ns) as f64;
+    let step_ns = range_ns / distinct.saturating_sub(1).max(1) as f64;
+    if step_ns <= STEP_SHARE * response.p50_ns as f64 {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "only {distinct} different response times up to p99, about {} apart: quantiles are no finer than that",
+        time(step_ns)
+    );
+    let remedy =
+        "look at the clock of this machine (PH-08) and for timers in the server that make answers wait".to_owned();
+    let figures = [("distinct", distinct as f64), ("step_ns", step_ns), ("p50_ns", response.p50_ns as f64)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding};
+
+    #[test]
+    fn whole_milliseconds_warn_and_many_values_or_few_requests_do_not() {
+        let mut evidence = clean_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.latency.distinct = 4;
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("only 4 different response times up to p99, about 1.30 ms"), "{found:?}");
+        // Answers that all take the same time have no steps.
+        evidence.latency.response.p99_ns = evidence.latency.response.min_ns;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.latency.response.n = 999;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,55 @@
+//! ST-05: do the seconds of a run depend on each other?
+
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState, NS_PER_S};
+use stats::BATCHES_MIN;
+
+/// Shorter ticks are pieces of a second.
+const TICK_MIN_NS: u64 = NS_PER_S / 2;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ST-05",
+    title: "dependent batches",
+    detects: "a goodput that drifts slowly, so that its seconds are no independent samples of it",
+    threshold: "correlation of successive batches of seconds > 0.2 however long they are: the interval is withheld \
+                (own threshold). It is a note, as in a quiet run of 30 s that happens by chance",
+    data: "one run of ten whole seconds or more",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.iterations > 1 {
+        return Outcome::Pass; // the interval is over iterations then
+    }
+    let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).count();
+    if whole < BATCHES_MIN {
+        return Outcome::Unchecked("fewer than ten whole seconds");
+    }
+    if stats::goodput(evidence).low.is_some() {
+        return Outcome::Pass;
+    }
+    let message = "goodput drifted in the run: its seconds depend on each other, so no interval is given".to_owned();
+    let remedy = "measure for longer (-d), or sweep with --iterations 6 for an interval over repeats".to_owned();
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("seconds", whole as f64)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, state};
+
+    #[test]
+    fn a_drift_is_noted_and_a_short_run_unchecked() {
+        let mut evidence = clean_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        for (i, second) in evidence.seconds.iter_mut().enumerate() {
+            second.good += 100 * i as u64;
+        }
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        evidence.iterations = 2;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.iterations = 1;
+        evidence.seconds.truncate(9);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,59 @@
+//! ST-06: how many times was it measured?
+
+use crate::{Check, Outcome, Rule};
+use model::human::plural;
+use model::{Evidence, FindingState, SweepEvidence};
+use stats::RUNS_MIN;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ST-06",
+    title: "few repeats",
+    detects: "a number from too few measurements to say how much the next one may differ",
+    threshold: "fewer than 6 iterations: no interval over them (t intervals of fewer are too wide to be of use); a \
+                note, as it is a fact about the measurement",
+    data: "iterations",
+    check: Check::Both { run: check, sweep: check_sweep },
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.iterations as usize >= RUNS_MIN {
+        return Outcome::Pass;
+    }
+    fired(u64::from(evidence.iterations), "one run: how much another would differ is not known".to_owned())
+}
+
+fn check_sweep(sweep: &SweepEvidence) -> Outcome {
+    let Some(fewest) = sweep.points.iter().map(|point| point.iterations_per_s.len()).min() else {
+        return Outcome::Unchecked("the sweep has no points");
+    };
+    if fewest >= RUNS_MIN {
+        return Outcome::Pass;
+    }
+    let n = plural(fewest as u64, "iteration");
+    fired(fewest as u64, format!("{n} of each load: too few for an interval over them"))
+}
+
+fn fired(n: u64, message: String) -> Outcome {
+    let remedy = "before comparing it: sweep --iterations 6, with --restart if plimsoll starts the server".to_owned();
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("iterations", n as f64)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, clean_sweep, finding};
+
+    #[test]
+    fn fewer_than_six_are_noted() {
+        let mut evidence = clean_run();
+        assert_eq!(finding(check(&evidence)).state, FindingState::Note);
+        evidence.iterations = 6;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 200.0)]);
+        assert!(finding(check_sweep(&sweep)).message.starts_with("2 iterations of each load"));
+        sweep.points.iter_mut().for_each(|point| point.iterations_per_s = vec![100.0; 6]);
+        assert_eq!(check_sweep(&sweep), Outcome::Pass);
+        sweep.points.clear();
+        assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,129 @@
+//! LD-02: what would those have waited who were never sent?
+
+use crate::rules::facts::slots;
+use crate::{Check, Outcome, Rule};
+use model::human::{percent, time};
+use model::{Evidence, FindingState, NS_PER_S};
+
+const WARNING: f64 = 1.5;
+const BOUND: f64 = 3.0;
+/// A second with less than this share of the typical goodput has a pause in it.
+const PAUSE_SHARE: f64 = 0.7;
+/// Shorter ticks are pieces of a second.
+const TICK_MIN_NS: u64 = NS_PER_S * 9 / 10;
+const SECONDS_MIN: usize = 5;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-02",
+    title: "coordinated omission",
+    detects: "a pause of the server that the latencies hardly show, because a closed loop sends nothing while it waits",
+    threshold: "closed loop: p99 corrected as HdrHistogram does it > 1.5 times the plain one: warning; > 3: a \
+                bound, the latencies being lower ones (own thresholds); and a whole second with less than 0.7 of \
+                the median goodput, as a single slow request is no pause. Open loop: a note when service times, \
+                which leave the waiting out, differ as much",
+    data: "histogram of service times, goodput by the second",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let latency = &evidence.latency;
+    if latency.service.n == 0 || latency.service.p99_ns == 0 {
+        return Outcome::Unchecked("no service time was recorded");
+    }
+    if evidence.plan.load.is_closed() { closed(evidence) } else { open(evidence) }
+}
+
+fn closed(evidence: &Evidence) -> Outcome {
+    let (plain, corrected) = (evidence.latency.service.p99_ns as f64, evidence.latency.corrected_p99_ns as f64);
+    let ratio = corrected / plain;
+    let state = match ratio {
+        r if r <= WARNING => return Outcome::Pass,
+        r if r <= BOUND => FindingState::Warning,
+        _ => FindingState::Bound,
+    };
+    let Some(lowest) = lowest_second(evidence) else {
+        return Outcome::Unchecked("fewer than 5 whole seconds");
+    };
+    if lowest >= PAUSE_SHARE {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "the server paused: the worst second had {} of the usual goodput, and only {:.0} requests waited it out; users who do \
+         not wait for each other would have seen a p99 of {}, not {}",
+        percent(lowest),
+        slots(evidence),
+        time(corrected),
+        time(plain)
+    );
+    let remedy =
+        "look into the server's log for that second (run.json, seconds), and measure latencies with -R".to_owned();
+    let figures = [("corrected_p99_ns", corrected), ("p99_ns", plain), ("ratio", ratio), ("lowest_second", lowest)];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+fn open(evidence: &Evidence) -> Outcome {
+    let (service, response) = (evidence.latency.service.p99_ns as f64, evidence.latency.response.p99_ns as f64);
+    if response <= WARNING * service {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "the p99 from the time due is {}, from the time sent only {}: requests waited before they were sent",
+        time(response),
+        time(service)
+    );
+    let remedy = "quote the response time; the service time leaves that waiting out".to_owned();
+    let figures = [("response_p99_ns", response), ("service_p99_ns", service), ("ratio", response / service)];
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures)
+}
+
+/// Goodput of the worst whole second as a share of the median.
+fn lowest_second(evidence: &Evidence) -> Option<f64> {
+    let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS);
+    let mut good: Vec<u64> = whole.map(|second| second.good).collect();
+    good.sort_unstable();
+    let median = *good.get(good.len() / 2).filter(|median| good.len() >= SECONDS_MIN && **median > 0)?;
+    Some(good[0] as f64 / median as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding, state};
+
+    fn paused(corrected_p99_ns: u64) -> Evidence {
+        let mut evidence = clean_run();
+        evidence.latency.corrected_p99_ns = corrected_p99_ns;
+        evidence.seconds[11].good /= 3;
+        evidence
+    }
+
+    #[test]
+    fn a_pause_that_the_p99_hides_makes_the_latencies_bounds() {
+        let found = finding(check(&paused(1_100_000_000)));
+        assert_eq!(found.state, FindingState::Bound);
+        let expected = "the server paused: the worst second had 33 % of the usual goodput, and only 64 requests waited it out; \
+                        users who do not wait for each other would have seen a p99 of 1.10 s, not 4.00 ms";
+        assert_eq!(found.message, expected);
+        assert_eq!(state(&check(&paused(8_000_000))), Some(FindingState::Warning));
+        assert_eq!(check(&paused(5_000_000)), Outcome::Pass);
+    }
+
+    #[test]
+    fn slow_requests_without_a_pause_are_none() {
+        let mut evidence = paused(1_100_000_000);
+        evidence.seconds[11].good *= 3;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.seconds.truncate(4);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        evidence.latency.service.n = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn in_an_open_loop_the_corrected_number_is_the_one_shown() {
+        let mut evidence = clean_open_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.latency.response.p99_ns = 40_000_000;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+    }
+}

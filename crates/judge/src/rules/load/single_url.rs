@@ -1,0 +1,40 @@
+//! LD-07: one page, or a site?
+
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-07",
+    title: "one URL",
+    detects: "a load of one request only, which every cache on the way holds",
+    threshold: "always with one request that is the same each time; a note, as it is a fact about the load",
+    data: "the plan",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let requests = &evidence.plan.requests;
+    if requests.len() > 1 || requests.iter().any(|request| request.template) {
+        return Outcome::Pass;
+    }
+    let message = "one URL, asked for again and again: caches flatter it".to_owned();
+    let remedy = "measure a mix of pages (--urls FILE), or vary the request (--template)".to_owned();
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("urls", requests.len() as f64)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, state};
+
+    #[test]
+    fn one_url_is_noted_a_mix_or_a_template_is_not() {
+        let mut evidence = clean_run();
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        evidence.plan.requests[0].template = true;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.plan.requests[0].template = false;
+        evidence.plan.requests.push(model::Request::get("/b"));
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+}

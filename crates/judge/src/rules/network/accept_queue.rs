@@ -1,0 +1,111 @@
+//! NE-01: did connections find the server's accept queue full?
+
+use crate::rules::kernel::{ELSEWHERE, is_server_here, is_tcp, share, tcp, whose};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent, plural};
+use model::{Evidence, FindingState};
+
+/// Part of the attempts to connect from which the tail of the latencies is that of the waiting.
+const INVALID_SHARE: f64 = 0.0001;
+/// Fewer are an accident, whatever part they are of few attempts.
+const INVALID_MIN: u64 = 10;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-01",
+    title: "accept queue full",
+    detects: "connections that found the server's accept queue full and had to wait 1, 3, 7 s to try again",
+    threshold: "any: warning; ten or more that are > 0.01 % of the attempts to connect: invalid (Linux retries a SYN after \
+                1, 3, 7 s)",
+    data: "ListenOverflows and ListenDrops of the server's kernel",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_tcp(evidence) {
+        return Outcome::Pass;
+    }
+    if !is_server_here(evidence) {
+        return Outcome::Unchecked(ELSEWHERE);
+    }
+    let known = [tcp(evidence, "ListenOverflows"), tcp(evidence, "ListenDrops")].into_iter().flatten().max();
+    let Some(dropped) = known else { return Outcome::Unchecked("the kernel does not count full accept queues") };
+    if dropped == 0 {
+        return Outcome::Pass;
+    }
+    let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
+    let share = share(dropped, attempts);
+    let is_many = share > INVALID_SHARE && dropped >= INVALID_MIN;
+    let state = if is_many { FindingState::Invalid } else { FindingState::Warning };
+    let message = format!(
+        "an accept queue was full {}, {} of the attempts to connect: each waited 1 s or longer for its next, which the \
+         latencies show and the server's work does not explain {}",
+        if dropped == 1 { "once".to_owned() } else { format!("{} times", count(dropped)) },
+        percent(share),
+        whose(evidence)
+    );
+    let figures = [("dropped", dropped as f64), ("attempts", attempts as f64), ("share", share)];
+    Outcome::fired(RULE.id, state, message, remedy(evidence), figures)
+}
+
+fn remedy(evidence: &Evidence) -> String {
+    let sockets = evidence.observed.as_ref().and_then(|seen| seen.sockets.as_ref());
+    let now = match sockets.and_then(|sockets| sockets.accept_backlog) {
+        Some(backlog) => format!(", which holds {} now", plural(backlog, "connection")),
+        None => String::new(),
+    };
+    let connections = evidence.plan.load.connections();
+    let queue = format!(
+        "let the server's queue{now} hold {connections} (nginx: listen ... backlog={connections}; net.core.somaxconn \
+         caps it)"
+    );
+    if evidence.plan.keepalive {
+        return format!("{queue}, and let it keep connections open");
+    }
+    format!("{queue}, or leave out --no-keepalive if users keep connections")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+    use crate::testing::{clean_run, finding, set_counter};
+
+    #[test]
+    fn one_in_ten_thousand_decides_and_a_handful_only_warns() {
+        for (dropped, accepted, state) in [
+            (1, 0, FindingState::Warning),
+            (9, 20, FindingState::Warning),
+            (10, 20, FindingState::Invalid),
+            (30, 299_970, FindingState::Warning),
+            (31, 299_969, FindingState::Invalid),
+        ] {
+            let mut evidence = clean_run();
+            set_counter(&mut evidence, "tcp", "ListenDrops", dropped);
+            set_counter(&mut evidence, "tcp", "PassiveOpens", accepted);
+            assert_eq!(finding(check(&evidence)).state, state, "{dropped} of {accepted}");
+        }
+    }
+
+    #[test]
+    fn the_remedy_knows_the_queue_and_the_flags() {
+        let mut evidence = examples::run("NE-01");
+        let found = finding(check(&evidence));
+        assert!(
+            found.remedy.contains("holds 8 connections now") && found.remedy.contains("--no-keepalive"),
+            "{found:?}"
+        );
+        evidence.plan.keepalive = true;
+        assert!(!finding(check(&evidence)).remedy.contains("--no-keepalive"));
+    }
+
+    #[test]
+    fn a_server_elsewhere_has_a_kernel_nobody_looked_at() {
+        let mut evidence = examples::run("NE-01");
+        evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+        let observed = evidence.observed.as_mut().expect("it was looked at");
+        (observed.server, observed.sockets) = (None, None);
+        assert_eq!(check(&evidence), Outcome::Unchecked(ELSEWHERE));
+        evidence.plan.target.address = "unix:/run/web.sock".parse().expect("an address");
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+}

@@ -1,0 +1,66 @@
+//! NE-05: do responses wait for a delayed acknowledgement?
+
+use super::modes::heap;
+use crate::rules::kernel::{is_tcp, share, tcp};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+/// The least time for which Linux delays an acknowledgement, and a little more; ms.
+const DELAY_MS: (u64, u64) = (40, 44);
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-05",
+    title: "delayed acknowledgements",
+    detects: "responses that wait 40 ms: Nagle's algorithm holds the end of one back until a delayed acknowledgement comes",
+    threshold: "ten or more service times of 40 to 44 ms, more than 5 times those on either side, and delayed \
+                acknowledgements for half of them or more: warning (own thresholds)",
+    data: "DelayedACKs of this kernel; the histogram of service times",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_tcp(evidence) {
+        return Outcome::Pass;
+    }
+    let Some(delayed) = tcp(evidence, "DelayedACKs") else {
+        return Outcome::Unchecked("the kernel does not count delayed acknowledgements");
+    };
+    if evidence.service_bins.is_empty() {
+        return Outcome::Unchecked("there is no histogram of service times");
+    }
+    let n = match heap(evidence, DELAY_MS.0, DELAY_MS.1) {
+        Some(n) if 2 * delayed >= n => n,
+        _ => return Outcome::Pass,
+    };
+    let share = share(n, evidence.latency.service.n);
+    let message = format!(
+        "{} requests ({}) took 40 to 44 ms, as long as Linux delays an acknowledgement: unless the server itself waits that \
+         long, this is Nagle's algorithm, not work",
+        count(n),
+        percent(share)
+    );
+    let remedy =
+        "let the server send with TCP_NODELAY (nginx: tcp_nodelay on), or write head and body at once".to_owned();
+    let figures = [("at_40_ms", n as f64), ("share", share), ("delayed_acks", delayed as f64)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+    use crate::testing::{clean_run, set_counter, state};
+
+    #[test]
+    fn it_takes_both_the_heap_and_the_acknowledgements() {
+        let both = examples::run("NE-05");
+        assert_eq!(state(&check(&both)), Some(FindingState::Warning));
+        let mut acks_only = clean_run();
+        set_counter(&mut acks_only, "tcp", "DelayedACKs", 100_000);
+        assert_eq!(check(&acks_only), Outcome::Pass);
+        let mut heap_only = both;
+        set_counter(&mut heap_only, "tcp", "DelayedACKs", 40);
+        assert_eq!(check(&heap_only), Outcome::Pass);
+    }
+}

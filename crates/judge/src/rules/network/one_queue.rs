@@ -1,0 +1,60 @@
+//! NE-11: does one CPU do all the work of the network?
+
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState};
+
+const BUSY_SHARE: f64 = 0.9;
+const IDLE_SHARE: f64 = 0.3;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-11",
+    title: "one CPU for all packets",
+    detects: "one CPU that spends its time in interrupts of the network while the others hardly do: one receive queue",
+    threshold: "one CPU > 90 % in interrupts and every other < 30 %: note, as it names what limits (own thresholds)",
+    data: "shares of each CPU of this machine",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
+        return Outcome::Unchecked("the CPUs of this machine were not looked at");
+    };
+    let mut shares: Vec<(usize, f64)> = machine.cpu_shares.iter().map(|cpu| cpu.softirq).enumerate().collect();
+    if shares.is_empty() {
+        return Outcome::Unchecked("the shares of each CPU are not known");
+    }
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    // With one CPU there is nobody to share the work with.
+    let [(cpu, most), (_, second), ..] = shares[..] else { return Outcome::Pass };
+    if most <= BUSY_SHARE || second >= IDLE_SHARE {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "CPU {cpu} spent {} of its time in interrupts and no other more than {}: the packets of this load go through one \
+         queue, which limits it",
+        percent(most),
+        percent(second)
+    );
+    let remedy = "give the network interface more receive queues (ethtool -L), or spread their work (RPS, irqbalance)"
+        .to_owned();
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("softirq_most", most), ("softirq_second", second)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+    use crate::testing::state;
+
+    #[test]
+    fn the_others_have_to_rest() {
+        let mut evidence = examples::run("NE-11");
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
+        let cpus = &mut evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").cpu_shares;
+        cpus[0].softirq = 0.3;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").cpu_shares.truncate(1);
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+}

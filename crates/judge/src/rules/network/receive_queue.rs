@@ -1,0 +1,85 @@
+//! NE-06: did a CPU's receive queue overflow?
+
+use crate::rules::kernel::{counter, share, whose};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+const INVALID_SHARE: f64 = 0.0001;
+const INVALID_MIN: u64 = 10;
+const SQUEEZED_SHARE: f64 = 0.01;
+const SQUEEZED_MIN: u64 = 100;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-06",
+    title: "receive queue overflows",
+    detects: "packets that the kernel dropped, or had no time for, before any program saw them",
+    threshold: "any packet dropped: warning; ten or more that are > 0.01 % of all: invalid; out of time for > 1 % of the \
+                packets, 100 times at least: warning (own threshold)",
+    data: "softnet_stat of this kernel",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let [Some(processed), Some(dropped), Some(squeezed)] =
+        ["processed", "dropped", "squeezed"].map(|name| counter(evidence, "softnet", name))
+    else {
+        return Outcome::Unchecked("the kernel does not tell its receive queues");
+    };
+    let (dropped_share, squeezed_share) = (share(dropped, processed + dropped), share(squeezed, processed));
+    let is_squeezed = squeezed_share > SQUEEZED_SHARE && squeezed >= SQUEEZED_MIN;
+    let state = match dropped {
+        0 if !is_squeezed => return Outcome::Pass,
+        n if n >= INVALID_MIN && dropped_share > INVALID_SHARE => FindingState::Invalid,
+        _ => FindingState::Warning,
+    };
+    let (message, remedy) = if dropped > 0 {
+        (
+            format!(
+                "the kernel's receive queues were full for {} packets ({}): they were lost and sent again, which makes the \
+                 tail {}",
+                count(dropped),
+                percent(dropped_share),
+                whose(evidence)
+            ),
+            "raise net.core.netdev_max_backlog, or spread the packets over more CPUs (receive queues, RPS)",
+        )
+    } else {
+        (
+            format!(
+                "the kernel ran out of time for received packets {} times ({} of them waited for its next turn) {}",
+                count(squeezed),
+                percent(squeezed_share),
+                whose(evidence)
+            ),
+            "raise net.core.netdev_budget and netdev_budget_usecs, or spread the packets over more CPUs",
+        )
+    };
+    let figures = [("dropped", dropped as f64), ("squeezed", squeezed as f64), ("processed", processed as f64)];
+    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, set_counter, state};
+
+    #[test]
+    fn drops_and_squeezes_are_told_apart() {
+        for (dropped, squeezed, expected) in [
+            (0, 99, None),
+            (0, 80_001, Some(FindingState::Warning)),
+            (1, 0, Some(FindingState::Warning)),
+            (801, 0, Some(FindingState::Invalid)),
+        ] {
+            let mut evidence = clean_run();
+            set_counter(&mut evidence, "softnet", "processed", 8_000_000);
+            set_counter(&mut evidence, "softnet", "dropped", dropped);
+            set_counter(&mut evidence, "softnet", "squeezed", squeezed);
+            assert_eq!(state(&check(&evidence)), expected, "{dropped}, {squeezed}");
+            if dropped == 0 && squeezed > 100 {
+                assert!(finding(check(&evidence)).message.starts_with("the kernel ran out of time"));
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! NE-04: is the tail that of TCP's timers?
+
+use super::modes::heap;
+use crate::rules::kernel::{is_tcp, tcp, whose};
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::count;
+use model::{Evidence, FindingState};
+
+/// Where Linux's timers put what they delay: least time to send again, and to send the first and second SYN again; ms.
+const TIMERS: [(u64, u64, &str); 3] =
+    [(200, 220, "0.20 to 0.22 s"), (1_000, 1_100, "1.0 to 1.1 s"), (3_000, 3_300, "3.0 to 3.3 s")];
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-04",
+    title: "tail of TCP's timers",
+    detects: "service times that heap up where TCP sends a lost segment or SYN again",
+    threshold: "timeouts or SYNs sent again, and ten or more service times at 200 to 220 ms, 1.0 to 1.1 s or 3.0 to 3.3 s \
+                (Linux's timers) that are more than 5 times those on either side and at most twice the timeouts: warning \
+                (own thresholds)",
+    data: "TCPTimeouts, TCPSynRetrans and TCPLossProbes of this kernel; the histogram of service times",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_tcp(evidence) {
+        return Outcome::Pass;
+    }
+    let names = ["TCPTimeouts", "TCPSynRetrans", "TCPLossProbes"];
+    let [Some(timeouts), Some(syns), Some(probes)] = names.map(|name| tcp(evidence, name)) else {
+        return Outcome::Unchecked("the kernel does not count timeouts of TCP");
+    };
+    if evidence.service_bins.is_empty() {
+        return Outcome::Unchecked("there is no histogram of service times");
+    }
+    // A SYN that is sent again is a timeout as well.
+    let timers = timeouts.max(syns) + probes;
+    let heaps = TIMERS.iter().filter_map(|(from, to, name)| Some((heap(evidence, *from, *to)?, *name)));
+    let heaps: Vec<_> = heaps.filter(|(n, _)| *n <= 2 * timers).collect();
+    if heaps.is_empty() {
+        return Outcome::Pass;
+    }
+    let places: Vec<_> = heaps.iter().map(|(n, name)| format!("{} at {name}", count(*n))).collect();
+    let message = format!(
+        "service times heap up where TCP's timers run out ({}), with {} timeouts: that tail is TCP trying again, not the \
+         server's work {}",
+        list(&places),
+        count(timers),
+        whose(evidence)
+    );
+    let remedy =
+        "find what drops segments (NE-01, NE-02, NE-03, NE-06, NE-07) and mend that; then measure again".to_owned();
+    let delayed: u64 = heaps.iter().map(|(n, _)| n).sum();
+    let figures = [("delayed", delayed as f64), ("timeouts", timeouts as f64), ("syn_retransmitted", syns as f64)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+    use crate::testing::{clean_run, set_counter, state};
+
+    #[test]
+    fn it_takes_both_the_heap_and_the_timeouts() {
+        let both = examples::run("NE-04");
+        assert_eq!(state(&check(&both)), Some(FindingState::Warning));
+        let mut heap_only = both.clone();
+        set_counter(&mut heap_only, "tcp", "TCPTimeouts", 3);
+        set_counter(&mut heap_only, "tcp", "TCPSynRetrans", 0);
+        assert_eq!(check(&heap_only), Outcome::Pass, "a server that sleeps for a second");
+        let mut timeouts_only = clean_run();
+        set_counter(&mut timeouts_only, "tcp", "TCPTimeouts", 1_000);
+        assert_eq!(check(&timeouts_only), Outcome::Pass);
+        let mut broad = both;
+        broad.service_bins[..500].fill(100);
+        assert_eq!(check(&broad), Outcome::Pass, "no heap among as many others");
+    }
+}

@@ -1,0 +1,78 @@
+//! NE-02: did connections find the queue of half-open ones full?
+
+use crate::rules::kernel::{ELSEWHERE, is_server_here, is_tcp, share, tcp, whose};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+const INVALID_SHARE: f64 = 0.0001;
+const INVALID_MIN: u64 = 10;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-02",
+    title: "SYN queue full",
+    detects: "connections that were answered with a SYN cookie, or dropped, as too many were half open",
+    threshold: "any SYN cookie or drop: warning; ten drops or more that are > 0.01 % of the attempts to connect: invalid \
+                (as NE-01)",
+    data: "SyncookiesSent, TCPReqQFullDoCookies and TCPReqQFullDrop of the server's kernel",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_tcp(evidence) {
+        return Outcome::Pass;
+    }
+    if !is_server_here(evidence) {
+        return Outcome::Unchecked(ELSEWHERE);
+    }
+    let cookies = [tcp(evidence, "SyncookiesSent"), tcp(evidence, "TCPReqQFullDoCookies")].into_iter().flatten().max();
+    let (Some(cookies), Some(dropped)) = (cookies, tcp(evidence, "TCPReqQFullDrop")) else {
+        return Outcome::Unchecked("the kernel does not count SYN cookies and drops");
+    };
+    if cookies + dropped == 0 {
+        return Outcome::Pass;
+    }
+    let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
+    let share = share(dropped, attempts);
+    let is_many = share > INVALID_SHARE && dropped >= INVALID_MIN;
+    let state = if is_many { FindingState::Invalid } else { FindingState::Warning };
+    let means = if dropped > 0 {
+        format!(
+            "{} attempts to connect ({}) were dropped and came again after 1 s or longer",
+            count(dropped),
+            percent(share)
+        )
+    } else {
+        "these lose TCP options and cost the server time".to_owned()
+    };
+    let message = format!(
+        "the queue of half-open connections was full: {} SYN cookies sent; {means} {}",
+        count(cookies),
+        whose(evidence)
+    );
+    let remedy =
+        "raise the server's backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog above the connections \
+                  that come at once, or open fewer at a time (-c)"
+            .to_owned();
+    let figures = [("cookies", cookies as f64), ("dropped", dropped as f64), ("attempts", attempts as f64)];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, set_counter};
+
+    #[test]
+    fn cookies_warn_and_drops_invalidate() {
+        let mut evidence = clean_run();
+        set_counter(&mut evidence, "tcp", "SyncookiesSent", 500);
+        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+        set_counter(&mut evidence, "tcp", "TCPReqQFullDrop", 9);
+        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
+        set_counter(&mut evidence, "tcp", "TCPReqQFullDrop", 10);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.contains("500 SYN cookies sent; 10 attempts"), "{}", found.message);
+    }
+}

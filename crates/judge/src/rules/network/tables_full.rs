@@ -1,0 +1,151 @@
+//! NE-09: is a table of connections full?
+
+use crate::rules::kernel::{gauge, is_tcp, share, tcp};
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+const NOTE_SHARE: f64 = 0.5;
+const WARNING_SHARE: f64 = 0.8;
+const INVALID_SHARE: f64 = 0.95;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-09",
+    title: "tables of connections full",
+    detects: "connection tracking near its limit, local ports held by connections in TIME_WAIT, or these ended early",
+    threshold: "tracked connections > 80 % of the limit: warning; > 95 %: invalid; ports in TIME_WAIT > 50 %: note; > 80 %, or \
+                TIME_WAIT ended early: warning (own thresholds; ports that ran out are CL-07)",
+    data: "the table of conntrack, sockets in TIME_WAIT and the range of local ports of this machine",
+    check: Check::Run(check),
+};
+
+/// Something wrong with a table: how bad, what it means, what to do.
+type Trouble = (FindingState, String, String);
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_tcp(evidence) {
+        return Outcome::Pass;
+    }
+    let waiting = ports_waiting(evidence);
+    let Some(ended_early) = tcp(evidence, "TCPTimeWaitOverflow") else {
+        return Outcome::Unchecked("the kernel does not count sockets in TIME_WAIT that were ended early");
+    };
+    let Some(waiting) = waiting else {
+        return Outcome::Unchecked("the sockets, or the range of local ports, are not known");
+    };
+    let tracked = tracked(evidence);
+    let troubles = [conntrack(tracked), ports(waiting, evidence.plan.keepalive), overflow(ended_early)];
+    let troubles: Vec<Trouble> = troubles.into_iter().flatten().collect();
+    let Some(state) = troubles.iter().map(|(state, ..)| *state).max() else { return Outcome::Pass };
+    let join = |texts: Vec<String>| list(&texts);
+    let message = join(troubles.iter().map(|(_, message, _)| message.clone()).collect());
+    let remedy = join(troubles.into_iter().map(|(.., remedy)| remedy).collect());
+    let figures = [
+        ("tracked_share", tracked.unwrap_or(0.0)),
+        ("time_wait_share", waiting),
+        ("time_wait_ended_early", ended_early as f64),
+    ];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+/// How full the table of tracked connections was; none where they are not tracked.
+fn tracked(evidence: &Evidence) -> Option<f64> {
+    let [connections, limit] = ["connections", "connections_limit"].map(|name| gauge(evidence, "conntrack", name));
+    Some(share(connections?.max, limit?.max))
+}
+
+/// Part of the local ports that the client's ends hold in TIME_WAIT.
+fn ports_waiting(evidence: &Evidence) -> Option<f64> {
+    let sockets = evidence.observed.as_ref()?.sockets.as_ref()?;
+    let waiting = sockets.client.get("time_wait").copied().unwrap_or(0);
+    Some(share(waiting, gauge(evidence, "ports", "local_ports")?.max))
+}
+
+fn conntrack(tracked: Option<f64>) -> Option<Trouble> {
+    let share = tracked?;
+    let state = match share {
+        s if s <= WARNING_SHARE => return None,
+        s if s <= INVALID_SHARE => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let message = format!(
+        "the table of tracked connections was {} full: above its limit new connections are dropped without a word",
+        percent(share)
+    );
+    Some((state, message, "raise net.netfilter.nf_conntrack_max, or exempt the target's port (NOTRACK)".to_owned()))
+}
+
+fn ports(share: f64, keepalive: bool) -> Option<Trouble> {
+    let state = match share {
+        s if s <= NOTE_SHARE => return None,
+        s if s <= WARNING_SHARE => FindingState::Note,
+        _ => FindingState::Warning,
+    };
+    let message = format!(
+        "{} of the client's local ports are held by closed connections (TIME_WAIT): the search for a free one costs it time",
+        percent(share)
+    );
+    let remedy = if keepalive {
+        "let the server keep connections open; otherwise widen net.ipv4.ip_local_port_range"
+    } else {
+        "leave out --no-keepalive if users keep connections; otherwise widen net.ipv4.ip_local_port_range"
+    };
+    Some((state, message, remedy.to_owned()))
+}
+
+fn overflow(ended_early: u64) -> Option<Trouble> {
+    let message =
+        format!("the kernel ended TIME_WAIT early for {} connections, as it had too many", count(ended_early));
+    (ended_early > 0).then(|| (FindingState::Warning, message, "raise net.ipv4.tcp_max_tw_buckets".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, set_counter, set_gauge, state};
+
+    fn waiting(n: u64) -> Evidence {
+        let mut evidence = clean_run();
+        let sockets = evidence.observed.as_mut().and_then(|seen| seen.sockets.as_mut()).expect("seen");
+        sockets.client.insert("time_wait".to_owned(), n);
+        evidence
+    }
+
+    #[test]
+    fn ports_are_a_note_or_a_warning() {
+        for (n, expected) in [(14_116, None), (20_000, Some(FindingState::Note)), (28_232, Some(FindingState::Warning))]
+        {
+            assert_eq!(state(&check(&waiting(n))), expected, "{n}");
+        }
+        let mut evidence = waiting(28_232);
+        evidence.plan.keepalive = false;
+        assert!(finding(check(&evidence)).remedy.starts_with("leave out --no-keepalive"));
+    }
+
+    #[test]
+    fn tracked_connections_near_their_limit_invalidate() {
+        for (n, expected) in [(800, None), (900, Some(FindingState::Warning)), (951, Some(FindingState::Invalid))] {
+            let mut evidence = clean_run();
+            set_gauge(&mut evidence, "conntrack", "connections", n);
+            set_gauge(&mut evidence, "conntrack", "connections_limit", 1_000);
+            assert_eq!(state(&check(&evidence)), expected, "{n}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_and_what_is_not_tracked_is_no_trouble() {
+        let mut evidence = waiting(28_232);
+        set_counter(&mut evidence, "tcp", "TCPTimeWaitOverflow", 7);
+        let found = finding(check(&evidence));
+        assert!(
+            found.message.contains("100 % of the client's") && found.message.contains("for 7 connections"),
+            "{found:?}"
+        );
+        let mut evidence = clean_run();
+        evidence.observed.as_mut().expect("seen").gauges.remove("conntrack");
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.observed.as_mut().expect("seen").gauges.remove("ports");
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,62 @@
+//! NE-10: did one end read too slowly?
+
+use crate::rules::kernel::{is_tcp, share, tcp, whose};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+/// Part of the responses; large bodies close a window now and then without harm.
+const WARNING_SHARE: f64 = 0.01;
+const COUNT_MIN: u64 = 10;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "NE-10",
+    title: "windows closed",
+    detects: "an end that reads so slowly that the other may send nothing more for a while",
+    threshold: "windows that went to zero > 1 % of the responses, ten or more: warning (own threshold: on loopback a large \
+                body closes one now and then)",
+    data: "TCPToZeroWindowAdv and TCPFromZeroWindowAdv of this kernel",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_tcp(evidence) {
+        return Outcome::Pass;
+    }
+    let names = ["TCPToZeroWindowAdv", "TCPFromZeroWindowAdv"];
+    let Some(closed) = names.iter().filter_map(|name| tcp(evidence, name)).max() else {
+        return Outcome::Unchecked("the kernel does not count closed windows");
+    };
+    let share = share(closed, evidence.flow.completed);
+    if share <= WARNING_SHARE || closed < COUNT_MIN {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "a receive window was closed {} times, {} of the responses: one end reads too slowly, and the other waits for it {}",
+        count(closed),
+        percent(share.min(1.0)),
+        whose(evidence)
+    );
+    let remedy = "see whether the client is busy (CL-01) or the server reads request bodies slowly; buffers are \
+                  net.ipv4.tcp_rmem"
+        .to_owned();
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("closed", closed as f64), ("share", share)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, set_counter, state};
+
+    #[test]
+    fn windows_are_held_against_the_responses() {
+        let mut evidence = clean_run();
+        set_counter(&mut evidence, "tcp", "TCPToZeroWindowAdv", 10_000);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_counter(&mut evidence, "tcp", "TCPToZeroWindowAdv", 10_001);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        evidence.flow.completed = 9;
+        set_counter(&mut evidence, "tcp", "TCPToZeroWindowAdv", 9);
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+}

@@ -1,0 +1,100 @@
+//! PH-03: did the link carry that much?
+
+use crate::rules::facts::{observed, seconds};
+use crate::rules::kernel::is_server_here;
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState};
+
+const WARNING_SHARE: f64 = 0.95;
+/// Counters and window end a little apart.
+const INVALID_SHARE: f64 = 1.05;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-03",
+    title: "link ceiling",
+    detects: "a network that was full, so that it and not the server was measured, or that cannot have carried the answers",
+    threshold: "bytes of an interface, either way, > 95 % of its speed: warning; > 105 %: invalid (TechEmpower's #7402 had 8 million \
+                requests per second beyond the link)",
+    data: "a server on another machine; bytes and speed of the interfaces of this one",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if is_server_here(evidence) {
+        return Outcome::Pass; // no link between them
+    }
+    let links = links(evidence);
+    let Some((name, share, bit_per_s)) = links.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Outcome::Unchecked("the speed of this machine's interfaces is not known");
+    };
+    let state = match *share {
+        s if s <= WARNING_SHARE => return Outcome::Pass,
+        s if s <= INVALID_SHARE => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let facts = format!("{name} carried {} of its {:.1} Gb/s", percent(*share), bit_per_s / 1e9);
+    let (meaning, remedy) = match state {
+        FindingState::Invalid => {
+            ("more than it can: bytes or times are wrong", "look at the clock of this machine (PH-08)")
+        }
+        _ => (
+            "the network was measured, not the server",
+            "use a faster link, smaller answers or compression, or another client",
+        ),
+    };
+    let figures = [("share", *share), ("link_bit_per_s", *bit_per_s)];
+    Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
+}
+
+/// Each interface of known speed: name, share of it that the busier direction used, bits per second.
+fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
+    let (Some(seen), Some(fingerprint)) = (observed(evidence), &evidence.fingerprint) else { return Vec::new() };
+    let speeds = fingerprint.facts.iter().filter_map(|(section, facts)| {
+        let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.trim().parse().ok()?;
+        (section.starts_with("nic/") && mbit_per_s > 0.0).then_some((section, mbit_per_s * 1e6))
+    });
+    let link = |(part, bit_per_s): (&String, f64)| {
+        let counters = seen.counters.get(part)?;
+        let bytes = ["received_bytes", "sent_bytes"].iter().filter_map(|name| counters.get(*name)).max()?;
+        let share = *bytes as f64 * 8.0 / seconds(evidence).max(f64::MIN_POSITIVE) / bit_per_s;
+        Some((part.trim_start_matches("nic/").to_owned(), share, bit_per_s))
+    };
+    speeds.filter_map(link).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, far_away, finding, set_counter};
+    use model::Fingerprint;
+
+    /// A gigabit link to another machine, of which this share is used for 30 s.
+    fn remote(share: f64) -> Evidence {
+        let mut evidence = clean_run();
+        far_away(&mut evidence);
+        set_counter(&mut evidence, "nic/eth0", "sent_bytes", 1_000);
+        set_counter(&mut evidence, "nic/eth0", "received_bytes", (share * 30.0 * 1e9 / 8.0) as u64);
+        let facts = [("speed_mbit_per_s".to_owned(), "1000".to_owned())].into();
+        evidence.fingerprint =
+            Some(Fingerprint { facts: [("nic/eth0".to_owned(), facts)].into(), ..Fingerprint::default() });
+        evidence
+    }
+
+    #[test]
+    fn a_full_link_warns_and_more_than_full_is_impossible() {
+        assert_eq!(check(&remote(0.9)), Outcome::Pass);
+        let found = finding(check(&remote(0.97)));
+        assert_eq!(found.state, FindingState::Warning);
+        assert_eq!(found.message, "eth0 carried 97 % of its 1.0 Gb/s: the network was measured, not the server");
+        assert_eq!(finding(check(&remote(1.2))).state, FindingState::Invalid);
+    }
+
+    #[test]
+    fn loopback_has_no_link_and_an_unknown_speed_is_unchecked() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = remote(0.97);
+        evidence.fingerprint = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

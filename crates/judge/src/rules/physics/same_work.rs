@@ -1,0 +1,82 @@
+//! PH-07: was it the same work throughout?
+
+use crate::sweep::place;
+use crate::{Check, Outcome, Rule};
+use model::human::{bytes, rate};
+use model::{Evidence, FindingState, SweepEvidence};
+
+/// Noise between two loads.
+const SLACK: f64 = 0.95;
+/// Bytes of a response may differ by this factor.
+const FACTOR: f64 = 1.5;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-07",
+    title: "not the same work",
+    detects: "more connections that did less than one, at all loads, or responses of another size: not one workload",
+    threshold: "goodput at every load < 0.95 of that of one connection, or bytes of a response that differ by a \
+                factor of 1.5: warning (own thresholds)",
+    data: "a sweep over connections that begins with one",
+    check: Check::Sweep(check),
+};
+
+fn check(sweep: &SweepEvidence) -> Outcome {
+    let Some((first, others)) = sweep.points.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Outcome::Unchecked("one load is no curve");
+    };
+    let size = |evidence: &Evidence| evidence.flow.bytes_received as f64 / evidence.flow.completed.max(1) as f64;
+    let ratio = |evidence: &Evidence| size(evidence) / size(&first.evidence).max(1.0);
+    let differs = others.iter().position(|p| p.evidence.flow.completed > 0 && !is_near(ratio(&p.evidence)));
+    let message = if let Some(at) = differs {
+        format!(
+            "a response has {} at {} and {} at {}: not the same workload",
+            bytes(size(&first.evidence) as u64),
+            place(sweep, 0),
+            bytes(size(&others[at].evidence) as u64),
+            place(sweep, at + 1)
+        )
+    } else {
+        if sweep.over_rate || first.load != 1.0 {
+            return Outcome::Unchecked("one connection was not measured");
+        }
+        let most = others.iter().map(|point| point.goodput_per_s).fold(0.0, f64::max);
+        if most >= SLACK * first.goodput_per_s {
+            return Outcome::Pass;
+        }
+        format!(
+            "one connection did {}, more of them {} at most: not the same workload, or a server that stands in its own way",
+            rate(first.goodput_per_s),
+            rate(most)
+        )
+    };
+    let remedy = "look at the answers at both loads: a cache, a redirect or an error page may be among them".to_owned();
+    let figures = [("first_per_s", first.goodput_per_s)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+fn is_near(ratio: f64) -> bool {
+    (1.0 / FACTOR..=FACTOR).contains(&ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_sweep, finding};
+
+    #[test]
+    fn less_than_one_connection_and_other_sizes_warn() {
+        let found = finding(check(&clean_sweep(&[(1.0, 264.0), (2.0, 210.0), (4.0, 205.0)])));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("one connection did 264/s, more of them 210/s at most"), "{}", found.message);
+        let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 200.0)]);
+        sweep.points[1].evidence.flow.bytes_received /= 4;
+        assert!(finding(check(&sweep)).message.starts_with("a response has 1,200 B at 1 connection and 300 B at 2"));
+    }
+
+    #[test]
+    fn a_rising_curve_passes_and_without_one_connection_it_is_unchecked() {
+        assert_eq!(check(&clean_sweep(&[(1.0, 100.0), (2.0, 96.0)])), Outcome::Pass);
+        assert!(matches!(check(&clean_sweep(&[(2.0, 100.0), (4.0, 50.0)])), Outcome::Unchecked(_)));
+        assert!(matches!(check(&clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
+    }
+}

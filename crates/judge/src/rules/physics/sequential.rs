@@ -1,0 +1,88 @@
+//! PH-04: did N connections do more than N times one?
+
+use crate::rules::facts::slots;
+use crate::sweep::place;
+use crate::{Check, Outcome, Rule};
+use model::human::{rate, time};
+use model::{FindingState, NS_PER_S, SweepEvidence};
+
+const SLACK: f64 = 1.05;
+/// Beyond it no batching and no warm cache explains it.
+const INVALID: f64 = 1.5;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-04",
+    title: "sequential bound",
+    detects: "N connections that did more than N times what the fastest answer to a single one allows: other work",
+    threshold: "X(N) > 1.05 x N / (least response time of one connection): a note, as servers may batch or be slow to wake; > 1.5: \
+                invalid (own thresholds)",
+    data: "a sweep over connections that begins with one",
+    check: Check::Sweep(check),
+};
+
+fn check(sweep: &SweepEvidence) -> Outcome {
+    let first = sweep.points.first().filter(|first| !sweep.over_rate && first.load == 1.0);
+    let Some(least_ns) = first.map(|first| first.evidence.latency.service.min_ns).filter(|ns| *ns > 0) else {
+        return if sweep.over_rate { Outcome::Pass } else { Outcome::Unchecked("one connection was not measured") };
+    };
+    let most_per_s = |at: usize| slots_of(sweep, at) * NS_PER_S as f64 / least_ns as f64;
+    let excess = |at: usize| sweep.points[at].goodput_per_s / most_per_s(at);
+    let worst = (1..sweep.points.len()).max_by(|a, b| excess(*a).total_cmp(&excess(*b)));
+    let Some(at) = worst.filter(|at| excess(*at) > SLACK) else { return Outcome::Pass };
+    let state = if excess(at) > INVALID { FindingState::Invalid } else { FindingState::Note };
+    let message = format!(
+        "{} did {}, but one connection never had an answer in less than {}, which allows {}: the work is not the same",
+        place(sweep, at),
+        rate(sweep.points[at].goodput_per_s),
+        time(least_ns as f64),
+        rate(most_per_s(at))
+    );
+    let remedy =
+        "look at the answers at both loads; a cache that fills, or a server that is slow to wake, does this".to_owned();
+    let figures = [("load", sweep.points[at].load), ("excess", excess(at)), ("least_ns", least_ns as f64)];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+/// Requests that may be out at a load of connections.
+fn slots_of(sweep: &SweepEvidence, at: usize) -> f64 {
+    let point = &sweep.points[at];
+    point.load * slots(&point.evidence) / f64::from(point.evidence.plan.load.connections()).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_sweep, finding};
+
+    /// One connection has its answers in 10 ms at least.
+    fn sweep(at_eight_per_s: f64) -> SweepEvidence {
+        let mut sweep = clean_sweep(&[(1.0, 95.0), (2.0, 190.0), (8.0, at_eight_per_s)]);
+        sweep.points[0].evidence.latency.service.min_ns = 10_000_000;
+        sweep
+    }
+
+    #[test]
+    fn more_than_n_times_one_is_told() {
+        assert_eq!(check(&sweep(810.0)), Outcome::Pass);
+        let found = finding(check(&sweep(900.0)));
+        assert_eq!(found.state, FindingState::Note);
+        assert!(
+            found.message.starts_with("8 connections did 900/s, but one connection never had"),
+            "{}",
+            found.message
+        );
+        assert!(found.message.contains("which allows 800/s"), "{}", found.message);
+        assert_eq!(finding(check(&sweep(1_300.0))).state, FindingState::Invalid);
+    }
+
+    #[test]
+    fn pipelining_counts_each_request_and_without_one_connection_it_is_unchecked() {
+        let mut pipelined = sweep(1_500.0);
+        pipelined.points[2].evidence.plan.pipeline = 2;
+        assert_eq!(check(&pipelined), Outcome::Pass);
+        pipelined.points.remove(0);
+        assert!(matches!(check(&pipelined), Outcome::Unchecked(_)));
+        pipelined.over_rate = true;
+        assert_eq!(check(&pipelined), Outcome::Pass);
+    }
+}

@@ -1,0 +1,70 @@
+//! PH-02: was there more CPU time than there are CPUs?
+
+use crate::rules::facts::{observed, seconds, server_cpus};
+use crate::{Check, Outcome, Rule};
+use model::{Evidence, FindingState};
+
+const SLACK: f64 = 1.05;
+/// CPU time comes in steps of 10 ms for each process.
+const SECONDS_MIN: f64 = 2.0;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-02",
+    title: "utilisation law",
+    detects: "work that cannot have been done: rate times CPU time of a request above the CPUs that there are",
+    threshold: "> 1.05 times the CPUs of the machine, or those that the server may use: invalid (own slack)",
+    data: "CPU time of the server, of the client and of the machine over 2 s",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let seen = observed(evidence).and_then(|seen| Some((seen, seen.server.as_ref()?, seen.machine.as_ref()?)));
+    let Some((seen, server, machine)) = seen.filter(|_| seconds(evidence) >= SECONDS_MIN) else {
+        return Outcome::Unchecked("the CPU times of server and machine are not known");
+    };
+    let own = seen.generator.as_ref().map_or(0.0, |generator| generator.cpu_cores);
+    let beside: f64 = seen.companions.values().map(|companion| companion.cpu_cores).sum();
+    let all = server.cpu_cores + own + beside;
+    let of_server = match server_cpus(evidence).len() {
+        0 => f64::from(machine.cpus),
+        n => n as f64,
+    };
+    let (who, used, cpus) = if server.cpu_cores > SLACK * of_server {
+        ("the server", server.cpu_cores, of_server)
+    } else if all > SLACK * f64::from(machine.cpus) {
+        ("server, companions and client", all, f64::from(machine.cpus))
+    } else {
+        return Outcome::Pass;
+    };
+    let message = format!("{who} used {used:.2} CPUs of {cpus:.0}: physically impossible, so the CPU times are wrong");
+    let remedy = "do not use CPU times and limits of this run; look at the clock of this machine (PH-08)".to_owned();
+    let figures = [("cores", used), ("cpus", cpus)];
+    Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, generator, server};
+
+    #[test]
+    fn more_cpu_time_than_cpus_is_impossible() {
+        let mut evidence = clean_run();
+        server(&mut evidence).cpu_cores = 1.2;
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.starts_with("the server used 1.20 CPUs of 1: physically"), "{}", found.message);
+        server(&mut evidence).cpu_cores = 1.0;
+        generator(&mut evidence).cpu_cores = 1.5;
+        assert!(finding(check(&evidence)).message.starts_with("server, companions and client used 2.50 CPUs of 2"));
+    }
+
+    #[test]
+    fn all_of_the_cpus_pass_and_nobody_looking_is_unchecked() {
+        let mut evidence = clean_run();
+        server(&mut evidence).cpu_cores = 1.04;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.observed = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,72 @@
+//! SV-09: did processes wait for a disk?
+
+use crate::rules::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState};
+
+const WARNING_SHARE: f64 = 0.1;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "SV-09",
+    title: "waiting for a disk",
+    detects: "processes that wait for a disk for a good part of the time: a log, a database, or something else's files",
+    threshold: "some process waits for I/O > 10 % of the time: warning (own threshold); free space is not looked at",
+    data: "I/O pressure (PSI) of the server's machine",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_server_here(evidence) {
+        return Outcome::Unchecked(ELSEWHERE);
+    }
+    let Some(ns) = counter(evidence, "pressure/io", "some_ns") else {
+        return Outcome::Unchecked("the kernel does not tell its pressure (PSI)");
+    };
+    let share = share_of_time(evidence, ns);
+    if share <= WARNING_SHARE {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "for {} of the time some process of this machine waited for a disk{}: rate and tail may be the disk's",
+        percent(share.min(1.0)),
+        busiest(evidence)
+    );
+    let remedy =
+        "see who writes (the server's access log, its database, or another program), and measure without it, or \
+                  name it with the number"
+            .to_owned();
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("waiting_share", share)])
+}
+
+/// The disk with the most to do, in brackets.
+fn busiest(evidence: &Evidence) -> String {
+    let parts = evidence.observed.iter().flat_map(|seen| &seen.counters);
+    let disks =
+        parts.filter_map(|(part, counters)| Some((counters.get("busy_ns").copied()?, part.strip_prefix("disk/")?)));
+    match disks.max() {
+        Some((ns, name)) if ns > 0 => format!(" ({name} was {} busy)", percent(share_of_time(evidence, ns).min(1.0))),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, set_counter};
+
+    #[test]
+    fn a_tenth_of_the_time_warns_and_the_disk_is_named() {
+        let mut evidence = clean_run();
+        set_counter(&mut evidence, "pressure/io", "some_ns", 3_000_000_000);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_counter(&mut evidence, "pressure/io", "some_ns", 3_600_000_000);
+        set_counter(&mut evidence, "disk/vda", "busy_ns", 27_000_000_000);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(
+            found.message.starts_with("for 12 % of the time") && found.message.contains("(vda was 90 % busy)"),
+            "{found:?}"
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! SV-02: did nginx drop connections that it had accepted?
+
+use crate::rules::kernel::{growth, pages};
+use crate::{Check, Outcome, Rule};
+use model::human::count;
+use model::{Evidence, FindingState};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "SV-02",
+    title: "nginx drops connections",
+    detects: "connections that nginx accepted and dropped, as it had none left (worker_connections)",
+    threshold: "accepted - handled > 0: warning (nginx: they are equal unless a limit was reached)",
+    data: "nginx's stub_status page",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let known =
+        pages(evidence, &["nginx"]).filter_map(|(_, page)| Some((growth(page, "accepted")?, growth(page, "handled")?)));
+    let known: Vec<_> = known.collect();
+    if known.is_empty() {
+        return Outcome::Unchecked("no status page of nginx was read");
+    }
+    let dropped: f64 = known.iter().map(|(accepted, handled)| (accepted - handled).max(0.0)).sum();
+    if dropped < 1.0 {
+        return Outcome::Pass;
+    }
+    let connections = evidence.plan.load.connections();
+    let message = format!(
+        "nginx dropped {} connections that it had accepted: its worker_connections are not enough, and limit this load",
+        count(dropped as u64)
+    );
+    let remedy = format!(
+        "raise worker_connections above {connections} in each worker, twice that where it is a proxy, and its limit of open \
+         files (worker_rlimit_nofile)"
+    );
+    let figures = [("dropped", dropped), ("accepted", known.iter().map(|(accepted, _)| accepted).sum())];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding, set_figure};
+
+    #[test]
+    fn what_was_accepted_and_not_handled_was_dropped() {
+        let mut evidence = clean_run();
+        set_figure(&mut evidence, "nginx", "accepted", 100.0, 164.0);
+        set_figure(&mut evidence, "nginx", "handled", 90.0, 154.0);
+        assert_eq!(check(&evidence), Outcome::Pass, "those of before the window are left out");
+        set_figure(&mut evidence, "nginx", "handled", 90.0, 104.0);
+        let found = finding(check(&evidence));
+        assert!(found.message.starts_with("nginx dropped 50 connections"), "{}", found.message);
+        evidence.status.clear();
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

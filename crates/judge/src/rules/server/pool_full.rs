@@ -1,0 +1,134 @@
+//! SV-01: was every worker of a pool busy?
+
+use crate::rules::kernel::{growth, pages};
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState, StatusRecord};
+
+const BUSY_SHARE: f64 = 0.95;
+/// Above it more workers find no CPU.
+const CPU_BUSY_SHARE: f64 = 0.9;
+/// Requests that wait on average before it is a queue.
+const QUEUE_MIN: f64 = 1.0;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "SV-01",
+    title: "worker pool exhausted",
+    detects: "a pool whose workers are all busy while requests wait: the pool is what limits, not the machine",
+    threshold: "workers busy > 95 % on average, php-fpm's max_children reached, or one request or more in its listen queue \
+                on average: note, as it names what limits (own thresholds)",
+    data: "a status page of php-fpm or Apache",
+    check: Check::Run(check),
+};
+
+/// A pool of workers, as far as the rule looks at it.
+struct Pool {
+    name: &'static str,
+    /// The setting that makes it larger.
+    setting: &'static str,
+    workers: f64,
+    /// Busy share of the workers, mean.
+    busy: f64,
+    /// Requests that waited for one, mean.
+    queue: f64,
+    /// Whether it wanted more workers than it may have.
+    is_capped: bool,
+}
+
+fn check(evidence: &Evidence) -> Outcome {
+    let pools = pools(evidence);
+    if pools.is_empty() {
+        return Outcome::Unchecked("no status page of php-fpm or Apache was read");
+    }
+    let full: Vec<_> = pools.iter().filter(|pool| pool.is_full()).collect();
+    let Some(worst) = full.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)) else { return Outcome::Pass };
+    let sentences: Vec<_> = full.iter().map(|pool| pool.sentence()).collect();
+    let message = format!("{}: the goodput is what the pool allows", list(&sentences));
+    let figures =
+        [("workers", worst.workers), ("busy", worst.busy), ("queue", worst.queue), ("pools_full", full.len() as f64)];
+    let remedy = remedy(evidence, worst);
+    Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures)
+}
+
+fn pools(evidence: &Evidence) -> Vec<Pool> {
+    pages(evidence, &["php-fpm", "apache"]).filter_map(|(server, page)| Pool::of(server, page)).collect()
+}
+
+impl Pool {
+    fn of(server: &str, page: &StatusRecord) -> Option<Self> {
+        let mean = |name: &str| page.figures.get(name).map(|figure| figure.mean);
+        if server == "apache" {
+            let (busy, idle) = (mean("workers_busy")?, mean("workers_idle")?);
+            let (name, setting, workers) = ("Apache", "MaxRequestWorkers", busy + idle);
+            return Some(Self { name, setting, workers, busy: busy / workers.max(1.0), queue: 0.0, is_capped: false });
+        }
+        let workers = mean("processes")?;
+        Some(Self {
+            name: "php-fpm",
+            setting: "pm.max_children",
+            workers,
+            busy: mean("processes_active")? / workers.max(1.0),
+            queue: mean("listen_queue").unwrap_or(0.0),
+            is_capped: growth(page, "max_children_reached").is_some_and(|n| n > 0.0),
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.busy > BUSY_SHARE || self.queue >= QUEUE_MIN || self.is_capped
+    }
+
+    fn sentence(&self) -> String {
+        let queue =
+            if self.queue >= QUEUE_MIN { format!(" with {:.0} requests waiting", self.queue) } else { String::new() };
+        format!("{}'s {:.0} workers were {} busy{queue}", self.name, self.workers, percent(self.busy))
+    }
+}
+
+fn remedy(evidence: &Evidence, pool: &Pool) -> String {
+    let machine = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref());
+    match machine.map(|machine| machine.busy_mean) {
+        Some(busy) if busy > CPU_BUSY_SHARE => format!(
+            "the CPUs are {} busy too, so that more workers will buy little: make a request cheaper, or give it more CPUs",
+            percent(busy)
+        ),
+        Some(busy) => format!(
+            "raise {} above {:.0} (the CPUs are only {} busy) and measure again",
+            pool.setting,
+            pool.workers,
+            percent(busy)
+        ),
+        None => format!("raise {} above {:.0} if CPUs are idle, and measure again", pool.setting, pool.workers),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples;
+    use crate::testing::{clean_run, finding, set_figure, state};
+
+    #[test]
+    fn a_busy_pool_a_queue_and_a_cap_are_told() {
+        let found = finding(check(&examples::run("SV-01")));
+        assert_eq!(found.state, FindingState::Note);
+        assert!(found.message.starts_with("php-fpm's 5 workers were 100 % busy with 59 requests waiting"), "{found:?}");
+        assert!(found.remedy.starts_with("raise pm.max_children above 5"), "{found:?}");
+        let mut capped = clean_run();
+        set_figure(&mut capped, "php-fpm", "max_children_reached", 0.0, 1.0);
+        assert_eq!(state(&check(&capped)), Some(FindingState::Note));
+    }
+
+    #[test]
+    fn busy_processors_change_the_advice_and_apache_has_workers_too() {
+        let mut evidence = examples::run("SV-01");
+        evidence.status.retain(|page| page.server.as_deref() != Some("php-fpm"));
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        evidence.status[0].server = Some("apache".to_owned());
+        set_figure(&mut evidence, "apache", "workers_busy", 150.0, 150.0);
+        set_figure(&mut evidence, "apache", "workers_idle", 0.0, 0.0);
+        evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").busy_mean = 0.99;
+        let found = finding(check(&evidence));
+        assert!(found.message.contains("Apache's 150 workers") && found.remedy.contains("99 % busy too"), "{found:?}");
+    }
+}

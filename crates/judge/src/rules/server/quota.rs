@@ -1,0 +1,74 @@
+//! SV-04: was the server stopped for having used up its CPU quota?
+
+use crate::rules::kernel::{ELSEWHERE, counter, gauge, is_server_here, share};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState, NS_PER_S};
+
+/// Part of the periods from which the quota is what limits.
+const WARNING_SHARE: f64 = 0.05;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "SV-04",
+    title: "CPU quota used up",
+    detects: "a server that its control group stops when it has used its CPU time (cpu.max, a container's CPU limit)",
+    threshold: "stopped in > 5 % of the periods: warning, as the quota limits; in fewer: note (own thresholds)",
+    data: "the control group of the server",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    if !is_server_here(evidence) {
+        return Outcome::Unchecked(ELSEWHERE);
+    }
+    let counters = evidence.observed.as_ref().map(|seen| &seen.counters);
+    let quota = gauge(evidence, "cgroup/server", "cpu_quota_ns_per_s");
+    let (Some(quota), Some(stopped)) = (quota, counter(evidence, "cgroup/server", "throttled_periods")) else {
+        let is_looked_at = counters.is_some_and(|parts| parts.contains_key("cgroup/server"))
+            || evidence.observed.as_ref().is_some_and(|seen| seen.gauges.contains_key("cgroup/server"));
+        // A group without a quota stops nobody.
+        return if is_looked_at {
+            Outcome::Pass
+        } else {
+            Outcome::Unchecked("the server's control group is not known")
+        };
+    };
+    if stopped == 0 {
+        return Outcome::Pass;
+    }
+    let share = share(stopped, counter(evidence, "cgroup/server", "periods").unwrap_or(0).max(stopped));
+    let state = if share > WARNING_SHARE { FindingState::Warning } else { FindingState::Note };
+    let cpus = quota.mean / NS_PER_S as f64;
+    let message = format!(
+        "the server's control group was stopped in {} of its periods ({}) for having used its {cpus:.2} CPUs: the goodput is \
+         that of the quota, not of the machine",
+        count(stopped),
+        percent(share)
+    );
+    let remedy =
+        "name the quota with the number, or raise it (cpu.max, docker --cpus, CPUQuota=) and measure again".to_owned();
+    let figures = [("throttled_periods", stopped as f64), ("share", share), ("quota_cpus", cpus)];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, set_counter, set_gauge, state};
+
+    #[test]
+    fn the_part_of_the_periods_decides_and_without_a_quota_nothing_is_stopped() {
+        for (stopped, expected) in [(0, None), (15, Some(FindingState::Note)), (16, Some(FindingState::Warning))] {
+            let mut evidence = clean_run();
+            set_gauge(&mut evidence, "cgroup/server", "cpu_quota_ns_per_s", 500_000_000);
+            set_counter(&mut evidence, "cgroup/server", "periods", 300);
+            set_counter(&mut evidence, "cgroup/server", "throttled_periods", stopped);
+            assert_eq!(state(&check(&evidence)), expected, "{stopped}");
+        }
+        let mut evidence = clean_run();
+        let observed = evidence.observed.as_mut().expect("seen");
+        observed.counters.remove("cgroup/server");
+        observed.gauges.remove("cgroup/server");
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

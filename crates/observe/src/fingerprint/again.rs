@@ -1,0 +1,129 @@
+//! Whether what a fingerprint has told still holds, without doing all of its work once more.
+
+use super::program::{COMMAND_FILE, CONFIG_MAX_BYTES, DIRECTORY, HASH, PATH, PROGRAM_MAX_BYTES, hash, hash_of_all};
+use super::{Facts, PROGRAM, of_machine};
+use crate::files::Files;
+use model::{Change, Fingerprint};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The limits of this very program, which raises them.
+const OWN: &str = "limits";
+/// Ends of the names of files that a server writes while it runs: no part of its configuration.
+const WRITTEN: [&str; 7] = ["log", "err", "out", "pid", "db", "sqlite", "sqlite3"];
+
+/// A fingerprint, and the programs' files as they were when it was taken.
+#[derive(Clone, Debug, Default)]
+pub struct TakenFingerprint {
+    /// What it tells.
+    pub fingerprint: Fingerprint,
+    programs: BTreeMap<PathBuf, Stamp>,
+}
+
+/// What changes with a file: its number, length and the last change of either (s and ns).
+type Stamp = (u64, u64, i64, i64);
+
+impl TakenFingerprint {
+    /// Remembers the files of a fingerprint that was just taken.
+    #[must_use]
+    pub fn new(fingerprint: Fingerprint) -> Self {
+        let paths = sections_of_programs(&fingerprint).filter_map(|(_, facts)| facts.get(PATH));
+        let programs = paths.filter_map(|path| Some((PathBuf::from(path), stamp(Path::new(path))?))).collect();
+        Self { fingerprint, programs }
+    }
+
+    /// What is another now: settings of the machine, and programs and configuration files of the server.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let now = of_machine(&Files::default());
+        let mut changes = Vec::new();
+        for (section, before) in self.fingerprint.facts.iter().filter(|(section, _)| *section != OWN) {
+            // An interface that has come or gone is another matter.
+            let Some(after) = now.facts.get(section) else { continue };
+            let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            changes
+                .extend(names.into_iter().filter_map(|name| change(section, name, before.get(name), after.get(name))));
+        }
+        for (section, facts) in sections_of_programs(&self.fingerprint) {
+            let again = facts.iter().filter_map(|(name, before)| Some((name, before, self.hashed_again(facts, name)?)));
+            changes
+                .extend(again.filter_map(|(name, before, after)| change(section, name, Some(before), after.as_ref())));
+        }
+        changes
+    }
+
+    /// The hash that a fact has now, none within when there is none; none when it is no hash, or its file rests.
+    fn hashed_again(&self, facts: &Facts, name: &str) -> Option<Option<String>> {
+        if let Some(directory) = name.strip_prefix(DIRECTORY) {
+            return Some(hash_of_all(Path::new(directory)));
+        }
+        if let Some(file) = name.strip_prefix(COMMAND_FILE).map(Path::new) {
+            let is_written = file.extension().is_some_and(|end| WRITTEN.iter().any(|written| end == *written));
+            return (!is_written).then(|| hash(file, CONFIG_MAX_BYTES));
+        }
+        let path = Path::new(facts.get(PATH).filter(|_| name == HASH)?);
+        let before = self.programs.get(path)?;
+        (stamp(path).as_ref() != Some(before)).then(|| hash(path, PROGRAM_MAX_BYTES))
+    }
+}
+
+fn sections_of_programs(fingerprint: &Fingerprint) -> impl Iterator<Item = (&String, &Facts)> {
+    fingerprint.facts.iter().filter(|(section, _)| section.starts_with(PROGRAM))
+}
+
+fn change(section: &str, name: &str, before: Option<&String>, after: Option<&String>) -> Option<Change> {
+    let text = |fact: Option<&String>| fact.cloned().unwrap_or_default();
+    let (section, name) = (section.to_owned(), name.to_owned());
+    (before != after).then(|| Change { section, name, before: text(before), after: text(after) })
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.ino(), metadata.len(), metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_files_are_told_and_logs_may_grow() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| directory.path().join(name);
+        for name in ["web", "web.conf", "error.log"] {
+            std::fs::write(place(name), "1").unwrap();
+        }
+        let hashed = |name: &str| hash(&place(name), CONFIG_MAX_BYTES).unwrap();
+        let mut facts = Facts::new();
+        facts.insert(PATH.into(), place("web").display().to_string());
+        facts.insert(HASH.into(), hashed("web"));
+        for name in ["web.conf", "error.log"] {
+            facts.insert(format!("{COMMAND_FILE}{}", place(name).display()), hashed(name));
+        }
+        let mut fingerprint = of_machine(&Files::default());
+        fingerprint.facts.insert(format!("{PROGRAM}web"), facts);
+        let taken = TakenFingerprint::new(fingerprint);
+        assert_eq!(taken.changes(), []);
+        for name in ["web.conf", "error.log"] {
+            std::fs::write(place(name), "2").unwrap();
+        }
+        let [changed] = &taken.changes()[..] else { panic!("{:?}", taken.changes()) };
+        assert_eq!((changed.section.as_str(), changed.after.as_str()), ("program/web", hashed("web.conf").as_str()));
+        std::fs::remove_file(place("web")).unwrap();
+        let gone = taken.changes();
+        assert!(gone.iter().any(|change| change.name == HASH && change.after.is_empty()), "{gone:?}");
+    }
+
+    #[test]
+    fn settings_that_are_others_now_are_told() {
+        let mut fingerprint = of_machine(&Files::default());
+        let sysctl = fingerprint.facts.get_mut("sysctl").expect("every kernel has some");
+        let (name, before) = sysctl.first_key_value().map(|(name, now)| (name.clone(), format!("not {now}"))).unwrap();
+        sysctl.insert(name.clone(), before.clone());
+        fingerprint.facts.get_mut(OWN).expect("limits").insert("max_open_files".into(), "1 1".into());
+        let changes = TakenFingerprint::new(fingerprint).changes();
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        assert_eq!((&changes[0].section, &changes[0].name, &changes[0].before), (&"sysctl".to_owned(), &name, &before));
+    }
+}

@@ -1,0 +1,18 @@
+//! `cargo xtask docs`: pages that the program itself writes.
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// Writes `docs/rules.md`; a test of `plimsoll` fails when it is out of date.
+pub(crate) fn run() -> Result<()> {
+    let arguments = ["run", "--quiet", "--package", "plimsoll", "--", "rules", "--markdown"];
+    let output =
+        workspace::cargo(&arguments).stderr(std::process::Stdio::inherit()).output().context("starting cargo")?;
+    if !output.status.success() {
+        bail!("`plimsoll rules --markdown` ended with {}", output.status);
+    }
+    std::fs::write(workspace::root().join("docs/rules.md"), output.stdout).context("writing docs/rules.md")?;
+    eprintln!("written: docs/rules.md");
+    Ok(())
+}

@@ -14,7 +14,7 @@ const OWN_GROUP: &str = "cgroup/generator";
 pub(super) fn rows(machine: &Machine<'_>) -> Vec<CheckRow> {
     let mut rows = vec![governor(machine), turbo(machine), threads(machine), pages(machine), quota(machine)];
     rows.push(hypervisor(machine));
-    if machine.sample.to_ns > machine.sample.from_ns {
+    if machine.length_ns() > 0 {
         rows.extend([stolen(machine), background(machine)]);
     }
     rows
@@ -84,14 +84,11 @@ fn pages(machine: &Machine<'_>) -> CheckRow {
 
 fn quota(machine: &Machine<'_>) -> CheckRow {
     const WHAT: &str = "CPU quota";
-    let kernel = &machine.sample.kernel;
     let Some(quota) = machine.gauge(OWN_GROUP, "cpu_quota_ns_per_s") else {
         // A group without a quota is known by what else it tells.
-        let is_known = kernel.gauges.contains_key(OWN_GROUP) || kernel.counters.contains_key(OWN_GROUP);
-        let why = machine.sample.unavailable.get(OWN_GROUP);
-        return match (is_known, why) {
-            (false, Some(why)) => unavailable("CL-10", WHAT, why),
-            _ => fine("CL-10", WHAT, "none"),
+        return match machine.unseen(OWN_GROUP) {
+            Some(why) => unavailable("CL-10", WHAT, why),
+            None => fine("CL-10", WHAT, "none"),
         };
     };
     let cpus = quota as f64 / NS_PER_S as f64;
@@ -127,7 +124,7 @@ fn stolen(machine: &Machine<'_>) -> CheckRow {
     let rule = if machine.is_target_here { "EN-01" } else { "CL-08" };
     let evidence = machine.evidence();
     let Some(seen) = evidence.observed.as_ref().and_then(|observed| observed.machine.as_ref()) else {
-        return unavailable(rule, WHAT, not_seen(machine, "machine"));
+        return unavailable(rule, WHAT, not_seen(machine));
     };
     let found = format!("{} of the CPU time in {}", percent(seen.steal_mean), length(machine));
     judged(rule, WHAT, found, ask(rule, &evidence))
@@ -141,7 +138,7 @@ fn background(machine: &Machine<'_>) -> CheckRow {
     evidence.plan.target.address = here();
     let observed = evidence.observed.as_ref();
     let Some((seen, others)) = observed.and_then(|seen| Some((seen.machine.as_ref()?, seen.others.as_ref()?))) else {
-        return unavailable(rule, WHAT, not_seen(machine, "machine"));
+        return unavailable(rule, WHAT, not_seen(machine));
     };
     let share = |cores: f64| percent(cores / f64::from(seen.cpus.max(1)));
     let named = others.processes.iter().take(NAMED_MAX).map(|one| format!("{} {}", one.name, share(one.cpu_cores)));
@@ -152,12 +149,11 @@ fn background(machine: &Machine<'_>) -> CheckRow {
 }
 
 fn length(machine: &Machine<'_>) -> String {
-    time((machine.sample.to_ns - machine.sample.from_ns) as f64)
+    time(machine.length_ns() as f64)
 }
 
-fn not_seen(machine: &Machine<'_>, part: &str) -> String {
-    let why = machine.sample.unavailable.get(part);
-    why.cloned().unwrap_or_else(|| "not all processes of this machine can be seen".to_owned())
+fn not_seen(machine: &Machine<'_>) -> String {
+    machine.unseen("machine").unwrap_or_else(|| "there are too many processes for so short a look".to_owned())
 }
 
 /// Any address of this machine: rules of the server's machine then look at this one.

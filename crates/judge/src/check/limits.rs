@@ -131,8 +131,7 @@ fn tracked(machine: &Machine<'_>) -> CheckRow {
     const WHAT: &str = "conntrack";
     let [now, limit] = ["connections", "connections_limit"].map(|name| machine.gauge("conntrack", name));
     let (Some(now), Some(limit)) = (now, limit) else {
-        let why = machine.sample.unavailable.get("conntrack");
-        return unavailable("NE-09", WHAT, why.cloned().unwrap_or_else(|| machine.why("sysctl")));
+        return unavailable("NE-09", WHAT, machine.unseen("conntrack").unwrap_or_else(|| machine.why("sysctl")));
     };
     let planned = match machine.plan.load {
         Load::Open { rate_per_s, .. } if !machine.plan.keepalive => (rate_per_s * TRACKED_S) as u64,

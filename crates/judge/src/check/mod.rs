@@ -26,8 +26,8 @@ pub struct Machine<'a> {
     pub is_target_here: bool,
     /// What the machine is.
     pub fingerprint: &'a Fingerprint,
-    /// What happened on it; a sample of no length tells only of the moment.
-    pub sample: &'a Sample,
+    /// What happened on it, look by look, at least one; a sample of no length tells only of the moment.
+    pub samples: &'a [Sample],
 }
 
 /// Everything that is looked at on this machine.
@@ -67,17 +67,29 @@ impl Machine<'_> {
         why.cloned().unwrap_or_else(|| "the kernel of this machine does not tell".to_owned())
     }
 
-    /// What the kernel tells of the moment.
+    /// What the kernel has told last.
     fn gauge(&self, part: &str, name: &str) -> Option<u64> {
-        self.sample.kernel.gauges.get(part)?.get(name).copied()
+        self.samples.last()?.kernel.gauges.get(part)?.get(name).copied()
+    }
+
+    /// Why a look did not see a part.
+    fn unseen(&self, part: &str) -> Option<String> {
+        self.samples.iter().find_map(|sample| sample.unavailable.get(part)).cloned()
+    }
+
+    /// How long was looked.
+    fn length_ns(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.to_ns - sample.from_ns).sum()
     }
 
     /// Evidence of the planned load in which only the machine has been seen.
     fn evidence(&self) -> Evidence {
         let mut gather = Gather::new(self.plan.clone());
-        let sample = Sample { phase: Phase::Measure, ..self.sample.clone() };
-        gather.apply(&Event::Observed(Box::new(sample))).expect("only ticks hold histograms, which may be broken");
-        Evidence { measured_ns: self.sample.to_ns - self.sample.from_ns, ..gather.evidence() }
+        for sample in self.samples {
+            let sample = Sample { phase: Phase::Measure, ..sample.clone() };
+            gather.apply(&Event::Observed(Box::new(sample))).expect("only ticks hold histograms, which may be broken");
+        }
+        Evidence { measured_ns: self.length_ns(), ..gather.evidence() }
     }
 }
 

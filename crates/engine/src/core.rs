@@ -266,7 +266,7 @@ impl Core {
                     }
                 }
                 Err(_) if !c.is_busy() => return self.idle_lost(conn, now, net),
-                Err(error) => return self.fail(conn, conn::failure_of(error), now, net),
+                Err(error) => return self.fail(conn, failure_of(error), now, net),
             }
             // After the last response that came with this read, so that what follows goes out with one write.
             if bytes.is_empty() {
@@ -288,7 +288,7 @@ impl Core {
                 self.complete(conn, Response { keepalive: false, ..response }, now, net);
             }
             Ok(None) => self.fail(conn, Failure::new(FailurePhase::FirstByte, FailureKind::Closed), now, net),
-            Err(error) => self.fail(conn, conn::failure_of(error), now, net),
+            Err(error) => self.fail(conn, failure_of(error), now, net),
         }
     }
 

@@ -1,9 +1,9 @@
 //! How the CPUs are clocked and shared: what makes a second measurement another one.
 
-use super::{Machine, ask, count_on, fine, judged, remedy, row, unavailable};
+use super::{Machine, ask, count_on, fine, here, judged, remedy, row, unavailable};
 use crate::text::list;
 use model::human::{percent, time};
-use model::{Address, CheckRow, CheckState, NS_PER_S};
+use model::{CheckRow, CheckState, NS_PER_S};
 
 /// Programs that are named.
 const NAMED_MAX: usize = 3;
@@ -30,7 +30,7 @@ fn governor(machine: &Machine<'_>) -> CheckRow {
         return fine("EN-02", WHAT, format!("{governor}{driver}"));
     }
     let found = format!("{governor}{driver}: the clock follows the load, and not at once");
-    row("EN-02", WHAT, CheckState::Warning, found, Some(frequency_remedy(machine)))
+    row("EN-02", WHAT, CheckState::Warning, found, frequency_remedy(machine))
 }
 
 fn turbo(machine: &Machine<'_>) -> CheckRow {
@@ -44,11 +44,11 @@ fn turbo(machine: &Machine<'_>) -> CheckRow {
         return fine("EN-02", WHAT, "off");
     }
     let found = "on: the clock depends on heat and on how many CPUs are busy";
-    row("EN-02", WHAT, CheckState::Note, found, Some(frequency_remedy(machine)))
+    row("EN-02", WHAT, CheckState::Note, found, frequency_remedy(machine))
 }
 
 /// What EN-02 advises when CPUs change their speed.
-fn frequency_remedy(machine: &Machine<'_>) -> String {
+fn frequency_remedy(machine: &Machine<'_>) -> Option<String> {
     let mut evidence = machine.evidence();
     evidence.plan.target.address = here();
     count_on(&mut evidence, "throttling", "core_throttles", 1);
@@ -98,7 +98,7 @@ fn quota(machine: &Machine<'_>) -> CheckRow {
     for name in ["throttled_periods", "throttled_ns"] {
         count_on(&mut evidence, OWN_GROUP, name, 1);
     }
-    let advice = Some(remedy("CL-10", &evidence));
+    let advice = remedy("CL-10", &evidence);
     let state = if cpus < f64::from(threads) { CheckState::Warning } else { CheckState::Note };
     row("CL-10", WHAT, state, found, advice)
 }
@@ -154,9 +154,4 @@ fn length(machine: &Machine<'_>) -> String {
 
 fn not_seen(machine: &Machine<'_>) -> String {
     machine.unseen("machine").unwrap_or_else(|| "there are too many processes for so short a look".to_owned())
-}
-
-/// Any address of this machine: rules of the server's machine then look at this one.
-fn here() -> Address {
-    Address::Tcp(([127, 0, 0, 1], 0).into())
 }

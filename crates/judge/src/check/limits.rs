@@ -47,7 +47,7 @@ fn descriptors(machine: &Machine<'_>) -> CheckRow {
     evidence.connections.requested = machine.plan.load.connections();
     evidence.cohort.failures.insert("connect.fds_exhausted".to_owned(), 1);
     let found = format!("{needs} need {} descriptors, and {limit} may be open", count(needed));
-    row("CL-06", WHAT, CheckState::Invalid, found, Some(remedy("CL-06", &evidence)))
+    row("CL-06", WHAT, CheckState::Invalid, found, remedy("CL-06", &evidence))
 }
 
 fn ports(machine: &Machine<'_>) -> CheckRow {
@@ -63,24 +63,24 @@ fn ports(machine: &Machine<'_>) -> CheckRow {
     let lasting = format!("{has}, each held for up to {held_s} s: enough for {} connections/s", count(enough_per_s as u64));
     if connections(machine) > ports {
         let found = format!("{has} for {}", plural(connections(machine), "connection"));
-        return row("CL-07", WHAT, CheckState::Invalid, found, Some(ports_remedy(machine)));
+        return row("CL-07", WHAT, CheckState::Invalid, found, ports_remedy(machine));
     }
     match (machine.plan.keepalive, machine.plan.load) {
         (true, _) => fine("CL-07", WHAT, format!("{has} for {}", plural(connections(machine), "connection"))),
         (false, Load::Closed { .. }) => {
             let found = format!("{lasting}; how many a closed loop opens is not known beforehand");
-            row("CL-07", WHAT, CheckState::Note, found, Some(ports_remedy(machine)))
+            row("CL-07", WHAT, CheckState::Note, found, ports_remedy(machine))
         }
         (false, Load::Open { rate_per_s, .. }) if rate_per_s <= enough_per_s => fine("CL-07", WHAT, lasting),
         // No more than a warning: nothing is held here when the server is the first to close.
         (false, Load::Open { rate_per_s, .. }) => {
             let found = format!("{lasting}, and {} are planned", count(rate_per_s as u64));
-            row("CL-07", WHAT, CheckState::Warning, found, Some(ports_remedy(machine)))
+            row("CL-07", WHAT, CheckState::Warning, found, ports_remedy(machine))
         }
     }
 }
 
-fn ports_remedy(machine: &Machine<'_>) -> String {
+fn ports_remedy(machine: &Machine<'_>) -> Option<String> {
     let mut evidence = machine.evidence();
     evidence.cohort.failures.insert("connect.ports_exhausted".to_owned(), 1);
     remedy("CL-07", &evidence)
@@ -97,11 +97,11 @@ fn accept_queue(machine: &Machine<'_>) -> CheckRow {
         return fine("NE-01", WHAT, queue);
     }
     let found = format!("{queue}, and {} are opened at once", count(connections(machine)));
-    row("NE-01", WHAT, CheckState::Warning, found, Some(queue_remedy(machine.evidence())))
+    row("NE-01", WHAT, CheckState::Warning, found, queue_remedy(machine.evidence()))
 }
 
 /// What NE-01 advises when connections found the accept queue full.
-pub(super) fn queue_remedy(mut evidence: Evidence) -> String {
+pub(super) fn queue_remedy(mut evidence: Evidence) -> Option<String> {
     count_on(&mut evidence, "tcp", "ListenDrops", 1);
     remedy("NE-01", &evidence)
 }
@@ -120,7 +120,7 @@ fn half_open(machine: &Machine<'_>) -> CheckRow {
                 count_on(&mut evidence, "tcp", name, value);
             }
             let found = format!("{queue}, and {} are opened at once", count(connections(machine)));
-            row("NE-02", WHAT, CheckState::Warning, found, Some(remedy("NE-02", &evidence)))
+            row("NE-02", WHAT, CheckState::Warning, found, remedy("NE-02", &evidence))
         }
         0 => fine("NE-02", WHAT, queue),
         _ => fine("NE-02", WHAT, format!("{queue}, and cookies are sent beyond that")),

@@ -38,16 +38,14 @@ fn card(machine: &Machine<'_>, name: &str) -> CheckRow {
     let queues_text = model::human::plural(queues, "receive queue");
     let found = format!("{driver}{speed}, {queues_text}, {device}");
     let cpus = machine.number("cpu", "cpus").unwrap_or(1);
-    let (state, advice) = match () {
-        () if queues == 1 && cpus > 1 => {
-            (CheckState::Note, "give it more receive queues (ethtool -L), or spread their work (RPS, irqbalance)")
-        }
-        () if device.starts_with("made up") => {
-            (CheckState::Note, "each packet costs the hypervisor time too; for more packets have a card passed through")
-        }
-        () => return fine("NE-11", &what, found),
+    let advice = if queues == 1 && cpus > 1 {
+        "give it more receive queues (ethtool -L), or spread their work (RPS, irqbalance)"
+    } else if device.starts_with("made up") {
+        "each packet costs the hypervisor time too; for more packets have a card passed through"
+    } else {
+        return fine("NE-11", &what, found);
     };
-    row("NE-11", &what, state, found, Some(advice.to_owned()))
+    row("NE-11", &what, CheckState::Note, found, Some(advice.to_owned()))
 }
 
 fn iommu(machine: &Machine<'_>) -> CheckRow {

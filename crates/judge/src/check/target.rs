@@ -2,6 +2,7 @@
 
 use super::limits::queue_remedy;
 use super::{Machine, ask, fine, judged, remedy, row, unavailable};
+use crate::Outcome;
 use crate::text::list;
 use model::human::{bytes, count, plural, time};
 use model::{Body, Burst, CheckRow, CheckState, Coded, Evidence, Fetch, Manners, Refusal, SizeBand, TargetCheck};
@@ -86,7 +87,7 @@ impl Look<'_> {
         let path = self.evidence.plan.requests[0].path.split('?').next().unwrap_or_default().to_ascii_lowercase();
         if kind.starts_with(HTML) && first.status < 300 && NO_PAGES.iter().any(|end| path.ends_with(end)) {
             let found = format!("{kind} came for {path}: an error page with status {}?", first.status);
-            return row("ER-03", WHAT, CheckState::Warning, found, Some(self.body_remedy()));
+            return row("ER-03", WHAT, CheckState::Warning, found, self.body_remedy());
         }
         match probe.body {
             Body::Stable => fine("ER-03", WHAT, format!("{} of {kind}, the same in {n}", bytes(first.size_bytes))),
@@ -100,13 +101,13 @@ impl Look<'_> {
                 let good = self.evidence.plan.requests[0].contract.size_bytes;
                 let good = good.map_or_else(|| "the size is not checked".to_owned(), |band| format!("good are {}", of(band)));
                 let found = format!("{kind} of another size in each of {n} ({}); {good}", of(seen));
-                row("ER-03", WHAT, CheckState::Note, found, Some(self.body_remedy()))
+                row("ER-03", WHAT, CheckState::Note, found, self.body_remedy())
             }
         }
     }
 
     /// What ER-03 advises when bodies are not as expected.
-    fn body_remedy(&self) -> String {
+    fn body_remedy(&self) -> Option<String> {
         let mut evidence = self.evidence.clone();
         evidence.plan.requests[0].contract.size_bytes = Some(SizeBand { min: 0, max: 0 });
         evidence.cohort.completed = FORESEEN;
@@ -190,7 +191,7 @@ impl Look<'_> {
             return fine("NE-01", WHAT, found);
         }
         let found = format!("{found}, and {} are opened at once", count(connections));
-        row("NE-01", WHAT, CheckState::Warning, found, Some(queue_remedy(machine.evidence())))
+        row("NE-01", WHAT, CheckState::Warning, found, queue_remedy(machine.evidence()))
     }
 
     /// What became of the burst: who refused it, what failed in it, and whether its bodies were right.
@@ -209,18 +210,15 @@ impl Look<'_> {
                 rows.push(fine("ER-08", REFUSED, format!("nobody refused {sent}{short}")));
             }
         }
-        let wrong = |name: &str| name.starts_with("contract.") && name != "contract.status";
-        let sum = |of: &dyn Fn(&str) -> bool| -> u32 {
+        let sum = |of: fn(&str) -> bool| -> u32 {
             burst.failures.iter().filter(|(name, _)| of(name)).map(|(_, n)| n).sum()
         };
-        let failed = sum(&|name| !wrong(name)).saturating_sub(burst.refused);
-        if failed > 0 {
-            rows.push(self.failed(burst, failed, &sent));
-        }
-        let bodies = sum(&wrong);
+        let failed = sum(|name| !is_of_body(name)).saturating_sub(burst.refused);
+        rows.extend(self.failed(burst, failed, &sent));
+        let bodies = sum(is_of_body);
         if bodies > 0 {
             let found = format!("{} of {sent} had another body than the probe saw", count(bodies.into()));
-            rows.push(row("ER-03", "bodies", CheckState::Invalid, found, Some(self.body_remedy())));
+            rows.push(row("ER-03", "bodies", CheckState::Invalid, found, self.body_remedy()));
         }
         rows
     }
@@ -239,23 +237,33 @@ impl Look<'_> {
         evidence.plan.requests.iter_mut().for_each(|request| request.contract.declared = false);
         evidence.cohort.completed = FORESEEN;
         evidence.cohort.status = BTreeMap::from([(status, FORESEEN)]);
-        let advice = Some(remedy("ER-08", &evidence));
+        let advice = remedy("ER-08", &evidence);
         let figures = [("refused", burst.refused), ("sent", burst.sent), ("first_refused", first.request)];
         let figures = figures.map(|(name, value)| (name.to_owned(), f64::from(value))).into();
         CheckRow { figures, ..row("ER-08", REFUSED, CheckState::Invalid, found, advice) }
     }
 
-    fn failed(&self, burst: &Burst, failed: u32, sent: &str) -> CheckRow {
+    /// What failed otherwise, if ER-01 minds it.
+    fn failed(&self, burst: &Burst, failed: u32, sent: &str) -> Option<CheckRow> {
         let mut evidence = self.evidence.clone();
         evidence.cohort.planned = burst.sent.into();
         evidence.cohort.good = burst.good.into();
         evidence.cohort.failures = burst.failures.iter().map(|(name, n)| (name.clone(), u64::from(*n))).collect();
         evidence.cohort.status = burst.status.iter().map(|(status, n)| (*status, u64::from(*n))).collect();
         evidence.cohort.completed = evidence.cohort.status.values().sum();
-        let names: Vec<_> = burst.failures.iter().map(|(name, n)| format!("{n} {name}")).collect();
+        let names = burst.failures.iter().filter(|(name, _)| !is_of_body(name));
+        let names: Vec<_> = names.map(|(name, n)| format!("{n} {name}")).collect();
         let found = format!("{} of {sent} failed ({})", count(failed.into()), list(&names));
-        judged("ER-01", "errors", found, ask("ER-01", &evidence))
+        match ask("ER-01", &evidence) {
+            outcome @ Outcome::Fired(_) if failed > 0 => Some(judged("ER-01", "errors", found, outcome)),
+            _ => None,
+        }
     }
+}
+
+/// Whether a failure is that of a complete answer with a good status.
+fn is_of_body(failure: &str) -> bool {
+    failure.starts_with("contract.") && failure != "contract.status"
 }
 
 /// How to measure what browsers get.

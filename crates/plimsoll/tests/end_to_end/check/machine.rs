@@ -32,7 +32,9 @@ fn in_small_network(script: &str) -> Ended {
         echo 0 >/proc/sys/net/ipv4/tcp_syncookies
         echo 16 >/proc/sys/net/ipv4/tcp_max_syn_backlog";
     let inner = format!("{prepare}\nset +e\n{script}");
-    shell(&format!("unshare --map-root-user --net bash <<'END'\n{inner}\nEND")).run()
+    // Root needs no user namespace, in which servers could not become another user.
+    let unshare = "how=-n; unshare $how true 2>/dev/null || how=-rn; unshare $how bash";
+    shell(&format!("{unshare} <<'END'\n{inner}\nEND")).run()
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn more_connections_than_ports_cannot_be() {
 fn ports_and_queues_are_held_against_the_planned_rate() {
     let rate = |rate: &str| {
         let ended = in_small_network(&format!("\"$PLIMSOLL\" check -R {rate} -c 32 --no-keepalive --json"));
-        let record = ended.exits(0).json();
+        let record = ended.json();
         let states = ["local ports", "somaxconn", "SYN queue"].map(|what| {
             let (rule, state, _) = row(&record, what);
             format!("{rule} {state}")

@@ -12,6 +12,7 @@ mod credentials;
 mod detours;
 mod failing_servers;
 mod guide;
+mod injected;
 mod interrupted;
 mod manual;
 mod observed;

@@ -69,7 +69,9 @@ pub fn rule(card: &RuleCard, style: &Style) -> String {
         } else {
             out.push_str(&labelled("judges", &verbs(card), style));
         }
-        out.push_str(&labelled("detects", detects, style));
+        if *detects != card.title {
+            out.push_str(&labelled("detects", detects, style));
+        }
         out.push_str(&labelled("needs", &format!("{data}; without them it is not checked"), style));
         if let Some(threshold) = threshold {
             out.push_str(&labelled("fires", threshold, style));

@@ -9,10 +9,10 @@ use crate::clock::Clock;
 use crate::fnv::Fnv1a;
 use crate::source::{Scratch, Source, TemplateError};
 use crate::tls::Config;
-use dialogue::{Dialogue, Loss};
-use model::{Address, Body, Fetch, Numbering, Probe, Request};
 pub use burst::burst;
+use dialogue::{Dialogue, Loss};
 pub use manners::manners;
+use model::{Address, Body, Fetch, Numbering, Probe, Request};
 use std::io::ErrorKind;
 use thiserror::Error;
 use wire::http1::{ClientError, Expect, ResponseSink, write_request};
@@ -194,9 +194,7 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
     let mut dialogue = connect(address, settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
     let failed = |e, omitted| no_answer(e, address, omitted, settings.timeout_ns);
-    dialogue
-        .secure(settings.tls, settings.timeout_ns)
-        .map_err(|e| failed(e, "did not finish the TLS handshake"))?;
+    dialogue.secure(settings.tls, settings.timeout_ns).map_err(|e| failed(e, "did not finish the TLS handshake"))?;
     let ready_ns = clock.now_ns();
     let mut seen = Seen::default();
     let expect = if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body };

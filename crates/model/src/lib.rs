@@ -5,8 +5,8 @@
 
 mod address;
 mod audit;
-mod check;
 mod catalogue;
+mod check;
 mod counts;
 mod event;
 mod evidence;
@@ -25,8 +25,8 @@ mod units;
 
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
-pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, Manners, Refusal, TargetCheck};
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
+pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, Manners, Refusal, TargetCheck};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{

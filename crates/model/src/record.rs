@@ -1,7 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    CheckRow, Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession, Verdict,
+    CheckRow, Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

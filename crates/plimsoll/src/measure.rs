@@ -15,9 +15,7 @@ use crate::target_url::{TargetUrl, is_local};
 use crate::watch::{self, Watch};
 use engine::run::RunError;
 use judge::check::Machine;
-use model::{
-    Address, CheckRow, CheckState, Environment, Event, Load, Numbering, Plan, Probe, Sample, Stop, Warmup,
-};
+use model::{Address, CheckRow, CheckState, Environment, Event, Load, Numbering, Plan, Probe, Sample, Stop, Warmup};
 use observe::TakenFingerprint;
 use stack::Spec;
 use stats::Gather;

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Looks at a machine without load: so many that the processes of a busy one are seen, of which not each look tells all.
 const LOOKS: usize = 5;
 /// Time between them.
-const LOOK: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Turns ticks into samples.
 pub(crate) struct Watch {

@@ -1,7 +1,9 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{AuditRecord, AuditsRecord, CheckRecord, CatalogueRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
+use model::{
+    AuditRecord, AuditsRecord, CatalogueRecord, CheckRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord,
+};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.

@@ -106,7 +106,8 @@ impl Volley<'_> {
         let timeout_ns = self.plan.timeout_ns.min(LENGTH_NS);
         let failed = |phase| move |error: std::io::Error| Failure::new(phase, kind(&error));
         place.is_used = false;
-        let dialogue = Dialogue::connect(&self.plan.target.address, timeout_ns).map_err(failed(FailurePhase::Connect))?;
+        let dialogue =
+            Dialogue::connect(&self.plan.target.address, timeout_ns).map_err(failed(FailurePhase::Connect))?;
         let dialogue = place.dialogue.insert(dialogue);
         self.burst.opened += 1;
         dialogue.secure(self.tls, timeout_ns).map_err(failed(FailurePhase::Tls))?;

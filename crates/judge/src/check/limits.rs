@@ -60,7 +60,8 @@ fn ports(machine: &Machine<'_>) -> CheckRow {
     };
     let enough_per_s = PORTS_SHARE * ports as f64 / held_s;
     let has = format!("{} ports", count(ports));
-    let lasting = format!("{has}, each held for up to {held_s} s: enough for {} connections/s", count(enough_per_s as u64));
+    let lasting =
+        format!("{has}, each held for up to {held_s} s: enough for {} connections/s", count(enough_per_s as u64));
     if connections(machine) > ports {
         let found = format!("{has} for {}", plural(connections(machine), "connection"));
         return row("CL-07", WHAT, CheckState::Invalid, found, ports_remedy(machine));

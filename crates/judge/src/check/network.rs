@@ -17,7 +17,8 @@ pub(super) fn rows(machine: &Machine<'_>) -> Vec<CheckRow> {
 }
 
 fn cards(machine: &Machine<'_>) -> Vec<CheckRow> {
-    let sections = machine.fingerprint.facts.iter().filter_map(|(name, facts)| Some((name.strip_prefix(SECTION)?, facts)));
+    let sections =
+        machine.fingerprint.facts.iter().filter_map(|(name, facts)| Some((name.strip_prefix(SECTION)?, facts)));
     let cards = sections.filter(|(_, facts)| facts.contains_key("driver"));
     let up = cards.filter(|(_, facts)| facts.get("operstate").is_none_or(|state| state != "down"));
     let rows: Vec<_> = up.take(CARDS_MAX).map(|(name, _)| card(machine, name)).collect();

@@ -99,7 +99,8 @@ impl Look<'_> {
                 let sizes = || probe.fetches.iter().map(|fetch| fetch.size_bytes);
                 let seen = SizeBand { min: sizes().min().unwrap_or(0), max: sizes().max().unwrap_or(0) };
                 let good = self.evidence.plan.requests[0].contract.size_bytes;
-                let good = good.map_or_else(|| "the size is not checked".to_owned(), |band| format!("good are {}", of(band)));
+                let good =
+                    good.map_or_else(|| "the size is not checked".to_owned(), |band| format!("good are {}", of(band)));
                 let found = format!("{kind} of another size in each of {n} ({}); {good}", of(seen));
                 row("ER-03", WHAT, CheckState::Note, found, self.body_remedy())
             }
@@ -210,9 +211,8 @@ impl Look<'_> {
                 rows.push(fine("ER-08", REFUSED, format!("nobody refused {sent}{short}")));
             }
         }
-        let sum = |of: fn(&str) -> bool| -> u32 {
-            burst.failures.iter().filter(|(name, _)| of(name)).map(|(_, n)| n).sum()
-        };
+        let sum =
+            |of: fn(&str) -> bool| -> u32 { burst.failures.iter().filter(|(name, _)| of(name)).map(|(_, n)| n).sum() };
         let failed = sum(|name| !is_of_body(name)).saturating_sub(burst.refused);
         rows.extend(self.failed(burst, failed, &sent));
         let bodies = sum(is_of_body);
@@ -229,8 +229,11 @@ impl Look<'_> {
             (None, failure) => failure.clone().unwrap_or_default(),
         };
         let wait = first.retry_after.as_ref().map_or_else(String::new, |wait| format!(", Retry-After: {wait}"));
-        let found =
-            format!("{} of {sent} refused, from request {} on ({how}{wait})", count(burst.refused.into()), first.request);
+        let found = format!(
+            "{} of {sent} refused, from request {} on ({how}{wait})",
+            count(burst.refused.into()),
+            first.request
+        );
         // Whatever it answers: what is to be done is what is to be done about a limit, unless it is a ban.
         let status = first.status.filter(|status| *status == 403).unwrap_or(429);
         let mut evidence = self.evidence.clone();

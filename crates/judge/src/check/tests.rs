@@ -149,9 +149,12 @@ fn the_planned_rate_is_held_against_the_time_for_which_ports_are_held() {
         scene.row("local ports")
     };
     // 80 % of 28,232 ports, each held for 60 s or for 1 s.
-    for (fine, more, reuse, is_here) in
-        [(376.0, 377.0, "0", true), (376.0, 377.0, "2", false), (22_585.0, 22_586.0, "2", true), (22_585.0, 22_586.0, "1", false)]
-    {
+    for (fine, more, reuse, is_here) in [
+        (376.0, 377.0, "0", true),
+        (376.0, 377.0, "2", false),
+        (22_585.0, 22_586.0, "2", true),
+        (22_585.0, 22_586.0, "1", false),
+    ] {
         assert_eq!(at(fine, reuse, is_here), "CL-07 Fine", "{reuse} {is_here}");
         assert_eq!(at(more, reuse, is_here), "CL-07 Warning", "{reuse} {is_here}");
     }

@@ -15,7 +15,7 @@ Examples:
 
 /// Looks at this machine and the target before a measurement, and says what would spoil it.
 ///
-/// Of this machine: limits, ports, queues, clock of the CPUs, quota, hypervisor, steal and other programs (for 1.5 s),
+/// Of this machine: limits, ports, queues, clock of the CPUs, quota, hypervisor, steal and other programs (for a second),
 /// network cards. Of a target: redirects and the URL to measure, body, compression, caches, keep-alive, accept queue, and
 /// whether a rate limiter or a ban answers a burst of at most 200 requests over 20 connections in 5 s, which is only
 /// sent with methods that change nothing. Each row names the rule that a measurement would trip; exit code 4 says

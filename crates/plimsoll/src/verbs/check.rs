@@ -116,7 +116,8 @@ fn look(plan: &Plan, prepared: &Prepared, is_detour: bool, stop: &AtomicBool) ->
         None => Some(probe::burst(plan, tls.as_ref(), stop).map_err(Trouble::usage)?),
         Some(_) => None,
     };
-    let why = |request: &model::Request| format!("{} may change something, so it is not sent many times", request.method);
+    let why =
+        |request: &model::Request| format!("{} may change something, so it is not sent many times", request.method);
     Ok(TargetCheck {
         url: url.url,
         address: plan.target.address.clone(),
@@ -153,7 +154,9 @@ fn only_with_a_target(request: &RequestArgs) -> Result<(), Trouble> {
         ("--no-resumption", tls.no_resumption),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => Err(Trouble::usage(format!("{flag} needs a URL: without one only this machine is looked at"))),
+        Some((flag, _)) => {
+            Err(Trouble::usage(format!("{flag} needs a URL: without one only this machine is looked at")))
+        }
         None => Ok(()),
     }
 }

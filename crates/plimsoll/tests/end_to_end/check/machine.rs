@@ -42,7 +42,8 @@ fn every_part_of_this_machine_has_a_row_and_a_reason_where_it_is_not_known() {
     let record = check(&[]);
     assert_eq!(record["target"], Value::Null);
     for what in LOOKED_AT {
-        let row = rows(&record).find(|row| text(row, "what").starts_with(what) || what == "card" && row["rule"] == "NE-11");
+        let row =
+            rows(&record).find(|row| text(row, "what").starts_with(what) || what == "card" && row["rule"] == "NE-11");
         let row = row.unwrap_or_else(|| panic!("nobody looked at {what}: {record:#}"));
         assert!(!text(row, "found").is_empty(), "{row:#}");
     }
@@ -93,7 +94,8 @@ fn a_run_tells_beforehand_and_keeps_it() {
     let check = ended.exits(4).json()["environment"]["check"].clone();
     let rules: Vec<_> = check.as_array().expect("a list").iter().map(|row| text(row, "rule")).collect();
     assert!(rules.contains(&"NE-01") && rules.contains(&"NE-02"), "{check:#}");
-    let told = |ended: &Ended| ended.stderr.lines().filter(|line| line.starts_with("WARNING NE-01  somaxconn: ")).count();
+    let told =
+        |ended: &Ended| ended.stderr.lines().filter(|line| line.starts_with("WARNING NE-01  somaxconn: ")).count();
     assert_eq!(told(&ended), 1, "{ended:#?}");
     assert_eq!(told(&run("-c 32 -q")), 0);
     let ended = run("-c 4");

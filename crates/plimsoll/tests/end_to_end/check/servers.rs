@@ -114,7 +114,7 @@ fn a_short_accept_queue_is_held_against_the_connections() {
     nothing_but(&record, &["accept queue"]);
     let (rule, state, found) = row(&record, "accept queue");
     assert_eq!((rule, state), ("NE-01", "warning"));
-    assert!(text(found, "remedy").contains("16 connections now"), "{found:#}");
+    assert!(text(found, "remedy").contains("backlog=17"), "{found:#}");
 }
 
 #[test]

@@ -98,6 +98,10 @@ fn a_run_tells_beforehand_and_keeps_it() {
         |ended: &Ended| ended.stderr.lines().filter(|line| line.starts_with("WARNING NE-01  somaxconn: ")).count();
     assert_eq!(told(&ended), 1, "{ended:#?}");
     assert_eq!(told(&run("-c 32 -q")), 0);
+    let sweep = "sweep --from 32 --to 32 --points 1 --iterations 1 -d 200ms --warmup 0s --json";
+    let ended = in_small_network(&format!("\"$PLIMSOLL\" {sweep}"));
+    assert_eq!(told(&ended), 1, "{ended:#?}");
+    assert_eq!(ended.json()["environment"]["check"], check);
     let ended = run("-c 4");
     let check = ended.json()["environment"]["check"].clone();
     let rows = check.as_array().into_iter().flatten();

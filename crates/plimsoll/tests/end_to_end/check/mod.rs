@@ -73,6 +73,9 @@ fn nothing_is_held_against_servers_without_fault() {
         assert_eq!(record["target"]["burst"]["good"], 200);
         assert_eq!(record["target"]["burst"]["opened"], 20);
     }
+    let served = check(&["--serve", "nginx", "-c", "20"]);
+    nothing_but(&served, &[]);
+    assert!(text(&served, "environment.served.label").starts_with("nginx"), "{served:#}");
 }
 
 #[test]

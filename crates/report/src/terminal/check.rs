@@ -103,7 +103,7 @@ mod tests {
             environment: Environment::default(),
             started: String::new(),
         };
-        let text = check(&record, &Style { width: 70, colour: false });
+        let text = check(&record, &Style { width: 70, colour: false, verbose: false });
         let expected = "\
 WARNING      what is measured now would stand with warnings (EN-02)
 

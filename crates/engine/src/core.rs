@@ -17,7 +17,9 @@ use crate::source::{Scratch, Source};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
 use body::BodyChecks;
+pub(crate) use body::{BodyCheck, Look};
 use conn::{Conn, State};
+pub(crate) use conn::{breach, failure_of};
 use model::{Failure, FailureKind, FailurePhase, SENDS_MAX};
 pub(crate) use pace::Pace;
 use std::collections::VecDeque;
@@ -264,7 +266,7 @@ impl Core {
                     }
                 }
                 Err(_) if !c.is_busy() => return self.idle_lost(conn, now, net),
-                Err(error) => return self.fail(conn, conn::failure_of(error), now, net),
+                Err(error) => return self.fail(conn, failure_of(error), now, net),
             }
             // After the last response that came with this read, so that what follows goes out with one write.
             if bytes.is_empty() {
@@ -286,7 +288,7 @@ impl Core {
                 self.complete(conn, Response { keepalive: false, ..response }, now, net);
             }
             Ok(None) => self.fail(conn, Failure::new(FailurePhase::FirstByte, FailureKind::Closed), now, net),
-            Err(error) => self.fail(conn, conn::failure_of(error), now, net),
+            Err(error) => self.fail(conn, failure_of(error), now, net),
         }
     }
 

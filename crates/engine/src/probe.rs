@@ -1,24 +1,25 @@
 //! Looks at the target before anything is measured: a few fetches, one after the other, over blocking sockets.
 
+mod burst;
+mod dialogue;
 mod line;
+mod manners;
 
 use crate::clock::Clock;
 use crate::fnv::Fnv1a;
 use crate::source::{Scratch, Source, TemplateError};
 use crate::tls::Config;
-use line::Line;
+pub use burst::burst;
+use dialogue::{Dialogue, Loss};
+pub use manners::manners;
 use model::{Address, Body, Fetch, Numbering, Probe, Request};
 use std::io::ErrorKind;
 use thiserror::Error;
-use wire::http1::{Client, ClientError, Expect, Limits, ResponseSink, write_request};
+use wire::http1::{ClientError, Expect, ResponseSink, write_request};
 use wire::tls::TlsError;
 
 /// Redirects followed to tell where they lead.
 const REDIRECTS_MAX: usize = 5;
-/// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
-const BODY_MAX_BYTES: u64 = 1 << 30;
-/// First bytes of an answer that are shown when it is not HTTP.
-const SHOWN_BYTES: usize = 24;
 /// First bytes of a body in which a refusal says why.
 const TEXT_BYTES: usize = 1024;
 /// How nginx (and the built-in target), Apache and Go say that their port speaks TLS.
@@ -183,44 +184,24 @@ fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<Str
     }
 }
 
-fn connect(address: &Address, timeout_ns: u64) -> Result<Line, ProbeError> {
-    Line::connect(address, timeout_ns)
+fn connect(address: &Address, timeout_ns: u64) -> Result<Dialogue, ProbeError> {
+    Dialogue::connect(address, timeout_ns)
         .map_err(|e| ProbeError::Connect { address: address.clone(), reason: plain(&e, address) })
 }
 
 fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<Fetch, ProbeError> {
     let clock = Clock::start();
-    let mut line = connect(address, settings.timeout_ns)?;
+    let mut dialogue = connect(address, settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
-    let failed = |e| no_answer(e, address, "sent no complete answer", settings.timeout_ns);
-    if let Some(config) = settings.tls {
-        line.secure(config, settings.timeout_ns)
-            .map_err(|e| no_answer(e, address, "did not finish the TLS handshake", settings.timeout_ns))?;
-    }
+    let failed = |e, omitted| no_answer(e, address, omitted, settings.timeout_ns);
+    dialogue.secure(settings.tls, settings.timeout_ns).map_err(|e| failed(e, "did not finish the TLS handshake"))?;
     let ready_ns = clock.now_ns();
-    line.write_all(request).map_err(failed)?;
-
-    let mut client = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
-    client.request_sent(if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body });
     let mut seen = Seen::default();
-    let response = loop {
-        // Of the whole fetch: a server that drips its answer meets the deadline of no single read.
-        let left_ns = settings.timeout_ns.saturating_sub(clock.now_ns() - ready_ns);
-        let bytes = line.read(left_ns).map_err(failed)?;
-        seen.bytes += bytes.len() as u64;
-        if seen.first.is_empty() {
-            seen.first = bytes[..bytes.len().min(SHOWN_BYTES)].to_vec();
-        }
-        let outcome = match bytes {
-            [] => client.receive_eof(),
-            _ => client.receive(bytes, &mut seen).map(|received| received.response),
-        };
-        match outcome {
-            Ok(Some(response)) => break response,
-            Ok(None) => {}
-            Err(error) => return Err(broken(address, error, &seen.first)),
-        }
-    };
+    let expect = if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body };
+    let response = dialogue.exchange(request, expect, settings.timeout_ns, &mut seen).map_err(|loss| match loss {
+        Loss::Io(error) => failed(error, "sent no complete answer"),
+        Loss::Http(error) => broken(address, error, dialogue.first()),
+    })?;
     if response.status == 400
         && let Some(reason) = wanted(&seen.text, settings.tls.is_some())
     {
@@ -232,7 +213,7 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
         content_type: seen.content_type,
         server: seen.server,
         location: seen.location,
-        received_bytes: seen.bytes,
+        received_bytes: dialogue.received_bytes(),
         cached: seen.cached,
         body_hash: seen.hash.0,
         keepalive: response.keepalive,
@@ -244,14 +225,11 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
 /// What the probe wants to know of a response beyond its frame.
 #[derive(Default)]
 struct Seen {
-    first: Vec<u8>,
     content_type: Option<String>,
     server: Option<String>,
     location: Option<String>,
     /// The header by which a cache says that it has answered.
     cached: Option<String>,
-    /// Of the whole response.
-    bytes: u64,
     hash: Fnv1a,
     /// The first [`TEXT_BYTES`] of the body.
     text: Vec<u8>,

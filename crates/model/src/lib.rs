@@ -6,6 +6,7 @@
 mod address;
 mod audit;
 mod catalogue;
+mod check;
 mod counts;
 mod event;
 mod evidence;
@@ -25,6 +26,7 @@ mod units;
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
+pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, Manners, Refusal, TargetCheck};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{
@@ -61,6 +63,8 @@ pub const FORMAT_RUN: &str = "plimsoll.run/1";
 pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
 /// Format name and version of the `run.json` of several sweeps.
 pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
+/// Format name and version of what `check --json` prints.
+pub const FORMAT_CHECK: &str = "plimsoll.check/1";
 /// Format name and version of a `profile.json`.
 pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
 /// Format name and version of what `audit --json` prints of one output.

@@ -207,6 +207,12 @@ impl Request {
             contract: Contract::default(),
         }
     }
+
+    /// Whether its method changes nothing on the server (RFC 9110 section 9.2.1).
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        ["GET", "HEAD", "OPTIONS", "TRACE"].contains(&self.method.as_str())
+    }
 }
 
 impl Plan {

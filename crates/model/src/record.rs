@@ -1,7 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession, Verdict,
+    CheckRow, Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -188,7 +189,7 @@ pub struct Generator {
 }
 
 /// Where it ran.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Version of this program.
     pub plimsoll: String,
@@ -210,6 +211,9 @@ pub struct Environment {
     /// Everything else that may make a difference; none in records from before it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
+    /// What of this machine was known to stand in the way of the load before it began; warnings and worse.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check: Vec<CheckRow>,
     /// What of it was another after the last load; none when that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,

@@ -1,11 +1,13 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
 pub(crate) mod audit;
+pub(crate) mod check;
 pub(crate) mod profile;
 pub(crate) mod rules;
 pub(crate) mod serve;
 
 use audit::AuditArgs;
+use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
 use profile::ProfileArgs;
@@ -36,6 +38,7 @@ pub(crate) enum Verb {
     Profile(ProfileArgs),
     Report(ReportArgs),
     Audit(AuditArgs),
+    Check(CheckArgs),
     Rules(RulesArgs),
     Target(TargetArgs),
     Serve(ServeArgs),

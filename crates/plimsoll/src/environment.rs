@@ -22,6 +22,7 @@ pub(crate) fn describe() -> Environment {
         command: redact_command(std::env::args()),
         served: None,
         fingerprint: None,
+        check: Vec::new(),
         changes: None,
     }
 }

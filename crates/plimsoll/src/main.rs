@@ -16,6 +16,7 @@ mod measure;
 mod printer;
 mod profiling;
 mod progress;
+mod redirects;
 mod requests;
 mod serving;
 mod settings;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Profile(args) => verbs::profile::profile(&args),
         Verb::Report(args) => verbs::report::report(&args),
         Verb::Audit(args) => verbs::audit::audit(&args),
+        Verb::Check(args) => verbs::check::check(&args),
         Verb::Rules(args) => verbs::rules::rules(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),

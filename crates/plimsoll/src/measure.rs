@@ -11,10 +11,11 @@ use crate::settings::Settings;
 use crate::status::StatusPages;
 use crate::store::Recorder;
 use crate::subject::Subject;
-use crate::target_url::TargetUrl;
+use crate::target_url::{TargetUrl, is_local};
 use crate::watch::{self, Watch};
 use engine::run::RunError;
-use model::{Address, Environment, Event, Load, Numbering, Plan, Probe, Stop, Warmup};
+use judge::check::Machine;
+use model::{Address, CheckRow, CheckState, Environment, Event, Load, Numbering, Plan, Probe, Sample, Stop, Warmup};
 use observe::TakenFingerprint;
 use stack::Spec;
 use stats::Gather;
@@ -39,6 +40,8 @@ pub(crate) struct Prepared {
     observe: Vec<String>,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
+    /// What of this machine was known to stand in the way beforehand.
+    foreseen: Vec<CheckRow>,
     /// Loads measured so far.
     loads: u64,
     /// The record of this verb.
@@ -106,6 +109,7 @@ impl Prepared {
         let fingerprint = watch::fingerprint(&address, &parts);
         Ok(Self {
             fingerprint,
+            foreseen: Vec::new(),
             subject,
             settings,
             address,
@@ -134,7 +138,34 @@ impl Prepared {
     pub(crate) fn environment(&self) -> Environment {
         let TakenFingerprint { fingerprint, .. } = &self.fingerprint;
         let (fingerprint, changes) = (Some(fingerprint.clone()), Some(self.fingerprint.changes()));
-        Environment { served: self.subject.served(), fingerprint, changes, ..environment::describe() }
+        let check = self.foreseen.clone();
+        Environment { served: self.subject.served(), fingerprint, changes, check, ..environment::describe() }
+    }
+
+    /// Tells what of this machine is known to stand in the way of the load of `plan`, and keeps it for the record. It puts
+    /// nothing on the target.
+    pub(crate) fn foresee(&mut self, plan: &Plan) {
+        let now = watch::glance(&plan.target.address);
+        self.foreseen = judge::check::machine(&self.machine(plan, std::slice::from_ref(&now)));
+        self.foreseen.retain(|row| row.state >= CheckState::Warning);
+        self.foreseen.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
+    }
+
+    /// This machine as it was seen while no load ran.
+    pub(crate) fn machine<'a>(&'a self, plan: &'a Plan, samples: &'a [Sample]) -> Machine<'a> {
+        let is_target_here = is_local(&self.address);
+        Machine { plan, is_target_here, fingerprint: &self.fingerprint.fingerprint, samples }
+    }
+
+    /// What happens on this machine for a moment in which no load runs.
+    pub(crate) fn idle(&self) -> Result<Vec<Sample>, Trouble> {
+        let wanted = watch::wanted(self.subject.processes(), &self.observe)?;
+        Ok(watch::idle(&self.address, is_local(&self.address), &wanted))
+    }
+
+    /// What the target answered before anything was asked of it.
+    pub(crate) const fn probe(&self) -> &Probe {
+        &self.probe
     }
 
     /// The plan of one load on the target.

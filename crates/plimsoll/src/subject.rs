@@ -108,9 +108,9 @@ impl Subject {
         checked
     }
 
-    /// Copies what the build of a server of ours has said to the results in `directory`.
+    /// Copies what the build of a server of ours has said to the results in `directory`; without a name there are none.
     pub(crate) fn keep_build_log(&self, directory: &Path) {
-        let Some(served) = &self.served else { return };
+        let Some(served) = self.served.as_ref().filter(|_| !directory.as_os_str().is_empty()) else { return };
         let (log, kept) = (served.running.build_log(), directory.join("build.log"));
         if let (true, Err(error)) = (log.exists(), std::fs::copy(&log, &kept)) {
             printer::note(&format!("warning: cannot write {}: {error}", kept.display()));

@@ -4,9 +4,15 @@
 use crate::exit::Trouble;
 use crate::target_url::is_local;
 use engine::clock::{Clock, thread_cpu_ns};
-use model::{Address, Event, Sample};
+use model::{Address, Event, Phase, Sample};
 use observe::{Observer, TakenFingerprint, Wanted};
 use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Looks at a machine without load: so many that the processes of a busy one are seen, of which not each look tells all.
+const LOOKS: usize = 5;
+/// Time between them.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Turns ticks into samples.
 pub(crate) struct Watch {
@@ -37,6 +43,25 @@ impl Watch {
         let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
         Some(Event::Observed(Box::new(Sample { look_cpu_ns, ..sample })))
     }
+}
+
+/// What happens on this machine for a moment in which no load runs, look by look.
+pub(crate) fn idle(address: &Address, is_here: bool, wanted: &[Wanted]) -> Vec<Sample> {
+    let mut observer = Observer::new(address.clone(), is_here, wanted);
+    let clock = Clock::start();
+    observer.start(clock.now_ns());
+    let look = |_| {
+        std::thread::sleep(LOOK);
+        observer.sample(clock.now_ns(), Phase::Measure)
+    };
+    (0..LOOKS).map(look).collect()
+}
+
+/// What the kernel tells of this very moment, which costs next to nothing.
+pub(crate) fn glance(address: &Address) -> Sample {
+    let mut observer = Observer::new(address.clone(), false, &[]);
+    observer.start(0);
+    observer.sample(0, Phase::Measure)
 }
 
 /// The processes that are watched beside those behind the target's port: the `parts` of a server that was started here,

@@ -1,7 +1,9 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{AuditRecord, AuditsRecord, CatalogueRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
+use model::{
+    AuditRecord, AuditsRecord, CatalogueRecord, CheckRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord,
+};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.
@@ -53,6 +55,12 @@ pub fn audits(record: &AuditsRecord) -> String {
 /// The validity rules as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn rules(record: &CatalogueRecord) -> String {
+    pretty(record)
+}
+
+/// A check as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn check(record: &CheckRecord) -> String {
     pretty(record)
 }
 

@@ -19,6 +19,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
     Tool { program: "/usr/lib/nginx/modules/ngx_http_lua_module.so", packages: &["libnginx-mod-http-lua"] },
     Tool { program: "apache2", packages: &["apache2-bin"] },
+    Tool { program: "/usr/lib/apache2/modules/mod_evasive20.so", packages: &["libapache2-mod-evasive"] },
     Tool { program: "lighttpd", packages: &["lighttpd"] },
     Tool { program: "/usr/lib/lighttpd/mod_openssl.so", packages: &["lighttpd-mod-openssl"] },
     Tool { program: "/usr/lib/lighttpd/mod_deflate.so", packages: &["lighttpd-mod-deflate"] },

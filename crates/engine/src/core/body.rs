@@ -41,7 +41,7 @@ impl BodyChecks {
 }
 
 /// What the contract asks of the content of a body.
-pub(super) struct BodyCheck {
+pub(crate) struct BodyCheck {
     text: Option<Finder<'static>>,
     hash: Option<u64>,
     /// Requests until the next one that is looked at; 0: the next.
@@ -50,7 +50,7 @@ pub(super) struct BodyCheck {
 
 /// What was seen of the body of one response.
 #[derive(Default)]
-pub(super) struct Look {
+pub(crate) struct Look {
     on: bool,
     found: bool,
     hash: Fnv1a,
@@ -61,7 +61,7 @@ pub(super) struct Look {
 
 impl BodyCheck {
     /// None when the contract does not ask for any content.
-    pub(super) fn new(contract: &Contract) -> Option<Self> {
+    pub(crate) fn new(contract: &Contract) -> Option<Self> {
         let text = contract.body_text.as_ref().map(|text| Finder::new(text).into_owned());
         let hash = contract.body_hash;
         (text.is_some() || hash.is_some()).then_some(Self { text, hash, skip: 0 })
@@ -69,7 +69,7 @@ impl BodyCheck {
 
     /// A request begins: decides whether its body is looked at. The first is.
     #[inline]
-    pub(super) fn begin(&mut self, look: &mut Look) {
+    pub(crate) fn begin(&mut self, look: &mut Look) {
         look.on = self.skip == 0;
         if look.on {
             self.skip = BODY_SAMPLE_EVERY;
@@ -80,12 +80,12 @@ impl BodyCheck {
     }
 
     /// Takes the body of a response that is looked at.
-    pub(super) fn sink<'a>(&'a self, look: &'a mut Look) -> impl ResponseSink + 'a {
+    pub(crate) fn sink<'a>(&'a self, look: &'a mut Look) -> impl ResponseSink + 'a {
         Looking { check: self, look }
     }
 
     /// What is wrong with a body that has been looked at in full.
-    pub(super) fn breach(&self, look: &Look) -> Option<FailureKind> {
+    pub(crate) fn breach(&self, look: &Look) -> Option<FailureKind> {
         if self.text.is_some() && !look.found {
             return Some(FailureKind::Body);
         }

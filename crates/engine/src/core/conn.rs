@@ -96,7 +96,7 @@ impl Conn {
 
 /// How a complete response breaks the contract, if it does.
 #[inline]
-pub(super) fn breach(contract: &Contract, response: Response) -> Option<Failure> {
+pub(crate) fn breach(contract: &Contract, response: Response) -> Option<Failure> {
     let status_fits = match contract.status {
         Some(status) => response.status == status,
         None => (200..300).contains(&response.status),
@@ -109,7 +109,7 @@ pub(super) fn breach(contract: &Contract, response: Response) -> Option<Failure>
 }
 
 /// Where a protocol error belongs in our counting.
-pub(super) fn failure_of(error: ClientError) -> Failure {
+pub(crate) fn failure_of(error: ClientError) -> Failure {
     use FailureKind::{Closed, Malformed, TooLarge};
     use FailurePhase::{Body, FirstByte, Head};
     let (phase, kind) = match error {

@@ -3,7 +3,7 @@
 use crate::address;
 use crate::clock::Clock;
 use crate::tls::Config;
-use model::Address;
+use model::{Address, TlsSession};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
@@ -57,6 +57,12 @@ impl Line {
             self.receive(n)?;
         }
         self.flush()
+    }
+
+    /// What TLS has agreed on; none without TLS.
+    pub(super) fn session(&self) -> Option<TlsSession> {
+        let session = self.tls.as_ref()?.session()?;
+        Some(TlsSession { version: session.version, cipher: session.cipher, resumed: u64::from(session.resumed) })
     }
 
     pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! One file a verb.
 
 pub(crate) mod audit;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod man;
 pub(crate) mod profile;

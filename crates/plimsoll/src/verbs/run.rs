@@ -1,12 +1,12 @@
 //! `plimsoll run`: one load, judged.
 
-use crate::cli::RunArgs;
+use crate::cli::{ArrivalsArg, RequestArgs, RunArgs};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted, check_limits};
 use crate::profiling::{keep, keep_waits};
 use crate::{interrupt, serving, settings, store};
-use model::{Count, Stop};
+use model::{Count, Load, Rate, Stop};
 use report::record::AnyRecord;
 
 /// Connections of a closed loop.
@@ -19,11 +19,7 @@ const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
 const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
-    let default = if args.rate.is_some() { OPEN_CONNECTIONS } else { CONNECTIONS };
-    let load = settings::load(args.connections.unwrap_or(default), args.rate.map(|r| r.per_s), args.arrivals)?;
-    if args.rate.is_some() {
-        settings::no_pipeline(&args.request)?;
-    }
+    let load = load(args.connections, args.rate, args.arrivals, &args.request)?;
     let until = match args.requests {
         Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
         None => settings::window(args.duration.unwrap_or(DURATION))?,
@@ -42,6 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     };
     let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;
     let plan = prepared.plan(load, until, warmup);
+    prepared.foresee(&plan);
     let directory = prepared.directory.clone();
     let gathered = match args.profile {
         true => prepared.measure_profiled(&plan, "", &directory).map(|(gather, sampled)| (gather, Some(sampled))),
@@ -68,4 +65,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     // A server of ours that ended under the load is told after what was measured until then.
     prepared.check()?;
     Ok(exit(record.verdict.state, prepared.is_interrupted()))
+}
+
+/// The load of a run: closed without a rate, open with one.
+pub(super) fn load(
+    connections: Option<Count>,
+    rate: Option<Rate>,
+    arrivals: ArrivalsArg,
+    request: &RequestArgs,
+) -> Result<Load, Trouble> {
+    if rate.is_some() {
+        settings::no_pipeline(request)?;
+    }
+    let default = if rate.is_some() { OPEN_CONNECTIONS } else { CONNECTIONS };
+    settings::load(connections.unwrap_or(default), rate.map(|rate| rate.per_s), arrivals)
 }

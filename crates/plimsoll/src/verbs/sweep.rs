@@ -76,6 +76,8 @@ fn measure(
     };
     let prepared = Prepared::new(wanted, create)?;
     let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0 };
+    let most = walk.plan(search.to)?;
+    walk.prepared.foresee(&most);
     let mut walked = walk.walk(Sweep::new(*search));
     if walk.points.is_empty() {
         walk.prepared.progress.end();

@@ -6,6 +6,7 @@
 mod audit;
 mod bad_input;
 mod broken_peers;
+mod check;
 mod contract;
 mod credentials;
 mod detours;

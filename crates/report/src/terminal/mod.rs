@@ -2,6 +2,7 @@
 
 mod arms;
 mod audit;
+mod check;
 mod curve;
 mod layout;
 pub(crate) mod observed;
@@ -14,6 +15,7 @@ pub(crate) mod verdict;
 
 pub use arms::sweeps;
 pub use audit::{audit, audits};
+pub use check::{check, check_row};
 pub use probe::probe;
 pub use profile::{profile, profile_change};
 pub use rules::{rule, rules};

@@ -1,0 +1,100 @@
+//! Requests and their answers, one at a time, on one blocking connection.
+
+use super::line::Line;
+use crate::clock::Clock;
+use crate::tls::Config;
+use model::{Address, TlsSession};
+use std::io;
+use wire::http1::{Client, ClientError, Expect, Limits, Response, ResponseSink};
+
+/// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
+const BODY_MAX_BYTES: u64 = 1 << 30;
+/// First bytes of an answer that are shown when it is not HTTP.
+const SHOWN_BYTES: usize = 24;
+
+/// A connection and the state of HTTP on it.
+pub(super) struct Dialogue {
+    line: Line,
+    http: Client,
+    /// First bytes of the answer that came last.
+    first: Vec<u8>,
+    /// Bytes of that answer, head included.
+    received_bytes: u64,
+}
+
+/// Why there is no answer.
+pub(super) enum Loss {
+    /// The connection broke or stayed silent; errors of TLS are inside.
+    Io(io::Error),
+    /// What came is no answer.
+    Http(ClientError),
+}
+
+impl Dialogue {
+    /// Opens a connection.
+    pub(super) fn connect(address: &Address, timeout_ns: u64) -> io::Result<Self> {
+        let http = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
+        Ok(Self { line: Line::connect(address, timeout_ns)?, http, first: Vec::new(), received_bytes: 0 })
+    }
+
+    /// Does the TLS handshake, if there is to be one.
+    pub(super) fn secure(&mut self, tls: Option<&Config>, timeout_ns: u64) -> io::Result<()> {
+        tls.map_or(Ok(()), |config| self.line.secure(config, timeout_ns))
+    }
+
+    /// Sends a request and waits for its answer, which has to be complete within `timeout_ns`.
+    pub(super) fn exchange(
+        &mut self,
+        request: &[u8],
+        expect: Expect,
+        timeout_ns: u64,
+        sink: &mut impl ResponseSink,
+    ) -> Result<Response, Loss> {
+        self.send(request, expect)?;
+        self.receive(timeout_ns, sink)
+    }
+
+    /// Sends a request; nothing else may be outstanding.
+    pub(super) fn send(&mut self, request: &[u8], expect: Expect) -> Result<(), Loss> {
+        self.http.request_sent(expect);
+        self.line.write_all(request).map_err(Loss::Io)
+    }
+
+    /// The answer to what was sent, complete within `timeout_ns`: a server that drips meets the deadline of no read.
+    pub(super) fn receive(&mut self, timeout_ns: u64, sink: &mut impl ResponseSink) -> Result<Response, Loss> {
+        let clock = Clock::start();
+        self.first.clear();
+        self.received_bytes = 0;
+        loop {
+            let bytes = self.line.read(timeout_ns.saturating_sub(clock.now_ns())).map_err(Loss::Io)?;
+            self.received_bytes += bytes.len() as u64;
+            if self.first.is_empty() {
+                self.first.extend_from_slice(&bytes[..bytes.len().min(SHOWN_BYTES)]);
+            }
+            let (given, received) = match bytes {
+                [] => (0, self.http.receive_eof().map(|response| (0, response))),
+                _ => (bytes.len(), self.http.receive(bytes, sink).map(|it| (it.consumed, it.response))),
+            };
+            if let (consumed, Some(response)) = received.map_err(Loss::Http)? {
+                // A connection that has ended, or on which more came than was announced, serves no other request.
+                let goes_on = given > 0 && consumed == given;
+                return Ok(Response { keepalive: response.keepalive && goes_on, ..response });
+            }
+        }
+    }
+
+    /// First bytes of the answer that came last.
+    pub(super) fn first(&self) -> &[u8] {
+        &self.first
+    }
+
+    /// Bytes of the answer that came last, head included.
+    pub(super) const fn received_bytes(&self) -> u64 {
+        self.received_bytes
+    }
+
+    /// What TLS has agreed on; none without TLS.
+    pub(super) fn session(&self) -> Option<TlsSession> {
+        self.line.session()
+    }
+}

@@ -1,0 +1,310 @@
+//! Every setting at which a row changes its state; and each row that advises anything does so in a rule's words.
+
+use super::*;
+use crate::testing::{clean_run, probe};
+use model::{
+    Arrivals, Burst, Coded, CpuTimes, KernelFigures, Load, MachineCpu, Manners, NS_PER_S, OthersUse, ProcessUse,
+    Refusal, Sockets, TargetCheck,
+};
+
+/// A machine with nothing to mind: two cores of its own, looked at for a second.
+struct Scene {
+    plan: Plan,
+    fingerprint: Fingerprint,
+    samples: Vec<Sample>,
+    is_target_here: bool,
+}
+
+const FACTS: [(&str, &str, &str); 18] = [
+    ("cpu", "cpus", "2"),
+    ("cpu", "cores", "2"),
+    ("frequency", "scaling_governor", "performance"),
+    ("frequency", "no_turbo", "1"),
+    ("hugepages", "transparent_enabled", "always [madvise] never"),
+    ("hypervisor", "virtual_machine", "no"),
+    ("kernel", "boot_parameters", "quiet iommu=pt"),
+    ("iommu", "groups", "12"),
+    ("limits", "max_open_files", "1024 4096"),
+    ("nic/eth0", "driver", "mlx5_core"),
+    ("nic/eth0", "receive_queues", "8"),
+    ("nic/eth0", "device", "of this machine"),
+    ("sysctl", "net/core/somaxconn", "4096"),
+    ("sysctl", "net/ipv4/ip_local_port_range", "32768 60999"),
+    ("sysctl", "net/ipv4/tcp_max_syn_backlog", "1024"),
+    ("sysctl", "net/ipv4/tcp_syncookies", "1"),
+    ("sysctl", "net/ipv4/tcp_tw_reuse", "2"),
+    ("nic/lo", "receive_queues", "1"),
+];
+
+impl Scene {
+    fn clean() -> Self {
+        let mut scene = Self {
+            plan: clean_run().plan,
+            fingerprint: Fingerprint::default(),
+            samples: vec![sample()],
+            is_target_here: true,
+        };
+        FACTS.iter().for_each(|(section, name, value)| scene.set(section, name, value));
+        scene
+    }
+
+    fn set(&mut self, section: &str, name: &str, value: &str) {
+        self.fingerprint.facts.entry(section.to_owned()).or_default().insert(name.to_owned(), value.to_owned());
+    }
+
+    fn gauge(&mut self, part: &str, name: &str, value: u64) {
+        let gauges = &mut self.samples[0].kernel.gauges;
+        gauges.entry(part.to_owned()).or_default().insert(name.to_owned(), value);
+    }
+
+    fn machine(&self) -> Machine<'_> {
+        let Self { plan, fingerprint, samples, is_target_here } = self;
+        Machine { plan, is_target_here: *is_target_here, fingerprint, samples }
+    }
+
+    /// The row of what was looked at, as rule and state. Whatever is worse than unknown has to advise something.
+    #[track_caller]
+    fn row(&self, what: &str) -> String {
+        let rows = machine(&self.machine());
+        told(&rows, what)
+    }
+}
+
+#[track_caller]
+fn told(rows: &[CheckRow], what: &str) -> String {
+    let row = rows.iter().find(|row| row.what == what).unwrap_or_else(|| panic!("no {what} in {rows:#?}"));
+    assert_eq!(row.remedy.is_some(), row.state > CheckState::Unavailable, "{row:#?}");
+    format!("{} {:?}", row.rule, row.state)
+}
+
+fn sample() -> Sample {
+    let cpu = CpuTimes { user_ns: NS_PER_S / 10, idle_ns: NS_PER_S * 9 / 10, ..CpuTimes::default() };
+    let mut total = cpu;
+    total.add(&cpu);
+    Sample {
+        phase: Phase::Measure,
+        from_ns: 0,
+        to_ns: NS_PER_S,
+        machine: Some(MachineCpu { total, cpus: vec![cpu; 2] }),
+        server: None,
+        generator: None,
+        sockets: None,
+        companions: BTreeMap::new(),
+        others: Some(OthersUse { from_ns: 0, processes: Vec::new() }),
+        states: None,
+        kernel: KernelFigures::default(),
+        look_cpu_ns: None,
+        unavailable: BTreeMap::from([("conntrack".to_owned(), "nothing is tracked".to_owned())]),
+    }
+}
+
+#[test]
+fn a_machine_without_fault_has_none() {
+    let scene = Scene::clean();
+    let rows = machine(&scene.machine());
+    let not_fine: Vec<_> = rows.iter().filter(|row| row.state != CheckState::Fine).map(|row| &row.what).collect();
+    assert_eq!(not_fine, ["conntrack"], "{rows:#?}");
+    assert!(rows.iter().all(|row| row.remedy.is_none() && !row.found.is_empty()), "{rows:#?}");
+}
+
+#[test]
+fn nothing_known_is_no_fault_and_has_its_reason() {
+    let mut scene = Scene::clean();
+    scene.fingerprint = Fingerprint::default();
+    scene.fingerprint.unavailable.insert("frequency".to_owned(), "as in most virtual machines".to_owned());
+    scene.samples = vec![Sample { machine: None, others: None, ..sample() }];
+    let rows = machine(&scene.machine());
+    assert!(rows.iter().all(|row| row.state <= CheckState::Unavailable && !row.found.is_empty()), "{rows:#?}");
+    let governor = rows.iter().find(|row| row.what == "governor").expect("a row");
+    assert_eq!(governor.found, "as in most virtual machines");
+}
+
+#[test]
+fn descriptors_and_ports_are_enough_or_not() {
+    let mut scene = Scene::clean();
+    // 2 threads and 64 descriptors besides.
+    for (connections, expected) in [(4030, "CL-06 Fine"), (4031, "CL-06 Invalid")] {
+        scene.plan.load = Load::Closed { connections };
+        assert_eq!(scene.row("open files"), expected, "{connections}");
+    }
+    scene.set("limits", "max_open_files", "1024 unlimited");
+    for (connections, expected) in [(28_232, "CL-07 Fine"), (28_233, "CL-07 Invalid")] {
+        scene.plan.load = Load::Closed { connections };
+        assert_eq!(scene.row("local ports"), expected, "{connections}");
+        assert_eq!(scene.row("open files"), "CL-06 Fine");
+    }
+    scene.plan.load = Load::Closed { connections: 64 };
+    scene.plan.keepalive = false;
+    assert_eq!(scene.row("local ports"), "CL-07 Note");
+}
+
+#[test]
+fn the_planned_rate_is_held_against_the_time_for_which_ports_are_held() {
+    let mut scene = Scene::clean();
+    scene.plan.keepalive = false;
+    let mut at = |rate_per_s, reuse, is_here| {
+        scene.plan.load = Load::Open { rate_per_s, arrivals: Arrivals::Poisson, connections: 64 };
+        scene.set("sysctl", "net/ipv4/tcp_tw_reuse", reuse);
+        scene.is_target_here = is_here;
+        scene.row("local ports")
+    };
+    // 80 % of 28,232 ports, each held for 60 s or for 1 s.
+    for (fine, more, reuse, is_here) in [
+        (376.0, 377.0, "0", true),
+        (376.0, 377.0, "2", false),
+        (22_585.0, 22_586.0, "2", true),
+        (22_585.0, 22_586.0, "1", false),
+    ] {
+        assert_eq!(at(fine, reuse, is_here), "CL-07 Fine", "{reuse} {is_here}");
+        assert_eq!(at(more, reuse, is_here), "CL-07 Warning", "{reuse} {is_here}");
+    }
+}
+
+#[test]
+fn queues_and_tables_have_to_hold_the_connections() {
+    let mut scene = Scene::clean();
+    scene.set("sysctl", "net/core/somaxconn", "64");
+    scene.set("sysctl", "net/ipv4/tcp_max_syn_backlog", "64");
+    scene.set("sysctl", "net/ipv4/tcp_syncookies", "0");
+    assert_eq!((scene.row("somaxconn"), scene.row("SYN queue")), ("NE-01 Fine".into(), "NE-02 Fine".into()));
+    scene.plan.load = Load::Closed { connections: 65 };
+    // By whatever address this machine is reached.
+    scene.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+    assert_eq!((scene.row("somaxconn"), scene.row("SYN queue")), ("NE-01 Warning".into(), "NE-02 Warning".into()));
+    scene.gauge("conntrack", "connections_limit", 1000);
+    for (now, expected) in [(735, "NE-09 Fine"), (736, "NE-09 Warning"), (886, "NE-09 Invalid")] {
+        scene.gauge("conntrack", "connections", now);
+        assert_eq!(scene.row("conntrack"), expected, "{now}");
+    }
+}
+
+#[test]
+fn clocks_pages_and_quotas_that_change_a_result_are_told() {
+    for (section, name, value, what, expected) in [
+        ("frequency", "scaling_governor", "powersave", "governor", "EN-02 Warning"),
+        ("frequency", "no_turbo", "0", "turbo", "EN-02 Note"),
+        ("cpu", "cores", "1", "SMT", "LD-08 Note"),
+        ("hugepages", "transparent_enabled", "[always] madvise never", "huge pages", "EN-05 Note"),
+        ("hypervisor", "virtual_machine", "yes", "hypervisor", "EN-01 Note"),
+        ("kernel", "boot_parameters", "quiet", "IOMMU", "EN-05 Note"),
+        ("nic/eth0", "receive_queues", "1", "card eth0", "NE-11 Note"),
+        ("nic/eth0", "device", "made up by the hypervisor", "card eth0", "NE-11 Note"),
+    ] {
+        let mut scene = Scene::clean();
+        scene.set(section, name, value);
+        assert_eq!(scene.row(what), expected, "{what}");
+    }
+    let mut scene = Scene::clean();
+    for (cpus, expected) in [(2, "CL-10 Note"), (1, "CL-10 Warning")] {
+        scene.gauge("cgroup/generator", "cpu_quota_ns_per_s", cpus * NS_PER_S);
+        assert_eq!(scene.row("CPU quota"), expected, "{cpus}");
+    }
+}
+
+#[test]
+fn steal_and_other_programs_are_judged_by_their_rules() {
+    let mut scene = Scene::clean();
+    let stolen = |per_mille: u64| {
+        let steal_ns = NS_PER_S / 1000 * per_mille;
+        let cpu = CpuTimes { steal_ns, idle_ns: NS_PER_S - steal_ns, ..CpuTimes::default() };
+        let mut total = cpu;
+        total.add(&cpu);
+        Some(MachineCpu { total, cpus: vec![cpu; 2] })
+    };
+    for (per_mille, expected) in [(5, "EN-01 Fine"), (20, "EN-01 Warning"), (60, "EN-01 Invalid")] {
+        scene.samples[0].machine = stolen(per_mille);
+        assert_eq!(scene.row("steal"), expected, "{per_mille}");
+    }
+    scene.is_target_here = false;
+    scene.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+    assert_eq!(scene.row("steal"), "CL-08 Invalid");
+    let process = ProcessUse { name: "stress-ng".to_owned(), cpu_ns: NS_PER_S, ..ProcessUse::default() };
+    scene.samples[0].others = Some(OthersUse { from_ns: 0, processes: vec![process] });
+    assert_eq!(scene.row("other programs"), "CL-09 Warning");
+    // A look of no length sees neither.
+    scene.samples[0].to_ns = 0;
+    assert!(machine(&scene.machine()).iter().all(|row| row.what != "steal" && row.what != "other programs"));
+}
+
+/// A target with nothing to mind.
+fn clean_target() -> TargetCheck {
+    TargetCheck {
+        url: "http://127.0.0.1:8080/".to_owned(),
+        address: "127.0.0.1:8080".parse().expect("an address"),
+        canonical_url: None,
+        redirects: Vec::new(),
+        probe: probe(200),
+        manners: Manners {
+            version: "HTTP/1.1".to_owned(),
+            tls: None,
+            asked_on_one: 10,
+            answered_on_one: 10,
+            plain: Coded { encoding: None, size_bytes: 1024 },
+            compressed: Some(Coded { encoding: None, size_bytes: 1024 }),
+            cache_headers: BTreeMap::new(),
+        },
+        burst: Some(Burst { planned: 200, sent: 200, connections: 20, opened: 20, good: 200, ..Burst::default() }),
+        burst_unavailable: None,
+    }
+}
+
+#[test]
+fn a_target_without_fault_has_none() {
+    let mut scene = Scene::clean();
+    scene.samples[0].sockets = Some(Sockets { accept_backlog: Some(511), ..Sockets::default() });
+    let rows = target(&clean_target(), &scene.machine());
+    assert!(rows.iter().all(|row| row.state == CheckState::Fine), "{rows:#?}");
+    assert_eq!(rows.len(), 9);
+}
+
+#[test]
+fn a_short_accept_queue_is_told() {
+    let mut scene = Scene::clean();
+    scene.samples[0].sockets = Some(Sockets { accept_backlog: Some(63), ..Sockets::default() });
+    assert_eq!(told(&target(&clean_target(), &scene.machine()), "accept queue"), "NE-01 Warning");
+    scene.samples[0].sockets = None;
+    assert_eq!(told(&target(&clean_target(), &scene.machine()), "accept queue"), "NE-01 Unavailable");
+}
+
+#[test]
+fn refusals_by_status_and_by_closing_are_advised_on() {
+    let scene = Scene::clean();
+    for (status, failure, words) in [
+        (Some(403), None, "the ban"),
+        (Some(429), None, "the limit"),
+        (Some(503), None, "the limit"),
+        (None, Some("first_byte.reset"), "the limit"),
+    ] {
+        let mut seen = clean_target();
+        let failure = failure.map(str::to_owned);
+        seen.burst = seen.burst.map(|burst| Burst {
+            refused: 150,
+            good: 50,
+            first_refused: Some(Refusal { request: 51, status, failure, retry_after: None }),
+            ..burst
+        });
+        let rows = target(&seen, &scene.machine());
+        assert_eq!(told(&rows, "many at once"), "ER-08 Invalid");
+        let row = rows.iter().find(|row| row.rule == "ER-08").expect("a row");
+        assert!(row.found.starts_with("150 of 200 requests") && row.found.contains("from request 51 on"), "{row:#?}");
+        assert!(row.remedy.as_ref().is_some_and(|remedy| remedy.contains(words)), "{row:#?}");
+        assert_eq!(row.figures["first_refused"], 51.0);
+    }
+}
+
+#[test]
+fn redirects_and_what_they_lead_to_are_told() {
+    let scene = Scene::clean();
+    let mut seen = clean_target();
+    seen.probe = probe(301);
+    seen.probe.fetches[0].location = Some("/home".to_owned());
+    seen.redirects = vec!["/home".to_owned()];
+    seen.canonical_url = Some("http://127.0.0.1:8080/home".to_owned());
+    let rows = target(&seen, &scene.machine());
+    assert_eq!(told(&rows, "redirect"), "ER-02 Invalid");
+    let row = rows.iter().find(|row| row.what == "redirect").expect("a row");
+    assert!(row.remedy.as_ref().is_some_and(|it| it.starts_with("measure http://127.0.0.1:8080/home")), "{row:#?}");
+    seen.canonical_url = None;
+    let rows = target(&seen, &scene.machine());
+    assert!(rows.iter().any(|row| row.found.ends_with("where no page was found")), "{rows:#?}");
+}

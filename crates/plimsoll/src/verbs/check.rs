@@ -1,0 +1,162 @@
+//! `plimsoll check`: what would spoil a measurement, told before it.
+
+use crate::cli::check::CheckArgs;
+use crate::cli::{ArrivalsArg, RequestArgs};
+use crate::exit::{Exit, Trouble};
+use crate::measure::{Prepared, Wanted};
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::target_url::TargetUrl;
+use crate::verbs::run;
+use crate::{environment, interrupt, printer, redirects, serving, watch};
+use engine::probe;
+use judge::check::{Machine, machine, sort, target, worst};
+use model::{
+    Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Stop,
+    TargetCheck, Warmup,
+};
+use observe::Observer;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The window and warm-up of a measurement, which matter to nothing that is looked at.
+const UNTIL: Stop = Stop::Duration { duration_ns: NS_PER_S };
+const WARMUP: Warmup = Warmup::Fixed { duration_ns: 0 };
+/// Stands for a server on this machine where none is named.
+const HERE: &str = "http://127.0.0.1/";
+/// The default of `--timeout`.
+const TIMEOUT_NS: u64 = 5 * NS_PER_S;
+
+pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Trouble> {
+    let load = run::load(args.connections, args.rate, ArrivalsArg::Poisson, &args.request)?;
+    let stop = interrupt::watch()?;
+    let is_named = args.url.is_some() || args.serve.is_some();
+    let looked = match is_named || args.request.urls.is_some() || args.request.har.is_some() {
+        true => of_target(args, load, &stop)?,
+        false => of_machine(args, load)?,
+    };
+    if stop.load(Ordering::Relaxed) {
+        return Err(Trouble::interrupted());
+    }
+    let Looked { mut rows, target, environment, started } = looked;
+    sort(&mut rows);
+    let state = worst(&rows);
+    let record = CheckRecord { format: FORMAT_CHECK.into(), state, rows, target, environment, started };
+    printer::result(&match args.json {
+        true => report::json::check(&record),
+        false => report::terminal::check(&record, &printer::style()),
+    })?;
+    Ok(if record.state == CheckState::Invalid { Exit::Invalid } else { Exit::Fine })
+}
+
+/// What a look has brought.
+struct Looked {
+    rows: Vec<CheckRow>,
+    target: Option<TargetCheck>,
+    environment: Environment,
+    started: String,
+}
+
+fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, Trouble> {
+    only_with_a_target(&args.request)?;
+    let started = engine::clock::wall_clock();
+    let url = TargetUrl::parse(HERE)?;
+    let settings = Settings::new(&args.request, &args.generator, &url, None)?;
+    let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
+    let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
+    let wanted = watch::wanted([], &args.observe.observe)?;
+    let progress = Progress::new(args.quiet);
+    progress.say("looking at this machine");
+    let samples = watch::idle(&address, false, &wanted);
+    let fingerprint = observe::fingerprint(&Observer::new(address, false, &wanted));
+    progress.end();
+    let rows = machine(&Machine { plan: &plan, is_target_here: true, fingerprint: &fingerprint, samples: &samples });
+    let environment = Environment { fingerprint: Some(fingerprint), ..environment::describe() };
+    Ok(Looked { rows, target: None, environment, started })
+}
+
+fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Looked, Trouble> {
+    let spec = serving::specs(args.serve.as_slice())?.pop();
+    let wanted = Wanted {
+        url: args.url.as_deref(),
+        serve: spec.as_ref(),
+        request: &args.request,
+        generator: &args.generator,
+        observe: &args.observe.observe,
+        quiet: args.quiet,
+        stop: Arc::clone(stop),
+    };
+    // Nothing is recorded.
+    let mut prepared = Prepared::new(wanted, |_| Ok(PathBuf::new()))?;
+    let plan = prepared.plan(load, UNTIL, WARMUP);
+    prepared.progress.say("looking at this machine");
+    let samples = prepared.idle()?;
+    prepared.progress.say("looking at the target");
+    let looked = look(&plan, &prepared, is_detour(&args.request), stop);
+    prepared.progress.end();
+    let looked = looked?;
+    prepared.check()?;
+    let seen = prepared.machine(&plan, &samples);
+    let mut rows = target(&looked, &seen);
+    rows.extend(machine(&seen));
+    let environment = prepared.environment();
+    Ok(Looked { rows, target: Some(looked), environment, started: prepared.started.clone() })
+}
+
+/// What the target does.
+fn look(plan: &Plan, prepared: &Prepared, is_detour: bool, stop: &AtomicBool) -> Result<TargetCheck, Trouble> {
+    let tls = plan.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
+    let base = TargetUrl::parse(&plan.target.url)?;
+    let url = TargetUrl::parse(&(base.origin() + &plan.requests[0].path))?;
+    let manners = probe::manners(plan, tls.as_ref()).map_err(Trouble::target)?;
+    let way = redirects::follow(plan, &url, prepared.probe(), is_detour);
+    let unsent = plan.requests.iter().find(|request| !request.is_safe());
+    let burst = match unsent {
+        None => Some(probe::burst(plan, tls.as_ref(), stop).map_err(Trouble::usage)?),
+        Some(_) => None,
+    };
+    let why =
+        |request: &model::Request| format!("{} may change something, so it is not sent many times", request.method);
+    Ok(TargetCheck {
+        url: url.url,
+        address: plan.target.address.clone(),
+        canonical_url: way.end,
+        redirects: way.hops,
+        probe: prepared.probe().clone(),
+        manners,
+        burst,
+        burst_unavailable: unsent.map(why),
+    })
+}
+
+const fn is_detour(request: &RequestArgs) -> bool {
+    request.unix_socket.is_some() || request.connect_to.is_some()
+}
+
+/// Flags about a request say nothing of this machine.
+fn only_with_a_target(request: &RequestArgs) -> Result<(), Trouble> {
+    let tls = &request.tls;
+    let given = [
+        ("--method", !request.method.eq_ignore_ascii_case("GET")),
+        ("--header", !request.headers.is_empty()),
+        ("--auth", request.auth.is_some()),
+        ("--body", request.body.is_some()),
+        ("--template", request.template),
+        ("--pipeline", request.pipeline.0 != 1),
+        ("--timeout", request.timeout.ns != TIMEOUT_NS),
+        ("--expect", request.expect.is_some()),
+        ("--unix-socket", request.unix_socket.is_some()),
+        ("--connect-to", request.connect_to.is_some()),
+        ("--tls", tls.tls),
+        ("--insecure", tls.insecure),
+        ("--ca-cert", tls.ca_cert.is_some()),
+        ("--no-resumption", tls.no_resumption),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => {
+            Err(Trouble::usage(format!("{flag} needs a URL: without one only this machine is looked at")))
+        }
+        None => Ok(()),
+    }
+}

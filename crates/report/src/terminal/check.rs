@@ -1,0 +1,121 @@
+//! What stands in the way of a measurement, in a terminal: the worst first.
+
+use super::Style;
+use super::layout::{labelled, labelled_painted, wrap};
+use anstyle::AnsiColor;
+use model::{CheckRecord, CheckRow, CheckState};
+
+/// Columns of the state, the rule and what was looked at, with the space after them.
+const STATE: usize = 9;
+const RULE: usize = 7;
+const WHAT: usize = 16;
+
+/// A check: what it comes to, the target, one row for each thing that was looked at. Ends with a newline.
+#[must_use]
+pub fn check(record: &CheckRecord, style: &Style) -> String {
+    let style = *style;
+    let (word, colour) = word(record.state);
+    let mut out = labelled_painted(&word.to_uppercase(), &meaning(record), colour.on_default().bold(), style);
+    if let Some(target) = &record.target {
+        out.push_str(&labelled("target", &target.url, style));
+        if let Some(url) = &target.canonical_url {
+            out.push_str(&labelled("measure", url, style));
+        }
+    }
+    out.push_str(&format!("\n{:<STATE$}{:<RULE$}{:<WHAT$}found\n", "state", "rule", "what"));
+    for row in &record.rows {
+        out.push_str(&lines(row, style));
+    }
+    out
+}
+
+/// A row by itself in one line.
+#[must_use]
+pub fn check_row(row: &CheckRow) -> String {
+    let advice = row.remedy.as_ref().map_or_else(String::new, |remedy| format!(" -> {remedy}"));
+    format!("{} {}  {}: {}{advice}", word(row.state).0, row.rule, row.what, row.found)
+}
+
+/// What the state means, and the rules behind it.
+fn meaning(record: &CheckRecord) -> String {
+    let mut rules: Vec<&str> =
+        record.rows.iter().filter(|row| row.state == record.state).map(|row| row.rule.as_str()).collect();
+    rules.dedup();
+    let rules = rules.join(", ");
+    match record.state {
+        CheckState::Invalid => format!("what is measured now would not be valid ({rules})"),
+        CheckState::Warning => format!("what is measured now would stand with warnings ({rules})"),
+        CheckState::Note | CheckState::Unavailable | CheckState::Fine => {
+            "nothing was found that would spoil a measurement".to_owned()
+        }
+    }
+}
+
+fn lines(row: &CheckRow, style: Style) -> String {
+    let (word, colour) = word(row.state);
+    let head = format!("{word:<STATE$}{:<RULE$}{:<WHAT$}", row.rule, row.what);
+    let first = head.chars().count();
+    let rest = if style.is_wide() { STATE + RULE + WHAT } else { 2 };
+    let painted = style.paint(colour.on_default(), &head[..word.len()]) + &head[word.len()..];
+    let mut out = format!("{painted}{}\n", wrap(&row.found, style.width, first, rest));
+    if let Some(remedy) = &row.remedy {
+        let remedy = wrap(remedy, style.width, rest + 3, rest + 3);
+        out.push_str(&format!("{}-> {remedy}\n", " ".repeat(rest)));
+    }
+    out
+}
+
+/// A state in a word, and its colour.
+const fn word(state: CheckState) -> (&'static str, AnsiColor) {
+    match state {
+        CheckState::Invalid => ("INVALID", AnsiColor::Red),
+        CheckState::Warning => ("WARNING", AnsiColor::Yellow),
+        CheckState::Note => ("note", AnsiColor::Cyan),
+        CheckState::Unavailable => ("unknown", AnsiColor::White),
+        CheckState::Fine => ("fine", AnsiColor::Green),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Environment;
+
+    fn row(state: CheckState, remedy: Option<&str>) -> CheckRow {
+        CheckRow {
+            rule: "EN-02".to_owned(),
+            what: "governor".to_owned(),
+            state,
+            found: "powersave: the clock follows the load, and not at once".to_owned(),
+            remedy: remedy.map(str::to_owned),
+            figures: Default::default(),
+        }
+    }
+
+    #[test]
+    fn the_state_its_rules_and_each_row_are_told_in_columns() {
+        let rows = vec![row(CheckState::Warning, Some("cpupower frequency-set")), row(CheckState::Unavailable, None)];
+        let record = CheckRecord {
+            format: model::FORMAT_CHECK.to_owned(),
+            state: CheckState::Warning,
+            rows,
+            target: None,
+            environment: Environment::default(),
+            started: String::new(),
+        };
+        let text = check(&record, &Style { width: 70, colour: false, verbose: false });
+        let expected = "\
+WARNING      what is measured now would stand with warnings (EN-02)
+
+state    rule   what            found
+WARNING  EN-02  governor        powersave: the clock follows the load,
+                                and not at once
+                                -> cpupower frequency-set
+unknown  EN-02  governor        powersave: the clock follows the load,
+                                and not at once
+";
+        assert_eq!(text, expected);
+        let line = check_row(&record.rows[0]);
+        assert!(line.starts_with("WARNING EN-02  governor: powersave") && line.ends_with("-> cpupower frequency-set"));
+    }
+}

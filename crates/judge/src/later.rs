@@ -54,6 +54,12 @@ static ALL: &[Later] = &[
     row("CP-07", "nothing outside the target looked at", ARMS),
     row("CP-08", "tuned and tested on the same data", "needs to know which measurements served for tuning"),
     row("CP-09", "arms of unequal numbers of blocks", ARMS),
+    // Reports.
+    row("RP-01", "no significance", "a goodput has its interval where one is honest; a difference of two needs arms"),
+    row("RP-02", "relative figures only", "nothing to check yet: every record has the absolute ones"),
+    row("RP-03", "platform not told", "nothing to check yet: every record has its fingerprint"),
+    row("RP-04", "a claim without its metric", "what a text claims is not understood; its rates are RP-06"),
+    row("RP-05", "Gregg's seven questions", "asked one by one: SA-01, EN-05, PH-01, ER-01, ST-03 and others"),
 ];
 
 #[cfg(test)]

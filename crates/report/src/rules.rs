@@ -36,7 +36,7 @@ pub fn markdown(record: &CatalogueRecord) -> String {
     );
     let row = |card: &&RuleCard| vec![card.id.clone(), card.title.clone(), verbs(card), states(card)];
     let header = ["rule", "what it finds", "judges", "state"].map(str::to_owned);
-    out.push_str(&markdown_table(&header, &checked.iter().map(row).collect::<Vec<_>>()).replace("---:", "---"));
+    out.push_str(&markdown_table(&header, &checked.iter().map(row).collect::<Vec<_>>(), header.len()));
     for (begin, name) in FAMILIES {
         let mut of_family = checked.iter().filter(|card| card.id.starts_with(begin)).peekable();
         if of_family.peek().is_some() {
@@ -47,7 +47,7 @@ pub fn markdown(record: &CatalogueRecord) -> String {
     out.push_str("\n## Not checked yet\n\n");
     let row = |card: &&RuleCard| vec![card.id.clone(), card.title.clone(), card.later.clone().unwrap_or_default()];
     let header = ["rule", "what it would find", "why not yet"].map(str::to_owned);
-    out.push_str(&markdown_table(&header, &later.iter().map(row).collect::<Vec<_>>()).replace("---:", "---"));
+    out.push_str(&markdown_table(&header, &later.iter().map(row).collect::<Vec<_>>(), header.len()));
     out
 }
 

@@ -46,10 +46,10 @@ pub fn markdown(results: &[Named<'_>]) -> String {
     let sweeps = arms(results);
     let mut tables = Vec::new();
     if !runs.is_empty() {
-        tables.push(markdown_table(&RUN_HEADER.map(str::to_owned), &runs));
+        tables.push(markdown_table(&RUN_HEADER.map(str::to_owned), &runs, 1));
     }
     if !sweeps.is_empty() {
-        tables.push(markdown_table(&header(&sweeps), &sweeps.iter().map(|arm| arm.row()).collect::<Vec<_>>()));
+        tables.push(markdown_table(&header(&sweeps), &sweeps.iter().map(|arm| arm.row()).collect::<Vec<_>>(), 1));
     }
     if sweeps.len() > 1 {
         tables.extend(remarks(&sweeps).iter().map(|remark| format!("{}\n", cell(remark))));
@@ -59,7 +59,7 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         let load = load(arm.record, arm.over());
         tables.push(format!("### {}\n", cell(&arm.label)));
         tables.push(format!("{}\n", cell(&(target.unwrap_or_default() + &load))));
-        tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record)));
+        tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record), 1));
     }
     tables.join("\n")
 }
@@ -175,11 +175,12 @@ pub(crate) const fn word(state: VerdictState) -> &'static str {
     }
 }
 
-pub(crate) fn markdown_table(header: &[String], rows: &[Vec<String>]) -> String {
+/// A table, the first `left` columns to the left.
+pub(crate) fn markdown_table(header: &[String], rows: &[Vec<String>], left: usize) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|c| cell(c)).collect::<Vec<_>>().join(" | "));
     let mut out = line(header);
     // Names to the left, figures to the right.
-    let rule: Vec<_> = (0..header.len()).map(|i| if i == 0 { "---" } else { "---:" }.to_owned()).collect();
+    let rule: Vec<_> = (0..header.len()).map(|i| if i < left { "---" } else { "---:" }.to_owned()).collect();
     out.push_str(&line(&rule));
     rows.iter().for_each(|row| out.push_str(&line(row)));
     out

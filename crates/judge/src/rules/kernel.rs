@@ -65,7 +65,7 @@ pub(crate) fn pages<'a>(
     servers: &'a [&'a str],
 ) -> impl Iterator<Item = (&'a str, &'a StatusRecord)> {
     let read = evidence.status.iter().filter(|page| page.looks > 0);
-    read.filter_map(|page| Some((page.server.as_deref()?, page))).filter(|(server, _)| servers.contains(server))
+    read.filter_map(|page| Some((page.server.as_deref()?, page))).filter(move |(server, _)| servers.contains(server))
 }
 
 /// By how much a counter of a status page has grown; none when the page does not have it.

@@ -1,7 +1,7 @@
 //! The validity rules in a terminal: a line each, or one of them explained.
 
 use super::Style;
-use super::layout::{labelled, labelled_bold, table, wrap};
+use super::layout::{labelled, labelled_bold, wrap};
 use super::verdict::{consequence, finding};
 use crate::rules::{NO_STATE, states, verbs};
 use model::{CatalogueRecord, RuleCard, RuleText};
@@ -12,21 +12,45 @@ const ID: usize = 7;
 /// All rules: those that are checked with what they make of a result, then those that are not yet. Ends with a newline.
 #[must_use]
 pub fn rules(record: &CatalogueRecord, style: &Style) -> String {
+    let style = *style;
     let (later, checked): (Vec<_>, Vec<_>) = record.rules.iter().partition(|card| card.later.is_some());
-    let row = |card: &&RuleCard| vec![card.id.clone(), verbs(card), states(card), card.title.clone()];
-    let rows: Vec<_> = checked.iter().map(row).collect();
-    let header = ["rule", "judges", "state", "what it finds"];
-    let mut out = if style.is_wide() { table(&header, &rows, header.len(), 2) } else { narrow(&rows, *style) };
+    let mut out = if style.is_wide() { wide(&checked, style) } else { narrow(&checked, style) };
     if !later.is_empty() {
         out.push_str("\nnot checked yet\n");
         for card in later {
             let text = format!("{}: {}", card.title, card.later.as_deref().unwrap_or_default());
-            out.push_str(&format!("{:<ID$}{}\n", card.id, wrap(&text, style.width, ID, ID)));
+            out.push_str(&line(&format!("{:<ID$}", card.id), &text, style));
         }
     }
-    out.push('\n');
-    out.push_str(&wrap("plimsoll rules ID explains one: what it needs, its threshold, an example.", style.width, 0, 0));
-    out + "\n"
+    let hint = "plimsoll rules ID explains one: what it needs, its threshold, an example.";
+    out + "\n" + &wrap(hint, style.width, 0, 0) + "\n"
+}
+
+/// A table with the text wrapped in its last column.
+fn wide(cards: &[&RuleCard], style: Style) -> String {
+    let cells = |card: &RuleCard| [card.id.clone(), verbs(card), states(card)];
+    let header = ["rule", "judges", "state"].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once((header, "what it finds"))
+        .chain(cards.iter().map(|card| (cells(card), card.title.as_str())))
+        .collect();
+    let width = |column: usize| rows.iter().map(|(cells, _)| cells[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let front = |cells: &[String; 3]| {
+        cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect::<String>()
+    };
+    rows.iter().map(|(cells, title)| line(&front(cells), title, style)).collect()
+}
+
+/// For terminals without room for a table.
+fn narrow(cards: &[&RuleCard], style: Style) -> String {
+    let text = |card: &RuleCard| format!("{} ({}; {})", card.title, verbs(card), states(card));
+    cards.iter().map(|card| line(&format!("{:<ID$}", card.id), &text(card), style)).collect()
+}
+
+/// Text beside what stands in front of it.
+fn line(front: &str, text: &str, style: Style) -> String {
+    let indent = front.chars().count();
+    format!("{front}{}\n", wrap(text, style.width, indent, indent))
 }
 
 /// One rule: what it detects, from what, when it fires, what it does to a result and an example. Ends with a newline.
@@ -45,7 +69,9 @@ pub fn rule(card: &RuleCard, style: &Style) -> String {
         } else {
             out.push_str(&labelled("judges", &verbs(card), style));
         }
-        out.push_str(&labelled("detects", detects, style));
+        if *detects != card.title {
+            out.push_str(&labelled("detects", detects, style));
+        }
         out.push_str(&labelled("needs", &format!("{data}; without them it is not checked"), style));
         if let Some(threshold) = threshold {
             out.push_str(&labelled("fires", threshold, style));
@@ -63,13 +89,4 @@ pub fn rule(card: &RuleCard, style: &Style) -> String {
         out.push_str(&finding(example, style));
     }
     out
-}
-
-/// For terminals without room for a table.
-fn narrow(rows: &[Vec<String>], style: Style) -> String {
-    let line = |row: &Vec<String>| {
-        let text = format!("{} ({}; {})", row[3], row[1], row[2]);
-        format!("{:<ID$}{}\n", row[0], wrap(&text, style.width, ID, 2))
-    };
-    rows.iter().map(line).collect()
 }

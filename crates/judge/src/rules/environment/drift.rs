@@ -13,8 +13,7 @@ pub(crate) const SETTINGS: Rule = Rule {
     id: "EN-05",
     title: "settings changed",
     detects: "settings of the kernel, its clock or its CPUs that were changed while this was measured",
-    threshold: "any difference between the fingerprints before the first load and after the last: warning (between the arms \
-                of a comparison it would be invalid)",
+    threshold: "any difference between the fingerprints before the first load and after the last: warning",
     data: "the fingerprint of this machine, read twice",
     check: Check::Run(check_settings),
 };

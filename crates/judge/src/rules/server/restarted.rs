@@ -8,16 +8,15 @@ use model::{Evidence, FindingState, ServerObserved};
 use std::collections::BTreeMap;
 
 /// Programs whose processes stay as long as nobody ends or reloads them. Others replace their workers by themselves
-/// (php-fpm, Apache, gunicorn), or start one for each connection.
-const STEADY: [&str; 9] =
-    ["nginx", "lighttpd", "caddy", "haproxy", "cache-main", "mariadbd", "mysqld", "redis-server", "plimsoll"];
+/// (php-fpm, Apache, gunicorn), or start one for each connection (PostgreSQL) or to save their data (Redis).
+const STEADY: [&str; 8] = ["nginx", "lighttpd", "caddy", "haproxy", "cache-main", "mariadbd", "mysqld", "plimsoll"];
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-03",
     title: "server restarted",
     detects: "processes of the server that ended during the window, or were killed for want of memory",
     threshold: "any process of a program that does not replace its workers by itself (nginx, lighttpd, Caddy, HAProxy, \
-                Varnish, MariaDB, MySQL, Redis), any kill for want of memory: invalid",
+                Varnish, MariaDB, MySQL), any kill for want of memory: invalid",
     data: "the processes of the server and its companions; oom_kill of this machine",
     check: Check::Run(check),
 };

@@ -78,8 +78,12 @@ quota() {
     fi
 }
 
-# within COMMAND: runs it in that group.
-within() { (echo $BASHPID >$group/cgroup.procs && "$@"); }
+# within COMMAND: runs it in that group, and whatever it leaves in the background.
+within() {
+    echo $$ >$group/cgroup.procs
+    "$@"
+    echo $$ >$group/../cgroup.procs
+}
 
 # impossible REASON: this machine cannot have this fault.
 impossible() {

@@ -186,7 +186,7 @@ static FAULTS: &[(&str, Fault)] = &[
         "SV-03",
         Closed(|e| {
             let server = e.observed.as_mut().and_then(|seen| seen.server.as_mut());
-            server.into_iter().for_each(|server| _ = server.ended.insert("nginx".to_owned(), 1));
+            server.into_iter().for_each(|server| server.ended = [("nginx".to_owned(), 1)].into());
         }),
     ),
     (

@@ -114,6 +114,24 @@ fn past_its_capacity_a_server_gets_no_credit_for_late_answers() {
 }
 
 #[test]
+fn what_is_due_and_cannot_be_sent_is_late_and_sends_are_kept_as_they_went() {
+    // 1,000/s on 10 connections of a pool that holds 500/s: each second half a second's requests more are due.
+    let mut sim = Sim::open(Arrivals::Constant, 1000.0, 10, 4);
+    sim.timeout_ns = 60 * NS_PER_S;
+    let seen = sim.run(pool(5, 10_000_000));
+    let sends = |seen: &Seen| seen.ticks.iter().flat_map(|tick| tick.sends_ns.clone()).collect::<Vec<_>>();
+    for (second, tick) in seen.ticks[..4].iter().enumerate() {
+        near("late", tick.late_ns, 500.0 * (second + 1) as f64, 0.05);
+    }
+    // All that is sent in the 2 s in which 2,000 are due goes at the pool's pace.
+    assert!(sends(&seen).len().abs_diff(1000) < 20, "{}", sends(&seen).len());
+    let in_time = Sim::open(Arrivals::Constant, 1000.0, 10, 4).run(pool(5, 1_000_000));
+    assert!(in_time.ticks.iter().all(|tick| tick.late_ns == 0));
+    let sends = sends(&in_time);
+    assert!(sends.len() == 2000 && sends.windows(2).all(|pair| pair[1] - pair[0] == 1_000_000), "{}", sends.len());
+}
+
+#[test]
 fn unanswered_requests_are_kept_as_censored_values() {
     let mut n = 0;
     let mut sim = Sim::open(Arrivals::Constant, 100.0, 500, 10);

@@ -11,6 +11,7 @@ mod credentials;
 mod detours;
 mod failing_servers;
 mod guide;
+mod injected;
 mod injections;
 mod interrupted;
 mod manual;

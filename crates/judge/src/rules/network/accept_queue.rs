@@ -91,7 +91,7 @@ mod tests {
         let mut evidence = examples::run("NE-01");
         let found = finding(check(&evidence));
         assert!(
-            found.remedy.contains("holds 8 connections now") && found.remedy.contains("--no-keepalive"),
+            found.remedy.contains("hold 64 connections instead of 8 (") && found.remedy.contains("--no-keepalive"),
             "{found:?}"
         );
         evidence.plan.keepalive = true;

@@ -42,7 +42,7 @@ pub(crate) fn close_to(value: f64, expected: f64, share: f64, what: &str) {
 }
 
 /// Rules about what else the machine does meanwhile, which is no fault of what is tested.
-const SURROUNDINGS: [&str; 2] = ["EN-01", "EN-03"];
+const SURROUNDINGS: [&str; 4] = ["CL-08", "CL-09", "EN-01", "EN-03"];
 
 /// The findings of a verdict.
 pub(crate) struct Findings<'a>(pub(crate) &'a Value);
@@ -54,6 +54,13 @@ impl<'a> Findings<'a> {
         let found = self.all().iter().find(|finding| finding["rule"] == rule);
         let finding = found.unwrap_or_else(|| panic!("{rule} did not fire: {:#}", self.0["verdict"]));
         (text(finding, "state"), text(finding, "message"))
+    }
+
+    /// Fails when the rule fired.
+    #[track_caller]
+    pub(crate) fn is_silent(&self, rule: &str) {
+        let found = self.all().iter().find(|finding| finding["rule"] == rule);
+        assert!(found.is_none(), "{:#}", found.unwrap_or(&Value::Null));
     }
 
     /// Fails when a rule made the result invalid that is not one of `expected`, and not about other programs.

@@ -3,6 +3,8 @@
 
 mod load;
 
+pub(crate) use load::rates;
+
 use crate::testing::{Spoil, clean_open_run, clean_run, clean_sweep, probe, set_counter, set_figure, set_gauge};
 use crate::{Check, Outcome, Rule};
 use model::{
@@ -11,7 +13,7 @@ use model::{
 
 /// Where the fault is.
 #[derive(Clone, Copy)]
-enum Fault {
+pub(crate) enum Fault {
     /// In a closed loop.
     Closed(fn(&mut Evidence)),
     /// In an open loop.
@@ -24,7 +26,7 @@ use Fault::{Closed, Open, Sweep};
 
 /// What `rule` says of its fault; none when nobody has made one up.
 pub(crate) fn finding(rule: &Rule) -> Option<Finding> {
-    let (_, fault) = all().find(|(id, _)| *id == rule.id)?;
+    let fault = fault(rule.id)?;
     let outcome = match (fault, rule.check) {
         (Closed(_) | Open(_), Check::Run(check) | Check::Both { run: check, .. }) => check(&evidence(fault)?),
         (Sweep(sweep), Check::Sweep(check) | Check::Both { sweep: check, .. }) => check(&sweep()),
@@ -36,11 +38,15 @@ pub(crate) fn finding(rule: &Rule) -> Option<Finding> {
     }
 }
 
+/// The fault made up for rule `id`.
+pub(crate) fn fault(id: &str) -> Option<&'static Fault> {
+    all().find(|(of, _)| *of == id).map(|(_, fault)| fault)
+}
+
 /// The run with the fault of rule `id`.
 #[cfg(test)]
 pub(crate) fn run(id: &str) -> Evidence {
-    let fault = all().find(|(of, _)| *of == id).and_then(|(_, fault)| evidence(fault));
-    fault.unwrap_or_else(|| panic!("{id} has no run as its example"))
+    fault(id).and_then(evidence).unwrap_or_else(|| panic!("{id} has no run as its example"))
 }
 
 fn evidence(fault: &Fault) -> Option<Evidence> {

@@ -19,12 +19,14 @@ mod rules;
 mod sweep;
 mod testing;
 mod text;
+mod trial;
 
 pub use catalogue::{catalogue, nearest};
 pub use later::{Later, later};
 pub use rule::{Check, Outcome, Rule};
 pub use rules::saturation::saturated;
 pub use sweep::judge_sweep;
+pub use trial::{Trial, trial};
 
 use model::{Evidence, Finding, FindingState, Verdict, VerdictState};
 use std::cmp::Reverse;

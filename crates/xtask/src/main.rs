@@ -7,6 +7,7 @@
 mod chaos;
 mod docs;
 mod fuzz;
+mod injections;
 mod null_server;
 mod options;
 mod packages;
@@ -45,6 +46,13 @@ usage: cargo xtask TASK [OPTIONS]
                         may be left
       --cycles N          how often (200)
       --seed N            what is random; any unless given
+  injections            every rule put to its fault and to the same without it; about 6 minutes a time
+      --repeat N          how often each fault is made on this machine (1)
+      --only RULE         one rule alone
+      --made-up           only the faults that are made up, which take no time
+      --write-docs        write docs/injections.md as well
+  clean-runs            loads that nothing is wrong with: no rule may make more than a note of them; a minute a time
+      --repeat N          how often each load (10)
   fuzz                  every fuzz target, with cargo-fuzz on nightly
       --seconds S         time per target (60)
       --executions N      executions per target, instead of a time or within it
@@ -64,6 +72,8 @@ fn main() -> ExitCode {
         "floor" => peers::floor::run(options),
         "chaos" => chaos::run(options),
         "fuzz" => fuzz::run(options),
+        "injections" => injections::run(options),
+        "clean-runs" => injections::clean_runs::run(options),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

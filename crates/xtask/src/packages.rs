@@ -43,6 +43,14 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "perf", packages: &["linux-perf"] },
 ];
 
+/// What the faults made by `injections` need beside what the tests do.
+pub(crate) const FOR_INJECTIONS: &[Tool] = &[
+    Tool { program: "tc", packages: &["iproute2"] },
+    Tool { program: "pgrep", packages: &["procps"] },
+    Tool { program: "prlimit", packages: &["util-linux"] },
+    Tool { program: "/usr/lib/apache2/modules/mod_evasive20.so", packages: &["libapache2-mod-evasive"] },
+];
+
 /// What the side-by-side measurement needs.
 pub(crate) const FOR_PEERS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },

@@ -128,7 +128,7 @@ fn iterations(per_s: &[f64]) -> SweepEvidence {
 }
 
 /// Rates that were offered, and what came back.
-fn rates(curve: &[(f64, f64)]) -> SweepEvidence {
+pub(crate) fn rates(curve: &[(f64, f64)]) -> SweepEvidence {
     let mut sweep = clean_sweep(curve);
     sweep.over_rate = true;
     for point in &mut sweep.points {

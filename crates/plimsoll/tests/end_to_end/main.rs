@@ -13,6 +13,7 @@ mod detours;
 mod failing_servers;
 mod guide;
 mod injected;
+mod injections;
 mod interrupted;
 mod manual;
 mod observed;

@@ -13,7 +13,7 @@ mod lab;
 mod latency;
 mod pacing;
 mod page;
-mod progress;
+pub(crate) mod progress;
 mod readers;
 pub(crate) mod scale;
 mod server;

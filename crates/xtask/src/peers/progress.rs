@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 /// A forecast that learns from how long things have taken.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     started: Instant,
     expected_s: f64,
     done_s: f64,
@@ -11,17 +11,17 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Nothing is done of what is expected to take `expected_s`.
-    pub(super) fn new(expected_s: f64) -> Self {
+    pub(crate) fn new(expected_s: f64) -> Self {
         Self { started: Instant::now(), expected_s, done_s: 0.0 }
     }
 
     /// Says what comes next.
-    pub(super) fn say(&self, what: &str) {
+    pub(crate) fn say(&self, what: &str) {
         eprintln!("{} {what}", standing(self.done_s, self.expected_s, self.started.elapsed().as_secs_f64()));
     }
 
     /// Something that was expected to take `expected_s` is done.
-    pub(super) fn did(&mut self, expected_s: f64) {
+    pub(crate) fn did(&mut self, expected_s: f64) {
         self.done_s += expected_s;
     }
 }

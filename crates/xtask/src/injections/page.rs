@@ -1,0 +1,104 @@
+//! What came of the faults: as a table for the terminal and as a page.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::Row;
+
+const INTRODUCTION: &str = "\
+A validity rule is worth something when it fires on its fault and is silent without it. Each rule of `plimsoll rules` is put
+to both. A rule without an injection, one that is silent on its fault and one that fires without it make
+`cargo xtask injections` fail.
+
+- *fired*: how often the rule fired with the fault, of so many times it was made; *silent*: how often it did not with the
+  same load without it, each time right after.
+- *also fired*: what made more of the result than a note with the fault and never without it. A fault has consequences of
+  its own: who cannot connect has errors as well.
+";
+
+const REAL: &str = "\
+Made on one machine and measured by the program as it is, in windows of 2 to 9 s: server on one core, client on another, in a
+network namespace of their own. *refused*: plimsoll looked beforehand, named the fault in one line and did not begin (exit
+code 2).
+";
+
+const MADE_UP: &str = "\
+A clean run or sweep with one fault written into its evidence, judged by the same function as a measured one. They are judged
+in the tests as well.
+";
+
+/// Both tables.
+pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
+    let (made, made_up) = (table(made), table(made_up));
+    if made.is_empty() { made_up } else { format!("{made}\n{made_up}") }
+}
+
+/// `docs/injections.md`.
+pub(super) fn render(made: &[Row], made_up: &[Row], times: u32) -> String {
+    let ways: BTreeSet<&str> = made.iter().filter(|row| !row.is_impossible).map(|row| row.rule).collect();
+    let mut page = format!(
+        "# Injections\n\nMade by `cargo xtask injections --repeat {times} --write-docs`.\n\n{INTRODUCTION}\n\
+         {} rules, all with a made-up fault, {} of them with a real one as well.\n\n\
+         ## Faults made on this machine\n\n{REAL}\n{}\n",
+        made_up.len(),
+        ways.len(),
+        table(made)
+    );
+    let remarks = made.iter().filter_map(|row| Some((row, row.remark.as_ref()?)));
+    for (row, remark) in remarks {
+        let _ = writeln!(page, "- {}: {}", row.rule, remark.lines().next().unwrap_or_default());
+    }
+    let _ = write!(page, "\n## Faults made up\n\n{MADE_UP}\n{}", table(made_up));
+    page
+}
+
+fn table(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = "| rule | fault | fired | silent | also fired |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for row in rows {
+        let others: Vec<&str> = row.others.iter().map(String::as_str).collect();
+        let [fired, silent] = match row.is_impossible {
+            true => ["not here".to_owned(), String::new()],
+            false => [fired(row), of(row.silent, row.times)],
+        };
+        let _ = writeln!(table, "| {} | {} | {fired} | {silent} | {} |", row.rule, row.fault, others.join(", "));
+    }
+    table
+}
+
+fn fired(row: &Row) -> String {
+    let word = if row.refused > 0 { "refused " } else { "" };
+    format!("{word}{}", of(row.fired, row.times))
+}
+
+fn of(part: u32, whole: u32) -> String {
+    // What falls short has to be seen in a long table.
+    let mark = if part == whole { "" } else { "**" };
+    format!("{mark}{part} of {whole}{mark}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_falls_short_stands_out_and_what_cannot_be_is_told() {
+        let mut rows = [Row::new("ER-01", "errors", 3), Row::new("CL-06", "too few", 1), Row::new("CL-10", "quota", 3)];
+        (rows[0].fired, rows[0].silent) = (2, 3);
+        rows[0].others.insert("PH-01".to_owned());
+        (rows[1].fired, rows[1].refused, rows[1].silent) = (1, 1, 1);
+        (rows[2].is_impossible, rows[2].remark) = (true, Some("no control group".to_owned()));
+        let page = render(&rows, &[], 3);
+        for line in [
+            "| ER-01 | errors | **2 of 3** | 3 of 3 | PH-01 |",
+            "| CL-06 | too few | refused 1 of 1 | 1 of 1 |  |",
+            "| CL-10 | quota | not here |  |  |",
+            "- CL-10: no control group",
+        ] {
+            assert!(page.lines().any(|it| it == line), "{line} is not in {page}");
+        }
+        assert!(!rows[0].is_well() && rows[1].is_well() && rows[2].is_well());
+    }
+}

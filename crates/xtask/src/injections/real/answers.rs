@@ -1,0 +1,82 @@
+//! Answers that are not the right ones.
+
+use super::Real;
+
+pub(super) static ALL: &[Real] = &[
+    Real {
+        rule: "ER-01",
+        fault: "one answer in 20 is a 500",
+        faulty: "target --error-share 0.05; load 2s / -c 8",
+        clean: "target; load 2s / -c 8",
+    },
+    Real {
+        rule: "ER-02",
+        fault: "a redirect to /bytes/10",
+        faulty: "target --redirect /bytes/10; load 2s / -c 8",
+        clean: "target; load 2s / -c 8",
+    },
+    Real {
+        rule: "ER-03",
+        fault: "three bodies in ten of half the size",
+        faulty: "target --fault wrong-size=0.3; load 2s /bytes/2048 -c 8",
+        clean: "target; load 2s /bytes/2048 -c 8",
+    },
+    Real {
+        rule: "ER-04",
+        fault: "2 workers of 5 ms and 4 places to wait, then a 503 at once",
+        faulty: "target --pool 2 --pool-time 5ms --pool-queue 4; curve /pool --to 32 --points 5",
+        clean: "target --pool 2 --pool-time 5ms; curve /pool --to 32 --points 5",
+    },
+    Real {
+        rule: "ER-05",
+        fault: "one request in 50 is never answered",
+        faulty: "target --fault drop=0.02; load 2s / -c 8 --timeout 500ms",
+        clean: "target; load 2s / -c 8 --timeout 500ms",
+    },
+    Real {
+        rule: "ER-06",
+        fault: "three bodies in ten of half the size, and no size declared",
+        faulty: "target --fault wrong-size=0.3; load 2s /bytes/2048 -c 8 --expect status=200",
+        clean: "target; load 2s /bytes/2048 -c 8 --expect status=200",
+    },
+    Real {
+        rule: "ER-07",
+        fault: "somebody else loads the same server",
+        faulty: "(sleep 1.5; exec \"$PLIMSOLL\" run $url/ -d 2s -c 4 -q --warmup 0s >other) &
+            measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
+        clean: "measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
+    },
+    Real {
+        rule: "ER-08",
+        fault: "a limit of 200/s",
+        faulty: "target --limit 200/10; load 2s / -c 8",
+        clean: "target; load 2s / -c 8",
+    },
+    Real {
+        rule: "ER-08",
+        fault: "Apache with mod_evasive",
+        faulty: "\"$PLIMSOLL\" serve apache --print-config --port 8080 >apache.conf
+            echo 'LoadModule evasive20_module /usr/lib/apache2/modules/mod_evasive20.so' >>apache.conf
+            printf 'DOSPageCount 5\\nDOSSiteCount 50\\nDOSLogDir {state}/tmp\\n' >>apache.conf
+            serve apache --config apache.conf; load 3s / -c 8",
+        clean: "serve apache; load 3s / -c 8",
+    },
+    Real {
+        rule: "ER-09",
+        fault: "a server that closes after 5 requests",
+        faulty: "measure run --serve 'nginx keepalive-requests=5' -d 2s --warmup 0s -c 4",
+        clean: "measure run --serve nginx -d 2s --warmup 0s -c 4",
+    },
+    Real {
+        rule: "ER-11",
+        fault: "a cache in front of the server",
+        faulty: "measure run --serve varnish -d 2s --warmup 0s -c 4",
+        clean: "measure run --serve haproxy -d 2s --warmup 0s -c 4",
+    },
+    Real {
+        rule: "ER-15",
+        fault: "the server stands still for 2.2 s",
+        faulty: "target; (sleep 1.2; stop_for 2.2 $server) & load 5s / -c 8",
+        clean: "target; load 5s / -c 8",
+    },
+];

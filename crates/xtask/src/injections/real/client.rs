@@ -1,0 +1,61 @@
+//! The load generator at fault.
+
+use super::Real;
+
+pub(super) static ALL: &[Real] = &[
+    Real {
+        rule: "CL-01",
+        fault: "a load thread that makes 60 kB of random text for each request",
+        faulty: "target; load 3s /upload -c 8 -m POST --template -d '{{random:60000}}'",
+        clean: "target; load 3s '/cpu?us=500' -c 4",
+    },
+    Real {
+        rule: "CL-03",
+        fault: "the client stands still for 400 ms",
+        faulty: "target; load 3s / -R 500 -c 8 & l=$!; sleep 1.5; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",
+        clean: "target; load 3s / -R 500 -c 8",
+    },
+    Real {
+        rule: "CL-05",
+        fault: "300,000 requests a second asked of one thread",
+        faulty: "target; load 2s / -R 300000 -c 64 --timeout 1s",
+        clean: "target; load 2s / -R 500 -c 64 --timeout 1s",
+    },
+    Real {
+        rule: "CL-06",
+        fault: "`ulimit -n 100`, 200 connections",
+        faulty: "target; ulimit -n 100; load 2s / -c 200",
+        clean: "target; load 2s / -c 200",
+    },
+    Real {
+        rule: "CL-07",
+        fault: "151 local ports, 120 of them in use by another load, 100 connections",
+        faulty: "target; echo 40000 40150 >/proc/sys/net/ipv4/ip_local_port_range
+            \"$PLIMSOLL\" run $url/ -d 6s -c 120 -q >other & sleep 1; load 2s / -c 100",
+        clean: "target; echo 40000 40150 >/proc/sys/net/ipv4/ip_local_port_range; load 2s / -c 100",
+    },
+    Real {
+        rule: "CL-09",
+        fault: "three other programs on the client's CPU",
+        faulty: "hog 1; hog 1; hog 1; target; load 3s / -c 8",
+        clean: "target; load 3s / -c 8",
+    },
+    Real {
+        rule: "CL-10",
+        fault: "a CPU quota of 10 % on the client",
+        faulty: "target; quota 10; within load 3s / -c 8",
+        clean: "target; load 3s / -c 8",
+    },
+    Real {
+        rule: "CL-15",
+        fault: "4 connections for 190/s of 20 ms each",
+        faulty: "target; load 4s '/sleep?time=20ms' -R 190 -c 4",
+        clean: "target; load 4s '/sleep?time=20ms' -R 190 -c 64",
+    },
+    Real {
+        rule: "CL-17",
+        fault: "a server that ends TLS connections after 5 requests",
+        faulty: "measure run --serve 'nginx tls=on keepalive-requests=5' -d 2s --warmup 0s -c 4",
+        clean: "measure run --serve 'nginx tls=on' -d 2s --warmup 0s -c 4",
+    },
+];

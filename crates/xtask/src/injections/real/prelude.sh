@@ -1,0 +1,92 @@
+# What the injections are written in: sourced before each of them, in a directory and a network of its own.
+set -euo pipefail
+ip link set lo up
+url=http://127.0.0.1:8080
+group=
+
+# Ends what was started here, by its number.
+finish() {
+    kill $(jobs -p) 2>/dev/null || :
+    wait
+    # A keeper ends its server before itself, and then nothing is left in the group.
+    for _ in $(seq 100); do
+        if [ -z "$group" ] || rmdir "$group" 2>/dev/null; then return; fi
+        sleep 0.05
+    done
+}
+trap finish EXIT
+
+# listening: waits until the server just started in the background says that it listens.
+listening() {
+    server=$!
+    until [ -s listening ]; do
+        kill -0 $server
+        sleep 0.02
+    done
+}
+
+# target FLAGS: the built-in target, on CPU 0.
+target() {
+    "$PLIMSOLL" target --die-with-parent --listen 127.0.0.1:8080 --cpus 0 "$@" >listening &
+    listening
+}
+
+# serve SERVER FLAGS: another server, on CPU 0.
+serve() {
+    "$PLIMSOLL" serve "$@" --port 8080 --cpus 0 >listening &
+    listening
+}
+
+# measure ARGUMENTS: plimsoll itself. Without a record, as when it refuses to begin, its exit code is that of the script.
+measure() {
+    local code=0
+    "$PLIMSOLL" "$@" --json -q >record.json || code=$?
+    if [ ! -s record.json ]; then exit $code; fi
+}
+
+# load TIME PATH FLAGS: a run from CPU 1.
+load() { measure run "$url$2" -d "$1" --warmup 0s -t 1 --cpus 1 "${@:3}"; }
+
+# curve PATH FLAGS: a short sweep from CPU 1.
+curve() { measure sweep "$url$1" -d 1s --warmup 200ms --iterations 1 -t 1 --cpus 1 "${@:2}"; }
+
+# ours NAME: numbers of the processes of that name in this network, oldest first.
+ours() { pgrep --ns $$ --nslist net -x "$1"; }
+
+# hog CPU: another program that keeps it busy.
+hog() { setpriv --pdeathsig KILL taskset -c "$1" bash -c 'while :; do :; done' & }
+
+# stop_for TIME PID: it stands still for so long.
+stop_for() {
+    kill -STOP "$2"
+    sleep "$1"
+    kill -CONT "$2"
+}
+
+# quota PERCENT: makes a control group that has so much of one CPU, of version 1 or 2.
+quota() {
+    local v1=/sys/fs/cgroup/cpu v2=/sys/fs/cgroup
+    if [ -w $v1/cgroup.procs ] && mkdir $v1/plimsoll-$$; then
+        group=$v1/plimsoll-$$
+        echo 100000 >$group/cpu.cfs_period_us
+        echo "$1"000 >$group/cpu.cfs_quota_us
+    elif grep -qsw cpu $v2/cgroup.subtree_control && mkdir $v2/plimsoll-$$; then
+        group=$v2/plimsoll-$$
+        echo "$1"000 100000 >$group/cpu.max
+    else
+        impossible "no control group for CPU time can be made here"
+    fi
+}
+
+# within COMMAND: runs it in that group, and whatever it leaves in the background.
+within() {
+    echo $$ >$group/cgroup.procs
+    "$@"
+    echo $$ >$group/../cgroup.procs
+}
+
+# impossible REASON: this machine cannot have this fault.
+impossible() {
+    echo "$1" >&2
+    exit 77
+}

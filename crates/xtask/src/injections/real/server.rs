@@ -1,0 +1,55 @@
+//! Server and environment at fault.
+
+use super::Real;
+
+pub(super) static ALL: &[Real] = &[
+    Real {
+        rule: "SV-01",
+        fault: "php-fpm with 2 workers of 20 ms, 8 connections",
+        faulty: "measure run --serve 'php-fpm children=2 sleep=20ms socket=tcp' -d 3s --warmup 1s -c 8",
+        clean: "measure run --serve 'php-fpm children=16 sleep=20ms socket=tcp' -d 3s --warmup 1s -c 4",
+    },
+    Real {
+        rule: "SV-03",
+        fault: "a worker of nginx is killed",
+        faulty: "serve nginx --workers 2; (sleep 1.5; kill -KILL $(ours nginx | tail -n 1)) & load 3s / -c 8",
+        clean: "serve nginx --workers 2; load 3s / -c 8",
+    },
+    Real {
+        rule: "SV-04",
+        fault: "a CPU quota of 20 % on the server",
+        faulty: "quota 20; within serve nginx; load 3s / -c 8",
+        clean: "serve nginx; load 3s / -c 8",
+    },
+    Real {
+        rule: "SV-05",
+        fault: "a server with 64 descriptors, 56 connections",
+        faulty: "target; prlimit --pid $server --nofile=64; load 2s / -c 56",
+        clean: "target; load 2s / -c 56",
+    },
+    Real {
+        rule: "EN-03",
+        fault: "another program on each CPU",
+        faulty: "hog 0; hog 1; target; load 3s / -c 8",
+        clean: "target; load 3s / -c 8",
+    },
+    Real {
+        rule: "EN-05",
+        fault: "`net.core.somaxconn` is changed meanwhile",
+        faulty: "target; (sleep 1.2; echo 1024 >/proc/sys/net/core/somaxconn) & load 3s / -c 8",
+        clean: "target; load 3s / -c 8",
+    },
+    Real {
+        rule: "EN-06",
+        fault: "the configuration of nginx is edited meanwhile",
+        faulty: "serve nginx; conf=$(tr '\\0 ' '\\n\\n' </proc/$(ours nginx | head -n 1)/cmdline | grep 'conf$')
+            (sleep 1.2; echo '# edited' >>$conf) & load 3s / -c 8",
+        clean: "serve nginx; load 3s / -c 8",
+    },
+    Real {
+        rule: "PR-01",
+        fault: "`--profile`",
+        faulty: "target; load 2s / -c 8 --profile",
+        clean: "target; load 2s / -c 8",
+    },
+];

@@ -11,6 +11,7 @@ mod evidence;
 mod failure;
 mod finding;
 pub mod human;
+mod limiter;
 mod observed;
 mod plan;
 mod probe;
@@ -31,6 +32,9 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use limiter::{
+    Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, NextLimiter, Prediction, Setting, Utilisation,
+};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
     OthersObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved, SocketsObserved,

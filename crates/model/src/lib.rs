@@ -37,8 +37,8 @@ pub use limiter::{
 };
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved, SocketsObserved,
-    ThreadObserved,
+    OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved,
+    SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
@@ -50,8 +50,8 @@ pub use record::{
     PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
-    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, ProcessUse, Sample, ServerThread, ServerUse,
-    Sockets, ThreadRun, ThreadsUse,
+    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, ServerThread,
+    ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use served::{Served, Step};
 pub use status::{Figure, ServerStatus, StatusLook, StatusRecord};

@@ -30,6 +30,13 @@ pub struct Observed {
     /// What looking has cost.
     #[serde(default)]
     pub sampler: Option<SamplerObserved>,
+    /// What the workers of the server and of its companions did, looked at several times a second; the pool that was
+    /// occupied most first. Empty when nothing is known of them: `unavailable` says why by the name `pools`.
+    #[serde(default)]
+    pub pools: Vec<PoolObserved>,
+    /// What looking at the workers has cost.
+    #[serde(default)]
+    pub pools_sampler: Option<SamplerObserved>,
     /// One entry for each sample of at least half a second.
     pub seconds: Vec<ObservedSecond>,
     /// Why a part was not available, by its name; also when it was so only for a part of the time.
@@ -231,8 +238,61 @@ pub struct SocketsObserved {
     pub accept_fullest_max: Option<f64>,
 }
 
+/// Workers of one kind: the processes, or the threads of a process, that do the same work. Those that only start and
+/// watch others are not among them. Shares are of all samples of its workers, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolObserved {
+    /// Name, such as `php-fpm: pool www`.
+    pub name: String,
+    /// Program, as the kernel names the process.
+    pub program: String,
+    /// Workers at a time.
+    pub workers_mean: f64,
+    /// Most at a time.
+    pub workers_max: u32,
+    /// Samples: one for each worker that was looked at, each time.
+    pub samples: u64,
+    /// Share in which a worker was not free to take work: everything but `idle`.
+    pub occupancy: f64,
+    /// Share on a CPU; with `runnable` null also that waiting for one.
+    pub running: f64,
+    /// Share in which it could have run, but no CPU was free; null when the kernel does not tell.
+    pub runnable: Option<f64>,
+    /// Share in which it waited for work.
+    pub idle: f64,
+    /// Share in which it waited for something else, by what that was: the name of another program, `client NAME`, an
+    /// address, `disk`, `lock`, `sleep`, `child`, ...
+    pub blocked: BTreeMap<String, f64>,
+    /// Occupancy of the second with the highest.
+    pub occupancy_max: f64,
+    /// Workers that came after the first look.
+    #[serde(default)]
+    pub begun: u64,
+    /// Workers that went.
+    #[serde(default)]
+    pub ended: u64,
+    /// The waits behind `blocked` in detail, the longest first.
+    #[serde(default)]
+    pub waits: Vec<WaitObserved>,
+}
+
+/// One kind of waiting of a pool's workers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitObserved {
+    /// Name of the thread.
+    pub thread: String,
+    /// The kernel's letter for its state: `S` can be woken, `D` cannot.
+    pub state: String,
+    /// The call into the kernel it waited in; `-` for none, as in a page fault.
+    pub syscall: String,
+    /// What for, as in `blocked`.
+    pub on: String,
+    /// Share of all samples of the pool, 0 to 1.
+    pub share: f64,
+}
+
 /// One sample of the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservedSecond {
     /// Begin, since the clock of the run started; ns.
     pub from_ns: u64,
@@ -250,4 +310,7 @@ pub struct ObservedSecond {
     pub server_rss_bytes: Option<u64>,
     /// Open connections of the target's port, at the server's end or else at the clients'.
     pub established: Option<u64>,
+    /// Occupancy of each pool of workers that was looked at, 0 to 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, f64>,
 }

@@ -306,6 +306,9 @@ pub struct PointSummary {
     /// Busy share of the machine, 0 to 1; null when not known.
     #[serde(default)]
     pub machine_busy_mean: Option<f64>,
+    /// Occupancy of each pool of workers that is known, 0 to 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<String, f64>,
 }
 
 /// Where more load stops buying throughput.

@@ -31,6 +31,9 @@ pub struct Sample {
     /// What the kernel of this machine counts.
     #[serde(default)]
     pub kernel: KernelFigures,
+    /// What the workers of server and companions did; none when that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<StatesUse>,
     /// CPU time that the look has cost; ns.
     #[serde(default)]
     pub look_cpu_ns: Option<u64>,
@@ -210,4 +213,60 @@ pub struct Sockets {
     /// How full the fullest of its accept queues is; 1 is full, and the kernel lets one more in.
     #[serde(default)]
     pub accept_fullest: Option<f64>,
+}
+
+/// What workers did at the moments they were looked at, several between two looks at everything else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatesUse {
+    /// Times that all, or as many as a look may have, were looked at.
+    pub looks: u64,
+    /// CPU time that this has cost; ns.
+    pub cpu_ns: u64,
+    /// CPU time of the dearest of them; ns.
+    pub cpu_ns_max: u64,
+    /// By kind of worker.
+    pub pools: Vec<PoolUse>,
+}
+
+/// Workers of one kind. Samples are counts of workers that were looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolUse {
+    /// Name of the pool.
+    pub name: String,
+    /// Program, as the kernel names the process.
+    pub program: String,
+    /// Workers that were there, looked at or not, summed over the looks.
+    pub workers: u64,
+    /// Most at one look.
+    pub workers_max: u32,
+    /// Samples of workers that ran or could have.
+    pub running: u64,
+    /// Share of these that waited for a CPU, from the times of the scheduler; none when they are not told.
+    pub waiting_share: Option<f64>,
+    /// Samples of workers that waited for work.
+    pub idle: u64,
+    /// Samples of all others, by what they waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+    /// Workers that were not there at the look before.
+    #[serde(default)]
+    pub begun: u64,
+    /// Workers that had gone.
+    #[serde(default)]
+    pub ended: u64,
+}
+
+/// Samples of workers that waited in the same way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Name of the thread.
+    pub thread: String,
+    /// The kernel's letter for the state.
+    pub state: String,
+    /// The call into the kernel; `-` for none.
+    pub syscall: String,
+    /// What for.
+    pub on: String,
+    /// How many.
+    pub samples: u64,
 }

@@ -119,6 +119,7 @@ impl Observer {
             companions,
             others,
             kernel,
+            states: None,
             look_cpu_ns: None,
             unavailable,
         }

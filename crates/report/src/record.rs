@@ -93,6 +93,7 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
     let failed: u64 = requests.failures.values().sum();
     let attempted = requests.planned.max(requests.good + failed);
     let observed = record.observed.as_ref();
+    let pools = observed.into_iter().flat_map(|observed| &observed.pools);
     PointSummary {
         load,
         goodput_per_s: ratio(iterations_per_s.iter().sum(), iterations_per_s.len() as f64),
@@ -103,6 +104,7 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
         generator_busy_max: record.generator.busy_max,
         server_cpu_cores: observed.and_then(|observed| Some(observed.server.as_ref()?.cpu_cores)),
         machine_busy_mean: observed.and_then(|observed| Some(observed.machine.as_ref()?.busy_mean)),
+        pools: pools.map(|pool| (pool.name.clone(), pool.occupancy)).collect(),
     }
 }
 
@@ -186,6 +188,7 @@ mod tests {
             generator_busy_max: 0.0,
             server_cpu_cores: None,
             machine_busy_mean: None,
+            pools: Default::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! From samples to what was observed over the measured window.
 
 mod kernel;
+mod pools;
 mod server;
 
 use kernel::KernelSum;
@@ -8,6 +9,7 @@ use model::{
     CpuShares, CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved,
     OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved,
 };
+use pools::PoolsSum;
 use server::ServerSum;
 use std::collections::BTreeMap;
 
@@ -27,6 +29,7 @@ pub(crate) struct ObservedSum {
     companions: BTreeMap<String, ServerSum>,
     others: Option<OthersSum>,
     kernel: KernelSum,
+    pools: PoolsSum,
     sampler: SamplerSum,
     accounted: Accounts,
     seconds: Vec<ObservedSecond>,
@@ -113,6 +116,9 @@ impl ObservedSum {
         }
         self.accounted.add(sample);
         self.kernel.add(&sample.kernel);
+        if let Some(states) = &sample.states {
+            second.pools = self.pools.add(states, length_ns, is_long);
+        }
         if let Some(cpu_ns) = sample.look_cpu_ns {
             self.sampler.merge(&SamplerSum { looks: 1, cpu_ns, cpu_ns_max: cpu_ns, wall_ns: length_ns });
         }
@@ -172,6 +178,7 @@ impl ObservedSum {
         self.accounted.processes_ns += other.accounted.processes_ns;
         self.accounted.busy_ns += other.accounted.busy_ns;
         self.kernel.merge(&other.kernel);
+        self.pools.merge(&other.pools);
         self.sampler.merge(&other.sampler);
         self.seconds.extend_from_slice(&other.seconds);
         self.unavailable.extend(other.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
@@ -199,6 +206,8 @@ impl ObservedSum {
             counters: self.kernel.counters().clone(),
             gauges: self.kernel.gauges(),
             sampler: self.sampler.observed(),
+            pools: self.pools.observed(),
+            pools_sampler: self.pools.sampler(),
             seconds: self.seconds.clone(),
             unavailable: self.unavailable.clone(),
         })
@@ -359,7 +368,9 @@ fn ratio(part_ns: u64, of_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, ProcessUse, ServerUse, ThreadRun};
+    use model::{
+        GeneratorUse, KernelFigures, MachineCpu, Phase, PoolUse, ProcessUse, ServerUse, StatesUse, ThreadRun,
+    };
 
     fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
         ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }
@@ -399,6 +410,20 @@ mod tests {
                 counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), busy_ms)].into())].into(),
                 gauges: [("memory".to_owned(), [("dirty_bytes".to_owned(), busy_ms)].into())].into(),
             },
+            states: Some(StatesUse {
+                looks: 10,
+                cpu_ns: busy_ms,
+                cpu_ns_max: busy_ms,
+                pools: vec![PoolUse {
+                    name: "a".into(),
+                    workers: 20,
+                    workers_max: 2,
+                    running: busy_ms / 100,
+                    waiting_share: Some(0.5),
+                    idle: 20 - busy_ms / 100,
+                    ..PoolUse::default()
+                }],
+            }),
             look_cpu_ns: Some(busy_ms),
             unavailable: BTreeMap::new(),
         }
@@ -449,6 +474,10 @@ mod tests {
         let cores: Vec<_> = seen.seconds.iter().map(|second| second.server_cores).collect();
         assert_eq!(cores, [Some(0.6), Some(0.4)], "the short sample is no second");
         assert_eq!(seen.seconds[0].machine_cores, Some(0.8));
+        assert_eq!(seen.seconds[1].pools, [("a".to_owned(), 0.2)].into());
+        let pool = &seen.pools[0];
+        assert_eq!((pool.samples, pool.occupancy, pool.occupancy_max), (60, 13.0 / 60.0, 0.4));
+        assert_eq!(seen.pools_sampler.map(|sampler| sampler.looks), Some(30));
     }
 
     #[test]
@@ -482,12 +511,14 @@ mod tests {
         let mut bare = sample(1000, 0, Vec::new());
         (bare.machine, bare.server, bare.generator, bare.sockets) = (None, None, None, None);
         (bare.others, bare.look_cpu_ns, bare.kernel) = (None, None, KernelFigures::default());
+        bare.states = None;
         bare.unavailable = [("server".to_owned(), "elsewhere".to_owned())].into();
         let mut seen = sum(std::slice::from_ref(&bare));
         seen.note(&bare);
         let observed = seen.observed(1.0).unwrap();
         assert_eq!((observed.machine, observed.server, observed.sockets), (None, None, None));
         assert_eq!((observed.others, observed.sampler, observed.counters), (None, None, BTreeMap::new()));
+        assert_eq!((&observed.pools, observed.pools_sampler), (&Vec::new(), None));
         assert_eq!(observed.unavailable["server"], "elsewhere");
         assert_eq!(observed.seconds[0].server_cores, None);
         assert_eq!(ObservedSum::default().observed(1.0), None);

@@ -325,6 +325,7 @@ fn observed(cores: f64) -> Observed {
         generator_cores: Some(0.6),
         server_rss_bytes: Some(16_000_000),
         established: Some(64),
+        pools: Default::default(),
     };
     Observed {
         machine: Some(MachineObserved {
@@ -371,6 +372,8 @@ fn observed(cores: f64) -> Observed {
         )]
         .into(),
         sampler: Some(SamplerObserved { looks: 5, cpu_ns_per_look: 2e6, cpu_ns_max: 3_000_000, cpu_share: 0.002 }),
+        pools: Vec::new(),
+        pools_sampler: None,
         seconds: (0..5).map(second).collect(),
         unavailable: Default::default(),
     }

@@ -1,0 +1,231 @@
+//! What the workers of the server did over a window.
+
+use super::{SamplerSum, ratio};
+use model::{PoolObserved, PoolUse, SamplerObserved, StatesUse, Wait, WaitObserved};
+use std::collections::BTreeMap;
+
+/// Pools that are told: those that were occupied most.
+const POOLS_TOLD_MAX: usize = 24;
+/// Kinds of waiting that are told of each pool: the longest.
+const WAITS_TOLD_MAX: usize = 32;
+/// What a process waits for that has started another to do the work.
+const CHILD: &str = "child";
+
+/// Sums over all looks at workers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct PoolsSum {
+    /// By name.
+    pools: BTreeMap<String, PoolSum>,
+    sampler: SamplerSum,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PoolSum {
+    program: String,
+    workers: u64,
+    workers_max: u32,
+    running: u64,
+    /// Of `running`, those that waited for a CPU; none once it was not told.
+    runnable: Option<f64>,
+    idle: u64,
+    /// By thread, state, syscall and what for.
+    waits: BTreeMap<[String; 4], u64>,
+    begun: u64,
+    ended: u64,
+    occupancy_max: f64,
+}
+
+impl PoolsSum {
+    /// Adds the looks of a sample; returns the occupancy of each pool. It counts for the highest when the sample `is_long`.
+    pub(super) fn add(&mut self, states: &StatesUse, length_ns: u64, is_long: bool) -> BTreeMap<String, f64> {
+        let StatesUse { looks, cpu_ns, cpu_ns_max, .. } = *states;
+        self.sampler.merge(&SamplerSum { looks, cpu_ns, cpu_ns_max, wall_ns: length_ns });
+        let mut occupancies = BTreeMap::new();
+        for pool in &states.pools {
+            let one = PoolSum::of(pool);
+            let occupancy = one.occupancy();
+            if one.samples() > 0 {
+                occupancies.insert(pool.name.clone(), occupancy);
+            }
+            let occupancy_max = if is_long { occupancy } else { 0.0 };
+            self.take(&pool.name, &PoolSum { occupancy_max, ..one });
+        }
+        occupancies
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.sampler.merge(&other.sampler);
+        for (name, pool) in &other.pools {
+            self.take(name, pool);
+        }
+    }
+
+    fn take(&mut self, name: &str, more: &PoolSum) {
+        match self.pools.get_mut(name) {
+            Some(pool) => pool.merge(more),
+            None => {
+                self.pools.insert(name.to_owned(), more.clone());
+            }
+        }
+    }
+
+    /// The pools, the one that was occupied most first.
+    pub(super) fn observed(&self) -> Vec<PoolObserved> {
+        let looks = self.sampler.looks;
+        let told = self.pools.iter().filter(|(_, pool)| pool.samples() > 0 && !pool.only_watches());
+        let mut pools: Vec<_> = told.map(|(name, pool)| pool.observed(name, looks)).collect();
+        pools.sort_by(|a, b| b.occupancy.total_cmp(&a.occupancy));
+        pools.truncate(POOLS_TOLD_MAX);
+        pools
+    }
+
+    pub(super) fn sampler(&self) -> Option<SamplerObserved> {
+        self.sampler.observed()
+    }
+}
+
+impl PoolSum {
+    fn of(pool: &PoolUse) -> Self {
+        let key = |wait: &Wait| [&wait.thread, &wait.state, &wait.syscall, &wait.on].map(Clone::clone);
+        Self {
+            program: pool.program.clone(),
+            workers: pool.workers,
+            workers_max: pool.workers_max,
+            running: pool.running,
+            runnable: if pool.running == 0 { Some(0.0) } else { pool.waiting_share.map(|of| of * pool.running as f64) },
+            idle: pool.idle,
+            waits: pool.waits.iter().map(|wait| (key(wait), wait.samples)).collect(),
+            begun: pool.begun,
+            ended: pool.ended,
+            occupancy_max: 0.0,
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.workers += other.workers;
+        self.workers_max = self.workers_max.max(other.workers_max);
+        self.running += other.running;
+        self.runnable = self.runnable.zip(other.runnable).map(|(sum, more)| sum + more);
+        self.idle += other.idle;
+        for (wait, samples) in &other.waits {
+            *self.waits.entry(wait.clone()).or_default() += samples;
+        }
+        self.begun += other.begun;
+        self.ended += other.ended;
+        self.occupancy_max = self.occupancy_max.max(other.occupancy_max);
+    }
+
+    fn occupied(&self) -> u64 {
+        self.running + self.waits.values().sum::<u64>()
+    }
+
+    fn samples(&self) -> u64 {
+        self.occupied() + self.idle
+    }
+
+    fn occupancy(&self) -> f64 {
+        ratio(self.occupied(), self.samples())
+    }
+
+    /// Whether these did nothing but wait for processes that they have started: a shell around a server.
+    fn only_watches(&self) -> bool {
+        self.samples() > 0 && self.running + self.idle == 0 && self.waits.keys().all(|[_, _, _, on]| on == CHILD)
+    }
+
+    fn observed(&self, name: &str, looks: u64) -> PoolObserved {
+        let samples = self.samples();
+        let runnable = self.runnable.map(|runnable| runnable / samples as f64);
+        let mut blocked: BTreeMap<String, f64> = BTreeMap::new();
+        for ([_, _, _, on], n) in &self.waits {
+            *blocked.entry(on.clone()).or_default() += ratio(*n, samples);
+        }
+        let mut waits: Vec<_> = self.waits.iter().collect();
+        waits.sort_by(|a, b| b.1.cmp(a.1));
+        let told = |([thread, state, syscall, on], n): (&[String; 4], &u64)| {
+            let [thread, state, syscall, on] = [thread, state, syscall, on].map(Clone::clone);
+            WaitObserved { thread, state, syscall, on, share: ratio(*n, samples) }
+        };
+        PoolObserved {
+            name: name.to_owned(),
+            program: self.program.clone(),
+            workers_mean: ratio(self.workers, looks),
+            workers_max: self.workers_max,
+            samples,
+            occupancy: self.occupancy(),
+            running: ratio(self.running, samples) - runnable.unwrap_or(0.0),
+            runnable,
+            idle: ratio(self.idle, samples),
+            blocked,
+            occupancy_max: self.occupancy_max,
+            begun: self.begun,
+            ended: self.ended,
+            waits: waits.into_iter().take(WAITS_TOLD_MAX).map(told).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(on: &str, syscall: &str, samples: u64) -> Wait {
+        let [thread, state] = ["php-fpm8.2", "S"].map(str::to_owned);
+        Wait { thread, state, syscall: syscall.into(), on: on.into(), samples }
+    }
+
+    fn second(running: u64, waiting_share: Option<f64>, idle: u64, waits: Vec<Wait>) -> StatesUse {
+        let name = "php-fpm: pool www".to_owned();
+        let pool = PoolUse {
+            name,
+            program: "php-fpm8.2".into(),
+            workers: 40,
+            workers_max: 4,
+            running,
+            waiting_share,
+            idle,
+            waits,
+            begun: 1,
+            ended: 2,
+        };
+        let watcher =
+            PoolUse { name: "sh".into(), workers: 10, waits: vec![wait(CHILD, "wait4", 10)], ..PoolUse::default() };
+        StatesUse { looks: 10, cpu_ns: 500, cpu_ns_max: 70, pools: vec![pool, watcher] }
+    }
+
+    #[test]
+    fn shares_are_of_all_samples_and_the_highest_of_one_long_second() {
+        let mut sum = PoolsSum::default();
+        let occupied = sum.add(&second(8, Some(0.25), 24, vec![wait("mariadbd", "poll", 8)]), 1_000_000, true);
+        assert_eq!(occupied["php-fpm: pool www"], 0.4);
+        sum.add(&second(0, None, 10, vec![wait("mariadbd", "recvfrom", 20), wait("sleep", "poll", 10)]), 1, true);
+        sum.add(&second(1, Some(0.0), 0, Vec::new()), 1, false);
+        let seen = sum.observed();
+        assert_eq!(seen.len(), 1, "who only waits for those it has started is no worker: {seen:?}");
+        let pool = &seen[0];
+        assert_eq!((pool.samples, pool.occupancy, pool.occupancy_max), (81, 47.0 / 81.0, 0.75));
+        assert_eq!((pool.running, pool.runnable, pool.idle), (7.0 / 81.0, Some(2.0 / 81.0), 34.0 / 81.0));
+        let blocked = [("mariadbd".to_owned(), 28.0 / 81.0), ("sleep".to_owned(), 10.0 / 81.0)];
+        assert_eq!(pool.blocked, blocked.into());
+        assert_eq!((pool.workers_mean, pool.workers_max, pool.begun, pool.ended), (4.0, 4, 3, 6));
+        let waits: Vec<_> = pool.waits.iter().map(|wait| (wait.on.as_str(), wait.syscall.as_str())).collect();
+        assert_eq!(waits, [("mariadbd", "recvfrom"), ("sleep", "poll"), ("mariadbd", "poll")]);
+        let sampler = sum.sampler().unwrap();
+        assert_eq!((sampler.looks, sampler.cpu_ns_per_look, sampler.cpu_ns_max), (30, 50.0, 70));
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_is_none_once_the_kernel_did_not_tell() {
+        let mut sum = PoolsSum::default();
+        sum.add(&second(5, Some(0.5), 5, Vec::new()), 1, true);
+        let mut other = PoolsSum::default();
+        other.add(&second(5, None, 5, Vec::new()), 1, true);
+        sum.merge(&other);
+        let pool = &sum.observed()[0];
+        assert_eq!((pool.runnable, pool.running, pool.occupancy), (None, 0.5, 0.5));
+    }
+
+    #[test]
+    fn nothing_is_told_of_workers_nobody_looked_at() {
+        assert_eq!((PoolsSum::default().observed(), PoolsSum::default().sampler()), (Vec::new(), None));
+    }
+}

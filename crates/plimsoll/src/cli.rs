@@ -91,6 +91,10 @@ pub(crate) struct RunArgs {
     /// is in the numbers of this run, so measure once more without for the headline
     #[arg(long)]
     pub(crate) profile: bool,
+    /// Then raise what limits the server, start it anew with and without that in 6 shuffled blocks of this window, and
+    /// say whether it does what was predicted; with --serve or without a URL
+    #[arg(long)]
+    pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]
@@ -128,6 +132,10 @@ pub(crate) struct SweepArgs {
     /// and in the page. The points stay clean of what it costs
     #[arg(long)]
     pub(crate) profile: bool,
+    /// Then raise what limits the server, start it anew with and without that in 6 shuffled blocks, and say whether it
+    /// does what was predicted; with --serve or without a URL
+    #[arg(long)]
+    pub(crate) confirm: bool,
     /// What rises from point to point
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]
     pub(crate) over: OverArg,

@@ -14,6 +14,7 @@ use crate::subject::Subject;
 use crate::target_url::TargetUrl;
 use crate::watch::{self, Watch};
 use engine::run::RunError;
+use judge::limiter::{Context, speeds};
 use model::{Address, Environment, Event, Fingerprint, Load, Numbering, Plan, Probe, Stop, Warmup};
 use stack::Spec;
 use stats::Gather;
@@ -133,6 +134,20 @@ impl Prepared {
     pub(crate) fn environment(&self) -> Environment {
         let (served, fingerprint) = (self.subject.served(), Some(self.fingerprint.clone()));
         Environment { served, fingerprint, ..environment::describe() }
+    }
+
+    /// What bounds the server and is not in the evidence of a load.
+    pub(crate) fn limits(&self) -> Context {
+        Context {
+            server_cpus: self.subject.server_cpus(),
+            settings: self.subject.spec().map_or_else(Vec::new, Spec::limits),
+            links_bit_per_s: speeds(&self.fingerprint),
+        }
+    }
+
+    /// The server that was started for this, as it was asked for.
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        self.subject.spec()
     }
 
     /// The plan of one load on the target.

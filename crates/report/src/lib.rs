@@ -9,6 +9,7 @@ pub mod flame;
 pub mod html;
 pub mod json;
 pub mod record;
+mod limiter;
 mod served;
 mod table;
 pub mod terminal;

@@ -122,7 +122,7 @@ impl<'a> Scene<'a> {
     pub(super) fn lone_threads(&self) -> Vec<&'a ServerThreadObserved> {
         let all: Vec<_> = self.groups().flat_map(|(_, group)| &group.threads).collect();
         let is_lone = |thread: &&ServerThreadObserved| {
-            let others = all.iter().filter(|other| other.name == thread.name && other.tid != thread.tid);
+            let others = all.iter().filter(|other| kind(&other.name) == kind(&thread.name) && other.tid != thread.tid);
             others.map(|other| wanted(other)).all(|other| other < ALONE * wanted(thread))
         };
         all.iter().copied().filter(is_lone).collect()
@@ -162,6 +162,12 @@ impl<'a> Scene<'a> {
 pub(super) const CPUS: &str = "server CPUs";
 /// See [`CPUS`].
 pub(super) const QUOTA: &str = "CPU quota";
+
+/// The name of a thread without the number at its end.
+pub(super) fn kind(name: &str) -> &str {
+    let named = name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_/:#.".contains(c));
+    if named.is_empty() { name } else { named }
+}
 
 /// Share of the time in which a thread ran or waited for a CPU.
 pub(super) fn wanted(thread: &ServerThreadObserved) -> f64 {

@@ -12,6 +12,7 @@ mod detours;
 mod failing_servers;
 mod guide;
 mod interrupted;
+mod limits;
 mod manual;
 mod observed;
 mod open_loop;

@@ -4,7 +4,7 @@ use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axi
 use super::cpu;
 use super::profile::{self, Graph};
 use super::status;
-use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
+use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter};
 use super::{Distributions, Item, Shown};
 use crate::arms::conditions;
 use crate::terminal::observed;
@@ -38,6 +38,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         title: record.plan.target.url.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
+        limiter: limiter(record.limiter.as_ref()),
         remarks: Vec::new(),
         headline: headline(record),
         charts,

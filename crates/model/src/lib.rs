@@ -33,7 +33,8 @@ pub use evidence::{
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
 pub use limiter::{
-    Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, NextLimiter, Prediction, Setting, Utilisation,
+    Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, NextLimiter, Prediction, Setting,
+    Utilisation,
 };
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,

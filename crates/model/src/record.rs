@@ -1,7 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    Connections, LatencySummary, Limiter, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession, Verdict,
+    Connections, LatencySummary, Limiter, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

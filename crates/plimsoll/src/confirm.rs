@@ -66,7 +66,7 @@ fn blocks(spec: &Spec, trial: &Trial, how: &Confirming<'_>) -> Result<Vec<Block>
     if let Some((setting, to)) = &trial.control {
         arms.push((CONTROL, spec.with_limit(&setting.key, *to)));
     }
-    let mut progress = Progress::new(how.quiet);
+    let progress = Progress::new(how.quiet);
     let mut blocks = Vec::new();
     for (i, order) in shuffled_blocks(&arms, BLOCKS, how.generator.seed).into_iter().enumerate() {
         let mut block = Block { order: Vec::new(), goodput_per_s: [].into() };
@@ -81,7 +81,8 @@ fn blocks(spec: &Spec, trial: &Trial, how: &Confirming<'_>) -> Result<Vec<Block>
                 block.goodput_per_s.insert((*arm).to_owned(), per_s);
             }
         }
-        let told: Vec<_> = block.goodput_per_s.iter().map(|(arm, per_s)| format!("{arm} {}", human::rate(*per_s))).collect();
+        let told: Vec<_> =
+            block.goodput_per_s.iter().map(|(arm, per_s)| format!("{arm} {}", human::rate(*per_s))).collect();
         progress.line(&format!("confirming {}/{BLOCKS}  {}", i + 1, told.join(", ")));
         blocks.push(block);
     }

@@ -37,7 +37,9 @@ impl Spec {
                 let workers = setting("workers", "workers", "target-", workers, WORKERS_MAX);
                 (pool.value > 0).then_some(pool).into_iter().chain([workers]).collect()
             }
-            COMMAND => self.flagged().map(|(_, flag, n)| setting(&flag, &flag, "", n, WORKERS_MAX)).into_iter().collect(),
+            COMMAND => {
+                self.flagged().map(|(_, flag, n)| setting(&flag, &flag, "", n, WORKERS_MAX)).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }

@@ -368,9 +368,7 @@ fn ratio(part_ns: u64, of_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{
-        GeneratorUse, KernelFigures, MachineCpu, Phase, PoolUse, ProcessUse, ServerUse, StatesUse, ThreadRun,
-    };
+    use model::{GeneratorUse, KernelFigures, MachineCpu, Phase, PoolUse, ProcessUse, ServerUse, StatesUse, ThreadRun};
 
     fn process(name: &str, count: u32, cpu_ms: u64, rss_bytes: u64) -> ProcessUse {
         ProcessUse { name: name.into(), count, cpu_ns: cpu_ms * 1_000_000, rss_bytes, ..ProcessUse::default() }

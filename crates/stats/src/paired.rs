@@ -40,7 +40,9 @@ mod tests {
     fn the_interval_is_that_of_paired_logs() {
         let blocks = [(100.0, 200.0), (100.0, 210.0), (110.0, 205.0), (95.0, 190.0), (105.0, 212.0), (98.0, 199.0)];
         let ratio = paired_ratio(&blocks);
-        for (is, expected) in [(ratio.value, 2.000_947), (ratio.low.unwrap(), 1.920_286), (ratio.high.unwrap(), 2.084_997)] {
+        for (is, expected) in
+            [(ratio.value, 2.000_947), (ratio.low.unwrap(), 1.920_286), (ratio.high.unwrap(), 2.084_997)]
+        {
             assert!((is - expected).abs() < 1e-5, "{ratio:?}");
         }
         assert_eq!(ratio.n, 6);

@@ -5,8 +5,8 @@
 //! points again in shuffled order, so that a drift of the machine does not look like a curve.
 
 use crate::batch::mean;
-use crate::{LoadPoint, fit_pool, fit_rate};
 use crate::blocks::shuffled_blocks;
+use crate::{LoadPoint, fit_pool, fit_rate};
 
 /// Step of the ramp.
 const DOUBLE: f64 = 2.0;

@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn who_is_busy_and_who_waits_is_told_of_any_moment() {
         let mut pool = pool(2, 100, 3);
-        (0..3).for_each(|_| drop(pool.arrive(1_000)));
+        let done: Vec<_> = (0..3).map(|_| pool.arrive(1_000)).collect();
+        assert_eq!(done, [Ok(1_100), Ok(1_100), Ok(1_200)]);
         let states = [1_000, 1_100, 1_200].map(|now_ns| pool.state(now_ns)).map(|state| (state.busy, state.waiting));
         assert_eq!((pool.state(0).workers, states), (2, [(2, 1), (1, 0), (0, 0)]));
     }

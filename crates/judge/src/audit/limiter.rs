@@ -31,7 +31,8 @@ pub(super) fn limiter(context: &Context) -> Option<Limiter> {
     let per_s = context.processes_rate_per_s.filter(|per_s| *per_s > 0.0)?;
     let cores = f64::from(cores);
     let busy = processes.cores_busy / cores;
-    let cpus = laws::ceiling_per_s(per_s, busy).map(|per_s| NextLimiter { name: "server CPUs".into(), ceiling_per_s: per_s });
+    let cpus =
+        laws::ceiling_per_s(per_s, busy).map(|per_s| NextLimiter { name: "server CPUs".into(), ceiling_per_s: per_s });
     let utilisation = Utilisation {
         resource: "server CPUs".into(),
         share: busy,

@@ -10,7 +10,12 @@ pub fn fuzz_audit(data: &[u8]) {
     let _ = super::Text::decode(data).map(|text| {
         if let Ok(processes) = super::Processes::read(&text) {
             let rate = Some(100.0);
-            let context = Context { processes: Some(processes), processes_rate_per_s: rate, cores: Some(4), ..Context::default() };
+            let context = Context {
+                processes: Some(processes),
+                processes_rate_per_s: rate,
+                cores: Some(4),
+                ..Context::default()
+            };
             let limiter = super::limiter::limiter(&context).expect("all of it was given");
             assert!(limiter.ceiling_per_s.is_none_or(f64::is_finite), "{limiter:?}");
         }

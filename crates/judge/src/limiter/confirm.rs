@@ -88,7 +88,8 @@ pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open
 /// What came out of `trial`.
 #[must_use]
 pub fn confirmation(trial: &Trial, blocks: Vec<Block>) -> Confirmation {
-    let of = |arm: &str| -> Vec<f64> { blocks.iter().filter_map(|block| block.goodput_per_s.get(arm).copied()).collect() };
+    let of =
+        |arm: &str| -> Vec<f64> { blocks.iter().filter_map(|block| block.goodput_per_s.get(arm).copied()).collect() };
     let pairs = |arm: &str| -> Vec<(f64, f64)> {
         let pair = |block: &Block| Some((*block.goodput_per_s.get(BEFORE)?, *block.goodput_per_s.get(arm)?));
         blocks.iter().filter_map(pair).collect()
@@ -161,7 +162,10 @@ fn says(tried: &Confirmation) -> String {
     };
     let control = tried.control.as_ref().map_or_else(String::new, |control| {
         let difference = if control.holds { "made no difference" } else { "made a difference too" };
-        format!("; {} {} -> {} {difference} ({:.2} times)", control.setting, control.from, control.to, control.ratio.value)
+        format!(
+            "; {} {} -> {} {difference} ({:.2} times)",
+            control.setting, control.from, control.to, control.ratio.value
+        )
     });
     format!(
         "{} {} -> {}: {} predicted, {} measured ({:.2} times {}{interval}, n = {}): {came_out}{control}",
@@ -249,7 +253,11 @@ mod tests {
         let came_out = confirmation(&trial, blocks(1_000.0, 1_960.0, Some(1_000.0)));
         assert_eq!(came_out.outcome, ConfirmationOutcome::Confirmed);
         assert!(came_out.says.starts_with("children 5 -> 10: 2,000/s predicted, 1,962/s measured (1.96 times 1,000/s"));
-        assert!(came_out.says.ends_with("confirmed; workers 1 -> 2 made no difference (1.00 times)"), "{}", came_out.says);
+        assert!(
+            came_out.says.ends_with("confirmed; workers 1 -> 2 made no difference (1.00 times)"),
+            "{}",
+            came_out.says
+        );
         let mut limiter = pool();
         conclude(&mut limiter, came_out);
         assert_eq!(limiter.confidence, Confidence::Confirmed);

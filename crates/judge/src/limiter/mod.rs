@@ -115,7 +115,8 @@ fn none(name: &str, says: String) -> Limiter {
 fn named(scene: &Scene<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
     let others = utilisations.iter().filter(|other| !is_same(&other.resource, &signal.resource));
     let after = others.filter_map(|other| {
-        let ceiling_per_s = other.ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
+        let ceiling_per_s =
+            other.ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
         Some(NextLimiter { name: other.resource.clone(), ceiling_per_s: ceiling_per_s? })
     });
     let next = after.min_by(|a, b| a.ceiling_per_s.total_cmp(&b.ceiling_per_s));

@@ -2,7 +2,10 @@
 
 use super::laws;
 use crate::rules::saturation::is_flat;
-use model::{Evidence, NS_PER_S, Observed, ServerObserved, ServerThreadObserved, Setting, SweepEvidence, Utilisation};
+use model::{
+    CpuShares, Evidence, GeneratorObserved, NS_PER_S, Observed, ServerObserved, ServerThreadObserved, Setting,
+    SweepEvidence, Utilisation,
+};
 use std::collections::BTreeMap;
 
 /// What is not in the evidence of a load and yet bounds it.
@@ -33,6 +36,19 @@ const APART: f64 = 1.4;
 const PLATEAU: f64 = 0.9;
 /// A thread is alone when the next of its name has less than this share of its CPU time.
 const ALONE: f64 = 0.7;
+
+/// The CPUs that a server may use; shares of all their time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cpus {
+    /// Share in which they were busy, with whatever.
+    pub(super) busy: f64,
+    /// Share that the load costs: server, companions and interrupts, and the load generator where it runs on them too.
+    pub(super) used: f64,
+    /// Where the time went.
+    pub(super) shares: CpuShares,
+    /// How many they are.
+    pub(super) count: f64,
+}
 
 impl Shape {
     /// The shape of a sweep up to its point `at`.
@@ -99,15 +115,41 @@ impl<'a> Scene<'a> {
         self.observed().is_some_and(|observed| observed.server.is_some())
     }
 
-    /// Busy share of the CPUs that the server may use, and how many they are; none when it runs elsewhere.
-    pub(super) fn server_cpus(&self) -> Option<(f64, f64)> {
+    /// The CPUs that the server may use; none when it runs elsewhere.
+    pub(super) fn server_cpus(&self) -> Option<Cpus> {
         let machine = self.observed()?.machine.as_ref().filter(|_| self.sees_server())?;
-        let own = self.context.server_cpus.iter();
-        let busy: Option<Vec<f64>> = own.map(|cpu| machine.cpu_busy_mean.get(*cpu as usize).copied()).collect();
-        match busy.filter(|busy| !busy.is_empty()) {
-            Some(busy) => Some((busy.iter().sum::<f64>() / busy.len() as f64, busy.len() as f64)),
-            None => Some((machine.busy_mean, f64::from(machine.cpus))),
-        }
+        let own = &self.context.server_cpus;
+        let of =
+            |cpu: &u32| Some((*machine.cpu_busy_mean.get(*cpu as usize)?, *machine.cpu_shares.get(*cpu as usize)?));
+        let all: Option<Vec<(f64, CpuShares)>> = own.iter().map(of).collect();
+        let (busy, shares, count) = match all.filter(|all| !all.is_empty()) {
+            Some(all) => {
+                let mean = |of: fn(&(f64, CpuShares)) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+                let shares = CpuShares {
+                    user: mean(|(_, cpu)| cpu.user),
+                    system: mean(|(_, cpu)| cpu.system),
+                    softirq: mean(|(_, cpu)| cpu.softirq),
+                    ..CpuShares::default()
+                };
+                (mean(|(busy, _)| *busy), shares, all.len() as f64)
+            }
+            None => {
+                let (user, system, softirq) = (machine.user_mean, machine.system_mean, machine.softirq_mean);
+                let shares = CpuShares { user, system, softirq, ..CpuShares::default() };
+                (machine.busy_mean, shares, f64::from(machine.cpus).max(1.0))
+            }
+        };
+        let own_cores: f64 = self.groups().map(|(_, group)| group.cpu_cores).sum();
+        let generator = self.generator_beside().map_or(0.0, |generator| generator.cpu_cores);
+        let used = ((own_cores + generator) / count + shares.softirq).min(busy);
+        Some(Cpus { busy, used, shares, count })
+    }
+
+    /// The load generator, where it has no CPUs of its own.
+    pub(super) fn generator_beside(&self) -> Option<&'a GeneratorObserved> {
+        let (mine, servers) = (&self.evidence.plan.cpus, &self.context.server_cpus);
+        let apart = !mine.is_empty() && !servers.is_empty() && mine.iter().all(|cpu| !servers.contains(cpu));
+        self.observed()?.generator.as_ref().filter(|_| !apart)
     }
 
     /// Server and companions with their names.
@@ -134,8 +176,8 @@ impl<'a> Scene<'a> {
         let mut put = |resource: String, share: f64| {
             all.push(Utilisation { resource, share, ceiling_per_s: laws::ceiling_per_s(self.per_s, share) });
         };
-        if let Some((share, _)) = self.server_cpus() {
-            put(CPUS.to_owned(), share);
+        if let Some(cpus) = self.server_cpus() {
+            put(CPUS.to_owned(), cpus.used);
         }
         for thread in self.lone_threads() {
             put(format!("thread {}", thread.name), wanted(thread));

@@ -3,8 +3,8 @@
 use super::*;
 use crate::testing::{Spoil, clean_run, clean_sweep};
 use model::{
-    CpuShares, Figure, GaugeObserved, Load, MachineObserved, NS_PER_S, Observed, PoolObserved, ProcessObserved, ServerObserved,
-    ServerThreadObserved, Setting, SocketsObserved, StatusRecord,
+    CpuShares, Figure, GaugeObserved, Load, MachineObserved, NS_PER_S, Observed, PoolObserved, ProcessObserved,
+    ServerObserved, ServerThreadObserved, Setting, SocketsObserved, StatusRecord,
 };
 
 const SECONDS: f64 = 30.0;
@@ -41,7 +41,10 @@ fn run() -> Evidence {
         ("pressure/memory", &[("full_ns", 0)]),
         ("cgroup/server", &[("throttled_ns", 0)]),
         ("disk/sda", &[("busy_ns", NS_PER_S)]),
-        ("nic/eth0", &[("sent_bytes", 375_000_000), ("received_bytes", 1), ("sent_packets", 300_000), ("sent_dropped", 0)]),
+        (
+            "nic/eth0",
+            &[("sent_bytes", 375_000_000), ("received_bytes", 1), ("sent_packets", 300_000), ("sent_dropped", 0)],
+        ),
     ];
     evidence.observed = Some(Observed {
         machine: Some(MachineObserved {
@@ -55,7 +58,11 @@ fn run() -> Evidence {
             ..MachineObserved::default()
         }),
         server: Some(server),
-        sockets: Some(SocketsObserved { accept_backlog: Some(511), accept_fullest_max: Some(0.0), ..Default::default() }),
+        sockets: Some(SocketsObserved {
+            accept_backlog: Some(511),
+            accept_fullest_max: Some(0.0),
+            ..Default::default()
+        }),
         counters: counters
             .iter()
             .map(|(part, all)| ((*part).into(), all.iter().map(|(name, n)| ((*name).into(), *n)).collect()))
@@ -103,8 +110,13 @@ fn page(server: &str, figures: &[(&str, f64)]) -> StatusRecord {
 }
 
 fn context() -> Context {
-    let children =
-        Setting { key: "children".into(), native: "pm.max_children".into(), limits: "php-fpm".into(), value: 5, max: 1000 };
+    let children = Setting {
+        key: "children".into(),
+        native: "pm.max_children".into(),
+        limits: "php-fpm".into(),
+        value: 5,
+        max: 1000,
+    };
     Context { settings: vec![children], links_bit_per_s: [("eth0".to_owned(), 1e9)].into(), ..Context::default() }
 }
 
@@ -128,7 +140,9 @@ fn a_server_with_room_everywhere_is_not_saturated() {
     assert!(!names_a_limit(&limiter));
     let resources: Vec<_> = limiter.utilisations.iter().map(|used| used.resource.as_str()).collect();
     assert_eq!(resources, ["thread app", "server CPUs", "link eth0"]);
-    assert_eq!(limiter.utilisations[1].ceiling_per_s, Some(5_000.0), "1000/s use a fifth");
+    let cpus = &limiter.utilisations[1];
+    // 0.4 of 4 CPUs, and 3 % for interrupts.
+    assert!((cpus.share - 0.13).abs() < 1e-9 && (cpus.ceiling_per_s.unwrap() - 7_692.3).abs() < 0.1, "{cpus:?}");
 }
 
 #[test]
@@ -164,12 +178,17 @@ fn a_quota_that_throttles_is_named_with_its_size() {
 #[test]
 fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
     let mut evidence = run();
+    evidence.plan.cpus = vec![1];
     seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean = vec![0.96, 0.4, 0.4, 0.4];
     let context = Context { server_cpus: vec![0], ..context() };
+    // Strangers that keep its CPU busy are not what limits it.
+    assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
+    server(&mut evidence).cpu_cores = 0.9;
+    server(&mut evidence).processes[0].cpu_cores = 0.9;
     let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"));
     assert!(limiter.says.starts_with("the 1 CPU it may use is 96 % busy (user 10 %, "), "{}", limiter.says);
-    assert!(limiter.says.contains("app uses 0.40"), "{}", limiter.says);
+    assert!(limiter.says.contains("app uses 0.90"), "{}", limiter.says);
     // One request in flight is no queue, unless the scheduler has one.
     evidence.outstanding.mean = 1.0;
     assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
@@ -245,6 +264,7 @@ fn what_comes_next_bounds_what_a_change_buys() {
     let mut evidence = run();
     seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.5, &[])];
     seen(&mut evidence).machine.as_mut().unwrap().busy_mean = 0.6;
+    server(&mut evidence).cpu_cores = 2.28;
     let limiter = of(&evidence);
     let next = limiter.next.unwrap();
     assert_eq!((next.name.as_str(), next.ceiling_per_s.round()), ("server CPUs", 1_667.0));
@@ -271,10 +291,8 @@ fn a_pool_that_waits_for_something_at_its_limit_is_not_to_blame() {
 #[test]
 fn a_database_whose_workers_wait_for_locks_is_what_is_in_the_way() {
     let mut evidence = run();
-    seen(&mut evidence).pools = vec![
-        pool("php-fpm", 5.0, 1.0, 0.1, &[("mariadbd", 0.8)]),
-        pool("mariadbd", 5.0, 0.9, 0.1, &[("lock", 0.7)]),
-    ];
+    seen(&mut evidence).pools =
+        vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("mariadbd", 0.8)]), pool("mariadbd", 5.0, 0.9, 0.1, &[("lock", 0.7)])];
     let limiter = of(&evidence);
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("upstream-limited", "mariadbd"));
     assert!(limiter.says.starts_with("php-fpm workers wait 80 % of their time on mariadbd, whose workers wait 78 %"));
@@ -299,7 +317,8 @@ fn limits_of_connections_are_named() {
 fn an_overflowing_accept_queue_is_named() {
     let overflown = |n| named_after(|evidence| count(evidence, "tcp", "ListenOverflows", n));
     assert_eq!((overflown(1).as_str(), overflown(0).as_str()), ("accept-backlog-limited", NOT_SATURATED));
-    let full = |share| named_after(|evidence| seen(evidence).sockets.as_mut().unwrap().accept_fullest_max = Some(share));
+    let full =
+        |share| named_after(|evidence| seen(evidence).sockets.as_mut().unwrap().accept_fullest_max = Some(share));
     assert_eq!((full(1.0).as_str(), full(0.9).as_str()), ("accept-backlog-limited", NOT_SATURATED));
 }
 
@@ -389,11 +408,8 @@ fn a_point_that_something_is_wrong_with_is_passed_over() {
 
 #[test]
 fn speeds_are_read_from_a_fingerprint() {
-    let facts = [
-        ("nic/eth0", "speed_mbit_per_s", "1000"),
-        ("nic/lo", "mtu", "65536"),
-        ("nic/eth1", "speed_mbit_per_s", "?"),
-    ];
+    let facts =
+        [("nic/eth0", "speed_mbit_per_s", "1000"), ("nic/lo", "mtu", "65536"), ("nic/eth1", "speed_mbit_per_s", "?")];
     let facts = facts.map(|(section, name, value)| (section.to_owned(), [(name.to_owned(), value.to_owned())].into()));
     let fingerprint = model::Fingerprint { facts: facts.into(), ..model::Fingerprint::default() };
     assert_eq!(speeds(&fingerprint), [("eth0".to_owned(), 1e9)].into());

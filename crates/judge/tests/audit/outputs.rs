@@ -146,10 +146,10 @@ fn a_blog_with_five_workers_is_limited_by_them() {
         "5 php-fpm workers, each 80 % CPU and about 20 % waiting (mysqld uses 5.37 ms for each response), machine 95.9 % \
          idle (5.2 of 128 CPUs busy): at most 5/23.8 ms = 210/s"
     );
-    let prediction = limiter.prediction.expect("more workers help");
+    let prediction = limiter.prediction.as_ref().expect("more workers help");
     assert_eq!((prediction.setting.as_deref(), prediction.expected_per_s.round()), (Some("pm.max_children"), 1_050.0));
     assert_eq!(prediction.change, "25 php-fpm workers instead of 5");
-    let next = limiter.next.expect("the CPUs");
+    let next = limiter.next.as_ref().expect("the CPUs");
     assert!((next.ceiling_per_s - 5_170.0).abs() < 0.01 * 5_170.0, "{next:?}");
     assert!(limiter.unchecked.iter().any(|what| what.starts_with("one core: mysqld uses 1.12 CPUs")), "{limiter:#?}");
     // 70 workers make 2,940/s at most: 5,431/s was something else.

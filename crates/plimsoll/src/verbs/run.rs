@@ -13,7 +13,7 @@ use report::record::AnyRecord;
 use stack::Spec;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Connections of a closed loop.
 const CONNECTIONS: Count = Count(64);

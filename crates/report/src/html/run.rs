@@ -4,7 +4,9 @@ use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axi
 use super::cpu;
 use super::profile::{self, Graph};
 use super::status;
-use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter};
+use super::view::{
+    Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
+};
 use super::{Distributions, Item, Shown};
 use crate::arms::conditions;
 use crate::terminal::observed;

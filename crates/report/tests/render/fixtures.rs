@@ -1,12 +1,13 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP,
-    Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary,
-    Limiter, Load, MachineObserved, NS_PER_S, NextLimiter, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding,
-    Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
-    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
-    ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract, CpuShares,
+    Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved,
+    GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, NS_PER_S, NextLimiter,
+    Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit, Prediction, Probe,
+    ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved, ServerThreadObserved, SizeBand,
+    SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation, Verdict,
+    VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 

@@ -11,7 +11,8 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     if !scene.sees_server() && scene.evidence.status.is_empty() {
         return Look::Unchecked("neither descriptors nor a status page of the server were seen");
     }
-    let dropped = dropped(scene).map(|(what, n)| (what, format!("{} connections were turned away", count(n as u64)), n));
+    let dropped =
+        dropped(scene).map(|(what, n)| (what, format!("{} connections were turned away", count(n as u64)), n));
     let Some((what, says, figure)) = dropped.or_else(|| descriptors(scene)).or_else(|| tracked(scene)) else {
         return Look::Clear;
     };

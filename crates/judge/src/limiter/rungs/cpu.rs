@@ -2,13 +2,15 @@
 
 use super::{Change, Look, Signal, figures};
 use crate::limiter::laws;
-use crate::limiter::scene::{CPUS, Scene};
+use crate::limiter::scene::{CPUS, Cpus, Scene};
 use crate::text::list;
+use model::ServerThreadObserved;
 use model::human::{percent, plural};
-use model::{CpuShares, ServerThreadObserved};
 
 /// The mean of the CPUs that the server may use; of many, one is always a little less busy.
 const BUSY: f64 = 0.9;
+/// Less of it is not what the load costs: strangers keep them busy (rule EN-03).
+const OWN: f64 = 0.5;
 /// Some process waited for a CPU for this share of the time (PSI), or threads did together.
 const PRESSURE: f64 = 0.2;
 /// Requests in flight for each CPU: what is beyond one waits for it.
@@ -19,14 +21,13 @@ const NAMED_MAX: usize = 3;
 const CORES_MIN: f64 = 0.02;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
-    let Some((busy, cpus)) = scene.server_cpus() else {
+    let Some(Cpus { busy, used, shares, count: cpus }) = scene.server_cpus() else {
         return Look::Unchecked("the server's CPUs are not seen: it runs elsewhere, or shows no processes");
     };
     let queue = queue(scene, cpus);
-    if busy < BUSY || !queue {
+    if busy < BUSY || used < OWN || !queue {
         return Look::Clear;
     }
-    let shares = shares(scene);
     let parts = [("user", shares.user), ("system", shares.system), ("interrupts", shares.softirq)];
     let split: Vec<_> = parts.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
     let verb = if cpus > 1.0 { "are" } else { "is" };
@@ -44,10 +45,11 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
         says,
         share: Some(busy),
         queue,
-        ceiling_per_s: laws::ceiling_per_s(scene.per_s, busy),
+        ceiling_per_s: laws::ceiling_per_s(scene.per_s, used),
         evidence: figures([
             ("cpus", cpus),
             ("busy_share", busy),
+            ("used_share", used),
             ("user_share", shares.user),
             ("system_share", shares.system),
             ("softirq_share", shares.softirq),
@@ -68,43 +70,12 @@ fn queue(scene: &Scene<'_>, cpus: f64) -> bool {
         || scene.evidence.outstanding.mean >= IN_FLIGHT * cpus
 }
 
-/// Where the time of the server's CPUs went.
-fn shares(scene: &Scene<'_>) -> CpuShares {
-    let Some(machine) = scene.observed().and_then(|observed| observed.machine.as_ref()) else {
-        return CpuShares::default();
-    };
-    let own: Vec<_> =
-        scene.context.server_cpus.iter().filter_map(|cpu| machine.cpu_shares.get(*cpu as usize)).collect();
-    let n = own.len() as f64;
-    let mean = |of: fn(&CpuShares) -> f64| own.iter().map(|cpu| of(cpu)).sum::<f64>() / n;
-    match own.len() {
-        0 => CpuShares {
-            user: machine.user_mean,
-            system: machine.system_mean,
-            softirq: machine.softirq_mean,
-            ..CpuShares::default()
-        },
-        _ => CpuShares {
-            user: mean(|cpu| cpu.user),
-            system: mean(|cpu| cpu.system),
-            softirq: mean(|cpu| cpu.softirq),
-            ..CpuShares::default()
-        },
-    }
-}
-
 /// Who uses CPU time most: processes of the server and its companions, and the load generator where it has no CPUs of
 /// its own.
 fn users(scene: &Scene<'_>) -> Vec<String> {
     let processes = scene.groups().flat_map(|(_, group)| &group.processes);
     let mut all: Vec<(&str, f64)> = processes.map(|process| (process.name.as_str(), process.cpu_cores)).collect();
-    let generator = scene.observed().and_then(|observed| observed.generator.as_ref());
-    let apart = !scene.evidence.plan.cpus.is_empty()
-        && !scene.context.server_cpus.is_empty()
-        && scene.evidence.plan.cpus.iter().all(|cpu| !scene.context.server_cpus.contains(cpu));
-    if let Some(generator) = generator.filter(|_| !apart) {
-        all.push(("the load generator itself", generator.cpu_cores));
-    }
+    all.extend(scene.generator_beside().map(|generator| ("the load generator itself", generator.cpu_cores)));
     all.retain(|(_, cores)| *cores >= CORES_MIN);
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all.iter().take(NAMED_MAX).map(|(name, cores)| format!("{name} uses {cores:.2}")).collect()

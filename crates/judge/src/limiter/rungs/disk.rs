@@ -18,7 +18,8 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     if disks.is_empty() && pressure.is_none() {
         return Look::Unchecked("disks were not seen");
     }
-    let waiting = pools(scene).iter().filter_map(|pool| pool.blocked.get("disk").map(|share| share / pool.occupancy));
+    let waiting =
+        pools(scene).into_iter().filter_map(|pool| pool.blocked.get("disk").map(|share| share / pool.occupancy));
     let waiting = waiting.fold(0.0, f64::max);
     let busiest = disks.iter().max_by(|a, b| a.share.total_cmp(&b.share)).filter(|disk| disk.share >= BUSY);
     let waits = pressure.is_some_and(|share| share >= PRESSURE) && waiting >= WAITS;

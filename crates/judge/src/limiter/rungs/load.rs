@@ -7,10 +7,14 @@ use model::{Load, Utilisation};
 /// A resource in use to this share may be a limit.
 const USED: f64 = 0.7;
 
+/// CPUs that strangers use, worth telling.
+const STRANGERS: f64 = 0.1;
+
 /// Why the load was too small for any limit; none when it was not, or when that cannot be told.
 pub(in crate::limiter) fn not_saturated(scene: &Scene<'_>, utilisations: &[Utilisation]) -> Option<String> {
-    let is_used = utilisations.iter().any(|used| used.share >= USED);
-    if is_used || scene.shape.flat == Some(true) || !scene.sees_server() {
+    let has_room = scene.sees_server() && utilisations.iter().all(|used| used.share < USED);
+    // A curve that still rises says so itself, whatever is in use.
+    if !scene.shape.flat.map_or(has_room, |flat| !flat) {
         return None;
     }
     let mean_ns = scene.evidence.latency.response.mean_ns;
@@ -32,5 +36,14 @@ pub(in crate::limiter) fn unknown(scene: &Scene<'_>, utilisations: &[Utilisation
     }
     let used: Vec<_> =
         utilisations.iter().take(3).map(|used| format!("{} {}", used.resource, percent(used.share))).collect();
-    format!("nothing that was looked at is at its limit (most used: {}); a profile may tell (--profile)", used.join(", "))
+    let strangers =
+        scene.observed().and_then(|observed| observed.others.as_ref()).map_or(0.0, |others| others.cpu_cores);
+    let strangers = match strangers >= STRANGERS {
+        true => format!("; other programs of this machine used {strangers:.2} CPUs"),
+        false => String::new(),
+    };
+    format!(
+        "nothing that was looked at is at its limit (most used: {}){strangers}; a profile may tell (--profile)",
+        used.join(", ")
+    )
 }

@@ -17,7 +17,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     if pools.iter().all(|pool| pool.blocked.is_empty()) {
         return Look::Unchecked("what workers wait for was not seen");
     }
-    let cpus_busy = scene.server_cpus().map_or(0.0, |(busy, _)| busy);
+    let cpus_busy = scene.server_cpus().map_or(0.0, |cpus| cpus.used);
     let held = pools.iter().filter(|pool| pool.occupancy >= OCCUPIED && cpus_busy < CPUS_ROOM).find_map(|pool| {
         let share = pool.blocked.get("lock")? / pool.occupancy;
         (share >= WAITS).then_some((pool, share))

@@ -17,8 +17,10 @@ use super::scene::Scene;
 use model::Setting;
 use std::collections::BTreeMap;
 
-/// Each limit and how it is looked for.
-pub(super) const RUNGS: [(&str, fn(&Scene<'_>) -> Look); 11] = [
+/// A limit and how it is looked for.
+type Rung = (&'static str, fn(&Scene<'_>) -> Look);
+
+pub(super) const RUNGS: [Rung; 11] = [
     ("network", network::look),
     ("CPU quota", quota::look),
     ("CPU", cpu::look),

@@ -2,7 +2,7 @@
 
 use super::{Change, Look, Signal, figures};
 use crate::limiter::laws;
-use crate::limiter::scene::{Scene, wanted};
+use crate::limiter::scene::{Cpus, Scene, wanted};
 use model::human::percent;
 
 /// A thread that runs or waits for a CPU for this share of the time does nothing else.
@@ -14,7 +14,7 @@ const INTERRUPTS: f64 = 0.9;
 const INTERRUPTS_ELSEWHERE: f64 = 0.3;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
-    let Some((busy, _)) = scene.server_cpus() else {
+    let Some(Cpus { used: busy, .. }) = scene.server_cpus() else {
         return Look::Unchecked("the server's threads are not seen");
     };
     if busy >= ROOM {

@@ -26,7 +26,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     if pools.is_empty() {
         return Look::Unchecked("no worker pool was seen: neither states of processes nor a status page");
     }
-    let cpus_busy = scene.server_cpus().map_or(0.0, |(busy, _)| busy);
+    let cpus_busy = scene.server_cpus().map_or(0.0, |cpus| cpus.used);
     pools.sort_by(|a, b| b.occupancy.total_cmp(&a.occupancy));
     let is_full = |pool: &&Pool| {
         pool.occupancy >= OCCUPIED && cpus_busy < CPUS_BUSY && !PER_CONNECTION.contains(&pool.program.as_str())

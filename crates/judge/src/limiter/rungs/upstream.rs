@@ -65,9 +65,8 @@ pub(super) fn culprit(pool: &Pool, scene: &Scene<'_>) -> Option<Culprit> {
             return Some(limit(format!("whose {:.0} workers are all occupied", other.workers), other.occupancy));
         }
     }
-    let group = scene.groups().find(|(name, group)| {
-        is_it(name) || group.processes.iter().any(|process| is_it(&process.name))
-    });
+    let group =
+        scene.groups().find(|(name, group)| is_it(name) || group.processes.iter().any(|process| is_it(&process.name)));
     let threads = group.into_iter().flat_map(|(_, group)| &group.threads);
     let busiest = threads.max_by(|a, b| wanted(a).total_cmp(&wanted(b)))?;
     let share = wanted(busiest);

@@ -174,7 +174,10 @@ impl<'a> Scene<'a> {
     pub(super) fn utilisations(&self) -> Vec<Utilisation> {
         let mut all = Vec::new();
         let mut put = |resource: String, share: f64| {
-            all.push(Utilisation { resource, share, ceiling_per_s: laws::ceiling_per_s(self.per_s, share) });
+            // Who keeps a disk busy is not known: more responses may need none of it.
+            let is_ours = !resource.starts_with(DISK);
+            let ceiling_per_s = laws::ceiling_per_s(self.per_s, share).filter(|_| is_ours);
+            all.push(Utilisation { resource, share, ceiling_per_s });
         };
         if let Some(cpus) = self.server_cpus() {
             put(CPUS.to_owned(), cpus.used);
@@ -190,7 +193,7 @@ impl<'a> Scene<'a> {
         }
         for (name, counters) in self.parts("disk") {
             let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;
-            put(format!("disk {name}"), busy_ns / self.evidence.measured_ns.max(1) as f64);
+            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64);
         }
         if let Some(share) = super::rungs::quota::used(self) {
             put(QUOTA.to_owned(), share);
@@ -202,6 +205,8 @@ impl<'a> Scene<'a> {
 
 /// Names of resources that more than one place speaks of.
 pub(super) const CPUS: &str = "server CPUs";
+/// See [`CPUS`]; the name of the disk follows.
+pub(super) const DISK: &str = "disk ";
 /// See [`CPUS`].
 pub(super) const QUOTA: &str = "CPU quota";
 

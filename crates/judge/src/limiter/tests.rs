@@ -332,6 +332,11 @@ fn a_busy_disk_and_workers_that_wait_for_one_are_the_disk() {
             seen(evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("disk", 0.9)])];
         })
     };
+    let of_others = named_after(|evidence| {
+        count(evidence, "disk/sda", "busy_ns", 28 * NS_PER_S);
+        seen(evidence).pools = vec![pool("php-fpm", 5.0, 0.5, 0.1, &[("sleep", 0.4)])];
+    });
+    assert_eq!(of_others, UNKNOWN, "no worker waits for it");
     // Without pressure it is the number of workers: a disk takes more writes at a time than they make.
     assert_eq!((waiting(7).as_str(), waiting(5).as_str()), ("disk-limited", "worker-pool-limited"));
 }

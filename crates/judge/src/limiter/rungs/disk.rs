@@ -3,7 +3,7 @@
 use super::{Look, Signal, figures};
 use crate::limiter::laws;
 use crate::limiter::pools::pools;
-use crate::limiter::scene::Scene;
+use crate::limiter::scene::{DISK, Scene};
 use model::human::percent;
 
 const BUSY: f64 = 0.9;
@@ -13,15 +13,17 @@ const PRESSURE: f64 = 0.2;
 const WAITS: f64 = 0.2;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
-    let disks: Vec<_> = scene.utilisations().into_iter().filter(|used| used.resource.starts_with("disk ")).collect();
+    let disks: Vec<_> = scene.utilisations().into_iter().filter(|used| used.resource.starts_with(DISK)).collect();
     let pressure = scene.share_of_time("pressure/io", "some_ns");
     if disks.is_empty() && pressure.is_none() {
         return Look::Unchecked("disks were not seen");
     }
-    let waiting =
-        pools(scene).into_iter().filter_map(|pool| pool.blocked.get("disk").map(|share| share / pool.occupancy));
+    let pools = pools(scene);
+    let waiting = pools.iter().filter_map(|pool| pool.blocked.get("disk").map(|share| share / pool.occupancy));
     let waiting = waiting.fold(0.0, f64::max);
-    let busiest = disks.iter().max_by(|a, b| a.share.total_cmp(&b.share)).filter(|disk| disk.share >= BUSY);
+    // Where it is known that no worker waits for it, others keep it busy.
+    let is_ours = waiting >= WAITS || pools.iter().all(|pool| pool.blocked.is_empty());
+    let busiest = disks.iter().max_by(|a, b| a.share.total_cmp(&b.share)).filter(|disk| disk.share >= BUSY && is_ours);
     let waits = pressure.is_some_and(|share| share >= PRESSURE) && waiting >= WAITS;
     if busiest.is_none() && !waits {
         return Look::Clear;

@@ -14,7 +14,7 @@ const INTERRUPTS: f64 = 0.9;
 const INTERRUPTS_ELSEWHERE: f64 = 0.3;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
-    let Some(Cpus { used: busy, .. }) = scene.server_cpus() else {
+    let Some(Cpus { busy, .. }) = scene.server_cpus() else {
         return Look::Unchecked("the server's threads are not seen");
     };
     if busy >= ROOM {

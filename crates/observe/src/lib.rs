@@ -4,8 +4,8 @@
 //! (`server`, found by `listener`) and those that were asked for (`companion`), each a `group` whose CPU time is kept by
 //! `ledger`, with its `threads` and `holdings`; all `others`; the load threads (`generator`), sockets by state
 //! (`sockets`), and what the kernel counts (`kernel`, a table of parts). What machine and server are is read once
-//! (`fingerprint`, a table of sections); apart from the looks, samples say where CPU time goes ([`profile`]). It knows no
-//! HTTP and no clock: [`Observer`] is told `now`. What cannot be read is none, with a reason, never zero.
+//! (`fingerprint`, a table of sections); apart from the looks, samples say where CPU time goes ([`profile`]) and what the
+//! workers wait for (`states`). It knows no HTTP and no clock: [`Observer`] is told `now`. What cannot be read is none, with a reason, never zero.
 
 mod companion;
 mod files;
@@ -23,6 +23,7 @@ mod processes;
 pub mod profile;
 mod server;
 mod sockets;
+mod states;
 pub mod status;
 mod threads;
 

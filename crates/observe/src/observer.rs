@@ -9,7 +9,8 @@ use crate::others::Others;
 use crate::processes::{Present, Processes};
 use crate::server::Server;
 use crate::sockets::SocketTable;
-use model::{Address, Phase, Sample, ServerUse};
+use crate::states::{StateSampler, Tree};
+use model::{Address, Phase, Sample, ServerUse, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -25,6 +26,8 @@ pub struct Observer {
     generator: Generator,
     sockets: SocketTable,
     kernel: Kernel,
+    /// Only once it was asked for.
+    states: Option<std::io::Result<StateSampler>>,
     looked_ns: u64,
     /// What was said about each part last, so that it is said once.
     said: BTreeMap<String, String>,
@@ -44,6 +47,7 @@ impl Observer {
             generator: Generator::default(),
             sockets: SocketTable::default(),
             kernel: Kernel::default(),
+            states: None,
             looked_ns: 0,
             said: BTreeMap::new(),
         };
@@ -60,6 +64,43 @@ impl Observer {
         let _ = self.machine.look();
         let _ = self.generator.look();
         self.look_first(now_ns);
+    }
+
+    /// Begins to look at what the workers do, on a thread of its own. `thread_cpu_ns` is the CPU time of the thread that
+    /// calls it.
+    pub fn watch_states(&mut self, thread_cpu_ns: fn() -> u64) {
+        let listening = self.listener.look(&mut self.sockets);
+        self.states = Some(StateSampler::start(self.tree(&listening), thread_cpu_ns));
+    }
+
+    /// The processes whose workers are looked at.
+    fn tree(&self, listening: &Result<Listening, Unfound>) -> Tree {
+        let listening = listening.as_ref().map_or_else(|_| BTreeSet::new(), |found| found.inodes.clone());
+        Tree { pids: self.server_pids(), listening }
+    }
+
+    /// What the workers did since the look before.
+    fn fetch_states(
+        &mut self,
+        listening: &Result<Listening, Unfound>,
+        unavailable: &mut BTreeMap<String, String>,
+    ) -> Option<StatesUse> {
+        let tree = self.tree(listening);
+        if let (Err(unfound), true) = (listening, tree.pids.is_empty()) {
+            self.states.as_ref()?;
+            return self.told("pools", Err(unfound), unavailable);
+        }
+        let (states, untold) = match self.states.as_ref()? {
+            Ok(sampler) => sampler.fetch(tree),
+            Err(error) => {
+                let error = format!("cannot start the thread that looks at them: {error}");
+                return self.told("pools", Err(error), unavailable);
+            }
+        };
+        for (pool, why) in untold {
+            self.told::<(), _>(&pool, Err(why), unavailable);
+        }
+        states
     }
 
     /// The processes of the server and of its companions, as they were seen last.
@@ -103,6 +144,7 @@ impl Observer {
         for (part, why) in missing {
             self.told::<(), _>(part, Err(why), &mut unavailable);
         }
+        let states = self.fetch_states(&listening, &mut unavailable);
         let sockets = match &listening {
             Ok(found) => self.sockets.count(self.listener.address(), Some(found)),
             Err(Unfound::Kernel(error)) => Err(Unfound::Kernel(error.clone())),
@@ -119,7 +161,7 @@ impl Observer {
             companions,
             others,
             kernel,
-            states: None,
+            states,
             look_cpu_ns: None,
             unavailable,
         }

@@ -6,7 +6,7 @@ use procfs::FromRead;
 use procfs::process::Stat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Processes that may all be looked at each second. A line of each costs 10 to 20 µs of CPU time, so that of more of
 /// them the strangers are looked at only every few seconds.
@@ -65,10 +65,15 @@ fn pids() -> BTreeSet<i32> {
 
 /// A file of `/proc` that is short, read at once: most of the cost of looking are calls into the kernel.
 pub(crate) fn short(path: &str) -> Option<Vec<u8>> {
+    read_short(path).ok()
+}
+
+/// The same with the reason when it cannot be read.
+pub(crate) fn read_short(path: &str) -> io::Result<Vec<u8>> {
     let mut text = vec![0; SHORT_BYTES];
-    let n = File::open(path).ok()?.read(&mut text).ok()?;
+    let n = File::open(path)?.read(&mut text)?;
     text.truncate(n);
-    Some(text)
+    Ok(text)
 }
 
 /// A process as it is now; none when it has ended.

@@ -1,6 +1,8 @@
 //! Sockets as the kernel lists them (`sock_diag`), filtered by port or state in the kernel: many times cheaper than
 //! `/proc/net/tcp`, which lists every socket of the machine as text.
 
+mod lists;
+
 use crate::listener::{Listening, Unfound};
 use model::{Address, Sockets};
 use netlink_packet_core::{
@@ -18,6 +20,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
+
+pub(crate) use lists::Connection;
 
 /// As much as the kernel fills at a time.
 const ANSWER_BYTES: usize = 32 * 1024;
@@ -119,14 +123,11 @@ impl SocketTable {
             cookie: [0xff; 8],
         };
         let mut found = Vec::new();
-        self.each(
-            Asked { request: SockDiagMessage::UnixRequest(asked), either_port: None },
-            |socket: UnixResponse| {
-                if socket.nlas.contains(&file) {
-                    found.push(socket);
-                }
-            },
-        )?;
+        self.each(Asked::all(SockDiagMessage::UnixRequest(asked)), |socket: UnixResponse| {
+            if socket.nlas.contains(&file) {
+                found.push(socket);
+            }
+        })?;
         Ok(found)
     }
 
@@ -154,10 +155,11 @@ impl SocketTable {
         }
         // A line that broke half-way may still hold answers to this question, so it is not used again.
         let line = self.line.take().map_or_else(connect, Ok)?;
+        let is_one = asked.is_one;
         rustix::net::send(&line, &encode(asked), SendFlags::empty())?;
         loop {
             let (n, _) = rustix::net::recv(&line, &mut self.answer[..], RecvFlags::empty())?;
-            if !read(&self.answer[..n], &mut take)? {
+            if !read(&self.answer[..n], &mut take)? || is_one {
                 self.line = Some(line);
                 return Ok(());
             }
@@ -177,6 +179,15 @@ struct Asked {
     request: SockDiagMessage,
     /// The port that one of the ends must have, where either may.
     either_port: Option<u16>,
+    /// Whether it is of one socket, to which the answer is one message.
+    is_one: bool,
+}
+
+impl Asked {
+    /// All sockets that the request names.
+    const fn all(request: SockDiagMessage) -> Self {
+        Self { request, either_port: None, is_one: false }
+    }
 }
 
 fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> Asked {
@@ -190,12 +201,12 @@ fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> Asked {
     let extensions = ExtensionFlags::empty();
     let request = InetRequest { family, protocol: IPPROTO_TCP, extensions, states, socket_id };
     let either_port = (end == End::Both).then_some(port);
-    Asked { request: SockDiagMessage::InetRequest(request), either_port }
+    Asked { either_port, ..Asked::all(SockDiagMessage::InetRequest(request)) }
 }
 
 fn encode(asked: Asked) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    header.flags = if asked.is_one { NLM_F_REQUEST } else { NLM_F_REQUEST | NLM_F_DUMP };
     let mut message = NetlinkMessage::new(header, asked.request.into());
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];

@@ -87,8 +87,9 @@ pub(crate) struct RunArgs {
     /// Load before the window, not measured: a time, 0s, or auto (until MSER-5 finds goodput settled)
     #[arg(long, value_name = "TIME|auto", default_value = "2s")]
     pub(crate) warmup: WarmupArg,
-    /// Sample where the CPU time goes during the window, for a flame graph: profile.svg, and in the page. What it costs
-    /// is in the numbers of this run, so measure once more without for the headline
+    /// Sample where the CPU time goes during the window, for a flame graph: profile.svg, and in the page; what workers
+    /// waited for is off-cpu.svg. What it costs is in the numbers of this run, so measure once more without for the
+    /// headline
     #[arg(long)]
     pub(crate) profile: bool,
     /// Then raise what limits the server, start it anew with and without that in 6 shuffled blocks of this window, and
@@ -129,7 +130,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, requires = "serve")]
     pub(crate) restart: bool,
     /// Measure the peak's load once more at the end, and sample where the CPU time goes, for a flame graph: profile.svg,
-    /// and in the page. The points stay clean of what it costs
+    /// and in the page; what workers waited for at the peak is off-cpu.svg. The points stay clean of what it costs
     #[arg(long)]
     pub(crate) profile: bool,
     /// Then raise what limits the server, start it anew with and without that in 6 shuffled blocks, and say whether it

@@ -7,12 +7,16 @@ use engine::clock;
 use model::{Address, Event, Phase, Plan, Profiled, Stop, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use report::flame::{self, Scale};
+use report::off_cpu::OffCpu;
 use report::record::{AnyRecord, arm_folder};
 use std::path::Path;
 
 /// The stacks, and the graph of them.
 pub(crate) const FOLDED: &str = "profile.folded";
 pub(crate) const GRAPH: &str = "profile.svg";
+/// The same of what workers waited for.
+const WAITS_FOLDED: &str = "off-cpu.folded";
+const WAITS_GRAPH: &str = "off-cpu.svg";
 
 /// Samples during the measured window of one load.
 pub(crate) struct Sampling {
@@ -123,6 +127,16 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
         printer::note(&format!("warning: {}; the profile's figures are kept", trouble.message));
     }
     Ok(Box::new(profile.profiled))
+}
+
+/// Writes what workers waited for into `directory`, if anything. A disk that takes no file is told.
+pub(crate) fn keep_waits(directory: &Path, waits: Option<OffCpu>) {
+    let Some(waits) = waits else { return };
+    let files = [(WAITS_FOLDED, &waits.folded), (WAITS_GRAPH, &waits.svg)];
+    let written = files.into_iter().try_for_each(|(name, text)| write_file(&directory.join(name), text));
+    if let Err(trouble) = written {
+        printer::note(&format!("warning: {}", trouble.message));
+    }
 }
 
 /// The graphs of a result in `directory`: one for each result by itself that the page shows.

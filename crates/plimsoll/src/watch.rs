@@ -24,6 +24,7 @@ impl Watch {
     pub(crate) fn start_after(&mut self, event: &Event) {
         if let Event::Connected { .. } = event {
             self.observer.start(0);
+            self.observer.watch_states(thread_cpu_ns);
             self.clock = Some(Clock::start());
         }
     }

@@ -1,7 +1,7 @@
 //! Flame graphs as SVG that can be zoomed and searched, from folded stacks, by inferno.
 
 use inferno::differential;
-use inferno::flamegraph::color::{BackgroundColor, Color, MultiPalette};
+use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, MultiPalette};
 use inferno::flamegraph::{self, Direction, Options, Palette};
 use model::{ProcessRole, Profiled};
 use std::collections::BTreeSet;
@@ -12,6 +12,8 @@ const PALETTE: Palette = Palette::Multi(MultiPalette::Java);
 const MIN_WIDTH: f64 = 0.05;
 /// Differential graphs are counted in ns, as inferno counts in whole numbers.
 const NS_A_US: f64 = 1e3;
+/// Waiting is told in ms.
+const NS_A_MS: f64 = 1e6;
 
 /// What a folded profile is measured in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +59,15 @@ pub fn graph(folded: &str, title: &str, scale: Scale) -> Option<String> {
         options.factor = sample_us;
         options.count_name = "µs of CPU per good response".into();
     }
+    draw(&mut options, folded)
+}
+
+/// The flame graph of what was waited for, in ns for each good response; none when there is no stack.
+pub(crate) fn waits(folded: &str, title: &str) -> Option<String> {
+    let mut options = options(title);
+    options.colors = Palette::Basic(BasicPalette::Io);
+    options.factor = 1.0 / NS_A_MS;
+    options.count_name = "ms of waiting per good response".into();
     draw(&mut options, folded)
 }
 
@@ -165,6 +176,13 @@ mod tests {
         assert!(after.contains("send (30,000 ns of CPU per good response, 75.00%; -75.00%)"), "{after}");
         assert!(!after.contains("<title>old") && before.contains("<title>old (20,000 ns"), "{before}");
         assert!(super::difference(side("a", "", 1.0), side("b", AFTER, 1.0)).is_none());
+    }
+
+    #[test]
+    fn waiting_is_told_in_ms() {
+        let svg = waits("php-fpm: pool www;php-fpm8.2;S;poll;mariadbd 20000000\n", "Off-CPU").unwrap();
+        assert!(svg.contains("mariadbd (20 ms of waiting per good response, 100.00%)"), "{svg}");
+        assert_eq!(waits("", "Off-CPU"), None);
     }
 
     #[test]

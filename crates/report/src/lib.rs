@@ -1,7 +1,7 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
 //! Responsibilities: the records themselves from evidence ([`record`]), the terminal ([`terminal`]), JSON ([`json`]),
-//! the HTML page ([`html`]), flame graphs ([`flame`]), Markdown and CSV. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
+//! the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown and CSV. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour.
 
 mod arms;
@@ -9,6 +9,7 @@ pub mod flame;
 pub mod html;
 pub mod json;
 mod limiter;
+pub mod off_cpu;
 pub mod record;
 mod served;
 mod table;

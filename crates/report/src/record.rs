@@ -117,6 +117,14 @@ pub fn peak(curve: &[PointSummary]) -> Option<Peak> {
     Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s })
 }
 
+/// The merged measurements of a sweep's peak.
+#[must_use]
+pub fn peak_point(record: &SweepRecord) -> Option<&RunRecord> {
+    let peak = record.peak?;
+    let points = record.curve.iter().zip(&record.points);
+    points.into_iter().find(|(point, _)| point.load == peak.load).map(|(_, run)| run)
+}
+
 /// Several arms as one record, from their labels and sweeps in the order measured. Of none it is invalid.
 #[must_use]
 pub fn sweeps_record(arms: Vec<(String, SweepRecord)>) -> SweepsRecord {

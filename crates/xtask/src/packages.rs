@@ -26,6 +26,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "haproxy", packages: &["haproxy"] },
     Tool { program: "varnishd", packages: &["varnish"] },
     Tool { program: "php-fpm8.2", packages: &["php8.2-fpm"] },
+    Tool { program: "/usr/lib/php/20220829/mysqli.so", packages: &["php8.2-mysql"] },
+    Tool { program: "python3", packages: &["python3-minimal"] },
     Tool { program: "redis-server", packages: &["redis-server"] },
     Tool { program: "mariadbd", packages: &["mariadb-server-core"] },
     Tool { program: "mariadb", packages: &["mariadb-client-core"] },

@@ -5,7 +5,7 @@ use crate::confirm::{self, Confirming};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted, check_limits};
-use crate::profiling::keep;
+use crate::profiling::{keep, keep_waits};
 use crate::{interrupt, serving, settings, store};
 use judge::limiter::{limiter_of_run, names_a_limit};
 use model::{Count, Load, Stop, Warmup};
@@ -68,6 +68,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let mut limiter = limiter_of_run(&evidence, &verdict, &prepared.limits());
     let mut record = report::record::run_record(&evidence, verdict, goodput, prepared.environment(), started);
     record.profile_unavailable = profile_unavailable;
+    keep_waits(&directory, report::off_cpu::of_run(&record));
     // A server of ours that ended under the load is told after what was measured until then.
     let mut checked = prepared.check();
     let (interrupted, spec) = (prepared.is_interrupted(), prepared.spec().cloned());

@@ -8,7 +8,7 @@ use crate::confirm::{self, Confirming};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted};
-use crate::profiling::keep;
+use crate::profiling::{keep, keep_waits};
 use crate::{interrupt, serving, settings, store};
 use curve::Point;
 use model::{Count, Load, NS_PER_S, Plan, Stop, SweepRecord, Warmup, human};
@@ -188,6 +188,7 @@ impl Walk<'_> {
             }
             Err(why) => record.profile_unavailable = Some(why),
         }
+        keep_waits(&self.prepared.directory, report::off_cpu::of_sweep(record));
         self.prepared.check()
     }
 

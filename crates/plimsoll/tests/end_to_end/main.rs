@@ -18,6 +18,7 @@ mod observed;
 mod open_loop;
 mod other_clients;
 mod output;
+mod pools;
 mod profiles;
 mod record;
 mod report;

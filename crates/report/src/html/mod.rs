@@ -6,6 +6,7 @@ mod arms;
 mod chart;
 mod cpu;
 mod kernel;
+mod pools;
 mod profile;
 mod run;
 mod status;

@@ -1,14 +1,15 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
-use super::cpu;
 use super::profile::{self, Graph};
 use super::status;
 use super::view::{
     Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
 };
 use super::{Distributions, Item, Shown};
+use super::{cpu, pools};
 use crate::arms::conditions;
+use crate::off_cpu;
 use crate::terminal::observed;
 use crate::terminal::run as words;
 use model::human::{count, percent, rate, time};
@@ -26,6 +27,7 @@ const POINTS_A_DECADE: f64 = 60.0;
 pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
     let mut charts = timeline(&record.seconds);
     charts.extend(cpu::timeline(record));
+    charts.extend(pools::timeline(record));
     charts.extend(shown.distributions.and_then(|distributions| {
         let mut curves = vec![("response time", &distributions.response)];
         // In a closed loop a request is intended when it is sent, so that both are the same.
@@ -34,6 +36,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         }
         percentiles(&curves)
     }));
+    let waiting = off_cpu::of_run(record);
     ResultView {
         kind: "run",
         name: shown.name.to_owned(),
@@ -45,10 +48,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         headline: headline(record),
         charts,
         graph: shown.graph.map(Graph::new),
+        files: files(shown, false, record.profile.is_some(), waiting.is_some()),
+        waiting: waiting.map(|graph| Graph::new(&graph.svg)),
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),
-        files: files(shown, false, record.profile.is_some()),
     }
 }
 
@@ -80,6 +84,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
     if let Some(text) = observed::server(record) {
         facts.push(fact("server", text));
     }
+    facts.extend(observed::pools(record).into_iter().map(|text| fact("workers", text)));
     facts.extend(
         observed::companions(record)
             .into_iter()
@@ -121,6 +126,7 @@ fn tables(record: &RunRecord) -> Vec<Table> {
         let header = words::MIX_HEADER.map(str::to_owned).to_vec();
         tables.push(Table { title: "Each request of the mix", header, rows });
     }
+    tables.extend(record.observed.as_ref().and_then(|observed| pools::table("What the workers did", observed)));
     tables.extend(cpu::tables(record));
     tables.extend(status::table(&record.status));
     tables.extend(record.profile.iter().flat_map(profile::tables));

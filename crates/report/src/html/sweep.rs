@@ -5,13 +5,14 @@ use super::chart::{
     COLOURS, Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
     upright,
 };
-use super::cpu;
 use super::profile::{self, Graph};
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter};
-use crate::table;
+use super::{cpu, pools};
+use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
 use crate::terminal::sweep::{Over, knee_text, load, peak_text};
+use crate::{off_cpu, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, Mode};
@@ -25,7 +26,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     let over = Over::of(record);
     let first = record.points.first();
     let url = || first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone());
-    let charts = [goodput(record, over), cpu::by_load(record, over), latency(record, over)];
+    let charts =
+        [goodput(record, over), cpu::by_load(record, over), pools::by_load(record, over), latency(record, over)];
+    let peak = peak_point(record).and_then(|peak| peak.observed.as_ref());
+    let waiting = off_cpu::of_sweep(record);
     let header = table::point_header(record);
     ResultView {
         kind: "sweep",
@@ -38,7 +42,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         headline: headline(record, over),
         charts: charts.into_iter().flatten().collect(),
         graph: shown.graph.map(Graph::new),
+        files: files(shown, true, record.profile.is_some(), waiting.is_some()),
+        waiting: waiting.map(|graph| Graph::new(&graph.svg)),
         tables: std::iter::once(Table { title: "Points", header, rows: table::point_rows(record) })
+            .chain(peak.and_then(|peak| pools::table("What the workers did at the peak", peak)))
             .chain(record.profile.iter().flat_map(profile::tables))
             .chain(fingerprint(&record.environment))
             .collect(),
@@ -48,7 +55,6 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
             .chain([environment(&record.environment)])
             .collect(),
         command: command(&record.environment),
-        files: files(shown, true, record.profile.is_some()),
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct ResultView {
     pub(super) headline: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
     pub(super) graph: Option<Graph>,
+    /// What was waited for.
+    pub(super) waiting: Option<Graph>,
     pub(super) tables: Vec<Table>,
     pub(super) groups: Vec<Group>,
     pub(super) command: String,
@@ -178,8 +180,8 @@ pub(super) fn command(environment: &Environment) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The raw files of a run, or of a sweep, with or without a profile.
-pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool) -> Vec<FileView> {
+/// The raw files of a run, or of a sweep, with or without a profile and what was waited for.
+pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool, waited: bool) -> Vec<FileView> {
     let kept: &[(&str, &str)] = if sweep {
         &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
     } else {
@@ -194,5 +196,13 @@ pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool) -> Vec<FileV
         true => &[("profile.svg", "the flame graph by itself"), ("profile.folded", "its stacks, one a line")],
         false => &[],
     };
-    kept.iter().chain(profile).map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
+    let waits: &[(&str, &str)] = match waited {
+        true => &[("off-cpu.svg", "what workers waited for, by itself"), ("off-cpu.folded", "its stacks, one a line")],
+        false => &[],
+    };
+    kept.iter()
+        .chain(profile)
+        .chain(waits)
+        .map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what })
+        .collect()
 }

@@ -1,10 +1,14 @@
 //! Machine and server in words.
 
-use model::human::{bytes, plural, time};
-use model::{PointSummary, ProcessObserved, RunRecord, ServerObserved};
+use model::human::{bytes, percent, plural, time};
+use model::{PointSummary, PoolObserved, ProcessObserved, RunRecord, ServerObserved};
 
 /// Processes named in a line.
 const NAMED_MAX: usize = 3;
+/// Occupancy from which on a pool of workers is told: half of it.
+const POOL_TOLD: f64 = 0.5;
+/// Shares below it, of occupancy and of what workers waited for, are hardly there.
+const HARDLY: f64 = 0.01;
 
 /// What the server used, or why that is not known; none when nobody looked.
 pub(crate) fn server(record: &RunRecord) -> Option<String> {
@@ -25,6 +29,45 @@ pub(crate) fn companions(record: &RunRecord) -> Vec<(&str, String)> {
         (!observed.companions.contains_key(label)).then(|| (label, format!("CPU not known: {why}")))
     });
     used.chain(unknown).collect()
+}
+
+/// Pools of workers of which at least half were occupied, in a line each.
+pub(crate) fn pools(record: &RunRecord) -> Vec<String> {
+    let pools = record.observed.iter().flat_map(|observed| &observed.pools);
+    pools.filter(|pool| pool.occupancy >= POOL_TOLD).map(pool).collect()
+}
+
+fn pool(pool: &PoolObserved) -> String {
+    let mut waits = longest_waits(pool);
+    if let Some(runnable) = pool.runnable.filter(|share| is_worth_telling(*share)) {
+        waits.push(("a CPU", runnable));
+    }
+    let running = format!("running {}", percent(pool.running));
+    let parts = if waits.is_empty() { running } else { format!("{running}, waiting for {}", shares(&waits)) };
+    let workers = plural(pool.workers_max.into(), "worker");
+    format!("{}, {workers}: {} occupied ({parts})", pool.name, percent(pool.occupancy))
+}
+
+/// What the workers of a pool waited for, the longest first: `mariadbd 80 %, sleep 4.0 %`.
+pub(crate) fn waits(pool: &PoolObserved) -> String {
+    shares(&longest_waits(pool))
+}
+
+fn longest_waits(pool: &PoolObserved) -> Vec<(&str, f64)> {
+    let all = pool.blocked.iter().map(|(on, share)| (on.as_str(), *share));
+    let mut waits: Vec<_> = all.filter(|(_, share)| is_worth_telling(*share)).collect();
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    waits.truncate(NAMED_MAX);
+    waits
+}
+
+fn shares(named: &[(&str, f64)]) -> String {
+    named.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a share is more than a trace.
+pub(crate) fn is_worth_telling(share: f64) -> bool {
+    share >= HARDLY
 }
 
 fn server_use(server: &ServerObserved) -> String {

@@ -62,6 +62,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     for (label, text) in observed::companions(record) {
         out.push_str(&labelled("beside it", &format!("{label}: {text}"), style));
     }
+    for text in observed::pools(record) {
+        out.push_str(&labelled("workers", &text, style));
+    }
     if let Some(text) = profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
         out.push_str(&labelled("profile", &text, style));
     }

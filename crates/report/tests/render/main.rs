@@ -5,3 +5,4 @@ mod contract;
 mod fixtures;
 mod golden;
 mod page;
+mod pools;

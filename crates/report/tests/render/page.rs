@@ -380,11 +380,11 @@ fn a_browser_draws_every_chart_without_an_error() {
     }
 }
 
-fn of_run(record: &RunRecord) -> String {
+pub(crate) fn of_run(record: &RunRecord) -> String {
     page(&[item("run", AnyRecord::Run(record), Some(&distributions()))])
 }
 
-fn of_sweep(record: &SweepRecord) -> String {
+pub(crate) fn of_sweep(record: &SweepRecord) -> String {
     page(&[item("sweep", AnyRecord::Sweep(record), None)])
 }
 
@@ -403,7 +403,7 @@ fn distributions() -> Distributions {
 }
 
 /// The record with a timeline of five seconds, of which one stood still.
-fn with_seconds(mut record: RunRecord) -> RunRecord {
+pub(crate) fn with_seconds(mut record: RunRecord) -> RunRecord {
     let first = record.seconds[0];
     record.seconds = (0..5).map(|i| Second { from_ns: i * first.length_ns, failed: 10 * i, ..first }).collect();
     record.seconds[3] = Second { good: 0, completed: 0, response_p50_ns: 0, response_p99_ns: 0, ..record.seconds[3] };
@@ -412,7 +412,7 @@ fn with_seconds(mut record: RunRecord) -> RunRecord {
 
 /// Every chart of a page; fails when one has a curve without points.
 #[track_caller]
-fn charts(page: &str) -> Vec<Value> {
+pub(crate) fn charts(page: &str) -> Vec<Value> {
     let data = page.split(r#"<script type="application/json">"#).skip(1);
     let charts: Vec<Value> = data
         .map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap_or_default()).expect("JSON"))
@@ -428,7 +428,7 @@ fn charts(page: &str) -> Vec<Value> {
     charts
 }
 
-fn names(chart: &Value) -> Vec<&str> {
+pub(crate) fn names(chart: &Value) -> Vec<&str> {
     chart["data"].as_array().expect("curves").iter().map(|curve| curve["name"].as_str().expect("a name")).collect()
 }
 
@@ -441,7 +441,7 @@ fn script(page: &str) -> String {
 }
 
 #[track_caller]
-fn in_order(page: &str, parts: &[&str]) {
+pub(crate) fn in_order(page: &str, parts: &[&str]) {
     let mut rest = page;
     for part in parts {
         rest = rest.split_once(part).unwrap_or_else(|| panic!("{part:?} is missing or out of place")).1;

@@ -96,6 +96,11 @@ impl Server {
         address(&self.running)
     }
 
+    #[track_caller]
+    pub(crate) fn pid(&self) -> i32 {
+        self.running.processes().next().expect("it runs").1
+    }
+
     /// A file of its directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)

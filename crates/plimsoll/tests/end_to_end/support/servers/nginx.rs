@@ -36,6 +36,11 @@ impl Nginx {
         self.0.url(path)
     }
 
+    /// The first process.
+    pub(crate) fn pid(&self) -> i32 {
+        self.0.pid()
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.0.address().port()
     }

@@ -1,0 +1,163 @@
+//! What a moment of a worker counts as: running, waiting for work, or waiting for something else.
+
+use super::call::{Call, NO_CALL};
+
+/// What a moment counts as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Free to take work.
+    Idle,
+    /// Kept from going on, and by what.
+    Blocked(String),
+}
+
+/// What a descriptor leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// A socket on which connections come in.
+    Listener,
+    /// A connection that was accepted, and who made it.
+    Client(String),
+    /// A connection that was made, and to whom.
+    Peer(String),
+    /// A socket whose other end is not known.
+    Unknown,
+    Pipe,
+    /// Something of the process's own that wakes it: a timer, a signal, a counter.
+    Own,
+    File,
+}
+
+/// How the workers of a program wait for work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    /// On a listening socket, or on many things at a time.
+    #[default]
+    Any,
+    /// A child of php-fpm: in `accept` only; whatever else it waits for, it has a request in hand.
+    Fpm,
+    /// One for each connection, without an end to them: on its client. A database.
+    Connection,
+    /// A child of Apache: also on the lock that decides which of them may accept.
+    Apache,
+}
+
+/// What is known of the thread besides its call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worker {
+    pub(super) style: Style,
+    /// Whether it is the first thread of a process that has more.
+    pub(super) leads: bool,
+}
+
+/// What has to be looked up, only where it matters.
+pub(super) trait Lookup {
+    /// What a descriptor of the process leads to.
+    fn end(&mut self, fd: i32) -> End;
+    /// The descriptors that `poll` or `select` waits for; none when the process's memory is not shown.
+    fn polled(&mut self, call: &Call) -> Option<Vec<i32>>;
+    /// The kernel's letter for the state.
+    fn letter(&mut self) -> char;
+    /// Whether an address is that of a variable of the program itself, on neither heap nor stack.
+    fn is_static(&mut self, address: u64) -> bool;
+}
+
+/// What a thread that waits in `call` counts as, with the kernel's letter.
+pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) -> (State, char) {
+    let named = |on: &str| (State::Blocked(on.to_owned()), SLEEPS);
+    let idle = (State::Idle, SLEEPS);
+    match call.name {
+        "accept" | "accept4" => idle,
+        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" if worker.style == Style::Fpm => named("events"),
+        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => idle,
+        "poll" | "ppoll" | "select" | "pselect6" => match lookup.polled(call) {
+            Some(fds) if fds.is_empty() => named("sleep"),
+            Some(fds) => {
+                let ends = fds.into_iter().map(|fd| lookup.end(fd)).collect();
+                (most_telling(ends, worker), SLEEPS)
+            }
+            None => named("socket"),
+        },
+        "read" | "readv" | "pread64" | "preadv" | "preadv2" | "recvfrom" | "recvmsg" | "recvmmsg" | "write"
+        | "writev" | "pwrite64" | "pwritev" | "pwritev2" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile"
+        | "connect" => match lookup.end(call.descriptor(0)) {
+            End::File => on_disk(lookup, "file"),
+            end => (at(end, worker), SLEEPS),
+        },
+        "futex" => (futex(call, worker, lookup), SLEEPS),
+        // Which of them may accept is a lock between processes.
+        "semop" | "semtimedop" if worker.style == Style::Apache => idle,
+        "semop" | "semtimedop" | "flock" | "fcntl" => named("lock"),
+        "nanosleep" | "clock_nanosleep" => named("sleep"),
+        "wait4" | "waitid" | "vfork" => named("child"),
+        "rt_sigsuspend" | "rt_sigtimedwait" | "pause" => idle,
+        "io_getevents" | "io_pgetevents" | "io_uring_enter" => match lookup.letter() {
+            DISK => (State::Blocked("disk".to_owned()), DISK),
+            letter => (State::Idle, letter),
+        },
+        NO_CALL => on_disk(lookup, "stopped"),
+        other => on_disk(lookup, other),
+    }
+}
+
+/// Can be woken, which all are that wait for others than a disk.
+const SLEEPS: char = 'S';
+/// Cannot be woken: on its way to or from a disk.
+const DISK: char = 'D';
+
+/// The disk where the kernel says so, and something `else` otherwise.
+fn on_disk(lookup: &mut impl Lookup, otherwise: &str) -> (State, char) {
+    let letter = lookup.letter();
+    (State::Blocked(if letter == DISK { "disk" } else { otherwise }.to_owned()), letter)
+}
+
+/// A thread that waits at one descriptor.
+fn at(end: End, worker: Worker) -> State {
+    match end {
+        End::Listener | End::Own => State::Idle,
+        // The first thread of many reads what tells it to stop.
+        End::Pipe if worker.leads => State::Idle,
+        End::Client(_) if worker.style == Style::Connection => State::Idle,
+        End::Client(name) if name.is_empty() => State::Blocked("client".to_owned()),
+        End::Client(name) => State::Blocked(format!("client {name}")),
+        End::Peer(name) => State::Blocked(name),
+        End::Unknown => State::Blocked("socket".to_owned()),
+        End::Pipe => State::Blocked("pipe".to_owned()),
+        End::File => State::Blocked("file".to_owned()),
+    }
+}
+
+/// A thread that waits at several: it is free when a new connection would wake it, and otherwise waits for another
+/// program rather than for what it holds for its own use.
+fn most_telling(ends: Vec<End>, worker: Worker) -> State {
+    let rank = |end: &End| match end {
+        End::Listener => 0,
+        End::Peer(_) => 1,
+        End::Client(_) => 2,
+        End::Unknown => 3,
+        End::Pipe | End::File => 4,
+        End::Own => 5,
+    };
+    ends.into_iter().min_by_key(rank).map_or(State::Idle, |end| at(end, worker))
+}
+
+/// A thread that waits for another one: parked until there is work, or kept out by a lock.
+fn futex(call: &Call, worker: Worker, lookup: &mut impl Lookup) -> State {
+    const PRIVATE: u64 = 128;
+    let [address, operation, value, ..] = call.arguments;
+    let value = value as u32;
+    // Taken, with others waiting: 2 in glibc, Go and Rust; the highest bit in locks of glibc that name their owner, and in
+    // those of InnoDB. All bits are a parked thread of Rust.
+    let is_lock = value == 2 || value & 0x8000_0000 != 0 && value != u32::MAX;
+    match worker.style {
+        Style::Apache if operation & PRIVATE == 0 => State::Idle,
+        _ if is_lock => State::Blocked("lock".to_owned()),
+        // Where databases keep threads that have no connection is one place for all of them. A thread that waits for a
+        // row or a time does so at a place of its own.
+        Style::Connection if !worker.leads && !lookup.is_static(address) => State::Blocked("condition".to_owned()),
+        _ => State::Idle,
+    }
+}
+
+#[cfg(test)]
+mod tests;

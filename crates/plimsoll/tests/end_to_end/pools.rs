@@ -1,0 +1,204 @@
+//! Workers whose occupation is known: by arithmetic, by what they were told to wait for, or because they have nothing to do.
+
+use crate::support::{
+    Nginx, Program, close_to, count, installed, load_alone, number, plimsoll, serve, shell, text, wait_for,
+};
+use serde_json::Value;
+use stack::{Running, Spec};
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+
+/// Workers of the pool, enough of them that few looks are many samples, and how long each request keeps one.
+const CHILDREN: u32 = 16;
+const SLEEP_S: f64 = 0.02;
+const POOL: &str = "php-fpm: pool www";
+
+fn run(target: &[&str], load: &[&str]) -> Program {
+    plimsoll(["run"].iter().chain(target).chain(load).chain(&["--warmup", "500ms", "-q"]))
+}
+
+/// A pool of workers in a record.
+#[track_caller]
+fn pool<'a>(record: &'a Value, name: &str) -> &'a Value {
+    let pools = record["observed"]["pools"].as_array().expect("a list");
+    let found = pools.iter().find(|pool| pool["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name:?} in {pools:#?}, {:#}", record["observed"]["unavailable"]))
+}
+
+/// The share in which the workers waited for something.
+fn blocked(pool: &Value, on: &str) -> f64 {
+    pool["blocked"][on].as_f64().unwrap_or_default()
+}
+
+/// The record of a run that may be too short to be valid.
+#[track_caller]
+fn record(program: Program) -> Value {
+    let ended = program.run();
+    serde_json::from_str(&ended.recorded("run.json")).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+#[test]
+fn children_of_php_fpm_are_occupied_as_long_as_their_requests_take() {
+    let _alone = load_alone();
+    let serve = format!("php-fpm children={CHILDREN} sleep=20ms");
+    let children = f64::from(CHILDREN);
+    for connections in ["4", "8", "24"] {
+        let ended = run(&["--serve", &serve], &["-c", connections, "-d", "3s"]).run();
+        let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+        let pool = pool(&record, POOL);
+        let occupancy = number(pool, "occupancy");
+        // X S / W: each good response has kept one worker for as long as it slept. What it ran besides, and how long it had
+        // to wait for a CPU and for nginx, depends on who else is on this machine.
+        let expected = number(&record, "goodput_per_s.value") * SLEEP_S / children;
+        close_to(blocked(pool, "sleep"), expected, 0.1, &format!("at {connections} connections, {pool:#}"));
+        let parts: f64 = pool["blocked"].as_object().expect("shares").values().filter_map(Value::as_f64).sum();
+        let on_cpu = number(pool, "running") + number(pool, "runnable");
+        close_to(parts + on_cpu, occupancy, 1e-6, "the parts of it");
+        close_to(number(pool, "idle"), 1.0 - occupancy, 1e-6, "the rest");
+        assert_eq!(
+            (count(pool, "workers_max"), number(pool, "workers_mean")),
+            (u64::from(CHILDREN), children),
+            "the master is none"
+        );
+        let told = ended.stdout.contains(&format!("{POOL}, {CHILDREN} workers: "));
+        assert_eq!(told, occupancy >= 0.5, "{}", ended.stdout);
+        let front = self::pool(&record, "nginx: worker process");
+        assert!(number(front, "occupancy") < 0.2, "an event loop is idle while others work: {front:#}");
+        let second = &record["observed"]["seconds"][1]["pools"][POOL];
+        assert!((second.as_f64().expect("a share") - occupancy).abs() < 0.25, "{second} and {occupancy}");
+    }
+}
+
+/// A site of one page that anybody may read.
+fn site(page: &str) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("index.php"), page).expect("a file");
+    set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("our own directory");
+    directory
+}
+
+/// A database, and its process.
+#[track_caller]
+fn database() -> (Running, i32) {
+    let database = serve(&Spec::parse("mariadb").expect("it is known"));
+    let pid = database.processes().next().expect("it runs").1;
+    (database, pid)
+}
+
+#[test]
+fn who_waits_for_a_database_is_told_to() {
+    let _alone = load_alone();
+    installed("/usr/lib/php/20220829/mysqli.so", "php8.2-mysql");
+    let (database, pid) = database();
+    let socket = database.dir().join("run/mysqld.sock");
+    let page = format!(
+        "<?php $db = mysqli_connect(null, 'root', '', null, null, '{}'); \
+         echo mysqli_query($db, 'SELECT SLEEP(0.02)')->num_rows;",
+        socket.display()
+    );
+    let site = site(&page);
+    let serve = format!("php-fpm children=4 root={}", site.path().display());
+    let observe = pid.to_string();
+    let args = ["-c", "2", "-d", "3s", "--observe", &observe, "--profile"];
+    let ended = run(&["--serve", &serve], &args).run();
+    let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    let pool = pool(&record, POOL);
+    let occupancy = number(pool, "occupancy");
+    assert!((0.4..0.6).contains(&occupancy), "two of four: {pool:#}");
+    assert!(blocked(pool, "mariadbd") > 0.8 * occupancy, "{pool:#}");
+    // The database itself: its threads that have a connection wait for the time to pass, each at a place of its own.
+    let threads = self::pool(&record, "mariadbd: connections");
+    assert!(blocked(threads, "condition") > 0.3, "{threads:#}");
+
+    // The same waits as stacks: 20 ms for each response.
+    let folded = ended.recorded("off-cpu.folded");
+    let of_pool = folded.lines().filter(|line| line.starts_with(&format!("{POOL};")) && line.contains(";mariadbd "));
+    let ns: f64 = of_pool.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
+    close_to(ns, SLEEP_S * 1e9, 0.15, &folded);
+    assert!(ended.recorded("off-cpu.svg").contains("mariadbd") && ended.recorded("report.html").contains("Off-CPU"));
+}
+
+#[test]
+fn workers_that_are_replaced_are_counted_and_followed() {
+    let _alone = load_alone();
+    let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
+    let url = nginx.url("/small");
+    let started = plimsoll(["run", &url, "-c", "4", "-d", "4s", "--warmup", "0s", "-q"]).start();
+    started.wait_for_events("observed", 1);
+    shell(&format!("kill -HUP {}", nginx.pid())).run().exits(0);
+    let ended = started.end();
+    let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    let pool = pool(&record, "nginx: worker process");
+    assert!(count(pool, "begun") >= 2 && count(pool, "ended") >= 2, "{pool:#}");
+    let seconds = record["observed"]["seconds"].as_array().expect("a list");
+    let last = seconds.last().expect("some")["pools"]["nginx: worker process"].as_f64();
+    assert!(last > Some(0.0), "the new ones work: {seconds:#?}");
+}
+
+/// One request at a time, each of 30 ms, on a connection of its own.
+const SINGLE: &str = "
+import http.server, time
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(0.03)
+        self.send_response(200)
+        self.send_header('Content-Length', '2')
+        self.end_headers()
+        self.wfile.write(b'ok')
+    def log_message(self, *args):
+        pass
+server = http.server.HTTPServer(('127.0.0.1', {port}), Handler)
+server.serve_forever()
+";
+
+#[test]
+fn a_server_of_one_thread_is_occupied_by_one_request_at_a_time() {
+    let _alone = load_alone();
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("single.py");
+    std::fs::write(&script, SINGLE).expect("a file");
+    let python = installed("python3", "python3-minimal");
+    let port = free_port();
+    let text = std::fs::read_to_string(&script).expect("it is there").replace("{port}", &port.to_string());
+    std::fs::write(&script, text).expect("a file");
+    let server = Program::new(python, [script.to_str().expect("UTF-8")]).start();
+    let up = wait_for(std::time::Duration::from_secs(10), || {
+        // Closed at once: it serves one connection at a time.
+        std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(drop)
+    });
+    assert!(up.is_some(), "it listens");
+    let url = format!("http://127.0.0.1:{port}/");
+    let load = |rate: &[&str]| record(run(&[&url, "--no-keepalive"], &[&["-d", "3s"], rate].concat()));
+    let full = load(&["-c", "1"]);
+    let (pool, program) = (&full["observed"]["pools"][0], "python3");
+    assert!(text_starts_with(pool, "program", program) && count(pool, "workers_max") == 1, "{pool:#}");
+    let expected = number(&full, "goodput_per_s.value") * 0.03;
+    close_to(number(pool, "occupancy"), expected, 0.1, &format!("{pool:#}"));
+    assert!(blocked(pool, "sleep") > 0.8, "{pool:#}");
+    let idle = load(&["-R", "1", "-c", "1"]);
+    let pool = &idle["observed"]["pools"][0];
+    assert!(number(pool, "occupancy") < 0.2, "3 % expected: {pool:#}");
+    drop(server);
+}
+
+fn text_starts_with(record: &Value, path: &str, start: &str) -> bool {
+    text(record, path).starts_with(start)
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+#[test]
+fn a_server_with_next_to_nothing_to_do_is_idle() {
+    let _alone = load_alone();
+    let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
+    let record = record(run(&[&nginx.url("/small")], &["-R", "10", "-c", "2", "-d", "2s"]));
+    let pool = pool(&record, "nginx: worker process");
+    assert!(number(pool, "occupancy") < 0.05 && number(pool, "idle") > 0.95, "{pool:#}");
+    assert!(count(pool, "samples") >= 20, "two workers, ten times a second: {pool:#}");
+    let sampler = &record["observed"]["pools_sampler"];
+    assert!(number(sampler, "cpu_ns_per_look") > 1_000.0 && count(sampler, "looks") >= 10, "{sampler:#}");
+}

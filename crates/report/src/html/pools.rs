@@ -1,0 +1,94 @@
+//! The workers of the server: how occupied they were, and with what.
+
+use super::chart::{COLOURS, Chart, Curve, chart, layout, line, load_axis};
+use super::run::clock;
+use super::view::Table;
+use crate::terminal::observed::{is_worth_telling, waits};
+use crate::terminal::sweep::Over;
+use model::human::{count, percent};
+use model::{Observed, PoolObserved, RunRecord, SweepRecord};
+use plotly::layout::Axis;
+use std::collections::BTreeMap;
+
+/// Pools that are drawn: as many as there are colours.
+const DRAWN_MAX: usize = COLOURS.len();
+/// Pools in the table.
+const ROWS_MAX: usize = 12;
+const TITLE: &str = "Worker pools";
+const MEANING: &str = "share of each pool's workers that were not free to take work";
+
+/// Occupancy of each pool against time; none when no pool did anything.
+pub(super) fn timeline(record: &RunRecord) -> Option<Chart> {
+    let observed = record.observed.as_ref()?;
+    // On the axis of the other timelines, which begin with the window.
+    let begin_ns = record.seconds.first()?.from_ns;
+    let seconds: Vec<(f64, &BTreeMap<String, f64>)> = observed
+        .seconds
+        .iter()
+        .map(|second| ((second.from_ns + second.length_ns).saturating_sub(begin_ns) as f64 / 1e9, &second.pools))
+        .collect();
+    let traces = curves(&drawn(&observed.pools), &seconds);
+    (!traces.is_empty()).then(|| chart(TITLE, &format!("{MEANING}, in each second"), traces, layout(clock(), shares())))
+}
+
+/// The same against load.
+pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
+    let loads: Vec<(f64, &BTreeMap<String, f64>)> =
+        record.curve.iter().map(|point| (point.load, &point.pools)).collect();
+    let mut most: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, occupancy) in record.curve.iter().flat_map(|point| &point.pools) {
+        let highest = most.entry(name).or_default();
+        *highest = highest.max(*occupancy);
+    }
+    let mut names: Vec<_> = most.into_iter().filter(|(_, occupancy)| is_worth_telling(*occupancy)).collect();
+    names.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let names: Vec<&str> = names.into_iter().map(|(name, _)| name).take(DRAWN_MAX).collect();
+    let traces = curves(&names, &loads);
+    if traces.is_empty() {
+        return None;
+    }
+    let axes = layout(load_axis(record.curve.iter().map(|point| point.load), over.axis()), shares());
+    Some(chart(&format!("{TITLE} by {}", over.axis()), MEANING, traces, axes))
+}
+
+/// What the workers did; none when nothing is known of them.
+pub(super) fn table(title: &'static str, observed: &Observed) -> Option<Table> {
+    let header = ["", "workers", "occupied", "busiest second", "running", "waited for a CPU", "waited for"];
+    let rows: Vec<_> = observed.pools.iter().take(ROWS_MAX).map(row).collect();
+    let header = header.map(str::to_owned).to_vec();
+    (!rows.is_empty()).then_some(Table { title, header, rows })
+}
+
+fn row(pool: &PoolObserved) -> Vec<String> {
+    let waits = waits(pool);
+    vec![
+        pool.name.clone(),
+        count(pool.workers_max.into()),
+        percent(pool.occupancy),
+        percent(pool.occupancy_max),
+        percent(pool.running),
+        pool.runnable.map_or_else(|| "-".to_owned(), percent),
+        if waits.is_empty() { "-".to_owned() } else { waits },
+    ]
+}
+
+/// The pools that were occupied most, as they are told in this order.
+fn drawn(pools: &[PoolObserved]) -> Vec<&str> {
+    let worth = pools.iter().filter(|pool| is_worth_telling(pool.occupancy_max));
+    worth.map(|pool| pool.name.as_str()).take(DRAWN_MAX).collect()
+}
+
+/// A line for each pool that has two points or more.
+fn curves(names: &[&str], points: &[(f64, &BTreeMap<String, f64>)]) -> Vec<Curve> {
+    let curve = |(name, colour): (&&str, &&'static str)| {
+        let (x, y): (Vec<f64>, Vec<f64>) =
+            points.iter().filter_map(|(x, pools)| Some((*x, *pools.get(*name)?))).unzip();
+        let hover = y.iter().map(|occupancy| format!("{name} {}", percent(*occupancy))).collect();
+        (x.len() > 1).then(|| line(name, colour, x, y, hover))
+    };
+    names.iter().zip(&COLOURS).filter_map(curve).collect()
+}
+
+fn shares() -> Axis {
+    Axis::new().range(vec![0.0, 1.05]).tick_format(".0%").zero_line(false)
+}

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// Threads of one name that are busier than this never rest: they are a pool that is occupied, whatever else is known.
 const NEVER_RESTS: f64 = 0.95;
 
+/// What waiting for a disk is called: by the state, and by the calls that do nothing else.
+const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
+
 /// A pool of workers at the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pool {
@@ -19,6 +22,8 @@ pub(super) struct Pool {
     pub(super) occupancy: f64,
     /// Share of their time in which they run or could run; none when that is not known.
     pub(super) running: Option<f64>,
+    /// Share of their time in which they could run, but no CPU is free; none when that is not known.
+    pub(super) runnable: Option<f64>,
     /// Share of their time in which they wait, by what for.
     pub(super) blocked: BTreeMap<String, f64>,
     /// Requests in its own queue at every look; none when nobody tells.
@@ -35,6 +40,12 @@ impl Pool {
     pub(super) fn waits_for(&self) -> Option<(&str, f64)> {
         let most = self.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
         Some((most.0, most.1 / self.occupancy.max(f64::MIN_POSITIVE)))
+    }
+
+    /// Share of their occupied time in which they wait for a disk.
+    pub(super) fn waits_for_disk(&self) -> f64 {
+        let waits = DISK_WAITS.iter().filter_map(|on| self.blocked.get(*on));
+        waits.sum::<f64>() / self.occupancy.max(f64::MIN_POSITIVE)
     }
 
     /// Time that each response occupies a worker; ns.
@@ -74,6 +85,7 @@ fn of_states(observed: &PoolObserved) -> Option<Pool> {
         workers: observed.workers_mean,
         occupancy: observed.occupancy,
         running: Some(observed.running + observed.runnable.unwrap_or(0.0)),
+        runnable: observed.runnable,
         blocked: observed.blocked.clone(),
         queue_min: None,
     })

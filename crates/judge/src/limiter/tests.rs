@@ -259,6 +259,18 @@ fn a_pool_with_workers_to_spare_or_nobody_waiting_is_no_limit() {
     assert!(!named_after(exactly_busy).contains("pool"), "five requests for five workers");
 }
 
+/// Strangers, or more workers than CPUs: one more worker would wait for a CPU as well.
+#[test]
+fn workers_that_wait_for_a_cpu_are_no_pool_that_is_short() {
+    let waiting = |runnable: f64| {
+        named_after(|evidence| {
+            let shares = PoolObserved { runnable: Some(runnable), ..pool("php-fpm", 5.0, 1.0, 0.2, &[]) };
+            seen(evidence).pools = vec![shares];
+        })
+    };
+    assert_eq!((waiting(0.4).as_str(), waiting(0.1).as_str()), (UNKNOWN, "worker-pool-limited"));
+}
+
 #[test]
 fn what_comes_next_bounds_what_a_change_buys() {
     let mut evidence = run();
@@ -329,7 +341,7 @@ fn a_busy_disk_and_workers_that_wait_for_one_are_the_disk() {
     let waiting = |pressed_s: u64| {
         named_after(|evidence| {
             count(evidence, "pressure/io", "some_ns", pressed_s * NS_PER_S);
-            seen(evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("disk", 0.9)])];
+            seen(evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("disk", 0.5), ("fsync", 0.4)])];
         })
     };
     let of_others = named_after(|evidence| {

@@ -1,6 +1,6 @@
 //! What stops a server, of servers whose limit is known.
 
-use crate::support::{Program, Target, close_to, count, load_alone, number, plimsoll, text};
+use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -67,6 +67,20 @@ fn a_pool_of_php_is_named_over_both_sockets() {
         let ceiling = number(&limiter, "ceiling_per_s");
         assert!((90.0..=155.0).contains(&ceiling), "3 workers of 20 ms and a little: {ceiling}");
     }
+}
+
+/// A server that plimsoll does not know, with a number of workers in its command line.
+#[test]
+fn a_pool_of_gunicorn_is_named_with_the_flag_of_its_command_line() {
+    let _alone = load_alone();
+    installed("gunicorn", "gunicorn");
+    let app = b"import time\ndef app(environ, start):\n    time.sleep(0.02)\n    \
+                start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
+    let serve = "-- gunicorn -w 3 app:app -b 127.0.0.1:{port}";
+    let (_, limiter) = limited(run(&["--serve", serve, "--no-keepalive", "-c", "12"]).with_file("app.py", app));
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "gunicorn workers"));
+    assert!(text(&limiter, "says").contains("waiting on sleep"), "{limiter:#}");
+    assert_eq!((text(&limiter, "prediction.setting"), number(&limiter, "prediction.to")), ("-w", 6.0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Look, Signal, figures};
 use crate::limiter::laws;
-use crate::limiter::pools::pools;
+use crate::limiter::pools::{Pool, pools};
 use crate::limiter::scene::{DISK, Scene};
 use model::human::percent;
 
@@ -19,8 +19,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
         return Look::Unchecked("disks were not seen");
     }
     let pools = pools(scene);
-    let waiting = pools.iter().filter_map(|pool| pool.blocked.get("disk").map(|share| share / pool.occupancy));
-    let waiting = waiting.fold(0.0, f64::max);
+    let waiting = pools.iter().map(Pool::waits_for_disk).fold(0.0, f64::max);
     // Where it is known that no worker waits for it, others keep it busy.
     let is_ours = waiting >= WAITS || pools.iter().all(|pool| pool.blocked.is_empty());
     let busiest = disks.iter().max_by(|a, b| a.share.total_cmp(&b.share)).filter(|disk| disk.share >= BUSY && is_ours);

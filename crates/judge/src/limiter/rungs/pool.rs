@@ -18,6 +18,8 @@ const WAITING: f64 = 0.5;
 const CPU_HEAVY: f64 = 0.7;
 /// Workers that wait for one thing for this share of it wait for that.
 pub(super) const WAITS: f64 = 0.5;
+/// Workers that wait for a CPU for this share of it are not short themselves.
+const FOR_CPU: f64 = 0.3;
 /// A thread for each connection: how many there are is up to those who connect.
 const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
 
@@ -37,9 +39,14 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
 
 /// Whether more workers would buy nothing, as what they wait for is at its own limit: that is for the rungs below.
 fn waits_in_vain(pool: &Pool, scene: &Scene<'_>) -> bool {
+    if pool.runnable.is_some_and(|share| share >= FOR_CPU * pool.occupancy) {
+        return true;
+    }
+    if pool.waits_for_disk() >= WAITS {
+        return matches!(disk::look(scene), Look::Hit(_));
+    }
     match pool.waits_for().filter(|(_, share)| *share >= WAITS) {
         Some(("lock", _)) => true,
-        Some(("disk", _)) => matches!(disk::look(scene), Look::Hit(_)),
         Some(_) => upstream::culprit(pool, scene).is_some(),
         None => false,
     }

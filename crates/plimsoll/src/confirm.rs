@@ -99,6 +99,7 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
         generator: how.generator,
         observe: &[],
         quiet: true,
+        is_known: true,
         stop: Arc::clone(how.stop),
     };
     let create = |_: &str| {

@@ -61,6 +61,8 @@ pub(crate) struct Wanted<'a> {
     /// Processes to watch beside the server.
     pub(crate) observe: &'a [String],
     pub(crate) quiet: bool,
+    /// Whether machine and server are in the record already, and need not be read anew.
+    pub(crate) is_known: bool,
     /// Set by ^C.
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -103,7 +105,8 @@ impl Prepared {
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
         let parts = watch::wanted(subject.processes(), &observe)?;
-        let fingerprint = watch::fingerprint(&address, &parts);
+        let fingerprint =
+            if wanted.is_known { Fingerprint::default() } else { watch::fingerprint(&address, &parts) };
         Ok(Self {
             fingerprint,
             subject,

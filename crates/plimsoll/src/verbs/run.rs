@@ -45,6 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         generator: &args.generator,
         observe: &args.observe.observe,
         quiet: args.output.quiet,
+        is_known: false,
         stop: Arc::clone(&stop),
     };
     let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;

@@ -73,6 +73,7 @@ fn measure(
         generator: &args.generator,
         observe: &args.observe.observe,
         quiet: args.output.quiet,
+        is_known: false,
         stop: Arc::clone(stop),
     };
     let prepared = Prepared::new(wanted, create)?;

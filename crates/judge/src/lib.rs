@@ -2,7 +2,8 @@
 //!
 //! Responsibilities: one rule per id of the catalogue ([`rules`]), and their merger into a [`Verdict`] for a run
 //! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
-//! id is listed in the verdict; it never counts as passed. What would make rules fire is told beforehand by [`check`]. What other tools have printed is read and judged in
+//! id is listed in the verdict; it never counts as passed. What would make rules fire is told beforehand by [`check`];
+//! what stops the server is named by [`limiter`]. What other tools have printed is read and judged in
 //! [`audit`].
 //!
 //! Findings carry their figures in `evidence`. Two families of keys are read by renderers: `LD-04` names a quantile
@@ -14,6 +15,7 @@ mod catalogue;
 pub mod check;
 mod examples;
 mod later;
+pub mod limiter;
 mod rule;
 mod rules;
 mod sweep;

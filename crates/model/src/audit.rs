@@ -1,6 +1,6 @@
 //! What another tool has claimed, and what may be believed of it: `audit --json`.
 
-use crate::{Estimate, Knee, PoolFit, Verdict};
+use crate::{Estimate, Knee, Limiter, PoolFit, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,9 @@ pub struct AuditRecord {
     pub knee: Option<Knee>,
     /// Of a table of loads: the fitted pool model.
     pub fit: Option<PoolFit>,
+    /// What stopped the server while its processes were looked at; omitted without such figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limiter: Option<Limiter>,
     /// Lines with something in them that nobody understood.
     pub unread_lines: u64,
     /// Whether to believe it.

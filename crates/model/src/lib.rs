@@ -13,6 +13,7 @@ mod evidence;
 mod failure;
 mod finding;
 pub mod human;
+mod limiter;
 mod observed;
 mod plan;
 mod probe;
@@ -35,6 +36,10 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use limiter::{
+    Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, NextLimiter, Prediction, Setting,
+    Utilisation,
+};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
     OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved,

@@ -1,8 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    CheckRow, Connections, LatencySummary, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord, TlsSession,
-    Verdict,
+    CheckRow, Connections, LatencySummary, Limiter, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord,
+    TlsSession, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,6 +45,9 @@ pub struct RunRecord {
     /// Why `--profile` has sampled nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_unavailable: Option<String>,
+    /// What stops the server; omitted when it is not at a limit that shows, and of a sweep's points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limiter: Option<Limiter>,
     /// What the target answered beforehand.
     pub probe: Option<Probe>,
     /// What was to be done.
@@ -267,8 +270,9 @@ pub struct SweepRecord {
     pub fit: Option<PoolFit>,
     /// Whether the curve was followed past saturation.
     pub saturated: bool,
-    /// What stops it; null when not known.
-    pub limiter: Option<String>,
+    /// What stops it, at its saturated load; null when nothing was measured.
+    #[serde(default)]
+    pub limiter: Option<Limiter>,
     /// Where CPU time went at the peak's load, in a measurement of its own after the others; omitted unless `--profile`
     /// has sampled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -98,6 +98,10 @@ pub(crate) struct RunArgs {
     /// headline
     #[arg(long)]
     pub(crate) profile: bool,
+    /// Then raise what limits the server, start it anew with and without that in 6 shuffled blocks of this window, and
+    /// say whether it does what was predicted; with --serve or without a URL
+    #[arg(long)]
+    pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]
@@ -135,6 +139,10 @@ pub(crate) struct SweepArgs {
     /// and in the page; what workers waited for at the peak is off-cpu.svg. The points stay clean of what it costs
     #[arg(long)]
     pub(crate) profile: bool,
+    /// Then raise what limits the server, start it anew with and without that in 6 shuffled blocks, and say whether it
+    /// does what was predicted; with --serve or without a URL
+    #[arg(long)]
+    pub(crate) confirm: bool,
     /// What rises from point to point
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]
     pub(crate) over: OverArg,

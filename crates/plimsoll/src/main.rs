@@ -6,6 +6,7 @@
 mod auth;
 mod beside;
 mod cli;
+mod confirm;
 mod deliver;
 mod detour;
 mod environment;

@@ -15,6 +15,7 @@ use crate::target_url::{TargetUrl, is_local};
 use crate::watch::{self, Watch};
 use engine::run::RunError;
 use judge::check::Machine;
+use judge::limiter::{Context, speeds};
 use model::{Address, CheckRow, CheckState, Environment, Event, Load, Numbering, Plan, Probe, Sample, Stop, Warmup};
 use observe::TakenFingerprint;
 use stack::Spec;
@@ -64,6 +65,8 @@ pub(crate) struct Wanted<'a> {
     /// Processes to watch beside the server.
     pub(crate) observe: &'a [String],
     pub(crate) quiet: bool,
+    /// Whether machine and server are in the record already, and need not be read anew.
+    pub(crate) is_known: bool,
     /// Set by ^C.
     pub(crate) stop: Arc<AtomicBool>,
 }
@@ -106,7 +109,8 @@ impl Prepared {
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
         let parts = watch::wanted(subject.processes(), &observe)?;
-        let fingerprint = watch::fingerprint(&address, &parts);
+        let fingerprint =
+            if wanted.is_known { TakenFingerprint::default() } else { watch::fingerprint(&address, &parts) };
         Ok(Self {
             fingerprint,
             foreseen: Vec::new(),
@@ -166,6 +170,20 @@ impl Prepared {
     /// What the target answered before anything was asked of it.
     pub(crate) const fn probe(&self) -> &Probe {
         &self.probe
+    }
+
+    /// What bounds the server and is not in the evidence of a load.
+    pub(crate) fn limits(&self) -> Context {
+        Context {
+            server_cpus: self.subject.server_cpus(),
+            settings: self.subject.spec().map_or_else(Vec::new, Spec::limits),
+            links_bit_per_s: speeds(&self.fingerprint.fingerprint),
+        }
+    }
+
+    /// The server that was started for this, as it was asked for.
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        self.subject.spec()
     }
 
     /// The plan of one load on the target.

@@ -127,6 +127,16 @@ impl Subject {
         self.served.as_ref().map_or_else(Vec::new, |served| served.running.status_pages())
     }
 
+    /// A server of ours, as it was asked for.
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        self.served.as_ref().map(|served| served.running.spec())
+    }
+
+    /// CPUs that a server of ours is confined to; empty: all, or nobody knows.
+    pub(crate) fn server_cpus(&self) -> Vec<u32> {
+        self.served.as_ref().map_or_else(Vec::new, |served| served.running.served().cpus.clone())
+    }
+
     /// What is to be known of a server of ours.
     pub(crate) fn served(&self) -> Option<model::Served> {
         let served = self.served.as_ref()?.running.served().clone();

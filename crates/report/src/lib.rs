@@ -8,6 +8,7 @@ mod arms;
 pub mod flame;
 pub mod html;
 pub mod json;
+mod limiter;
 pub mod off_cpu;
 pub mod record;
 pub mod rules;

@@ -74,6 +74,7 @@ pub fn run_record(
         status: evidence.status.clone(),
         profile: evidence.profile.clone(),
         profile_unavailable: None,
+        limiter: None,
         probe: evidence.probe.clone(),
         plan: evidence.plan.clone(),
         environment,

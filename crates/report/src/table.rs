@@ -7,7 +7,7 @@ use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
 use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, load, row as point_row};
 use model::human::percent;
-use model::{RunRecord, SweepRecord, VerdictState};
+use model::{Limiter, RunRecord, SweepRecord, VerdictState};
 
 /// Columns of [`row`].
 pub(crate) const RUN_HEADER: [&str; 8] =
@@ -48,6 +48,11 @@ pub fn markdown(results: &[Named<'_>]) -> String {
     if !runs.is_empty() {
         tables.push(markdown_table(&RUN_HEADER.map(str::to_owned), &runs, 1));
     }
+    for named in results {
+        if let AnyRecord::Run(RunRecord { limiter: Some(limiter), .. }) = named.record {
+            tables.push(limiter_list(Some(named.name), limiter));
+        }
+    }
     if !sweeps.is_empty() {
         tables.push(markdown_table(&header(&sweeps), &sweeps.iter().map(|arm| arm.row()).collect::<Vec<_>>(), 1));
     }
@@ -59,9 +64,17 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         let load = load(arm.record, arm.over());
         tables.push(format!("### {}\n", cell(&arm.label)));
         tables.push(format!("{}\n", cell(&(target.unwrap_or_default() + &load))));
+        tables.extend(arm.record.limiter.as_ref().map(|limiter| limiter_list(None, limiter)));
         tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record), 1));
     }
     tables.join("\n")
+}
+
+/// What stops the server, as a list; `of` tells several results apart.
+fn limiter_list(of: Option<&str>, limiter: &Limiter) -> String {
+    let of = of.map_or_else(String::new, |name| format!("{}: ", cell(name)));
+    let lines = crate::limiter::lines(limiter).into_iter();
+    lines.map(|(label, text)| format!("- {of}{label}: {}\n", cell(&text))).collect()
 }
 
 /// One line for each run and each point of a sweep, unrounded, names with units.

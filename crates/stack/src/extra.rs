@@ -72,6 +72,13 @@ impl Extras {
         self.0.get(name).map_or("", String::as_str)
     }
 
+    /// Gives one of the list another number.
+    pub(crate) fn set(&mut self, name: &str, value: u64) {
+        if let Some((_, text)) = self.0.iter_mut().find(|(known, _)| **known == name) {
+            *text = value.to_string();
+        }
+    }
+
     pub(crate) fn on(&self, name: &str) -> bool {
         switch(name, self.text(name)).unwrap_or(false)
     }

@@ -10,6 +10,7 @@ mod error;
 mod extra;
 mod keeper;
 mod layout;
+mod limits;
 mod place;
 mod programs;
 mod ready;

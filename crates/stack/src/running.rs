@@ -108,6 +108,12 @@ impl Running {
         self.place.path(start::BUILD_LOG)
     }
 
+    /// What was asked for.
+    #[must_use]
+    pub const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
     /// What is to be known of it in a result.
     #[must_use]
     pub const fn served(&self) -> &Served {

@@ -71,7 +71,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// Half of the t interval of the mean of at least two independent values.
-fn half_width(values: &[f64]) -> f64 {
+pub(crate) fn half_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let t = StudentsT::new(0.0, 1.0, n - 1.0).expect("at least two values").inverse_cdf(0.5 + CONFIDENCE / 2.0);
     t * (variance(values) / n).sqrt()

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod batch;
+mod blocks;
 mod gather;
 mod histogram;
 pub mod interval_log;
@@ -13,6 +14,7 @@ mod little;
 mod minimise;
 mod observed;
 mod omission;
+mod paired;
 mod peak;
 mod stationarity;
 mod status;
@@ -22,9 +24,11 @@ mod testing;
 
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
 pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean_of_runs, mean_of_series};
+pub use blocks::shuffled_blocks;
 pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
+pub use paired::{geometric_mean, paired_ratio};
 pub use peak::{PEAK_SHARE, peak_index};
 pub use stationarity::{Mser5, mser5};
 pub use sweep::{Next, Outcome, Sweep, SweepSettings};

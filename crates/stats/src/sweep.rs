@@ -5,9 +5,8 @@
 //! points again in shuffled order, so that a drift of the machine does not look like a curve.
 
 use crate::batch::mean;
+use crate::blocks::shuffled_blocks;
 use crate::{LoadPoint, fit_pool, fit_rate};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Step of the ramp.
 const DOUBLE: f64 = 2.0;
@@ -204,15 +203,9 @@ impl Sweep {
 
     /// Every point once more for each further iteration; each iteration is one shuffled block.
     fn repeats(&self) -> Stage {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.settings.seed);
-        let mut loads = Vec::new();
-        for _ in 1..self.settings.iterations {
-            let mut block: Vec<f64> = self.points.iter().map(|p| p.load).collect();
-            for i in (1..block.len()).rev() {
-                block.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
-            }
-            loads.extend(block);
-        }
+        let once: Vec<f64> = self.points.iter().map(|p| p.load).collect();
+        let further = self.settings.iterations.saturating_sub(1);
+        let loads = shuffled_blocks(&once, further, self.settings.seed).concat();
         if loads.is_empty() { Stage::Done } else { Stage::Repeat { loads } }
     }
 

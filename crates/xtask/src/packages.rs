@@ -32,6 +32,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "redis-server", packages: &["redis-server"] },
     Tool { program: "mariadbd", packages: &["mariadb-server-core"] },
     Tool { program: "mariadb", packages: &["mariadb-client-core"] },
+    Tool { program: "gunicorn", packages: &["gunicorn"] },
+    Tool { program: "python3", packages: &["python3"] },
     Tool { program: "setpriv", packages: &["util-linux"] },
     Tool { program: "unshare", packages: &["util-linux"] },
     Tool { program: "wrk", packages: &["wrk"] },

@@ -200,7 +200,9 @@ impl Answers {
         };
         match route {
             Route::Stats => {
-                let body = stats::json(&self.shared.stats, self.shared.refused.load(Relaxed));
+                let pool = self.shared.pool.as_ref().map(|pool| pool.lock().expect("no thread panics with it"));
+                let pool = pool.map(|pool| pool.state(asked.now_ns));
+                let body = stats::json(&self.shared.stats, self.shared.refused.load(Relaxed), pool);
                 respond(json(200, body.as_bytes()), out);
                 return (now, false);
             }

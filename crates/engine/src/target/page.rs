@@ -71,7 +71,7 @@ const ENDPOINTS: [Endpoint; 14] = [
         does: "reads a request body (POST or PUT), counts it and answers with its size and CRC-32 in JSON; with expect \
                another size is refused",
     },
-    Endpoint { path: "/stats", fields: &[], does: "connections and requests by worker" },
+    Endpoint { path: "/stats", fields: &[], does: "connections and requests by worker, and the pool as it is" },
     Endpoint { path: "/", fields: &[], does: "this page, also at /index.html" },
 ];
 

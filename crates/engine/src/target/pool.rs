@@ -61,6 +61,23 @@ impl PoolQueue {
         }
         Ok(done_ns)
     }
+
+    /// Workers, those of them that are busy at `now_ns`, and requests that wait then.
+    pub(super) fn state(&self, now_ns: u64) -> PoolState {
+        PoolState {
+            workers: self.free_at.len(),
+            busy: self.free_at.iter().filter(|Reverse(free_ns)| *free_ns > now_ns).count(),
+            waiting: self.starts.iter().filter(|start_ns| **start_ns > now_ns).count(),
+        }
+    }
+}
+
+/// The pool at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PoolState {
+    pub(super) workers: usize,
+    pub(super) busy: usize,
+    pub(super) waiting: usize,
 }
 
 #[cfg(test)]
@@ -78,6 +95,15 @@ mod tests {
         let done: Vec<_> = (0..5).map(|_| pool.arrive(1_000)).collect();
         assert_eq!(done, [Ok(1_100), Ok(1_100), Ok(1_200), Ok(1_200), Ok(1_300)]);
         assert_eq!(pool.arrive(1_000), Err(QueueFull { waiting: 3 }));
+    }
+
+    #[test]
+    fn who_is_busy_and_who_waits_is_told_of_any_moment() {
+        let mut pool = pool(2, 100, 3);
+        let done: Vec<_> = (0..3).map(|_| pool.arrive(1_000)).collect();
+        assert_eq!(done, [Ok(1_100), Ok(1_100), Ok(1_200)]);
+        let states = [1_000, 1_100, 1_200].map(|now_ns| pool.state(now_ns)).map(|state| (state.busy, state.waiting));
+        assert_eq!((pool.state(0).workers, states), (2, [(2, 1), (1, 0), (0, 0)]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What each worker counts. A worker writes only its own counters, anybody may read them.
 
+use super::pool::PoolState;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -52,8 +53,8 @@ pub(super) fn bump(counter: &AtomicU64, by: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
-/// All workers' counters as the JSON of `/stats`.
-pub(super) fn json(workers: &[WorkerStats], refused: u64) -> String {
+/// All workers' counters as the JSON of `/stats`, and the pool as it is now, if there is one.
+pub(super) fn json(workers: &[WorkerStats], refused: u64, pool: Option<PoolState>) -> String {
     let mut out = String::from("{\"workers\":[");
     for (index, worker) in workers.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
@@ -67,7 +68,12 @@ pub(super) fn json(workers: &[WorkerStats], refused: u64) -> String {
         )
         .expect("writing to a string does not fail");
     }
-    writeln!(out, "],\"refused_connections\":{refused}}}").expect("writing to a string does not fail");
+    write!(out, "],\"refused_connections\":{refused}").expect("writing to a string does not fail");
+    if let Some(PoolState { workers, busy, waiting }) = pool {
+        write!(out, ",\"pool\":{{\"workers\":{workers},\"busy\":{busy},\"waiting\":{waiting}}}")
+            .expect("writing to a string does not fail");
+    }
+    out.push_str("}\n");
     out
 }
 
@@ -95,10 +101,15 @@ mod tests {
         let workers = [WorkerStats::new(false), WorkerStats::new(false)];
         workers[1].arrival(5);
         assert_eq!(
-            json(&workers, 3),
+            json(&workers, 3, None),
             "{\"workers\":[{\"connections\":0,\"open\":0,\"requests\":0,\"malformed\":0,\"body_bytes\":0},\
              {\"connections\":0,\"open\":0,\"requests\":1,\"malformed\":0,\"body_bytes\":0}],\
              \"refused_connections\":3}\n"
+        );
+        let pool = Some(PoolState { workers: 5, busy: 4, waiting: 0 });
+        assert_eq!(
+            json(&[], 0, pool),
+            "{\"workers\":[],\"refused_connections\":0,\"pool\":{\"workers\":5,\"busy\":4,\"waiting\":0}}\n"
         );
     }
 }

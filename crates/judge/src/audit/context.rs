@@ -2,10 +2,11 @@
 
 use super::scan::{number, word_after};
 use super::text::Text;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Everything that may be told with an output.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
     /// Size of a right body.
     pub expect_size_bytes: Option<u64>,
@@ -17,15 +18,19 @@ pub struct Context {
     pub processes: Option<Processes>,
     /// Responses per second while that was looked at.
     pub processes_rate_per_s: Option<f64>,
+    /// Workers that the pool of the server is to have: what would that buy?
+    pub workers_wanted: Option<u32>,
     /// Sockets of the client.
     pub sockets: Option<Sockets>,
 }
 
 /// CPU use out of `pidstat -u`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Processes {
     /// CPUs that all processes together kept busy.
     pub cores_busy: f64,
+    /// CPUs that each process of a command kept busy, the busiest first; by command.
+    pub(crate) commands: BTreeMap<String, Vec<f64>>,
 }
 
 /// Sockets out of `ss -s`.
@@ -54,29 +59,49 @@ impl Processes {
     /// # Errors
     /// When there is no such line.
     pub fn read(text: &Text) -> Result<Self, ContextError> {
-        let rows: Vec<(&str, f64)> = text.lines().filter_map(|(_, line)| row(line)).collect();
-        let averages: Vec<f64> = rows.iter().filter(|(at, _)| *at == "Average:").map(|(_, percent)| *percent).collect();
-        let percent = if averages.is_empty() {
-            let mut times: Vec<&str> = rows.iter().map(|(at, _)| *at).collect();
+        let rows: Vec<Row<'_>> = text.lines().filter_map(|(_, line)| row(line)).collect();
+        let averages: Vec<&Row<'_>> = rows.iter().filter(|row| row.at == "Average:").collect();
+        let (counted, samples) = if averages.is_empty() {
+            let mut times: Vec<&str> = rows.iter().map(|row| row.at).collect();
             times.sort_unstable();
             times.dedup();
-            rows.iter().map(|(_, percent)| percent).sum::<f64>() / times.len().max(1) as f64
+            (rows.iter().collect(), times.len().max(1))
         } else {
-            averages.iter().sum()
+            (averages, 1)
         };
-        if rows.is_empty() { Err(ContextError::NoPidstat) } else { Ok(Self { cores_busy: percent / 100.0 }) }
+        if rows.is_empty() {
+            return Err(ContextError::NoPidstat);
+        }
+        let mut by_process: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+        for row in counted {
+            *by_process.entry((row.command, row.pid)).or_default() += row.percent / 100.0 / samples as f64;
+        }
+        let mut commands: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for ((command, _), cores) in &by_process {
+            commands.entry((*command).to_owned()).or_default().push(*cores);
+        }
+        commands.values_mut().for_each(|all| all.sort_by(|a, b| b.total_cmp(a)));
+        Ok(Self { cores_busy: by_process.values().sum(), commands })
     }
 }
 
-/// Time and %CPU of `TIME [AM|PM] UID PID %usr %system %guest %wait %CPU CPU Command`; without %wait before sysstat 11.
-fn row(line: &str) -> Option<(&str, f64)> {
+/// A process in a sample, or on average.
+struct Row<'a> {
+    at: &'a str,
+    pid: &'a str,
+    percent: f64,
+    command: &'a str,
+}
+
+/// A line `TIME [AM|PM] UID PID %usr %system %guest %wait %CPU CPU Command`; without %wait before sysstat 11.
+fn row(line: &str) -> Option<Row<'_>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let rest = if matches!(words.get(1), Some(&("AM" | "PM"))) { &words[2..] } else { words.get(1..)? };
-    let [uid, pid, usr, system, .., percent, cpu, _] = rest else { return None };
+    let [uid, pid, usr, system, .., percent, cpu, command] = rest else { return None };
     let whole = |word: &str| word.chars().all(|c| c.is_ascii_digit());
     let is_row =
         whole(uid) && whole(pid) && number(usr).is_some() && number(system).is_some() && (*cpu == "-" || whole(cpu));
-    Some((words[0], number(percent).filter(|_| is_row)?))
+    Some(Row { at: words[0], pid, percent: number(percent).filter(|_| is_row)?, command })
 }
 
 impl Sockets {

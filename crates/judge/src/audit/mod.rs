@@ -10,6 +10,7 @@ mod commands;
 mod compare;
 mod context;
 mod facts;
+mod limiter;
 mod prose;
 mod readers;
 mod redact;
@@ -156,6 +157,7 @@ pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, U
         connections: facts.connections.map(|(requested, established)| AuditConnections { requested, established }),
         knee: knee(&facts),
         fit: facts.fit.map(|fit| fit.fit),
+        limiter: limiter::limiter(context),
         unread_lines: claims.unread_lines,
         verdict,
     };

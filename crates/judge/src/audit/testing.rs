@@ -8,7 +8,17 @@ use super::{Context, audit};
 /// When a promise is broken.
 pub fn fuzz_audit(data: &[u8]) {
     let _ = super::Text::decode(data).map(|text| {
-        let _ = super::Processes::read(&text);
+        if let Ok(processes) = super::Processes::read(&text) {
+            let rate = Some(100.0);
+            let context = Context {
+                processes: Some(processes),
+                processes_rate_per_s: rate,
+                cores: Some(4),
+                ..Context::default()
+            };
+            let limiter = super::limiter::limiter(&context).expect("all of it was given");
+            assert!(limiter.ceiling_per_s.is_none_or(f64::is_finite), "{limiter:?}");
+        }
         let _ = super::Sockets::read(&text);
         let _ = super::compare(&[], Some(&text));
     });

@@ -42,16 +42,21 @@ const ONE_LOAD: &str = "one load is no curve";
 /// than two points, and when nothing was good.
 #[must_use]
 pub fn saturated(sweep: &SweepEvidence) -> bool {
-    let [_, .., last] = sweep.points.as_slice() else { return false };
-    let highest_per_s = sweep.points.iter().map(|point| point.goodput_per_s).fold(0.0, f64::max);
+    is_flat(&sweep.points, sweep.over_rate)
+}
+
+/// The same of the first points of a sweep.
+pub(crate) fn is_flat(points: &[SweepPoint], over_rate: bool) -> bool {
+    let [_, .., last] = points else { return false };
+    let highest_per_s = points.iter().map(|point| point.goodput_per_s).fold(0.0, f64::max);
     if highest_per_s <= 0.0 {
         return false;
     }
-    if sweep.over_rate {
+    if over_rate {
         return !held(last);
     }
     last.goodput_per_s < FALLEN_SHARE * highest_per_s
-        || DOUBLINGS.iter().any(|doublings| gain_per_doubling(&sweep.points, *doublings) < FLAT_GAIN)
+        || DOUBLINGS.iter().any(|doublings| gain_per_doubling(points, *doublings) < FLAT_GAIN)
 }
 
 /// Position of the peak, as [`stats::peak_index`] defines it.

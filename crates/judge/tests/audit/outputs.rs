@@ -2,7 +2,7 @@
 
 use crate::support::{bytes, folder, message, plain, state, with};
 use judge::audit::{Context, Processes, Sockets, Text, audit};
-use model::FindingState;
+use model::{Confidence, FindingState};
 
 /// Name, tool, goodput and claim per second (0 for none), share that failed, rules worse than a note.
 type Expected = (&'static str, &'static str, f64, f64, f64, &'static str);
@@ -111,7 +111,7 @@ fn an_overloaded_blog_is_seen_through() {
         processes: Some(Processes::read(&text("blog-pidstat.txt")).unwrap()),
         processes_rate_per_s: Some(210.0),
         sockets: Some(Sockets::read(&text("blog-ss.txt")).unwrap()),
-        expect_size_bytes: None,
+        ..Context::default()
     };
     let record = with("blog-uncached-wrk.txt", &context).record;
     assert_eq!(record.goodput_per_s.map(|goodput| goodput.value.round()), Some(941.0));
@@ -126,6 +126,36 @@ fn an_overloaded_blog_is_seen_through() {
         record.claims.iter().find(|claim| claim.name == "throughput_per_s").and_then(|claim| claim.line),
         Some(15)
     );
+}
+
+/// Golden test 4: the same blog with five workers.
+#[test]
+fn a_blog_with_five_workers_is_limited_by_them() {
+    let text = |name| Text::decode(&bytes(name)).unwrap();
+    let context = Context {
+        cores: Some(128),
+        processes: Some(Processes::read(&text("blog-pidstat.txt")).unwrap()),
+        processes_rate_per_s: Some(210.0),
+        workers_wanted: Some(25),
+        ..Context::default()
+    };
+    let limiter = with("blog-5-children-httperf.txt", &context).record.limiter.expect("processes were given");
+    assert_eq!((limiter.name.as_str(), limiter.confidence), ("worker-pool-limited", Confidence::Medium));
+    assert_eq!(
+        limiter.says,
+        "5 php-fpm workers, each 80 % CPU and about 20 % waiting (mysqld uses 5.37 ms for each response), machine 95.9 % \
+         idle (5.2 of 128 CPUs busy): at most 5/23.8 ms = 210/s"
+    );
+    let prediction = limiter.prediction.as_ref().expect("more workers help");
+    assert_eq!((prediction.setting.as_deref(), prediction.expected_per_s.round()), (Some("pm.max_children"), 1_050.0));
+    assert_eq!(prediction.change, "25 php-fpm workers instead of 5");
+    let next = limiter.next.as_ref().expect("the CPUs");
+    assert!((next.ceiling_per_s - 5_170.0).abs() < 0.01 * 5_170.0, "{next:?}");
+    assert!(limiter.unchecked.iter().any(|what| what.starts_with("one core: mysqld uses 1.12 CPUs")), "{limiter:#?}");
+    // 70 workers make 2,940/s at most: 5,431/s was something else.
+    let context = Context { workers_wanted: Some(70), ..context };
+    let limiter = with("blog-uncached-wrk.txt", &context).record.limiter.expect("processes were given");
+    assert_eq!(limiter.prediction.expect("more workers help").expected_per_s.round(), 2_940.0);
 }
 
 #[test]

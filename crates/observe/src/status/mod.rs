@@ -5,6 +5,7 @@ mod info;
 mod lighttpd;
 mod nginx;
 mod php_fpm;
+mod target;
 
 use model::ServerStatus;
 
@@ -16,11 +17,11 @@ pub fn read(text: &str) -> Result<ServerStatus, String> {
     if text.trim_start().starts_with('<') {
         return Err("it answers a page for people (HTML), not a status page".into());
     }
-    let readers = [php_fpm::read, nginx::read, apache::read, lighttpd::read, info::read];
+    let readers = [php_fpm::read, nginx::read, apache::read, lighttpd::read, info::read, target::read];
     let found = readers.into_iter().find_map(|read| read(text));
     found.ok_or_else(|| {
         let begin: String = text.chars().take(40).collect();
-        format!("it is no status page of nginx, php-fpm, Apache, lighttpd or Redis; it begins with {begin:?}")
+        format!("it is no status page of nginx, php-fpm, Apache, lighttpd, Redis or the built-in target; it begins with {begin:?}")
     })
 }
 
@@ -90,6 +91,16 @@ mod tests {
         let info = "# Server\r\nredis_version:7.0.15\r\nconnected_clients:3\r\nblocked_clients:0\r\nrejected_connections:1\r\nkeyspace_hits:22588\r\n";
         assert_eq!((of(info, "clients_connected"), of(info, "keyspace_hits")), (Some(3.0), Some(22_588.0)));
         assert_eq!(read(info).expect("a status page").server, "redis");
+    }
+
+    #[test]
+    fn the_built_in_target_tells_of_its_pool() {
+        let page = r#"{"workers":[{"open":3,"requests":7},{"open":1,"requests":2}],"refused_connections":4}"#;
+        assert_eq!((of(page, "requests"), of(page, "connections_refused")), (Some(9.0), Some(4.0)));
+        assert_eq!(of(page, "pool_workers"), None);
+        let pool = page.replace("4}", r#"4,"pool":{"workers":5,"busy":5,"waiting":15}}"#);
+        assert_eq!((of(&pool, "pool_workers"), of(&pool, "pool_waiting")), (Some(5.0), Some(15.0)));
+        assert_eq!(read(&pool).expect("a status page").server, "target");
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub(crate) struct AuditArgs {
     /// Responses per second during that
     #[arg(long, value_name = "PER_SECOND", requires = "pidstat")]
     pub(crate) pidstat_rate: Option<Rate>,
+    /// Workers that the server's pool is to have: what would that buy? [default: twice as many]
+    #[arg(long, value_name = "N", requires = "pidstat")]
+    pub(crate) workers: Option<Count>,
     /// What `ss -s` printed on the client
     #[arg(long, value_name = "FILE")]
     pub(crate) ss: Option<PathBuf>,

@@ -90,6 +90,12 @@ fn context(args: &AuditArgs) -> Result<Context, Trouble> {
         cores,
         processes: processes.transpose()?,
         processes_rate_per_s: args.pidstat_rate.map(|rate| rate.per_s),
+        workers_wanted: match args.workers {
+            Some(workers) if !(1..=100_000).contains(&workers.0) => {
+                return Err(Trouble::usage(format!("--workers {}: 1 to 100000", workers.0)));
+            }
+            workers => workers.map(|workers| workers.0 as u32),
+        },
         sockets: sockets.transpose()?,
     })
 }

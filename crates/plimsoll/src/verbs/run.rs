@@ -1,13 +1,19 @@
 //! `plimsoll run`: one load, judged.
 
 use crate::cli::{ArrivalsArg, RequestArgs, RunArgs};
+use crate::confirm::{self, Confirming};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted, check_limits};
 use crate::profiling::{keep, keep_waits};
 use crate::{interrupt, serving, settings, store};
-use model::{Count, Load, Rate, Stop};
+use judge::limiter::{limiter_of_run, names_a_limit};
+use model::{Count, Load, Rate, Stop, Warmup};
 use report::record::AnyRecord;
+use stack::Spec;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Connections of a closed loop.
 const CONNECTIONS: Count = Count(64);
@@ -27,6 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let warmup = settings::warmup(args.warmup)?;
     check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
     let spec = serving::specs(args.serve.as_slice())?.pop();
+    let stop = interrupt::watch()?;
     let wanted = Wanted {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
@@ -34,7 +41,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         generator: &args.generator,
         observe: &args.observe.observe,
         quiet: args.output.quiet,
-        stop: interrupt::watch()?,
+        is_known: false,
+        stop: Arc::clone(&stop),
     };
     let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;
     let plan = prepared.plan(load, until, warmup);
@@ -58,13 +66,46 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     evidence.changes.clone_from(&environment.changes);
     let verdict = judge::judge_run(&evidence);
     let started = prepared.started.clone();
+    let mut limiter = limiter_of_run(&evidence, &verdict, &prepared.limits());
     let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);
     record.profile_unavailable = profile_unavailable;
     keep_waits(&directory, report::off_cpu::of_run(&record));
-    deliver(&directory, AnyRecord::Run(&record), &args.output)?;
     // A server of ours that ended under the load is told after what was measured until then.
-    prepared.check()?;
-    Ok(exit(record.verdict.state, prepared.is_interrupted()))
+    let mut checked = prepared.check();
+    let (interrupted, spec) = (prepared.is_interrupted(), prepared.spec().cloned());
+    // Its server ends here, and leaves its port to those that come.
+    drop(prepared);
+    if args.confirm && checked.is_ok() && !interrupted {
+        checked = confirm::confirm(&mut limiter, &confirming(args, spec, load, warmup, &directory, &stop)?);
+    }
+    record.limiter = (args.confirm || names_a_limit(&limiter)).then_some(limiter);
+    deliver(&directory, AnyRecord::Run(&record), &args.output)?;
+    checked?;
+    Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
+}
+
+/// The load of the run once more, in a closed loop.
+fn confirming<'a>(
+    args: &'a RunArgs,
+    spec: Option<Spec>,
+    load: Load,
+    warmup: Warmup,
+    directory: &'a Path,
+    stop: &'a Arc<AtomicBool>,
+) -> Result<Confirming<'a>, Trouble> {
+    Ok(Confirming {
+        spec,
+        request: &args.request,
+        generator: &args.generator,
+        connections: load.connections(),
+        may_open_more: false,
+        // A number of requests says nothing about how long more workers take for them.
+        window: settings::window(args.duration.unwrap_or(DURATION))?,
+        warmup,
+        directory,
+        quiet: args.output.quiet,
+        stop,
+    })
 }
 
 /// The load of a run: closed without a rate, open with one.

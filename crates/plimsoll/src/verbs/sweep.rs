@@ -4,6 +4,7 @@ mod arms;
 mod curve;
 
 use crate::cli::{OverArg, SweepArgs};
+use crate::confirm::{self, Confirming};
 use crate::deliver::{deliver, exit};
 use crate::exit::{Exit, Trouble};
 use crate::measure::{Prepared, Wanted};
@@ -14,9 +15,9 @@ use model::{Count, Load, NS_PER_S, Plan, Stop, SweepRecord, Warmup, human};
 use report::record::AnyRecord;
 use stack::Spec;
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Rest between points: what the last one left in the server's queues and ours must not reach the next.
@@ -72,6 +73,7 @@ fn measure(
         generator: &args.generator,
         observe: &args.observe.observe,
         quiet: args.output.quiet,
+        is_known: false,
         stop: Arc::clone(stop),
     };
     let prepared = Prepared::new(wanted, create)?;
@@ -85,13 +87,48 @@ fn measure(
         return Err(Trouble::interrupted());
     }
     let started = walk.prepared.started.clone();
-    let mut record = curve::record(&walk.points, search, &walk.prepared.environment(), started);
+    let limits = walk.prepared.limits();
+    let mut record = curve::record(&walk.points, search, &walk.prepared.environment(), started, &limits);
     if args.profile && walked.is_ok() && !walk.prepared.is_interrupted() {
         walked = walk.profile(&mut record);
     }
     walk.prepared.progress.end();
-    record.interrupted = walk.prepared.is_interrupted() || walked.is_err();
-    Ok(Measured { record, directory: walk.prepared.directory.clone(), walked })
+    let (directory, spec) = (walk.prepared.directory.clone(), walk.prepared.spec().cloned());
+    // Its server ends here, and leaves its port to those that come.
+    drop(walk);
+    if args.confirm && walked.is_ok() && !stop.load(Ordering::Relaxed) {
+        walked = confirm(args, &mut record, spec, &directory, stop);
+    }
+    record.interrupted = stop.load(Ordering::Relaxed) || walked.is_err();
+    Ok(Measured { record, directory, walked })
+}
+
+/// Tries what the limiter of the sweep predicts, in a closed loop at the load that it was found at.
+fn confirm(
+    args: &SweepArgs,
+    record: &mut SweepRecord,
+    spec: Option<Spec>,
+    directory: &Path,
+    stop: &Arc<AtomicBool>,
+) -> Result<(), Trouble> {
+    let Some(limiter) = &mut record.limiter else { return Ok(()) };
+    let connections = match args.over {
+        OverArg::Connections => limiter.load.unwrap_or(1.0) as u32,
+        OverArg::Rate => args.connections.0 as u32,
+    };
+    let how = Confirming {
+        spec,
+        request: &args.request,
+        generator: &args.generator,
+        connections,
+        may_open_more: true,
+        window: settings::window(args.duration)?,
+        warmup: settings::warmup(args.warmup)?,
+        directory,
+        quiet: args.output.quiet,
+        stop,
+    };
+    confirm::confirm(limiter, &how)
 }
 
 /// Walks the loads that the search asks for.

@@ -15,6 +15,7 @@ mod guide;
 mod injected;
 mod injections;
 mod interrupted;
+mod limits;
 mod manual;
 mod observed;
 mod open_loop;

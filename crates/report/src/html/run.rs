@@ -3,7 +3,9 @@
 use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
 use super::profile::{self, Graph};
 use super::status;
-use super::view::{Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
+use super::view::{
+    Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
+};
 use super::{Distributions, Item, Shown};
 use super::{cpu, pools};
 use crate::arms::conditions;
@@ -41,6 +43,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         title: record.plan.target.url.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
+        limiter: limiter(record.limiter.as_ref()),
         remarks: Vec::new(),
         headline: headline(record),
         charts,

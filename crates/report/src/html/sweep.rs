@@ -7,7 +7,7 @@ use super::chart::{
 };
 use super::profile::{self, Graph};
 use super::run::plan;
-use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
+use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter};
 use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
@@ -37,6 +37,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         title: record.arm.clone().unwrap_or_else(url),
         started: record.started.clone(),
         verdict: Some(VerdictView::of(&record.verdict)),
+        limiter: limiter(record.limiter.as_ref()),
         remarks: Vec::new(),
         headline: headline(record, over),
         charts: charts.into_iter().flatten().collect(),
@@ -60,9 +61,6 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
 fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     let peak = record.peak.map_or_else(|| "nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
     let mut facts = vec![fact("peak goodput", peak), fact("knee", knee_text(record, over))];
-    if let Some(limiter) = &record.limiter {
-        facts.push(fact("limiter", limiter.clone()));
-    }
     facts.push(fact("load", load(record, over)));
     if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
         facts.push(fact("profile at the peak", text));

@@ -3,10 +3,11 @@
 use super::Shown;
 use super::chart::Chart;
 use super::profile::Graph;
+use crate::limiter::{lines, used};
 use crate::served;
 use crate::terminal::verdict::meaning;
 use askama::Template;
-use model::{Environment, FindingState, Verdict, VerdictState};
+use model::{Environment, FindingState, Limiter, Verdict, VerdictState};
 
 /// The whole page.
 #[derive(Template)]
@@ -28,6 +29,8 @@ pub(super) struct ResultView {
     pub(super) title: String,
     pub(super) started: String,
     pub(super) verdict: Option<VerdictView>,
+    /// What stops the server, in lines.
+    pub(super) limiter: Vec<Fact>,
     pub(super) remarks: Vec<String>,
     pub(super) headline: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
@@ -113,6 +116,20 @@ impl VerdictView {
             unchecked: verdict.unchecked.join(", "),
         }
     }
+}
+
+/// What stops the server, in the words of the terminal, and what is used most.
+pub(super) fn limiter(limiter: Option<&Limiter>) -> Vec<Fact> {
+    let Some(limiter) = limiter else { return Vec::new() };
+    let mut facts: Vec<Fact> = lines(limiter).into_iter().map(|(name, text)| fact(name, text)).collect();
+    let used: Vec<String> = limiter.utilisations.iter().map(used).collect();
+    if !used.is_empty() {
+        facts.push(fact("most used", used.join(", ")));
+    }
+    if !limiter.unchecked.is_empty() {
+        facts.push(fact("not looked for", limiter.unchecked.join("; ")));
+    }
+    facts
 }
 
 pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {

@@ -1,7 +1,7 @@
 //! What other tools have claimed, in a terminal: the verdict first, then what is left of the claim.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_bold, table};
+use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::verdict::{all_findings, headline};
 use model::human::{count, percent, percent_exact, plural, rate, time};
 use model::{AuditRecord, AuditsRecord};
@@ -41,6 +41,7 @@ pub fn audit(record: &AuditRecord, style: &Style) -> String {
         };
         out.push_str(&labelled_bold("knee", &text, style));
     }
+    out.push_str(&limiter(record.limiter.as_ref(), style));
     if let Some(share) = record.failed_share {
         out.push_str(&labelled("failed", &percent_exact(share), style));
     }

@@ -2,6 +2,7 @@
 
 use super::Style;
 use comfy_table::{Cell, CellAlignment, Table, presets};
+use model::Limiter;
 
 /// Columns of a label and the space after it.
 const LABEL: usize = 13;
@@ -82,6 +83,12 @@ pub(crate) fn labelled_bold(label: &str, text: &str, style: Style) -> String {
     let line = labelled(label, text, style);
     let (label, text) = line.split_at(line.len() - line.trim_start_matches(label).trim_start().len());
     format!("{label}{}\n", style.paint(anstyle::Style::new().bold(), text.trim_end()))
+}
+
+/// The lines about what stops the server; none where that was not looked for.
+pub(crate) fn limiter(limiter: Option<&Limiter>, style: Style) -> String {
+    let lines = limiter.into_iter().flat_map(crate::limiter::lines);
+    lines.map(|(label, text)| labelled(label, &text, style)).collect()
 }
 
 /// A table without borders, numbers to the right, the first `left` columns to the left; ends with a newline.

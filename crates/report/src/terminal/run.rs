@@ -1,7 +1,7 @@
 //! One measured load in a terminal.
 
 use super::Style;
-use super::layout::{columns, labelled, labelled_bold, table};
+use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
@@ -31,6 +31,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if good != all {
         out.push_str(&labelled("throughput", &format!("{all} (every complete response, wrong ones too)"), style));
     }
+    out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record), style));
     if let Some(text) = schedule(record) {
         out.push_str(&labelled("on schedule", &text, style));

@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::curve::curve;
-use super::layout::{columns, labelled, labelled_bold, table};
+use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed::server_column;
 use super::run::{measured, quantile};
 use super::verdict::{findings, headline, is_bound_by};
@@ -22,9 +22,7 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
         record.peak.map_or_else(|| "none, nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
     out.push_str(&labelled_bold("peak", &peak, style));
     out.push_str(&labelled("knee", &knee_text(record, over), style));
-    if let Some(limiter) = &record.limiter {
-        out.push_str(&labelled("limiter", limiter, style));
-    }
+    out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record, over), style));
     if let Some(point) = record.points.first() {
         out.push_str(&labelled("target", &point.plan.target.to_string(), style));

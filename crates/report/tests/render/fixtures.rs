@@ -1,12 +1,13 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Change, Cohort, Connections, Contract, CpuShares, Environment, Estimate, Evidence,
-    FORMAT_SWEEP, Fetch, Finding, FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies,
-    LatencySummary, Load, MachineObserved, NS_PER_S, Numbering, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, Outstanding, Plan, PoolFit, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second,
-    ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
-    ThreadObserved, ThreadUse, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Change, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract,
+    CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Fingerprint, Flow,
+    GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, NS_PER_S,
+    NextLimiter, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit,
+    Prediction, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
+    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
+    ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 
@@ -101,8 +102,55 @@ pub(crate) fn valid_sweep() -> SweepRecord {
     let mut record = sweep(4.0, (0..11).map(|i| f64::from(1 << i)).collect(), true);
     record.knee = Some(Knee { load: 4.2, goodput_per_s: 4_000.0 });
     record.saturated = true;
+    record.limiter = Some(limiter());
     record.fit = Some(PoolFit { residence_ns: 1_050_000.0, plateau_per_s: 4_000.0, sharpness: 3.0, error_max: 0.02 });
     record
+}
+
+/// Four workers, all busy, and what eight would do.
+fn limiter() -> Limiter {
+    let ratio = Estimate { value: 1.97, low: Some(1.94), high: Some(2.0), n: 6 };
+    Limiter {
+        name: "worker-pool-limited".to_owned(),
+        resource: "php-fpm workers".to_owned(),
+        says: "all 4 php-fpm workers are occupied 100 % of the time, 1.00 ms by each response (95 % of it waiting on \
+               mariadbd); 1,020 requests wait for them: at most 4,000/s"
+            .to_owned(),
+        confidence: Confidence::Confirmed,
+        evidence: [("workers".to_owned(), 4.0), ("occupancy".to_owned(), 1.0)].into(),
+        ceiling_per_s: Some(4_000.0),
+        next: Some(NextLimiter { name: "server CPUs".to_owned(), ceiling_per_s: 9_000.0 }),
+        prediction: Some(Prediction {
+            change: "8 php-fpm workers instead of 4".to_owned(),
+            setting: Some("pm.max_children".to_owned()),
+            from: Some(4.0),
+            to: Some(8.0),
+            expected_per_s: 8_000.0,
+        }),
+        utilisations: vec![Utilisation {
+            resource: "php-fpm workers".to_owned(),
+            share: 1.0,
+            ceiling_per_s: Some(4_000.0),
+        }],
+        unchecked: vec!["disk: disks were not seen".to_owned()],
+        load: Some(1024.0),
+        confirmation: Some(Confirmation {
+            setting: "children".to_owned(),
+            from: 4,
+            to: 8,
+            connections: 1024,
+            predicted_per_s: 8_000.0,
+            predicted_ratio: 2.0,
+            before_per_s: 4_000.0,
+            after_per_s: 7_880.0,
+            ratio,
+            outcome: ConfirmationOutcome::Confirmed,
+            control: None,
+            blocks: Vec::new(),
+            says: "children 4 -> 8: 8,000/s predicted, 7,880/s measured: confirmed".to_owned(),
+        }),
+        confirmation_unavailable: None,
+    }
 }
 
 /// The same, stopped before the curve bends.
@@ -129,7 +177,11 @@ pub(crate) fn bound_sweep() -> SweepRecord {
         n: 3,
         reason: "no load above it failed".to_owned(),
     });
-    record.limiter = Some("unknown".to_owned());
+    record.limiter = Some(Limiter {
+        name: "not-saturated".to_owned(),
+        says: "3 connections ask for no more than 2,850/s, as each answer takes 1.05 ms".to_owned(),
+        ..Limiter::default()
+    });
     record
 }
 

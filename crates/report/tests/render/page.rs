@@ -137,6 +137,7 @@ fn what_is_not_known_of_the_server_is_told_in_its_place() {
     for point in &mut sweep.curve {
         (point.server_cpu_cores, point.machine_busy_mean) = (None, None);
     }
+    sweep.limiter = None;
     let page = of_sweep(&sweep);
     assert!(!page.contains("CPU by connections") && !page.contains("server CPUs"));
 }

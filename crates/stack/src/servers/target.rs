@@ -97,7 +97,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         services: vec![process.service(Ready::Page(counters), Stop::TERM)],
         door: Some(Door::Http { url }),
         ..Layout::default()
-    })
+    }
+    .status_page("/stats", given("pool")))
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ fn has_pauses(subject: Subject<'_>) -> bool {
 
 fn utilisation(subject: Subject<'_>) -> Outcome {
     let context = subject.context;
-    let Some((processes, cores)) = context.processes.zip(context.cores) else {
+    let Some((processes, cores)) = context.processes.as_ref().zip(context.cores) else {
         return Outcome::Unchecked("no CPU use of the server (--pidstat), or no --cores");
     };
     let Some((per_s, throughput)) = context.processes_rate_per_s.zip(subject.claims.get(Figure::Throughput)) else {

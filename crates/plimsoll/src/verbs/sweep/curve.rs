@@ -1,6 +1,7 @@
 //! From measured points to the record of a sweep: fits and verdict.
 
 use crate::store::storable;
+use judge::limiter::{Context, limiter_of_sweep};
 use model::{Capacity, Environment, Evidence, FORMAT_SWEEP, Knee, PoolFit, SweepEvidence, SweepPoint, SweepRecord};
 use stats::{Gather, LoadPoint, SweepSettings, fit_pool, fit_rate};
 
@@ -20,6 +21,7 @@ pub(super) fn record(
     search: &SweepSettings,
     environment: &Environment,
     started: String,
+    limits: &Context,
 ) -> SweepRecord {
     let mut points: Vec<&Point> = points.iter().collect();
     points.sort_by(|a, b| a.load.total_cmp(&b.load));
@@ -67,7 +69,7 @@ pub(super) fn record(
         peak,
         fit,
         saturated,
-        limiter: None,
+        limiter: limiter_of_sweep(&evidence, limits),
         profile: None,
         profile_unavailable: None,
         environment: environment.clone(),

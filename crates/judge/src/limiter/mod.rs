@@ -1,0 +1,165 @@
+//! What stops a server from holding more: a ladder of possible limits, each with its evidence.
+//!
+//! All rungs are looked at. The first that has evidence is the limiter; how far the other resources are from their own
+//! ceilings says what would come next, and so what removing this one can buy. Nothing is named where a fault of the
+//! client or of the answers (rules CL and ER) has made the number invalid: then the server was not what was measured.
+//!
+//! The laws are in [`laws`]; thresholds are of the rungs, one file each.
+
+pub mod confirm;
+pub(crate) mod laws;
+mod pools;
+mod rungs;
+mod scene;
+
+pub use rungs::network::speeds;
+pub use scene::Context;
+
+use crate::judge_run;
+use crate::rules::saturation::peak_index;
+use model::{
+    Confidence, Evidence, FindingState, Limiter, NextLimiter, Prediction, SweepEvidence, Utilisation, Verdict,
+};
+use rungs::{Look, RUNGS, Signal};
+use scene::{Scene, Shape};
+
+/// The name of what is none: a fault of client or answers.
+pub const NOT_A_SERVER_LIMIT: &str = "not-a-server-limit";
+/// The name of what is none: the load was too small.
+pub const NOT_SATURATED: &str = "not-saturated";
+/// The name of what was not found.
+pub const UNKNOWN: &str = "unknown";
+
+/// Resources that are named as used most.
+const TOLD_MAX: usize = 3;
+/// A resource in use to this share is near its ceiling.
+const NEAR: f64 = 0.9;
+/// A point with less than this share of the highest goodput is past what the server can do.
+const PLATEAU: f64 = 0.9;
+
+/// What limits the server at one load; `verdict` is that of the run.
+#[must_use]
+pub fn limiter_of_run(evidence: &Evidence, verdict: &Verdict, context: &Context) -> Limiter {
+    limiter(&Scene::new(evidence, context, Shape::default()), verdict)
+}
+
+/// What limits the server of a sweep, at the highest load of its plateau that nothing is wrong with. None without points.
+#[must_use]
+pub fn limiter_of_sweep(sweep: &SweepEvidence, context: &Context) -> Option<Limiter> {
+    let peak = peak_index(&sweep.points)?;
+    let highest_per_s = sweep.points[peak].goodput_per_s;
+    let verdicts: Vec<Verdict> = sweep.points.iter().map(|point| judge_run(&point.evidence)).collect();
+    let on_plateau = |at: &usize| sweep.points[*at].goodput_per_s >= PLATEAU * highest_per_s;
+    let at = (peak..sweep.points.len()).rev().filter(on_plateau).find(|at| faults(&verdicts[*at]).is_empty());
+    let at = at.unwrap_or(peak);
+    let scene = Scene::new(&sweep.points[at].evidence, context, Shape::of(sweep, at));
+    Some(Limiter { load: Some(sweep.points[at].load), ..limiter(&scene, &verdicts[at]) })
+}
+
+/// Whether `limiter` names a limit of the server.
+#[must_use]
+pub fn names_a_limit(limiter: &Limiter) -> bool {
+    ![NOT_A_SERVER_LIMIT, NOT_SATURATED, UNKNOWN].contains(&limiter.name.as_str())
+}
+
+fn limiter(scene: &Scene<'_>, verdict: &Verdict) -> Limiter {
+    let mut utilisations = scene.utilisations();
+    let (mut found, mut unchecked) = (None, Vec::new());
+    for (name, look) in RUNGS {
+        match look(scene) {
+            Look::Clear => {}
+            Look::Unchecked(why) => unchecked.push(format!("{name}: {why}")),
+            Look::Hit(signal) => found = found.or(Some(*signal)),
+        }
+    }
+    let faults = faults(verdict);
+    let mut limiter = match found {
+        _ if !faults.is_empty() => none(NOT_A_SERVER_LIMIT, blamed(&faults)),
+        Some(signal) => named(scene, signal, &utilisations),
+        None => match rungs::load::not_saturated(scene, &utilisations) {
+            Some(says) => none(NOT_SATURATED, says),
+            None => none(UNKNOWN, rungs::load::unknown(scene, &utilisations)),
+        },
+    };
+    utilisations.truncate(TOLD_MAX);
+    limiter.utilisations = utilisations;
+    limiter.unchecked = unchecked;
+    limiter
+}
+
+/// Ids of the findings that say it was not the server: faults of client or answers.
+#[must_use]
+pub fn faults(verdict: &Verdict) -> Vec<&str> {
+    let is_fault = |rule: &str, state| {
+        // A saturated client makes throughput a bound, which is no figure of the server either.
+        (rule.starts_with("CL-") || rule.starts_with("ER-")) && state == FindingState::Invalid
+            || rule == "CL-01" && state >= FindingState::Bound
+    };
+    let findings = verdict.findings.iter().filter(|finding| is_fault(&finding.rule, finding.state));
+    findings.map(|finding| finding.rule.as_str()).collect()
+}
+
+fn blamed(faults: &[&str]) -> String {
+    let who = match faults.iter().any(|rule| rule.starts_with("CL-")) {
+        true => "the load generator",
+        false => "wrong answers",
+    };
+    format!("{who} made the number what it is ({}): mend that first", faults.join(", "))
+}
+
+fn none(name: &str, says: String) -> Limiter {
+    Limiter { name: name.to_owned(), says, ..Limiter::default() }
+}
+
+/// A limiter that was found, what comes after it, and what its change should buy.
+fn named(scene: &Scene<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
+    let others = utilisations.iter().filter(|other| !is_same(&other.resource, &signal.resource));
+    let after = others.filter_map(|other| {
+        let ceiling_per_s =
+            other.ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
+        Some(NextLimiter { name: other.resource.clone(), ceiling_per_s: ceiling_per_s? })
+    });
+    let next = after.min_by(|a, b| a.ceiling_per_s.total_cmp(&b.ceiling_per_s));
+    let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).map(|(change, own_per_s)| Prediction {
+        change: change.words.clone(),
+        setting: change.setting.clone(),
+        from: change.from,
+        to: change.to,
+        expected_per_s: laws::least(own_per_s * change.factor, next.iter().map(|next| next.ceiling_per_s)),
+    });
+    Limiter {
+        name: signal.name.to_owned(),
+        confidence: confidence(scene, &signal),
+        resource: signal.resource,
+        says: signal.says,
+        evidence: signal.evidence,
+        ceiling_per_s: signal.ceiling_per_s,
+        next,
+        prediction,
+        ..Limiter::default()
+    }
+}
+
+/// Whether two resources are one, such as a thread of nginx and the pool of its one worker.
+fn is_same(a: &str, b: &str) -> bool {
+    fn program(name: &str) -> &str {
+        name.trim_start_matches("thread ").trim_end_matches(" workers")
+    }
+    let (a, b) = (program(a), program(b));
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// How many of the four signs there are.
+fn confidence(scene: &Scene<'_>, signal: &Signal) -> Confidence {
+    // What tells of itself (time throttled, connections dropped) has no share that would have to be near its ceiling.
+    let near = signal.share.is_none_or(|share| share >= NEAR);
+    let signs = [near, signal.queue, scene.shape.flat == Some(true), scene.shape.grows == Some(true)];
+    match signs.into_iter().filter(|sign| *sign).count() {
+        4 => Confidence::High,
+        2 | 3 => Confidence::Medium,
+        _ => Confidence::Low,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Worker pools, from whatever tells of them: the states of their processes, status pages, and threads that never rest.
+
+use super::laws;
+use super::scene::{Scene, kind, wanted};
+use model::{PoolObserved, Setting, StatusRecord};
+use std::collections::BTreeMap;
+
+/// Threads of one name that are busier than this never rest: they are a pool that is occupied, whatever else is known.
+const NEVER_RESTS: f64 = 0.95;
+
+/// What waiting for a disk is called: by the state, and by the calls that do nothing else.
+const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
+
+/// A pool of workers at the load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Pool {
+    /// What its workers run, such as `php-fpm`.
+    pub(super) program: String,
+    /// How many there are.
+    pub(super) workers: f64,
+    /// Share of their time in which they work on a request, 0 to 1.
+    pub(super) occupancy: f64,
+    /// Share of their time in which they run or could run; none when that is not known.
+    pub(super) running: Option<f64>,
+    /// Share of their time in which they could run, but no CPU is free; none when that is not known.
+    pub(super) runnable: Option<f64>,
+    /// Share of their time in which they wait, by what for.
+    pub(super) blocked: BTreeMap<String, f64>,
+    /// Requests in its own queue at every look; none when nobody tells.
+    pub(super) queue_min: Option<f64>,
+}
+
+impl Pool {
+    /// Its name among the resources.
+    pub(super) fn resource(&self) -> String {
+        format!("{} workers", self.program)
+    }
+
+    /// What its workers wait for most, and the share of their occupied time.
+    pub(super) fn waits_for(&self) -> Option<(&str, f64)> {
+        let most = self.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        Some((most.0, most.1 / self.occupancy.max(f64::MIN_POSITIVE)))
+    }
+
+    /// Share of their occupied time in which they wait for a disk.
+    pub(super) fn waits_for_disk(&self) -> f64 {
+        let waits = DISK_WAITS.iter().filter_map(|on| self.blocked.get(*on));
+        waits.sum::<f64>() / self.occupancy.max(f64::MIN_POSITIVE)
+    }
+
+    /// Time that each response occupies a worker; ns.
+    pub(super) fn occupied_ns(&self, per_s: f64) -> Option<f64> {
+        laws::occupied_ns(self.workers, self.occupancy, per_s)
+    }
+
+    /// The setting that says how many workers there are.
+    pub(super) fn setting<'a>(&self, settings: &'a [Setting]) -> Option<&'a Setting> {
+        let of_this = |setting: &&Setting| self.program.starts_with(&setting.limits);
+        // One that names the program before one that is for anything.
+        settings.iter().filter(of_this).max_by_key(|setting| setting.limits.len())
+    }
+}
+
+/// All pools; of what two sources tell, the states of the processes count, and the queue of the status page.
+pub(super) fn pools(scene: &Scene<'_>) -> Vec<Pool> {
+    let by_states = scene.observed().into_iter().flat_map(|observed| &observed.pools).filter_map(of_states);
+    let mut pools: Vec<Pool> = by_states.collect();
+    for told in scene.evidence.status.iter().filter_map(of_status) {
+        match pools.iter_mut().find(|pool| pool.program.starts_with(&told.program)) {
+            Some(pool) => pool.queue_min = told.queue_min,
+            None => pools.push(told),
+        }
+    }
+    for busy in restless(scene) {
+        if !pools.iter().any(|pool| pool.program.starts_with(&busy.program)) {
+            pools.push(busy);
+        }
+    }
+    pools
+}
+
+fn of_states(observed: &PoolObserved) -> Option<Pool> {
+    (observed.samples > 0 && observed.workers_mean > 0.0).then(|| Pool {
+        program: observed.program.clone(),
+        workers: observed.workers_mean,
+        occupancy: observed.occupancy,
+        running: Some(observed.running + observed.runnable.unwrap_or(0.0)),
+        runnable: observed.runnable,
+        blocked: observed.blocked.clone(),
+        queue_min: None,
+    })
+}
+
+/// A pool as its status page has it: names of the figures of those that have one.
+fn of_status(status: &StatusRecord) -> Option<Pool> {
+    let program = status.server.as_deref()?;
+    let mean = |name: &str| status.figures.get(name).map(|figure| figure.mean);
+    let (busy, workers) = match program {
+        "php-fpm" => (mean("processes_active")?, mean("processes")?),
+        "apache" => (mean("workers_busy")?, mean("workers_busy")? + mean("workers_idle")?),
+        "target" => (mean("pool_busy")?, mean("pool_workers")?),
+        _ => return None,
+    };
+    let queue = ["listen_queue", "pool_waiting"].into_iter().find_map(|name| status.figures.get(name));
+    (workers > 0.0).then(|| Pool {
+        program: program.to_owned(),
+        workers,
+        occupancy: busy / workers,
+        queue_min: queue.map(|queue| queue.min),
+        ..Pool::default()
+    })
+}
+
+/// Threads of one name, two or more, that never rest.
+fn restless(scene: &Scene<'_>) -> Vec<Pool> {
+    let mut by_name: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for thread in scene.groups().flat_map(|(_, group)| &group.threads) {
+        by_name.entry(kind(&thread.name)).or_default().push(wanted(thread));
+    }
+    let pools = by_name.into_iter().filter_map(|(program, shares)| {
+        let busy: Vec<f64> = shares.into_iter().filter(|share| *share >= NEVER_RESTS).collect();
+        let workers = busy.len() as f64;
+        let occupancy = (busy.iter().sum::<f64>() / workers).min(1.0);
+        (busy.len() > 1).then(|| Pool {
+            program: program.to_owned(),
+            workers,
+            occupancy,
+            running: Some(occupancy),
+            ..Pool::default()
+        })
+    });
+    pools.collect()
+}

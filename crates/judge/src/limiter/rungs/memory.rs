@@ -1,0 +1,41 @@
+//! Memory that is short: everything stalls, or pages go to a disk and come back.
+
+use super::{Look, Signal, figures};
+use crate::limiter::scene::Scene;
+use model::human::{percent, rate};
+
+/// All processes waited for memory for this share of the time (PSI full).
+const PRESSURE: f64 = 0.01;
+/// Pages swapped, and faults that read from a disk, a second: less is housekeeping, not shortage (own thresholds).
+const SWAPPED_PER_S: f64 = 10.0;
+const FAULTS_PER_S: f64 = 100.0;
+
+pub(super) fn look(scene: &Scene<'_>) -> Look {
+    let per_s = |name: &str| scene.counter("paging", name).map(|n| n / scene.seconds());
+    let pressure = scene.share_of_time("pressure/memory", "full_ns");
+    let (Some(swapped), Some(faults)) = (per_s("swapped_in_pages"), per_s("major_faults")) else {
+        return Look::Unchecked("paging was not seen");
+    };
+    let swapped = swapped + per_s("swapped_out_pages").unwrap_or(0.0);
+    let pressed = pressure.unwrap_or(0.0);
+    if pressed <= PRESSURE && swapped <= SWAPPED_PER_S && faults <= FAULTS_PER_S {
+        return Look::Clear;
+    }
+    Look::hit(Signal {
+        name: "memory-limited",
+        resource: "memory".to_owned(),
+        says: format!(
+            "all of it waited for memory {} of the time; {} pages swapped, {} faults that read from a disk",
+            percent(pressed.min(1.0)),
+            rate(swapped),
+            rate(faults)
+        ),
+        queue: pressed > PRESSURE,
+        evidence: figures([
+            ("pressure_full_share", pressed),
+            ("swapped_pages_per_s", swapped),
+            ("major_faults_per_s", faults),
+        ]),
+        ..Signal::default()
+    })
+}

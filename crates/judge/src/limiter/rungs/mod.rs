@@ -1,0 +1,97 @@
+//! The rungs of the ladder, one file each, in the order in which they are believed.
+
+mod backlog;
+mod connections;
+mod cpu;
+mod disk;
+pub(super) mod load;
+mod lock;
+mod memory;
+pub(super) mod network;
+mod one_core;
+mod pool;
+pub(super) mod quota;
+mod upstream;
+
+use super::scene::Scene;
+use model::Setting;
+use std::collections::BTreeMap;
+
+/// A limit and how it is looked for.
+type Rung = (&'static str, fn(&Scene<'_>) -> Look);
+
+pub(super) const RUNGS: [Rung; 11] = [
+    ("network", network::look),
+    ("CPU quota", quota::look),
+    ("CPU", cpu::look),
+    ("one core", one_core::look),
+    ("worker pool", pool::look),
+    ("upstream", upstream::look),
+    ("connections", connections::look),
+    ("accept backlog", backlog::look),
+    ("disk", disk::look),
+    ("memory", memory::look),
+    ("lock", lock::look),
+];
+
+/// What a rung sees.
+pub(super) enum Look {
+    /// It is not this.
+    Clear,
+    /// It is this.
+    Hit(Box<Signal>),
+    /// The figures are missing; why.
+    Unchecked(&'static str),
+}
+
+/// The evidence for a limit.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    pub(super) name: &'static str,
+    pub(super) resource: String,
+    pub(super) says: String,
+    /// Share in use, where it is a matter of shares.
+    pub(super) share: Option<f64>,
+    /// Whether something waits in front of it.
+    pub(super) queue: bool,
+    pub(super) ceiling_per_s: Option<f64>,
+    pub(super) evidence: BTreeMap<String, f64>,
+    pub(super) change: Option<Change>,
+}
+
+/// What would raise it.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) words: String,
+    pub(super) setting: Option<String>,
+    pub(super) from: Option<f64>,
+    pub(super) to: Option<f64>,
+    /// What it does to the ceiling.
+    pub(super) factor: f64,
+}
+
+impl Look {
+    fn hit(signal: Signal) -> Self {
+        Self::Hit(Box::new(signal))
+    }
+}
+
+impl Change {
+    /// Twice of `what`, of which there are `n`, by a setting where one is known.
+    fn twice(what: &str, n: f64, setting: Option<&Setting>) -> Self {
+        let from = setting.map_or(n, |setting| setting.value as f64);
+        let to = setting.map_or(2.0 * n, |setting| (2 * setting.value).min(setting.max) as f64);
+        let factor = to / from.max(f64::MIN_POSITIVE);
+        Self {
+            words: format!("{:.0} {what} instead of {n:.0}", n * factor),
+            setting: setting.map(|setting| setting.native.clone()),
+            from: Some(from),
+            to: Some(to),
+            factor,
+        }
+    }
+}
+
+fn figures<const N: usize>(all: [(&str, f64); N]) -> BTreeMap<String, f64> {
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -1,0 +1,75 @@
+//! What workers wait for, when that is at a limit of its own.
+
+use super::pool::WAITS;
+use super::{Look, Signal, figures};
+use crate::limiter::laws;
+use crate::limiter::pools::{Pool, pools};
+use crate::limiter::scene::{Scene, wanted};
+use model::human::percent;
+
+/// As for the server itself: a thread that does nothing else, and a pool without a worker to spare.
+const THREAD_BUSY: f64 = 0.95;
+const OCCUPIED: f64 = 0.95;
+/// A database whose workers wait for locks for this share of their time.
+const LOCKED: f64 = 0.5;
+
+/// What is at its limit behind a pool, and how.
+pub(super) struct Culprit {
+    pub(super) on: String,
+    /// Share of the workers' occupied time that goes to it.
+    pub(super) waiting: f64,
+    how: String,
+    share: f64,
+}
+
+pub(super) fn look(scene: &Scene<'_>) -> Look {
+    let pools = pools(scene);
+    if pools.iter().all(|pool| pool.blocked.is_empty()) {
+        return Look::Unchecked("what workers wait for was not seen");
+    }
+    let found = pools.iter().find_map(|pool| Some((pool, culprit(pool, scene)?)));
+    let Some((pool, culprit)) = found else { return Look::Clear };
+    Look::hit(Signal {
+        name: "upstream-limited",
+        says: format!(
+            "{} wait {} of their time on {}, {}",
+            pool.resource(),
+            percent(culprit.waiting.min(1.0)),
+            culprit.on,
+            culprit.how
+        ),
+        resource: culprit.on,
+        share: Some(culprit.share),
+        queue: true,
+        ceiling_per_s: laws::ceiling_per_s(scene.per_s, culprit.share.min(1.0)),
+        evidence: figures([
+            ("waiting_share", culprit.waiting),
+            ("upstream_share", culprit.share),
+            ("occupancy", pool.occupancy),
+        ]),
+        change: None,
+    })
+}
+
+/// What the workers of `pool` wait for most of their time, if that is at a limit itself.
+pub(super) fn culprit(pool: &Pool, scene: &Scene<'_>) -> Option<Culprit> {
+    let (on, waiting) = pool.waits_for().filter(|(_, share)| *share >= WAITS)?;
+    let limit = |how: String, share: f64| Culprit { on: on.to_owned(), waiting, how, share };
+    let is_it = |name: &str| name == on || name.starts_with(on) || on.starts_with(name);
+    let own_pool = pools(scene).into_iter().find(|other| is_it(&other.program) && other.program != pool.program);
+    if let Some(other) = own_pool {
+        if let Some(("lock", share)) = other.waits_for().filter(|(_, share)| *share >= LOCKED) {
+            return Some(limit(format!("whose workers wait {} of theirs for locks", percent(share)), share));
+        }
+        if other.occupancy >= OCCUPIED && other.workers < pool.workers {
+            return Some(limit(format!("whose {:.0} workers are all occupied", other.workers), other.occupancy));
+        }
+    }
+    let group =
+        scene.groups().find(|(name, group)| is_it(name) || group.processes.iter().any(|process| is_it(&process.name)));
+    let threads = group.into_iter().flat_map(|(_, group)| &group.threads);
+    let busiest = threads.max_by(|a, b| wanted(a).total_cmp(&wanted(b)))?;
+    let share = wanted(busiest);
+    (share >= THREAD_BUSY)
+        .then(|| limit(format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0))), share))
+}

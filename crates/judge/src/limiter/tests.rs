@@ -1,0 +1,433 @@
+//! Each rung with its evidence and just without; the order of the rungs; what comes next and what a change buys.
+
+use super::*;
+use crate::testing::{Spoil, clean_run, clean_sweep};
+use model::{
+    CpuShares, Figure, GaugeObserved, Load, MachineObserved, NS_PER_S, Observed, PoolObserved, ProcessObserved,
+    ServerObserved, ServerThreadObserved, Setting, SocketsObserved, StatusRecord,
+};
+
+const SECONDS: f64 = 30.0;
+
+/// 20 connections at 1000/s, and a machine of 4 CPUs that is a fifth busy.
+fn run() -> Evidence {
+    let mut evidence = clean_run();
+    evidence.plan.load = Load::Closed { connections: 20 };
+    evidence.connections.requested = 20;
+    evidence.connections.established = 20;
+    (evidence.flow.good, evidence.flow.completed) = (30_000, 30_000);
+    evidence.outstanding.mean = 20.0;
+    evidence.outstanding.little = 20.0;
+    evidence.latency.response.mean_ns = 20e6;
+    let server = ServerObserved {
+        cpu_cores: 0.4,
+        processes: vec![ProcessObserved {
+            name: "app".into(),
+            count: 3,
+            cpu_cores: 0.4,
+            fds_max: Some(40),
+            fds_limit: Some(1024),
+            ..ProcessObserved::default()
+        }],
+        threads: vec![thread("app", 1, 0.3)],
+        threads_seen: 1,
+        ..ServerObserved::default()
+    };
+    let counters = [
+        ("tcp", &[("ListenOverflows", 0), ("PassiveOpens", 20), ("RetransSegs", 0), ("TCPOrigDataSent", 60_000)][..]),
+        ("paging", &[("swapped_in_pages", 0), ("swapped_out_pages", 0), ("major_faults", 0)]),
+        ("pressure/cpu", &[("some_ns", 0)]),
+        ("pressure/io", &[("some_ns", 0)]),
+        ("pressure/memory", &[("full_ns", 0)]),
+        ("cgroup/server", &[("throttled_ns", 0)]),
+        ("disk/sda", &[("busy_ns", NS_PER_S)]),
+        (
+            "nic/eth0",
+            &[("sent_bytes", 375_000_000), ("received_bytes", 1), ("sent_packets", 300_000), ("sent_dropped", 0)],
+        ),
+    ];
+    evidence.observed = Some(Observed {
+        machine: Some(MachineObserved {
+            cpus: 4,
+            busy_mean: 0.2,
+            user_mean: 0.1,
+            system_mean: 0.07,
+            softirq_mean: 0.03,
+            cpu_busy_mean: vec![0.2; 4],
+            cpu_shares: vec![CpuShares { user: 0.1, system: 0.07, softirq: 0.03, steal: 0.0, idle: 0.8 }; 4],
+            ..MachineObserved::default()
+        }),
+        server: Some(server),
+        sockets: Some(SocketsObserved {
+            accept_backlog: Some(511),
+            accept_fullest_max: Some(0.0),
+            ..Default::default()
+        }),
+        counters: counters
+            .iter()
+            .map(|(part, all)| ((*part).into(), all.iter().map(|(name, n)| ((*name).into(), *n)).collect()))
+            .collect(),
+        ..Observed::default()
+    });
+    evidence
+}
+
+fn thread(name: &str, tid: i32, busy: f64) -> ServerThreadObserved {
+    ServerThreadObserved { pid: tid, tid, name: name.into(), user_mean: busy, ..ServerThreadObserved::default() }
+}
+
+fn pool(program: &str, workers: f64, occupancy: f64, running: f64, blocked: &[(&str, f64)]) -> PoolObserved {
+    PoolObserved {
+        name: program.into(),
+        program: program.into(),
+        workers_mean: workers,
+        samples: 1_000,
+        occupancy,
+        running,
+        idle: 1.0 - occupancy,
+        blocked: blocked.iter().map(|(on, share)| ((*on).to_owned(), *share)).collect(),
+        ..PoolObserved::default()
+    }
+}
+
+fn seen(evidence: &mut Evidence) -> &mut Observed {
+    evidence.observed.as_mut().expect("it was observed")
+}
+
+fn server(evidence: &mut Evidence) -> &mut ServerObserved {
+    seen(evidence).server.as_mut().expect("it runs here")
+}
+
+fn count(evidence: &mut Evidence, part: &str, name: &str, n: u64) {
+    seen(evidence).counters.get_mut(part).expect("the part").insert(name.into(), n);
+}
+
+/// A page with these figures, the same at every look.
+fn page(server: &str, figures: &[(&str, f64)]) -> StatusRecord {
+    let figure = |value: f64| Figure { first: value, last: value, min: value, max: value, mean: value };
+    let figures = figures.iter().map(|(name, value)| ((*name).to_owned(), figure(*value))).collect();
+    StatusRecord { url: "/".into(), server: Some(server.into()), looks: 30, reason: None, figures }
+}
+
+fn context() -> Context {
+    let children = Setting {
+        key: "children".into(),
+        native: "pm.max_children".into(),
+        limits: "php-fpm".into(),
+        value: 5,
+        max: 1000,
+    };
+    Context { settings: vec![children], links_bit_per_s: [("eth0".to_owned(), 1e9)].into(), ..Context::default() }
+}
+
+fn of(evidence: &Evidence) -> Limiter {
+    limiter_of_run(evidence, &judge_run(evidence), &context())
+}
+
+/// What a run becomes with each change: the name of its limiter.
+#[track_caller]
+fn named_after(spoil: impl Fn(&mut Evidence)) -> String {
+    let mut evidence = run();
+    spoil(&mut evidence);
+    of(&evidence).name
+}
+
+#[test]
+fn a_server_with_room_everywhere_is_not_saturated() {
+    let limiter = of(&run());
+    assert_eq!(limiter.name, NOT_SATURATED, "{limiter:#?}");
+    assert!(limiter.says.contains("20 connections ask for no more than 1,000/s, as each answer takes 20.0 ms"));
+    assert!(!names_a_limit(&limiter));
+    let resources: Vec<_> = limiter.utilisations.iter().map(|used| used.resource.as_str()).collect();
+    assert_eq!(resources, ["thread app", "server CPUs", "link eth0"]);
+    let cpus = &limiter.utilisations[1];
+    // 0.4 of 4 CPUs, and 3 % for interrupts.
+    assert!((cpus.share - 0.13).abs() < 1e-9 && (cpus.ceiling_per_s.unwrap() - 7_692.3).abs() < 0.1, "{cpus:?}");
+}
+
+#[test]
+fn a_full_or_lossy_link_is_the_network() {
+    let limited = |bytes, dropped| {
+        named_after(|evidence| {
+            count(evidence, "nic/eth0", "sent_bytes", bytes);
+            count(evidence, "nic/eth0", "sent_dropped", dropped);
+        })
+    };
+    // 90 % of 1 Gbit/s for 30 s are 3.375 GB.
+    assert_eq!(limited(3_380_000_000, 0), "network-limited");
+    assert_eq!(limited(3_300_000_000, 0), UNKNOWN, "near, and not there");
+    assert_eq!(limited(0, 31), "network-limited");
+    assert_eq!(limited(0, 29), NOT_SATURATED);
+}
+
+#[test]
+fn a_quota_that_throttles_is_named_with_its_size() {
+    let throttled = |share: f64| {
+        let mut evidence = run();
+        count(&mut evidence, "cgroup/server", "throttled_ns", (share * SECONDS * 1e9) as u64);
+        let quota = GaugeObserved { mean: 0.5e9, max: 500_000_000, min: 500_000_000 };
+        seen(&mut evidence).gauges = [("cgroup/server".into(), [("cpu_quota_ns_per_s".into(), quota)].into())].into();
+        of(&evidence)
+    };
+    let limiter = throttled(0.06);
+    assert_eq!((limiter.name.as_str(), limiter.ceiling_per_s), ("cpu-quota-limited", Some(1_250.0)), "0.4 of 0.5 CPUs");
+    assert!(limiter.says.contains("0.50 CPUs (cpu.max) stops it for 6.0 % of the time"), "{}", limiter.says);
+    assert!(!names_a_limit(&throttled(0.04)));
+}
+
+#[test]
+fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
+    let mut evidence = run();
+    evidence.plan.cpus = vec![1];
+    seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean = vec![0.96, 0.4, 0.4, 0.4];
+    let context = Context { server_cpus: vec![0], ..context() };
+    // Strangers that keep its CPU busy are not what limits it.
+    assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
+    server(&mut evidence).cpu_cores = 0.9;
+    server(&mut evidence).processes[0].cpu_cores = 0.9;
+    let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"));
+    assert!(limiter.says.starts_with("the 1 CPU it may use is 96 % busy (user 10 %, "), "{}", limiter.says);
+    assert!(limiter.says.contains("app uses 0.90"), "{}", limiter.says);
+    // One request in flight is no queue, unless the scheduler has one.
+    evidence.outstanding.mean = 1.0;
+    assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
+    count(&mut evidence, "pressure/cpu", "some_ns", 7 * NS_PER_S);
+    assert_eq!(limiter_of_run(&evidence, &judge_run(&evidence), &context).name, "cpu-limited");
+}
+
+#[test]
+fn one_busy_thread_is_an_event_loop_and_several_are_a_pool() {
+    let with = |threads: Vec<ServerThreadObserved>| {
+        let mut evidence = run();
+        server(&mut evidence).threads = threads;
+        of(&evidence)
+    };
+    let one = with(vec![thread("node", 1, 0.97), thread("node", 2, 0.05)]);
+    assert_eq!((one.name.as_str(), one.resource.as_str()), ("single-thread-limited", "thread node"));
+    assert_eq!(one.prediction.unwrap().expected_per_s, 1_000.0 / 0.97 * 2.0);
+    assert!(!names_a_limit(&with(vec![thread("node", 1, 0.94)])));
+    let several = with(vec![thread("app", 1, 0.97), thread("app", 2, 0.98)]);
+    assert_eq!((several.name.as_str(), several.resource.as_str()), ("worker-pool-limited", "app workers"));
+    assert!(several.says.contains("CPU-heavy"), "{}", several.says);
+}
+
+#[test]
+fn interrupts_on_one_cpu_are_one_core_too() {
+    let with = |other: f64| {
+        named_after(|evidence| {
+            let shares = &mut seen(evidence).machine.as_mut().unwrap().cpu_shares;
+            (shares[1].softirq, shares[2].softirq) = (0.93, other);
+        })
+    };
+    assert_eq!((with(0.1).as_str(), with(0.4).as_str()), ("single-thread-limited", NOT_SATURATED));
+}
+
+/// Method 5.3, rung 5, from either source.
+#[test]
+fn a_full_pool_with_requests_waiting_says_what_twice_as_many_would_do() {
+    let by_states = |evidence: &mut Evidence| {
+        seen(evidence).pools = vec![pool("php-fpm", 5.0, 0.99, 0.1, &[("sleep", 0.89)])];
+    };
+    let by_page = |evidence: &mut Evidence| {
+        evidence.status =
+            vec![page("php-fpm", &[("processes", 5.0), ("processes_active", 4.95), ("listen_queue", 15.0)])];
+    };
+    for (source, waits) in [(&by_states as &dyn Fn(&mut Evidence), true), (&by_page, false)] {
+        let mut evidence = run();
+        source(&mut evidence);
+        let limiter = of(&evidence);
+        assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("worker-pool-limited", "php-fpm workers"));
+        assert_eq!(limiter.says.contains("(90 % of it waiting on sleep)"), waits, "{}", limiter.says);
+        let prediction = limiter.prediction.unwrap();
+        assert_eq!((prediction.setting.as_deref(), prediction.to), (Some("pm.max_children"), Some(10.0)));
+        assert!((limiter.ceiling_per_s.unwrap() - 1_010.1).abs() < 0.1, "{:?}", limiter.ceiling_per_s);
+        assert!((prediction.expected_per_s - 2_020.2).abs() < 0.1, "{prediction:?}");
+    }
+}
+
+#[test]
+fn a_pool_with_workers_to_spare_or_nobody_waiting_is_no_limit() {
+    let full = |evidence: &mut Evidence, occupancy: f64| {
+        seen(evidence).pools = vec![pool("php-fpm", 5.0, occupancy, 0.1, &[])];
+    };
+    assert!(!named_after(|evidence| full(evidence, 0.94)).contains("pool"));
+    let exactly_busy = |evidence: &mut Evidence| {
+        full(evidence, 1.0);
+        evidence.outstanding.mean = 5.0;
+    };
+    assert!(!named_after(exactly_busy).contains("pool"), "five requests for five workers");
+}
+
+/// Strangers, or more workers than CPUs: one more worker would wait for a CPU as well.
+#[test]
+fn workers_that_wait_for_a_cpu_are_no_pool_that_is_short() {
+    let waiting = |runnable: f64| {
+        named_after(|evidence| {
+            let shares = PoolObserved { runnable: Some(runnable), ..pool("php-fpm", 5.0, 1.0, 0.2, &[]) };
+            seen(evidence).pools = vec![shares];
+        })
+    };
+    assert_eq!((waiting(0.4).as_str(), waiting(0.1).as_str()), (UNKNOWN, "worker-pool-limited"));
+}
+
+#[test]
+fn what_comes_next_bounds_what_a_change_buys() {
+    let mut evidence = run();
+    seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.5, &[])];
+    seen(&mut evidence).machine.as_mut().unwrap().busy_mean = 0.6;
+    server(&mut evidence).cpu_cores = 2.28;
+    let limiter = of(&evidence);
+    let next = limiter.next.unwrap();
+    assert_eq!((next.name.as_str(), next.ceiling_per_s.round()), ("server CPUs", 1_667.0));
+    assert_eq!(limiter.prediction.unwrap().expected_per_s.round(), 1_667.0, "not 2,000");
+}
+
+#[test]
+fn a_pool_that_waits_for_something_at_its_limit_is_not_to_blame() {
+    let waits = |blocked: &'static [(&'static str, f64)], busy: f64| {
+        let mut evidence = run();
+        seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, blocked)];
+        let database = ServerObserved { threads: vec![thread("mariadbd", 9, busy)], ..ServerObserved::default() };
+        seen(&mut evidence).companions = [("mariadbd".to_owned(), database)].into();
+        of(&evidence)
+    };
+    let behind = waits(&[("mariadbd", 0.8)], 0.97);
+    // The rung of one core comes first, and names the same thread.
+    assert_eq!((behind.name.as_str(), behind.resource.as_str()), ("single-thread-limited", "thread mariadbd"));
+    assert_eq!(waits(&[("mariadbd", 0.8)], 0.5).name, "worker-pool-limited");
+    assert_eq!(waits(&[("lock", 0.8)], 0.5).name, "contention-limited");
+    assert_eq!(waits(&[("lock", 0.4)], 0.5).name, "worker-pool-limited");
+}
+
+#[test]
+fn a_database_whose_workers_wait_for_locks_is_what_is_in_the_way() {
+    let mut evidence = run();
+    seen(&mut evidence).pools =
+        vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("mariadbd", 0.8)]), pool("mariadbd", 5.0, 0.9, 0.1, &[("lock", 0.7)])];
+    let limiter = of(&evidence);
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("upstream-limited", "mariadbd"));
+    assert!(limiter.says.starts_with("php-fpm workers wait 80 % of their time on mariadbd, whose workers wait 78 %"));
+}
+
+#[test]
+fn limits_of_connections_are_named() {
+    let refused = |handled: f64| {
+        named_after(|evidence| {
+            let mut nginx = page("nginx", &[("accepted", 0.0), ("handled", 0.0)]);
+            nginx.figures.get_mut("accepted").unwrap().last = 100.0;
+            nginx.figures.get_mut("handled").unwrap().last = handled;
+            evidence.status = vec![nginx];
+        })
+    };
+    assert_eq!((refused(99.0).as_str(), refused(100.0).as_str()), ("connection-limited", NOT_SATURATED));
+    let descriptors = |n| named_after(|evidence| server(evidence).processes[0].fds_max = Some(n));
+    assert_eq!((descriptors(1_000).as_str(), descriptors(900).as_str()), ("connection-limited", NOT_SATURATED));
+}
+
+#[test]
+fn an_overflowing_accept_queue_is_named() {
+    let overflown = |n| named_after(|evidence| count(evidence, "tcp", "ListenOverflows", n));
+    assert_eq!((overflown(1).as_str(), overflown(0).as_str()), ("accept-backlog-limited", NOT_SATURATED));
+    let full =
+        |share| named_after(|evidence| seen(evidence).sockets.as_mut().unwrap().accept_fullest_max = Some(share));
+    assert_eq!((full(1.0).as_str(), full(0.9).as_str()), ("accept-backlog-limited", NOT_SATURATED));
+}
+
+#[test]
+fn a_busy_disk_and_workers_that_wait_for_one_are_the_disk() {
+    let busy = |seconds| named_after(|evidence| count(evidence, "disk/sda", "busy_ns", seconds * NS_PER_S));
+    assert_eq!((busy(28).as_str(), busy(10).as_str()), ("disk-limited", NOT_SATURATED));
+    let waiting = |pressed_s: u64| {
+        named_after(|evidence| {
+            count(evidence, "pressure/io", "some_ns", pressed_s * NS_PER_S);
+            seen(evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("disk", 0.5), ("fsync", 0.4)])];
+        })
+    };
+    let of_others = named_after(|evidence| {
+        count(evidence, "disk/sda", "busy_ns", 28 * NS_PER_S);
+        seen(evidence).pools = vec![pool("php-fpm", 5.0, 0.5, 0.1, &[("sleep", 0.4)])];
+    });
+    assert_eq!(of_others, UNKNOWN, "no worker waits for it");
+    // Without pressure it is the number of workers: a disk takes more writes at a time than they make.
+    assert_eq!((waiting(7).as_str(), waiting(5).as_str()), ("disk-limited", "worker-pool-limited"));
+}
+
+#[test]
+fn swapping_and_stalls_for_memory_are_named() {
+    let with = |part: &'static str, name: &'static str, n| named_after(move |evidence| count(evidence, part, name, n));
+    assert_eq!(with("pressure/memory", "full_ns", NS_PER_S), "memory-limited");
+    assert_eq!(with("paging", "swapped_out_pages", 301), "memory-limited");
+    assert_eq!(with("paging", "major_faults", 3_001), "memory-limited");
+    assert_eq!(with("paging", "major_faults", 2_900), NOT_SATURATED);
+}
+
+#[test]
+fn faults_of_client_or_answers_stop_the_search() {
+    let mut evidence = run();
+    seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[])];
+    assert_eq!(of(&evidence).name, "worker-pool-limited");
+    let mut busy_client = evidence.clone();
+    busy_client.threads[0].busy_max = 0.97;
+    assert_eq!(of(&busy_client).name, NOT_A_SERVER_LIMIT);
+    assert!(of(&busy_client).says.contains("the load generator made the number what it is (CL-01)"));
+    evidence.fail("contract.status", 15_000);
+    let wrong = of(&evidence);
+    assert_eq!((wrong.name.as_str(), wrong.prediction), (NOT_A_SERVER_LIMIT, None));
+    assert!(wrong.says.contains("ER-01"), "{}", wrong.says);
+}
+
+#[test]
+fn what_was_not_seen_is_unchecked() {
+    let mut evidence = run();
+    evidence.observed = None;
+    let limiter = of(&evidence);
+    assert_eq!((limiter.name.as_str(), limiter.unchecked.len()), (UNKNOWN, RUNGS.len()), "{limiter:#?}");
+    assert!(limiter.says.contains("the server was not seen"));
+    assert_eq!(of(&run()).unchecked.len(), 3, "pools, and what their workers wait for");
+}
+
+/// Golden test 9 as arithmetic: 5 workers of 5 ms behind 1 to 40 connections.
+#[test]
+fn a_sweep_past_a_pool_names_it_with_high_confidence() {
+    let loads = [1.0, 2.0, 4.0, 5.0, 8.0, 10.0, 20.0, 40.0];
+    let mut sweep = clean_sweep(&loads.map(|n: f64| (n, 200.0 * n.min(5.0))));
+    for point in &mut sweep.points {
+        let evidence = run();
+        point.evidence = Evidence { latency: point.evidence.latency.clone(), ..evidence };
+        let workers = point.load.min(5.0);
+        point.evidence.flow.good = (point.goodput_per_s * SECONDS) as u64;
+        point.evidence.outstanding.mean = point.load;
+        point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+        point.evidence.status = vec![page("target", &[("pool_workers", 5.0), ("pool_busy", workers)])];
+    }
+    let limiter = limiter_of_sweep(&sweep, &Context::default()).unwrap();
+    assert_eq!((limiter.name.as_str(), limiter.confidence), ("worker-pool-limited", Confidence::High), "{limiter:#?}");
+    assert_eq!((limiter.load, limiter.ceiling_per_s), (Some(40.0), Some(1_000.0)));
+    assert_eq!(limiter.prediction.unwrap().expected_per_s, 2_000.0);
+    // Half-way up nothing is full.
+    sweep.points.truncate(3);
+    let below = limiter_of_sweep(&sweep, &Context::default()).unwrap();
+    assert_eq!((below.name.as_str(), below.load), (NOT_SATURATED, Some(4.0)));
+    sweep.points.clear();
+    assert_eq!(limiter_of_sweep(&sweep, &Context::default()), None);
+}
+
+#[test]
+fn a_point_that_something_is_wrong_with_is_passed_over() {
+    let mut sweep = clean_sweep(&[(1.0, 200.0), (5.0, 1_000.0), (10.0, 1_000.0), (20.0, 1_000.0)]);
+    for point in &mut sweep.points {
+        point.evidence.outstanding.mean = point.load;
+    }
+    sweep.points[3].evidence.fail("contract.status", 50_000);
+    assert_eq!(limiter_of_sweep(&sweep, &Context::default()).unwrap().load, Some(10.0));
+}
+
+#[test]
+fn speeds_are_read_from_a_fingerprint() {
+    let facts =
+        [("nic/eth0", "speed_mbit_per_s", "1000"), ("nic/lo", "mtu", "65536"), ("nic/eth1", "speed_mbit_per_s", "?")];
+    let facts = facts.map(|(section, name, value)| (section.to_owned(), [(name.to_owned(), value.to_owned())].into()));
+    let fingerprint = model::Fingerprint { facts: facts.into(), ..model::Fingerprint::default() };
+    assert_eq!(speeds(&fingerprint), [("eth0".to_owned(), 1e9)].into());
+}

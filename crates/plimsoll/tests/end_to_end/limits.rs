@@ -1,0 +1,148 @@
+//! What stops a server, of servers whose limit is known.
+
+use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, text};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Long enough for status pages to be read once in the window.
+const WINDOW: [&str; 6] = ["-d", "1200ms", "--warmup", "400ms", "--json", "-q"];
+
+/// The record of a run with these arguments, and its limiter.
+#[track_caller]
+fn limited(program: Program) -> (Value, Value) {
+    let ended = program.run();
+    let record = ended.json();
+    let limiter = record["limiter"].clone();
+    (record, limiter)
+}
+
+fn run(args: &[&str]) -> Program {
+    plimsoll(["run"].iter().chain(args).chain(&WINDOW))
+}
+
+/// Whether strangers took so much CPU time that no limit of CPUs may be named; then none must be.
+#[track_caller]
+fn is_disturbed(record: &Value, limiter: &Value) -> bool {
+    let strangers = record["observed"]["others"]["cpu_cores"].as_f64().expect("they were looked at");
+    if strangers > 0.4 && limiter.is_null() {
+        return true;
+    }
+    assert!(limiter.is_object(), "no limiter, and only {strangers} CPUs used by others");
+    false
+}
+
+/// 5 workers of 40 ms make 125/s, and 10 make 250/s: slow enough that a busy machine makes no difference.
+#[test]
+fn a_pool_is_named_and_twice_as_many_workers_do_twice_as_much() {
+    let _alone = load_alone();
+    let args = ["run", "--serve", "target pool=5 pool-time=40ms", "-c", "30", "-d", "600ms", "--warmup", "500ms"];
+    let ended = plimsoll(args.iter().chain(&["--confirm", "--json"])).run();
+    let limiter = ended.json()["limiter"].clone();
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "target workers"));
+    close_to(number(&limiter, "ceiling_per_s"), 125.0, 0.1, "ceiling");
+    assert_eq!(text(&limiter, "prediction.change"), "10 target workers instead of 5");
+    let tried = &limiter["confirmation"];
+    assert_eq!(text(&limiter, "confidence"), "confirmed", "{tried:#}");
+    assert_eq!((text(tried, "setting"), count(tried, "from"), count(tried, "to")), ("pool", 5, 10));
+    close_to(number(tried, "after_per_s"), 250.0, 0.15, "twice the workers");
+    close_to(number(tried, "ratio.value"), 2.0, 0.15, "effect");
+    assert!(number(tried, "ratio.low") <= number(tried, "ratio.value"), "{tried:#}");
+    assert_eq!((text(tried, "control.setting"), &tried["control"]["holds"]), ("workers", &Value::Bool(true)));
+    let blocks = tried["blocks"].as_array().expect("a list");
+    let orders: BTreeSet<String> = blocks.iter().map(|block| block["order"].to_string()).collect();
+    assert!(blocks.len() == 6 && orders.len() > 1, "{orders:?}");
+    assert!(ended.run_directory().join("confirm/6-after/events.jsonl").exists());
+    assert!(ended.stderr.contains("confirming 6/6  after "), "{}", ended.stderr);
+}
+
+#[test]
+fn a_pool_of_php_is_named_over_both_sockets() {
+    let _alone = load_alone();
+    for socket in ["unix", "tcp"] {
+        let serve = format!("php-fpm children=3 sleep=20ms socket={socket}");
+        let (_, limiter) = limited(run(&["--serve", &serve, "-c", "12"]));
+        assert_eq!(text(&limiter, "name"), "worker-pool-limited", "{limiter:#}");
+        assert!(text(&limiter, "resource").starts_with("php-fpm"), "{limiter:#}");
+        assert_eq!(text(&limiter, "prediction.setting"), "pm.max_children");
+        let ceiling = number(&limiter, "ceiling_per_s");
+        assert!((90.0..=155.0).contains(&ceiling), "3 workers of 20 ms and a little: {ceiling}");
+    }
+}
+
+/// A server that plimsoll does not know, with a number of workers in its command line.
+#[test]
+fn a_pool_of_gunicorn_is_named_with_the_flag_of_its_command_line() {
+    let _alone = load_alone();
+    installed("gunicorn", "gunicorn");
+    let app = b"import time\ndef app(environ, start):\n    time.sleep(0.02)\n    \
+                start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
+    let serve = "-- gunicorn -w 3 app:app -b 127.0.0.1:{port}";
+    let (_, limiter) = limited(run(&["--serve", serve, "--no-keepalive", "-c", "12"]).with_file("app.py", app));
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "gunicorn workers"));
+    assert!(text(&limiter, "says").contains("waiting on sleep"), "{limiter:#}");
+    assert_eq!((text(&limiter, "prediction.setting"), number(&limiter, "prediction.to")), ("-w", 6.0));
+}
+
+#[test]
+fn a_busy_cpu_is_named_with_what_it_does() {
+    let _alone = load_alone();
+    let serve = "nginx workers=2 cpus=0 gzip=on file-size=300KiB";
+    let (record, limiter) = limited(run(&["--serve", serve, "-c", "16", "-H", "Accept-Encoding: gzip"]));
+    if is_disturbed(&record, &limiter) {
+        return;
+    }
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("cpu-limited", "server CPUs"), "{limiter:#}");
+    assert!(text(&limiter, "says").contains("the 1 CPU it may use is"), "{limiter:#}");
+    assert!(text(&limiter, "says").contains("nginx uses "), "{limiter:#}");
+}
+
+/// A server that burns CPU time in one thread, for any number of connections.
+const ONE_THREAD: &str = "\
+import asyncio, sys, time
+async def serve(reader, writer):
+    try:
+        while await reader.readuntil(b'\\r\\n\\r\\n'):
+            end = time.thread_time() + 0.004
+            while time.thread_time() < end: pass
+            writer.write(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok')
+    except (asyncio.IncompleteReadError, ConnectionError): pass
+    writer.close()
+async def main():
+    server = await asyncio.start_server(serve, '127.0.0.1', int(sys.argv[1]))
+    async with server: await server.serve_forever()
+asyncio.run(main())
+";
+
+#[test]
+fn one_thread_on_several_cpus_is_named() {
+    let _alone = load_alone();
+    let program = run(&["--serve", "cpus=0-1 -- python3 burn.py {port}", "-c", "8"]);
+    let (record, limiter) = limited(program.with_file("burn.py", ONE_THREAD.as_bytes()));
+    if is_disturbed(&record, &limiter) {
+        return;
+    }
+    assert_eq!(text(&limiter, "name"), "single-thread-limited", "{limiter:#}");
+    assert!(text(&limiter, "resource").starts_with("thread python"), "{limiter:#}");
+    assert!(number(&limiter, "ceiling_per_s") < 260.0, "4 ms each: {limiter:#}");
+}
+
+#[test]
+fn a_server_with_room_has_no_limiter_and_a_sweep_says_so() {
+    let _alone = load_alone();
+    let serve = "target pool=50 pool-time=20ms";
+    let (_, limiter) = limited(run(&["--serve", serve, "-c", "5"]));
+    assert!(limiter.is_null(), "{limiter:#}");
+    let short = ["--to", "2", "--points", "2", "--iterations", "1", "-d", "300ms", "--json"];
+    let ended = plimsoll(["sweep", "--serve", serve].iter().chain(&short)).run();
+    assert_eq!(text(&ended.json(), "limiter.name"), "not-saturated", "{:#}", ended.json()["limiter"]);
+}
+
+#[test]
+fn what_cannot_be_confirmed_is_told() {
+    let _alone = load_alone();
+    let target = Target::start(&["--pool", "2", "--pool-time", "10ms"]);
+    let args = ["run", &target.url("/pool"), "-c", "8", "--confirm", "-d", "300ms", "--warmup", "0s", "--json"];
+    let ended = plimsoll(args).run();
+    let why = text(&ended.json(), "limiter.confirmation_unavailable").to_owned();
+    assert!(why.contains("servers that plimsoll itself has started (--serve)"), "{why}");
+}

@@ -86,6 +86,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         observe: &args.observe.observe,
         quiet: args.quiet,
         stop: Arc::clone(stop),
+        is_known: false,
     };
     // Nothing is recorded.
     let mut prepared = Prepared::new(wanted, |_| Ok(PathBuf::new()))?;

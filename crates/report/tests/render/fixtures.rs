@@ -545,5 +545,6 @@ fn environment() -> Environment {
             unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
         }),
         changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
+        check: Vec::new(),
     }
 }

@@ -15,6 +15,12 @@ pub(crate) fn tcp(evidence: &Evidence, name: &str) -> Option<u64> {
     counter(evidence, "tcp", name)
 }
 
+/// Tail loss probes that have made good a loss. Many more are sent by a kernel whose CPUs are too busy to acknowledge in
+/// time, and lose nothing.
+pub(crate) fn recovered_by_probes(evidence: &Evidence) -> u64 {
+    tcp(evidence, "TCPLossProbeRecovery").unwrap_or(0)
+}
+
 /// What this machine's kernel has told of each moment; none when it is not offered.
 pub(crate) fn gauge(evidence: &Evidence, part: &str, name: &str) -> Option<GaugeObserved> {
     evidence.observed.as_ref()?.gauges.get(part)?.get(name).copied()

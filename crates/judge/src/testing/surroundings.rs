@@ -36,6 +36,7 @@ const QUIET: [(&str, &[&str]); 10] = [
             "TCPTimeouts",
             "TCPSynRetrans",
             "TCPLossProbes",
+            "TCPLossProbeRecovery",
             "DelayedACKs",
             "EstabResets",
             "OutRsts",

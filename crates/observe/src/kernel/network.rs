@@ -19,7 +19,7 @@ const TCP: [&str; 10] = [
     "OutRsts",
     "InCsumErrors",
 ];
-const TCP_EXT: [&str; 22] = [
+const TCP_EXT: [&str; 23] = [
     "SyncookiesSent",
     "PruneCalled",
     "DelayedACKs",
@@ -27,6 +27,7 @@ const TCP_EXT: [&str; 22] = [
     "ListenDrops",
     "TCPTimeouts",
     "TCPLossProbes",
+    "TCPLossProbeRecovery",
     "TCPBacklogDrop",
     "TCPTimeWaitOverflow",
     "TCPReqQFullDoCookies",

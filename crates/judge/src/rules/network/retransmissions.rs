@@ -1,6 +1,6 @@
 //! NE-03: how much was sent more than once?
 
-use crate::rules::kernel::{is_server_here, is_tcp, share, tcp, whose};
+use crate::rules::kernel::{is_server_here, is_tcp, recovered_by_probes, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -14,8 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "NE-03",
     title: "segments sent again",
     detects: "a network that loses segments, so that it and not the server sets rate and tail",
-    threshold: "RetransSegs / TCPOrigDataSent > 0.1 %: warning; > 1 %: invalid (own thresholds); 20 of them at least",
-    data: "RetransSegs and TCPOrigDataSent of this kernel",
+    threshold: "segments sent again / TCPOrigDataSent > 0.1 %: warning; > 1 %: invalid (own thresholds); 20 of them at least; \
+                tail loss probes count as far as they made good a loss, as a busy machine sends many for nothing",
+    data: "RetransSegs, TCPLossProbes, TCPLossProbeRecovery and TCPOrigDataSent of this kernel",
     check: Check::Run(check),
 };
 
@@ -23,9 +24,11 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
     }
-    let (Some(again), Some(sent)) = (tcp(evidence, "RetransSegs"), tcp(evidence, "TCPOrigDataSent")) else {
+    let names = ["RetransSegs", "TCPLossProbes", "TCPOrigDataSent"];
+    let [Some(again), Some(probes), Some(sent)] = names.map(|name| tcp(evidence, name)) else {
         return Outcome::Unchecked("the kernel does not count what it sends again");
     };
+    let again = again.saturating_sub(probes) + recovered_by_probes(evidence);
     let share = share(again, sent);
     let state = match share {
         s if s <= WARNING_SHARE || again < COUNT_MIN => return Outcome::Pass,
@@ -68,5 +71,15 @@ mod tests {
             set_counter(&mut evidence, "tcp", "TCPOrigDataSent", sent);
             assert_eq!(state(&check(&evidence)), expected, "{again} of {sent}");
         }
+    }
+
+    #[test]
+    fn probes_for_nothing_are_no_loss() {
+        let mut evidence = clean_run();
+        set_counter(&mut evidence, "tcp", "RetransSegs", 50_000);
+        set_counter(&mut evidence, "tcp", "TCPLossProbes", 50_000);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_counter(&mut evidence, "tcp", "TCPLossProbeRecovery", 30_000);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
     }
 }

@@ -1,7 +1,7 @@
 //! NE-04: is the tail that of TCP's timers?
 
 use super::modes::heap;
-use crate::rules::kernel::{is_tcp, tcp, whose};
+use crate::rules::kernel::{is_tcp, recovered_by_probes, tcp, whose};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::count;
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "timeouts or SYNs sent again, and ten or more service times at 200 to 220 ms, 1.0 to 1.1 s or 3.0 to 3.3 s \
                 (Linux's timers) that are more than 5 times those on either side and at most twice the timeouts: warning \
                 (own thresholds)",
-    data: "TCPTimeouts, TCPSynRetrans and TCPLossProbes of this kernel; the histogram of service times",
+    data: "TCPTimeouts, TCPSynRetrans and TCPLossProbeRecovery of this kernel; the histogram of service times",
     check: Check::Run(check),
 };
 
@@ -26,15 +26,14 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
     }
-    let names = ["TCPTimeouts", "TCPSynRetrans", "TCPLossProbes"];
-    let [Some(timeouts), Some(syns), Some(probes)] = names.map(|name| tcp(evidence, name)) else {
+    let [Some(timeouts), Some(syns)] = ["TCPTimeouts", "TCPSynRetrans"].map(|name| tcp(evidence, name)) else {
         return Outcome::Unchecked("the kernel does not count timeouts of TCP");
     };
     if evidence.service_bins.is_empty() {
         return Outcome::Unchecked("there is no histogram of service times");
     }
     // A SYN that is sent again is a timeout as well.
-    let timers = timeouts.max(syns) + probes;
+    let timers = timeouts.max(syns) + recovered_by_probes(evidence);
     let heaps = TIMERS.iter().filter_map(|(from, to, name)| Some((heap(evidence, *from, *to)?, *name)));
     let heaps: Vec<_> = heaps.filter(|(n, _)| *n <= 2 * timers).collect();
     if heaps.is_empty() {

@@ -2,8 +2,8 @@
 //!
 //! Responsibilities: one rule per id of the catalogue ([`rules`]), and their merger into a [`Verdict`] for a run
 //! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
-//! id is listed in the verdict; it never counts as passed. What stops the server is named by [`limiter`]. What other tools have printed is read and judged in
-//! [`audit`].
+//! id is listed in the verdict; it never counts as passed. What stops the server is named by [`limiter`]. What other
+//! tools have printed is read and judged in [`audit`].
 //!
 //! Findings carry their figures in `evidence`. Two families of keys are read by renderers: `LD-04` names a quantile
 //! that must not be printed as `p99_tail_n` (requests beyond it), and `ER-05` one that is only a lower bound as

@@ -105,8 +105,7 @@ impl Prepared {
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
         let parts = watch::wanted(subject.processes(), &observe)?;
-        let fingerprint =
-            if wanted.is_known { Fingerprint::default() } else { watch::fingerprint(&address, &parts) };
+        let fingerprint = if wanted.is_known { Fingerprint::default() } else { watch::fingerprint(&address, &parts) };
         Ok(Self {
             fingerprint,
             subject,

@@ -268,7 +268,7 @@ fn workers_that_wait_for_a_cpu_are_no_pool_that_is_short() {
             seen(evidence).pools = vec![shares];
         })
     };
-    assert_eq!((waiting(0.4).as_str(), waiting(0.1).as_str()), (UNKNOWN, "worker-pool-limited"));
+    assert_eq!((waiting(0.6).as_str(), waiting(0.4).as_str()), (UNKNOWN, "worker-pool-limited"));
 }
 
 #[test]

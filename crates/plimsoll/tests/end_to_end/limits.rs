@@ -35,7 +35,7 @@ fn is_disturbed(record: &Value, limiter: &Value) -> bool {
 #[test]
 fn a_pool_is_named_and_twice_as_many_workers_do_twice_as_much() {
     let _alone = load_alone();
-    let args = ["run", "--serve", "target pool=5 pool-time=40ms", "-c", "30", "-d", "600ms", "--warmup", "500ms"];
+    let args = ["run", "--serve", "target pool=5 pool-time=40ms", "-c", "30", "-d", "1s", "--warmup", "200ms"];
     let ended = plimsoll(args.iter().chain(&["--confirm", "--json"])).run();
     let limiter = ended.json()["limiter"].clone();
     assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "target workers"));

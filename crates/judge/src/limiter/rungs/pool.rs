@@ -19,7 +19,7 @@ const CPU_HEAVY: f64 = 0.7;
 /// Workers that wait for one thing for this share of it wait for that.
 pub(super) const WAITS: f64 = 0.5;
 /// Workers that wait for a CPU for this share of it are not short themselves.
-const FOR_CPU: f64 = 0.3;
+const FOR_CPU: f64 = 0.5;
 /// A thread for each connection: how many there are is up to those who connect.
 const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
 

@@ -18,6 +18,8 @@ const REQUESTS: u32 = 200;
 const CONNECTIONS: u32 = 20;
 /// After this time no more requests are sent, and none is waited for.
 const LENGTH_NS: u64 = 5 * NS_PER_S;
+/// Least time that a connection is given, which no local one needs.
+const LEAST_NS: u64 = NS_PER_S / 1000;
 /// What rate limiters, bans and servers that are too full answer.
 const REFUSALS: [u16; 3] = [403, 429, 503];
 
@@ -103,7 +105,8 @@ impl Volley<'_> {
         {
             return Ok(());
         }
-        let timeout_ns = self.plan.timeout_ns.min(LENGTH_NS);
+        // Who begins to drop what comes must not hold each connection for a whole timeout.
+        let timeout_ns = self.plan.timeout_ns.min(self.left_ns()).max(LEAST_NS);
         let failed = |phase| move |error: std::io::Error| Failure::new(phase, kind(&error));
         place.is_used = false;
         let dialogue =
@@ -150,8 +153,9 @@ impl Volley<'_> {
 
     fn fail(&mut self, slot: usize, number: u32, failure: Failure) {
         self.slots[slot] = Slot::default();
-        // What had no answer when the time was up was not refused: nobody waited for it.
-        if failure.kind == FailureKind::Timeout && self.left_ns() == 0 {
+        // What had no answer when the time was up was not refused: nobody waited for it. Connections were answered before.
+        let is_open = failure.phase != FailurePhase::Connect;
+        if is_open && failure.kind == FailureKind::Timeout && self.left_ns() == 0 {
             return;
         }
         self.count(failure);

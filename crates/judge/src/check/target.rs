@@ -206,10 +206,7 @@ impl Look<'_> {
         let mut rows = Vec::new();
         match &burst.first_refused {
             Some(first) => rows.push(self.refused(burst, first, &sent)),
-            None => {
-                let short = if burst.sent < burst.planned { ", as slow as it is" } else { "" };
-                rows.push(fine("ER-08", REFUSED, format!("nobody refused {sent}{short}")));
-            }
+            None => rows.push(not_refused(burst, &sent)),
         }
         let sum =
             |of: fn(&str) -> bool| -> u32 { burst.failures.iter().filter(|(name, _)| of(name)).map(|(_, n)| n).sum() };
@@ -260,6 +257,20 @@ impl Look<'_> {
         match ask("ER-01", &evidence) {
             outcome @ Outcome::Fired(_) if failed > 0 => Some(judged("ER-01", "errors", found, outcome)),
             _ => None,
+        }
+    }
+}
+
+/// The row of a burst that nobody refused, as far as it was answered.
+fn not_refused(burst: &Burst, sent: &str) -> CheckRow {
+    let lost = burst.failures.iter().filter(|(name, _)| !name.starts_with("contract.")).map(|(_, n)| n);
+    let ended: u32 = burst.status.values().chain(lost).sum();
+    match burst.sent.saturating_sub(ended) {
+        0 => fine("ER-08", REFUSED, format!("nobody refused {sent}")),
+        silent => {
+            let found = format!("nobody refused {sent}, but {} had no answer by then", count(silent.into()));
+            let advice = "see whether one request alone is as slow: a firewall that drops says nothing".to_owned();
+            row("ER-08", REFUSED, CheckState::Note, found, Some(advice))
         }
     }
 }

@@ -243,7 +243,15 @@ fn clean_target() -> TargetCheck {
             compressed: Some(Coded { encoding: None, size_bytes: 1024 }),
             cache_headers: BTreeMap::new(),
         },
-        burst: Some(Burst { planned: 200, sent: 200, connections: 20, opened: 20, good: 200, ..Burst::default() }),
+        burst: Some(Burst {
+            planned: 200,
+            sent: 200,
+            connections: 20,
+            opened: 20,
+            good: 200,
+            status: [(200, 200)].into(),
+            ..Burst::default()
+        }),
         burst_unavailable: None,
     }
 }
@@ -290,6 +298,21 @@ fn refusals_by_status_and_by_closing_are_advised_on() {
         assert!(row.remedy.as_ref().is_some_and(|remedy| remedy.contains(words)), "{row:#?}");
         assert_eq!(row.figures["first_refused"], 51.0);
     }
+}
+
+#[test]
+fn silence_is_no_refusal_and_no_consent() {
+    let scene = Scene::clean();
+    let mut seen = clean_target();
+    let burst = seen.burst.as_mut().expect("it was sent");
+    (burst.sent, burst.status) = (40, [(200, 20)].into());
+    let rows = target(&seen, &scene.machine());
+    assert_eq!(told(&rows, "many at once"), "ER-08 Note");
+    assert!(rows.iter().any(|row| row.found.contains("but 20 had no answer by then")), "{rows:#?}");
+    seen.burst.as_mut().expect("it was sent").failures = [("connect.timeout".to_owned(), 20)].into();
+    let rows = target(&seen, &scene.machine());
+    assert_eq!(told(&rows, "errors"), "ER-01 Invalid");
+    assert_eq!(told(&rows, "many at once"), "ER-08 Fine");
 }
 
 #[test]

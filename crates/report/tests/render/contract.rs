@@ -78,6 +78,8 @@ const RUN: &[&str] = &[
     "environment.fingerprint.facts.cpu.cores",
     "environment.fingerprint.unavailable.iommu",
     "environment.changes.0.section",
+    "environment.check.0.rule",
+    "environment.check.0.remedy",
     "plan",
     "environment",
     "started",

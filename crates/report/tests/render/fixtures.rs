@@ -1,13 +1,13 @@
 //! Fixed records: what the golden files are rendered from.
 
 use model::{
-    Arrivals, Body, Capacity, Change, Cohort, Confidence, Confirmation, ConfirmationOutcome, Connections, Contract,
-    CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState, Fingerprint, Flow,
-    GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load, MachineObserved, NS_PER_S,
-    NextLimiter, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan, PoolFit,
-    Prediction, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second, ServerObserved,
-    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
-    ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
+    Arrivals, Body, Capacity, Change, CheckRow, CheckState, Cohort, Confidence, Confirmation, ConfirmationOutcome,
+    Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState,
+    Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load,
+    MachineObserved, NS_PER_S, NextLimiter, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved,
+    Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second,
+    ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
+    ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 
@@ -545,6 +545,13 @@ fn environment() -> Environment {
             unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
         }),
         changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
-        check: Vec::new(),
+        check: vec![CheckRow {
+            rule: "NE-01".to_owned(),
+            what: "somaxconn".to_owned(),
+            state: CheckState::Warning,
+            found: String::new(),
+            remedy: None,
+            figures: [].into(),
+        }],
     }
 }

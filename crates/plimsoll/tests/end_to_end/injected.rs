@@ -16,7 +16,7 @@ fn run(args: &[&str]) -> Value {
 fn a_rate_limiter_is_no_capacity() {
     let _alone = load_alone();
     let target = Target::start(&["--limit", "200/50"]);
-    let record = run(&[&target.url("/bytes/64"), "-n", "2000", "-c", "4"]);
+    let record = run(&[&target.url("/bytes/64"), "-n", "1000", "-c", "4"]);
     let (state, message) = Findings(&record).of("ER-08");
     assert_eq!(state, "invalid");
     assert!(message.ends_with("status 429): a rate limiter was measured"), "{message}");
@@ -82,7 +82,7 @@ fn a_rate_above_the_capacity_makes_a_backlog_and_fills_the_connections() {
 #[test]
 fn nginx_counts_what_the_client_counts() {
     let _alone = load_alone();
-    let record = run(&["--serve", "nginx workers=1", "-c", "8", "-d", "4s"]);
+    let record = run(&["--serve", "nginx workers=1", "-c", "8", "-d", "3s"]);
     let counted = &record["status"][0]["requests"];
     close_to(number(counted, "client"), number(counted, "server"), 0.02, "requests by the client");
     assert!(number(counted, "span_ns") > 1e9, "{counted:#}");

@@ -73,12 +73,8 @@ pub(crate) fn all_findings(verdict: &Verdict, style: Style) -> String {
 /// What is left when the first `shown` findings are told: `1 warning, 4 notes, 3 rules not checked`.
 fn rest(verdict: &Verdict, shown: usize) -> Option<String> {
     let of = |state: FindingState| verdict.findings[shown..].iter().filter(|finding| finding.state == state).count();
-    let mut parts: Vec<String> =
-        [(FindingState::Invalid, "more that invalidates"), (FindingState::Bound, "more that bounds")]
-            .into_iter()
-            .filter(|(state, _)| of(*state) > 0)
-            .map(|(state, what)| format!("{} {what}", of(state)))
-            .collect();
+    let decisive = [FindingState::Invalid, FindingState::Bound].into_iter().filter(|state| of(*state) > 0);
+    let mut parts: Vec<String> = decisive.map(|state| format!("{} more {}", of(state), word(state))).collect();
     for (n, what) in [(of(FindingState::Warning), "warning"), (of(FindingState::Note), "note")] {
         if n > 0 {
             parts.push(plural(n as u64, what));

@@ -20,6 +20,9 @@ fn runs() {
     golden("run_bound", &terminal::run(&bound_run(), &WIDE));
     golden("run_invalid", &terminal::run(&invalid_run(), &WIDE));
     golden("run_bound_verbose", &terminal::run(&bound_run(), &Style { verbose: true, ..WIDE }));
+    let mut many = invalid_run();
+    many.verdict.findings.extend(bound_run().verdict.findings);
+    golden("run_many", &terminal::run(&many, &WIDE));
     golden("run_invalid_40", &terminal::run(&invalid_run(), &NARROW));
 }
 

@@ -64,7 +64,7 @@ fn check(evidence: &Evidence) -> Outcome {
 fn probed(evidence: &Evidence) -> Option<(f64, f64)> {
     let probe = evidence.probe.as_ref().filter(|probe| probe.body != Body::ChangingSize)?;
     let status = evidence.plan.requests.first()?.contract.status;
-    let fits = |of: u16| status.map_or((200..300).contains(&of), |status| status == of);
+    let fits = |of: u16| status.map_or_else(|| (200..300).contains(&of), |status| status == of);
     let sizes = probe.fetches.iter().filter(|fetch| fits(fetch.status)).map(|fetch| fetch.received_bytes as f64);
     let (low, high) = sizes.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), n| (low.min(n), high.max(n)));
     (low > 0.0 && low.is_finite()).then_some((low, high))

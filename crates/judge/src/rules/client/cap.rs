@@ -4,8 +4,11 @@ use crate::{Check, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState, LatencySummary, Load};
 
+/// A quantile of a histogram.
+type Quantile = fn(&LatencySummary) -> u64;
+
 /// Shares of the requests that are looked at, the largest first, with what the histogram says of them.
-const SHARES: [(f64, fn(&LatencySummary) -> u64); 4] =
+const SHARES: [(f64, Quantile); 4] =
     [(0.5, |s| s.p50_ns), (0.1, |s| s.p90_ns), (0.01, |s| s.p99_ns), (0.001, |s| s.p99_9_ns)];
 /// A shorter wait is one for an answer that was just being read.
 const WAIT_MIN_NS: u64 = 100_000;

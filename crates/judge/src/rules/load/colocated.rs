@@ -14,9 +14,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-08",
     title: "client and server on one machine",
     detects: "a client that uses the CPUs of the server it measures",
-    threshold: "CPUs that both may use, 70 % busy or more: a bound, as alone the server could have had the client's share too (the \
-                catalogue asks for invalid; a lower bound is what such a run does show); less busy, or CPUs of their own: a \
-                note, as nobody waited for the other",
+    threshold: "CPUs that both may use, 70 % busy or more: a bound, as alone the server could have had the client's \
+                share too (the catalogue discards the capacity; a lower one is what such a run does show); less busy, or \
+                CPUs of their own: a note, as nobody waited for the other",
     data: "the CPUs that load threads and server may use, and how busy these were",
     check: Check::Run(check),
 };

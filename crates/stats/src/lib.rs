@@ -25,6 +25,7 @@ pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean_of_runs, m
 pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
+pub use little::cut_off;
 pub use peak::{PEAK_SHARE, peak_index};
 pub use stationarity::{Mser5, mser5};
 pub use sweep::{Next, Outcome, Sweep, SweepSettings};

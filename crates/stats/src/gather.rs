@@ -522,8 +522,16 @@ mod tests {
         // refused connections fail without ever being in flight
         t.flow.failed += 1000;
         t.cohort.failures.insert("connect.refused".into(), 1000);
-        let refused = gather(fixed(), ticks([t])).evidence();
+        let refused = gather(fixed(), ticks([t.clone()])).evidence();
         assert_eq!(refused.outstanding, e.outstanding);
+
+        // Those that found no connection never were either, and of those that were cut off nobody knows how long.
+        t.flow.failed += 700;
+        t.cohort.failures.insert("send.timeout".into(), 600);
+        t.cohort.failures.insert("first_byte.reset".into(), 100);
+        let broken = gather(fixed(), ticks([t])).evidence();
+        assert_eq!(broken.outstanding, e.outstanding);
+        assert_eq!(crate::cut_off(&broken), 100);
     }
 
     #[test]

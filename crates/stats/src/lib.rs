@@ -28,6 +28,7 @@ pub use blocks::shuffled_blocks;
 pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
+pub use little::cut_off;
 pub use paired::{geometric_mean, paired_ratio};
 pub use peak::{PEAK_SHARE, peak_index};
 pub use stationarity::{Mser5, mser5};

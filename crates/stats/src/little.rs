@@ -7,8 +7,25 @@ use crate::MergedHistogram;
 use crate::gather::per_second;
 use model::{Evidence, NS_PER_S, Outstanding};
 
-/// Failures whose names begin like this never were in flight.
-const CONNECT_PREFIXES: [&str; 2] = ["connect.", "tls."];
+/// Whether a request that failed so never was in flight: no connection was opened for it, or none came free.
+fn is_unsent(failure: &str) -> bool {
+    failure == "send.timeout" || ["connect.", "tls."].iter().any(|phase| failure.starts_with(phase))
+}
+
+/// Whether a request that failed so has a service time: it was answered, or its deadline passed.
+fn is_timed(failure: &str) -> bool {
+    failure.starts_with("contract.") || failure.ends_with(".timeout")
+}
+
+fn failed(evidence: &Evidence, of: impl Fn(&str) -> bool) -> u64 {
+    evidence.cohort.failures.iter().filter(|(name, _)| of(name)).map(|(_, n)| n).sum()
+}
+
+/// Requests that were in flight and cut off: for how long, no histogram knows.
+#[must_use]
+pub fn cut_off(evidence: &Evidence) -> u64 {
+    failed(evidence, |name| !is_unsent(name) && !is_timed(name))
+}
 
 /// How long the requests were in flight that ended in the windows.
 ///
@@ -37,20 +54,15 @@ impl InFlight {
 ///
 /// A request occupies its place in flight once, from its first byte to its end, whatever that end is: a good
 /// response, one that broke the contract, a time-out. `good + failed` counts each once, since a response that
-/// broke the contract is complete *and* failed. A connection that could not be opened carried no request; how
-/// many there were is known for the requests of the window only, which is as good as exact.
+/// broke the contract is complete *and* failed. A connection that could not be opened carried no request, and one that
+/// was cut off has no service time ([`cut_off`]); how many there were is known for the requests of the window only, which
+/// is as good as exact.
 pub(crate) fn outstanding(evidence: &Evidence, in_flight: &InFlight, service: &MergedHistogram) -> Outstanding {
     if evidence.measured_ns == 0 {
         return Outstanding::default();
     }
-    let unsent: u64 = evidence
-        .cohort
-        .failures
-        .iter()
-        .filter(|(name, _)| CONNECT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
-        .map(|(_, n)| n)
-        .sum();
-    let ended = (evidence.flow.good + evidence.flow.failed).saturating_sub(unsent);
+    let unsent = failed(evidence, is_unsent);
+    let ended = (evidence.flow.good + evidence.flow.failed).saturating_sub(unsent + cut_off(evidence));
     let mean_service_s = in_flight.sum_ns / in_flight.n.max(1) as f64 / NS_PER_S as f64;
     let mean = evidence.flow.outstanding_ns as f64 / evidence.measured_ns as f64;
     Outstanding {

@@ -10,6 +10,8 @@ const INVALID_OFF: f64 = 0.15;
 const STANDARD_ERRORS: f64 = 3.0;
 /// With fewer requests the edges of the window weigh too much.
 const REQUESTS_MIN: u64 = 100;
+/// Share of the responses; more requests than that which ended without a service time leave a hole in one side.
+const CUT_OFF_SHARE: f64 = 0.01;
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-01",
@@ -18,8 +20,8 @@ pub(crate) const RULE: Rule = Rule {
     threshold: "off by > 5 %: warning; > 15 %: invalid (own thresholds), beyond 3 standard errors of what straddles the \
                 window's ends (after Kim and Whitt 2013); a closed loop for a fixed time, on connections that stayed open \
                 and without failures, must also keep every connection busy",
-    data: "time-averaged requests in flight, rate and mean service time; 100 responses, and standard errors that leave 5 % \
-           to be seen",
+    data: "time-averaged requests in flight, rate and mean service time; 100 responses, at most 1 % as many requests \
+           cut off, and standard errors that leave 5 % to be seen",
     check: Check::Run(check),
 };
 
@@ -27,6 +29,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let outstanding = evidence.outstanding;
     if evidence.flow.completed < REQUESTS_MIN {
         return Outcome::Unchecked("fewer than 100 responses");
+    }
+    if stats::cut_off(evidence) as f64 > CUT_OFF_SHARE * evidence.flow.completed as f64 {
+        return Outcome::Unchecked("how long the requests were in flight that were cut off is not known");
     }
     if outstanding.mean <= 0.0 || outstanding.little <= 0.0 {
         return Outcome::Unchecked("the requests in flight were not counted");
@@ -82,7 +87,7 @@ fn off(value: f64, reference: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_open_run, clean_run, finding, state};
+    use crate::testing::{Spoil, clean_open_run, clean_run, finding, state};
     use model::Outstanding;
 
     #[test]
@@ -122,6 +127,16 @@ mod tests {
         assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
         evidence.outstanding = Outstanding { mean: 0.3, little: 0.6, standard_error: 0.03 };
         assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+    }
+
+    #[test]
+    fn many_that_were_cut_off_leave_it_unchecked() {
+        let mut evidence = clean_run();
+        evidence.outstanding.little = 203.0;
+        evidence.fail("first_byte.closed", 9_000);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        evidence.fail("first_byte.closed", 2_000);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }
 
     #[test]

@@ -35,14 +35,15 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rule: "ER-06",
-        fault: "three bodies in ten of half the size, and no size declared",
-        faulty: "target --fault wrong-size=0.3; load 2s /bytes/2048 -c 8 --expect status=200",
-        clean: "target; load 2s /bytes/2048 -c 8 --expect status=200",
+        fault: "three bodies in ten of half the size, and any size declared",
+        faulty: "target --fault wrong-size=0.3; load 2s /bytes/2048 -c 8 --expect status=200,size=1..4096",
+        clean: "target; load 2s /bytes/2048 -c 8 --expect status=200,size=1..4096",
     },
     Real {
         rule: "ER-07",
         fault: "somebody else loads the same server",
-        faulty: "(sleep 1.5; exec \"$PLIMSOLL\" run $url/ -d 2s -c 4 -q --warmup 0s >other) &
+        faulty: "(until echo 2>/dev/null >/dev/tcp/127.0.0.1/8080; do sleep 0.1; done; sleep 1
+            exec \"$PLIMSOLL\" run $url/ -d 2s -c 4 -q --warmup 0s >other) &
             measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
         clean: "measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
     },
@@ -55,7 +56,7 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "ER-08",
         fault: "Apache with mod_evasive",
-        faulty: "\"$PLIMSOLL\" serve apache --print-config --port 8080 >apache.conf
+        faulty: "\"$PLIMSOLL\" serve apache --print-config --port 8080 | sed '/^(/,$d; s|/tmp/plimsoll-state|{state}|' >apache.conf
             echo 'LoadModule evasive20_module /usr/lib/apache2/modules/mod_evasive20.so' >>apache.conf
             printf 'DOSPageCount 5\\nDOSSiteCount 50\\nDOSLogDir {state}/tmp\\n' >>apache.conf
             serve apache --config apache.conf; load 3s / -c 8",

@@ -4,12 +4,6 @@ use super::Real;
 
 pub(super) static ALL: &[Real] = &[
     Real {
-        rule: "CL-01",
-        fault: "a load thread that makes 60 kB of random text for each request",
-        faulty: "target; load 3s /upload -c 8 -m POST --template -d '{{random:60000}}'",
-        clean: "target; load 3s '/cpu?us=500' -c 4",
-    },
-    Real {
         rule: "CL-03",
         fault: "the client stands still for 400 ms",
         faulty: "target; load 3s / -R 500 -c 8 & l=$!; sleep 1.5; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",

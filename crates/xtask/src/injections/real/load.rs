@@ -5,8 +5,8 @@ use super::Real;
 pub(super) static ALL: &[Real] = &[
     Real {
         rule: "LD-02",
-        fault: "a closed loop on a server that stands still for 600 ms",
-        faulty: "target --stall 600ms/3s; load 5s '/sleep?time=1ms' -c 2",
+        fault: "a closed loop on a server that stands still for 1.4 s",
+        faulty: "target --stall 1400ms/4s; load 5s '/sleep?time=1ms' -c 2",
         clean: "target; load 5s '/sleep?time=1ms' -c 2",
     },
     Real { rule: "LD-04", fault: "a window of 2 s", faulty: "target; load 2s / -c 8", clean: "target; load 6s / -c 8" },

@@ -11,6 +11,7 @@ mod evidence;
 mod failure;
 mod finding;
 pub mod human;
+mod observation;
 mod observed;
 mod plan;
 mod probe;
@@ -31,6 +32,7 @@ pub use evidence::{
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use observation::{GroupObservation, Observation};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
     OthersObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved, SocketsObserved,
@@ -61,6 +63,8 @@ pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
 pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
 /// Format name and version of a `profile.json`.
 pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
+/// Format name and version of each line that `observe --json` prints.
+pub const FORMAT_OBSERVE: &str = "plimsoll.observe/1";
 /// Format name and version of what `audit --json` prints of one output.
 pub const FORMAT_AUDIT: &str = "plimsoll.audit/1";
 /// Format name and version of what `audit --json` prints of several outputs.

@@ -1,12 +1,14 @@
 //! What can be typed. Nothing below [`crate::settings`] sees these types.
 
 pub(crate) mod audit;
+pub(crate) mod observe;
 pub(crate) mod profile;
 pub(crate) mod serve;
 
 use audit::AuditArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
+use observe::{BesideArgs, ObserveArgs};
 use profile::ProfileArgs;
 use serve::{KeepArgs, ServeArgs};
 use std::path::PathBuf;
@@ -32,6 +34,7 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
     Profile(ProfileArgs),
+    Observe(ObserveArgs),
     Report(ReportArgs),
     Audit(AuditArgs),
     Target(TargetArgs),
@@ -96,7 +99,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
-    pub(crate) observe: ObserveArgs,
+    pub(crate) observe: BesideArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -160,7 +163,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
-    pub(crate) observe: ObserveArgs,
+    pub(crate) observe: BesideArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -251,16 +254,6 @@ pub(crate) struct GeneratorArgs {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-}
-
-/// What is looked at beside the load.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Observation")]
-pub(crate) struct ObserveArgs {
-    /// Watch these processes and their descendants too: a name such as php-fpm or mariadbd (a version may follow it in
-    /// the process list), or a process number; may be repeated. Those of a server started with --serve are watched anyway
-    #[arg(long, value_name = "NAME|PID", allow_negative_numbers = true)]
-    pub(crate) observe: Vec<String>,
 }
 
 /// Where the result goes.

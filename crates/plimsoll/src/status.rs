@@ -1,25 +1,23 @@
-//! Reads the status pages of the server under test, once a second, beside the load.
+//! Reads what servers say of themselves, once a second, beside the load: status pages and counters of databases.
 //!
-//! Each page has a thread of its own: a page that hangs must not delay the ticks, nor the other pages.
+//! Each has a thread of its own: one that hangs must not delay the ticks, nor the others.
 
+mod ask;
+mod source;
+
+pub(crate) use source::Source;
+
+use ask::Asker;
 use model::{Event, StatusLook, Tick};
-use rustls::crypto::aws_lc_rs;
-use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use ureq::Agent;
-use ureq::tls::TlsConfig;
 
-/// A page that takes longer says nothing this time.
-const PATIENCE: Duration = Duration::from_millis(900);
 /// Between an answer and the next question.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often a thread looks whether it is still wanted.
 const LOOK_UP: Duration = Duration::from_millis(50);
-/// A status page is no longer than this.
-const PAGE_MAX_BYTES: u64 = 1 << 20;
 
 /// Looks at pages until it is dropped.
 pub(crate) struct StatusPages {
@@ -30,11 +28,11 @@ pub(crate) struct StatusPages {
 }
 
 impl StatusPages {
-    pub(crate) fn watch(urls: &[String]) -> Self {
+    pub(crate) fn watch<'a>(sources: impl Iterator<Item = &'a Source>) -> Self {
         let (fresh, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let threads = urls.iter().map(|url| {
-            let (url, fresh, stop) = (url.clone(), Arc::clone(&fresh), Arc::clone(&stop));
-            std::thread::spawn(move || watch(&url, &fresh, &stop))
+        let threads = sources.map(|source| {
+            let (source, fresh, stop) = (source.clone(), Arc::clone(&fresh), Arc::clone(&stop));
+            std::thread::spawn(move || watch(&source, &fresh, &stop))
         });
         let threads = threads.collect();
         Self { fresh, stop, threads }
@@ -57,15 +55,14 @@ impl Drop for StatusPages {
     }
 }
 
-fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, stop: &AtomicBool) {
-    let agent = agent();
+fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, stop: &AtomicBool) {
+    let mut asker = Asker::new(source);
     while !stop.load(Ordering::Relaxed) {
-        let read = fetch(&agent, url).and_then(|text| observe::status::read(&text));
-        let (status, reason) = match read {
+        let (status, reason) = match asker.ask() {
             Ok(status) => (Some(status), None),
             Err(reason) => (None, Some(reason)),
         };
-        let look = StatusLook { url: url.to_owned(), status, reason };
+        let look = StatusLook { url: source.url.clone(), status, reason };
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         let mut waited = Duration::ZERO;
         while waited < EVERY && !stop.load(Ordering::Relaxed) {
@@ -73,20 +70,4 @@ fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, stop: &AtomicBool) {
             waited += LOOK_UP;
         }
     }
-}
-
-fn agent() -> Agent {
-    // Our own server's certificate is its own; what it says of itself is no secret.
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
-    let config = Agent::config_builder().tls_config(tls).proxy(None).timeout_global(Some(PATIENCE)).max_redirects(0);
-    Agent::new_with_config(config.build())
-}
-
-fn fetch(agent: &Agent, url: &str) -> Result<String, String> {
-    let mut answer = agent.get(url).call().map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    let body = answer.body_mut().as_reader();
-    body.take(PAGE_MAX_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    Ok(text)
 }

@@ -1,7 +1,7 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
-use model::{AuditRecord, AuditsRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
+use model::{AuditRecord, AuditsRecord, Observation, ProfileRecord, RunRecord, SweepRecord, SweepsRecord};
 use serde::Serialize;
 
 /// A result of any kind as one JSON object.
@@ -48,6 +48,12 @@ pub fn audit(record: &AuditRecord) -> String {
 #[must_use]
 pub fn audits(record: &AuditsRecord) -> String {
     pretty(record)
+}
+
+/// One look as one JSON object in one line, with a newline at the end.
+#[must_use]
+pub fn observation(seen: &Observation) -> String {
+    serde_json::to_string(seen).expect("records have string keys only") + "\n"
 }
 
 fn pretty(record: &impl Serialize) -> String {

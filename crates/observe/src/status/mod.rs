@@ -3,8 +3,11 @@
 mod apache;
 mod info;
 mod lighttpd;
+mod mysql;
 mod nginx;
 mod php_fpm;
+
+pub use mysql::read_mysql;
 
 use model::ServerStatus;
 

@@ -70,7 +70,7 @@ fn measure(
         serve: spec,
         request: &args.request,
         generator: &args.generator,
-        observe: &args.observe.observe,
+        beside: &args.observe,
         quiet: args.output.quiet,
         stop: Arc::clone(stop),
     };

@@ -4,6 +4,7 @@ mod arms;
 mod audit;
 mod curve;
 mod layout;
+mod observation;
 pub(crate) mod observed;
 mod probe;
 pub(crate) mod profile;
@@ -13,6 +14,7 @@ pub(crate) mod verdict;
 
 pub use arms::sweeps;
 pub use audit::{audit, audits};
+pub use observation::{missing, observation, observation_lines};
 pub use probe::probe;
 pub use profile::{profile, profile_change};
 pub use run::run;

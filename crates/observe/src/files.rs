@@ -1,6 +1,7 @@
 //! Texts of `/proc` and `/sys`, and why one of them cannot be had.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -38,7 +39,22 @@ impl Files {
             ErrorKind::PermissionDenied => Missing::Denied(path.to_owned()),
             _ => Missing::Unreadable { file: path.to_owned(), error: error.to_string() },
         })?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(String::from_utf8(bytes).unwrap_or_else(|other| String::from_utf8_lossy(other.as_bytes()).into_owned()))
+    }
+
+    /// The first thing that `find` makes of a line of a file, which may be large: lines are read one by one. None when
+    /// there is no such line, or no such file.
+    pub(crate) fn first<T>(&self, path: &str, mut find: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+        let mut file = BufReader::new(File::open(self.place(path)).ok()?);
+        let mut line = Vec::new();
+        while file.read_until(b'\n', &mut line).ok()? > 0 {
+            let found = find(line.strip_suffix(b"\n").unwrap_or(&line));
+            if found.is_some() {
+                return found;
+            }
+            line.clear();
+        }
+        None
     }
 
     /// The text of a file without the white space around it.

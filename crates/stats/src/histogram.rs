@@ -38,13 +38,13 @@ pub enum DecodeError {
     /// The bytes are not a V2 histogram.
     #[error("encoded histogram is damaged: {0}")]
     Format(DeserializeError),
-    /// A histogram of another tool, with other bounds or digits.
-    #[error("histogram has {digits} digits up to {highest_ns} ns, which is not the geometry used here")]
+    /// A histogram of another tool, with other buckets.
+    #[error("histogram has {digits} digits from {lowest_ns} ns, which is not the geometry used here")]
     Geometry {
         /// Its significant digits.
         digits: u8,
-        /// Its largest value; ns.
-        highest_ns: u64,
+        /// Its smallest value; ns.
+        lowest_ns: u64,
     },
 }
 
@@ -165,21 +165,19 @@ impl<C: Counter> HistogramOf<C> {
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
     }
 
-    /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. All have the same bounds, whatever was
-    /// recorded.
+    /// HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. The largest value that the text has room
+    /// for is not always the same, as it depends on what was recorded.
     #[must_use]
     pub fn encode(&self) -> String {
-        let mut bytes = Vec::new();
-        let whole;
+        let empty;
         let inner = match &self.inner {
-            Some(inner) if inner.high() == HIGHEST_NS => inner,
-            _ => {
-                let mut copy = Self::new();
-                copy.add(self);
-                whole = copy.inner.unwrap_or_else(with_memory);
-                &whole
+            Some(inner) => inner,
+            None => {
+                empty = growing();
+                &empty
             }
         };
+        let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(inner, &mut bytes).expect("writing to memory cannot fail");
         STANDARD.encode(bytes)
     }
@@ -190,11 +188,12 @@ impl<C: Counter> HistogramOf<C> {
     /// When the text is not such an encoding, or is one of a histogram with another geometry.
     pub fn decode(encoded: &str) -> Result<Self, DecodeError> {
         let bytes = STANDARD.decode(encoded)?;
-        let inner: Histogram<C> =
+        let mut inner: Histogram<C> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(DecodeError::Format)?;
-        if (inner.low(), inner.high(), inner.sigfig()) != (1, HIGHEST_NS, SIGNIFICANT_DIGITS) {
-            return Err(DecodeError::Geometry { digits: inner.sigfig(), highest_ns: inner.high() });
+        if (inner.low(), inner.sigfig()) != (1, SIGNIFICANT_DIGITS) {
+            return Err(DecodeError::Geometry { digits: inner.sigfig(), lowest_ns: inner.low() });
         }
+        inner.auto(true);
         Ok(Self { inner: Some(inner) })
     }
 }
@@ -261,8 +260,10 @@ mod tests {
             }
             assert_eq!(grown, whole, "{largest}");
             assert_eq!(grown.summary(), whole.summary(), "{largest}");
-            assert_eq!(grown.encode(), whole.encode(), "{largest}");
-            assert_eq!(LatencyHistogram::decode(&grown.encode()).unwrap(), whole, "{largest}");
+            let mut decoded = LatencyHistogram::decode(&grown.encode()).unwrap();
+            assert_eq!(decoded, whole, "{largest}");
+            decoded.record(HIGHEST_NS);
+            assert_eq!(decoded.count(), 4, "what was read has room for more");
         }
     }
 

@@ -18,6 +18,8 @@ const CONFIG_MAX_BYTES: u64 = 1 << 20;
 const CONFIG_FILES_MAX: usize = 500;
 /// Words of a command line that are kept.
 const WORDS_MAX: usize = 64;
+/// Where packages have their programs.
+const PACKAGED: [&str; 5] = ["/usr/", "/bin/", "/sbin/", "/lib", "/opt/"];
 /// Where Debian's servers have their configuration, by the begin of the program's name.
 const CONFIGURATIONS: [(&str, &str); 9] = [
     ("nginx", "/etc/nginx"),
@@ -129,18 +131,23 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The Debian package that a file came with, and its version.
 fn package(files: &Files, path: &str) -> Option<String> {
+    if !PACKAGED.iter().any(|place| path.starts_with(place)) {
+        return None;
+    }
     let info = "/var/lib/dpkg/info";
     let lists = files.names(info).into_iter().filter(|name| name.ends_with(".list"));
     // A file may be listed without the /usr that it has since been moved to.
     let short = path.strip_prefix("/usr").unwrap_or(path);
-    let has = |list: &String| {
-        files.text(&format!("{info}/{list}")).is_ok_and(|text| text.lines().any(|line| line == path || line == short))
-    };
-    let list = lists.into_iter().find(has)?;
-    let name = list.trim_end_matches(".list").split(':').next()?.to_owned();
-    let status = files.text("/var/lib/dpkg/status").ok()?;
-    let entry = status.split("\n\n").find(|entry| entry.lines().any(|line| line == format!("Package: {name}")))?;
-    let version = entry.lines().find_map(|line| line.strip_prefix("Version: "))?;
+    let is_it = |line: &[u8]| (line == path.as_bytes() || line == short.as_bytes()).then_some(());
+    let list = lists.into_iter().find(|list| files.first(&format!("{info}/{list}"), is_it).is_some())?;
+    let name = list.trim_end_matches(".list").split(':').next()?;
+    let header = format!("Package: {name}");
+    let mut in_entry = false;
+    let version = files.first("/var/lib/dpkg/status", |line| {
+        in_entry = if in_entry { !line.is_empty() } else { line == header.as_bytes() };
+        let version = line.strip_prefix(b"Version: ").filter(|_| in_entry)?;
+        Some(String::from_utf8_lossy(version).into_owned())
+    })?;
     Some(format!("{name} {version}"))
 }
 

@@ -40,8 +40,7 @@ fn one_tree(name: &str, met: &BTreeSet<i32>, present: &Present) -> Result<(), Un
         let above = std::iter::successors(present.all.get(&seen.ppid), |above| present.all.get(&above.ppid));
         above.take(met.len() + present.all.len()).any(|above| met.contains(&above.pid))
     };
-    let tops: Vec<&Seen> =
-        met.iter().filter_map(|pid| present.all.get(pid)).filter(|seen| !is_below(seen)).collect();
+    let tops: Vec<&Seen> = met.iter().filter_map(|pid| present.all.get(pid)).filter(|seen| !is_below(seen)).collect();
     if tops.len() < 2 {
         return Ok(());
     }

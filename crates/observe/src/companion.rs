@@ -137,12 +137,7 @@ impl Companion {
 
 impl Door {
     fn new(listener: Listener) -> Self {
-        Self {
-            listener,
-            holders: Holders::default(),
-            table: SocketTable::default(),
-            listening: Err(Unfound::Resting),
-        }
+        Self { listener, holders: Holders::default(), table: SocketTable::default(), listening: Err(Unfound::Resting) }
     }
 
     /// Who holds its sockets and is not in `group` yet.

@@ -88,11 +88,7 @@ impl Listener {
     }
 
     /// Its sockets by state; of the server's ends only when there is a listener.
-    pub(crate) fn sockets(
-        &self,
-        table: &mut SocketTable,
-        listening: Option<&Listening>,
-    ) -> Result<Sockets, Unfound> {
+    pub(crate) fn sockets(&self, table: &mut SocketTable, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
         match &self.place {
             Place::At(address) => table.count(address, listening),
             Place::Port(port) => table.count_on_port(*port, listening),

@@ -183,10 +183,7 @@ impl Observer {
     }
 
     /// The sockets of the target; none when there is none.
-    fn look_at_sockets(
-        &mut self,
-        listening: Option<&Result<Listening, Unfound>>,
-    ) -> Option<Result<Sockets, Unfound>> {
+    fn look_at_sockets(&mut self, listening: Option<&Result<Listening, Unfound>>) -> Option<Result<Sockets, Unfound>> {
         let listener = self.listener.as_ref()?;
         Some(match listening? {
             Ok(found) => listener.sockets(&mut self.sockets, Some(found)),

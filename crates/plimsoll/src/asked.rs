@@ -55,7 +55,8 @@ pub(crate) fn target(flag: &str, text: &str) -> Result<Wanted, Trouble> {
 
 /// Who gets the connections to a URL on this machine. Of several addresses the first that somebody listens on.
 fn behind(flag: &str, text: &str) -> Result<Wanted, Trouble> {
-    let url = TargetUrl::parse(text).map_err(|trouble| Trouble { message: format!("{flag}: {}", trouble.message), ..trouble })?;
+    let url = TargetUrl::parse(text)
+        .map_err(|trouble| Trouble { message: format!("{flag}: {}", trouble.message), ..trouble })?;
     let here: Vec<Address> = resolve(&url.host, url.port)?.into_iter().filter(is_local).collect();
     let wanted = |address: &Address| Wanted::Behind(address.clone());
     let answered = here.iter().map(wanted).find(|wanted| choose(wanted).is_ok());

@@ -59,7 +59,9 @@ fn from_env(name: &str) -> Result<String, Trouble> {
         return Err(Trouble::usage(format!("--auth names no variable; {FORMS}")));
     }
     match std::env::var(name) {
-        Ok(secret) if secret.len() as u64 > SECRET_MAX_BYTES => Err(too_long("--auth", &format!("the variable {name}"))),
+        Ok(secret) if secret.len() as u64 > SECRET_MAX_BYTES => {
+            Err(too_long("--auth", &format!("the variable {name}")))
+        }
         Ok(secret) => Ok(secret),
         Err(std::env::VarError::NotPresent) => {
             Err(Trouble::usage(format!("--auth: the variable {name} is not set; is it exported?")))

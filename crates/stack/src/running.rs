@@ -92,9 +92,8 @@ impl Running {
             let origin_ends = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
             &url[..origin_ends]
         });
-        let pages = origin.into_iter().flat_map(|origin| {
-            self.layout.status.iter().map(move |path| format!("{origin}{path}"))
-        });
+        let pages =
+            origin.into_iter().flat_map(|origin| self.layout.status.iter().map(move |path| format!("{origin}{path}")));
         let databases = self.layout.services.iter().filter_map(|service| match &service.ready {
             Ready::Redis(path) => Some(format!("redis+unix://{}", path.display())),
             Ready::Mysql(path) => Some(format!("mysql+unix://{}", path.display())),

@@ -63,7 +63,11 @@ impl Source {
             _ => "",
         };
         if url.password().is_some() {
-            let instead = if variable.is_empty() { String::new() } else { format!("; set {variable} or add ?{PASSWORD_FILE}=PATH") };
+            let instead = if variable.is_empty() {
+                String::new()
+            } else {
+                format!("; set {variable} or add ?{PASSWORD_FILE}=PATH")
+            };
             return Err(Trouble::usage(format!(
                 "{FLAG} {shown:?} holds a password, which every user of the machine can read{instead}"
             )));

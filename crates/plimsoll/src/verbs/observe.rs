@@ -119,7 +119,9 @@ fn group(target: &str, sample: &mut Sample) -> Option<GroupObservation> {
     });
     // Of several names the process that is nearest to its limit.
     let share = |fds: Option<u64>, limit: Option<u64>| fds.zip(limit).map(|(n, of)| n as f64 / of.max(1) as f64);
-    let nearest = processes.iter().max_by(|a, b| share(a.fds, a.fds_limit).partial_cmp(&share(b.fds, b.fds_limit)).unwrap_or(std::cmp::Ordering::Equal));
+    let nearest = processes.iter().max_by(|a, b| {
+        share(a.fds, a.fds_limit).partial_cmp(&share(b.fds, b.fds_limit)).unwrap_or(std::cmp::Ordering::Equal)
+    });
     let living = || processes.iter().filter(|process| process.count > 0);
     Some(GroupObservation {
         target: target.to_owned(),

@@ -36,7 +36,11 @@ fn a_server_behind_a_proxy_is_the_server_when_it_is_chosen() {
     assert_eq!(names(&record), ["plimsoll"]);
     let measured_s = number(&record, "measured_ns") / NS_PER_S as f64;
     close_to(number(&record, "observed.server.cpu_cores") * measured_s, burnt_s, 0.1, "CPU time of the chosen server");
-    assert!(number(&record, "observed.server.cpu_ns_per_request") > 0.9e6, "each burns 1 ms: {:#}", record["observed"]["server"]);
+    assert!(
+        number(&record, "observed.server.cpu_ns_per_request") > 0.9e6,
+        "each burns 1 ms: {:#}",
+        record["observed"]["server"]
+    );
     // The proxy is beside it, and the sockets are still those of the target's port.
     assert_eq!(text(&record["observed"]["companions"]["haproxy"]["processes"][0], "name"), "haproxy");
     assert!(count(&record, "observed.sockets.client.established") >= 2, "{:#}", record["observed"]["sockets"]);
@@ -47,7 +51,8 @@ fn every_point_of_a_sweep_has_the_chosen_server() {
     let _alone = load_alone();
     let (target, beside) = (Target::start(&["--workers", "1"]), Target::start(&["--workers", "1"]));
     let server = beside.pid().to_string();
-    let args = ["sweep", &target.url("/cpu?us=500"), "--server", &server, "--to", "2", "--iterations", "1", "-d", "500ms"];
+    let args =
+        ["sweep", &target.url("/cpu?us=500"), "--server", &server, "--to", "2", "--iterations", "1", "-d", "500ms"];
     let ended = plimsoll(args.iter().chain(&["--points", "2", "--warmup", "0s", "--json"])).run();
     for point in ended.json()["points"].as_array().expect("points") {
         // It has nothing to do: the load is on the other.

@@ -41,7 +41,8 @@ fn socket(server: &Running) -> String {
 fn pages_of_web_servers_are_read() {
     let _alone = load_alone();
     let target = Target::start(&[]);
-    let servers = ["nginx", "apache", "lighttpd", "php-fpm children=3"].map(|text| serve(&Spec::parse(text).expect("known")));
+    let servers =
+        ["nginx", "apache", "lighttpd", "php-fpm children=3"].map(|text| serve(&Spec::parse(text).expect("known")));
     let pages = ["/nginx-status", "/server-status?auto", "/server-status?auto", "/fpm-status?json&full"];
     let urls: Vec<String> = servers
         .iter()

@@ -163,11 +163,7 @@ fn others_use(others: &OthersUse, seen: &Observation) -> String {
 }
 
 /// Those devices that did something, each in words.
-fn devices(
-    seen: &Observation,
-    kind: &str,
-    words: fn(&BTreeMap<String, u64>, f64) -> Option<String>,
-) -> Option<String> {
+fn devices(seen: &Observation, kind: &str, words: fn(&BTreeMap<String, u64>, f64) -> Option<String>) -> Option<String> {
     let seconds = length_ns(seen) / NS_PER_S as f64;
     let all = seen.kernel.counters.iter().filter_map(|(part, counters)| {
         let words = words(counters, seconds)?;
@@ -221,7 +217,8 @@ mod tests {
     use model::{MachineCpu, ProcessUse};
 
     fn seen() -> Observation {
-        let process = |name: &str, count, cpu_ns| ProcessUse { name: name.into(), count, cpu_ns, ..ProcessUse::default() };
+        let process =
+            |name: &str, count, cpu_ns| ProcessUse { name: name.into(), count, cpu_ns, ..ProcessUse::default() };
         let sockets = Sockets {
             server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 2)].into()),
             accept_queue: Some(3),

@@ -153,7 +153,10 @@ mod tests {
         let gone = Observation { groups: Vec::new(), ..look(2, 0, 0, None) };
         total.add(&gone);
         let group = &total.sum().groups[0];
-        assert_eq!((group.cpu_ns, group.rss_bytes, group.processes[0].cpu_ns), (NS_PER_S * 3 / 4, 30, NS_PER_S * 3 / 4));
+        assert_eq!(
+            (group.cpu_ns, group.rss_bytes, group.processes[0].cpu_ns),
+            (NS_PER_S * 3 / 4, 30, NS_PER_S * 3 / 4)
+        );
         assert_eq!((group.cpu_cores, group.run_queue_wait), (0.25, Some(0.2)));
         assert_eq!((total.looks(), total.sum().kernel.counters["tcp"]["ListenDrops"]), (3, 6));
     }

@@ -62,13 +62,11 @@ fn unix_sockets_of_php_redis_and_mariadb_are_their_servers() {
     });
     let php = serve(&Spec::parse("php-fpm children=2").expect("known"));
     let fpm = php.dir().join("run/php-fpm.sock");
-    let all: Vec<(PathBuf, &str, u64)> = vec![
-        (sockets[0].clone(), "redis-server", 1),
-        (sockets[1].clone(), "mariadbd", 1),
-        (fpm, "php-fpm8.2", 3),
-    ];
+    let all: Vec<(PathBuf, &str, u64)> =
+        vec![(sockets[0].clone(), "redis-server", 1), (sockets[1].clone(), "mariadbd", 1), (fpm, "php-fpm8.2", 3)];
     let targets: Vec<String> = all.iter().map(|(path, ..)| format!("unix:{}", path.display())).collect();
-    let args = ["observe", "--json", "-i", "200ms", "-d", "400ms"].into_iter().chain(targets.iter().map(String::as_str));
+    let args =
+        ["observe", "--json", "-i", "200ms", "-d", "400ms"].into_iter().chain(targets.iter().map(String::as_str));
     let looks = looks(&plimsoll(args).run());
     let last = &looks.last().expect("a look").groups;
     for ((_, name, count), target) in all.iter().zip(&targets) {

@@ -11,10 +11,7 @@ fn free_port() -> SocketAddr {
 }
 
 fn get(address: SocketAddr, path: &str) -> crate::support::Answer {
-    exchange(
-        &Door::plain(address),
-        format!("GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").as_bytes(),
-    )
+    exchange(&Door::plain(address), format!("GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").as_bytes())
 }
 
 #[test]
@@ -32,7 +29,11 @@ fn prometheus_gets_counters_that_grow_and_levels_of_now() {
     assert!(grown.is_some(), "{text}");
     let rss = series(&text, &format!("plimsoll_resident_memory_bytes{{target=\"{target}\"}}")).expect("a level");
     assert!(rss > 100_000.0 && rss % 4096.0 == 0.0, "{rss}");
-    for name in ["plimsoll_machine_cpu_seconds_total{mode=\"idle\"}", "plimsoll_machine_cpus", "plimsoll_look_cpu_seconds_total"] {
+    for name in [
+        "plimsoll_machine_cpu_seconds_total{mode=\"idle\"}",
+        "plimsoll_machine_cpus",
+        "plimsoll_look_cpu_seconds_total",
+    ] {
         assert!(series(&text, name).is_some_and(|value| value > 0.0), "{name} in {text}");
     }
     // Each line is a comment or a series with a number, each metric is described, and the end is marked.

@@ -39,7 +39,8 @@ fn pidstat(pid: &str) -> Child {
 fn of_pidstat(child: Child) -> (f64, f64) {
     let output = child.wait_with_output().expect("our own child");
     let text = String::from_utf8(output.stdout).expect("text");
-    let head: Vec<&str> = text.lines().find_map(|line| line.strip_prefix("# ")).expect("a head").split_whitespace().collect();
+    let head: Vec<&str> =
+        text.lines().find_map(|line| line.strip_prefix("# ")).expect("a head").split_whitespace().collect();
     let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
     // The time of the row may be two words.
     let from_end = |name: &str| row[row.len() - head.iter().rev().position(|found| *found == name).expect(name) - 1];
@@ -91,10 +92,8 @@ fn pidstat_ps_and_vmstat_say_the_same() {
 fn time_says_the_same_of_a_command() {
     let _alone = load_alone();
     let time = installed("time", "time");
-    let script = format!(
-        "{} -f '%U %S' sh -c 'i=0; while [ $i -lt 800000 ]; do i=$((i+1)); done' 2>&1 | cat",
-        time.display()
-    );
+    let script =
+        format!("{} -f '%U %S' sh -c 'i=0; while [ $i -lt 800000 ]; do i=$((i+1)); done' 2>&1 | cat", time.display());
     // A shell of its own waits for it, so that its time is not lost with it.
     let mut burner = Burner::with(&format!("times=$({script}); echo $times"));
     let target = burner.pid().to_string();
@@ -120,7 +119,8 @@ fn ss_counts_the_same_sockets() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("lazy.sock");
     let unix = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
-    let waiting_unix: Vec<_> = (0..3).map(|_| std::os::unix::net::UnixStream::connect(&path).expect("it listens")).collect();
+    let waiting_unix: Vec<_> =
+        (0..3).map(|_| std::os::unix::net::UnixStream::connect(&path).expect("it listens")).collect();
 
     let by_port = format!(":{port}");
     let by_path = format!("unix:{}", path.display());

@@ -1,7 +1,7 @@
 //! What is told adds up to what the kernel says, also of processes that come, go and are replaced.
 
 use super::{Burner, Watching, cpu_s};
-use crate::support::{close_to, exchange, load_alone, plimsoll, serve, wait_for, Door};
+use crate::support::{Door, close_to, exchange, load_alone, plimsoll, serve, wait_for};
 use model::Observation;
 use rustix::process::{Pid, Signal, kill_process};
 use stack::Spec;
@@ -47,7 +47,8 @@ fn looks_add_up_to_the_cpu_time_that_the_kernel_counts() {
     close_to(cpu_s(&looks, &target), burnt_s, 0.05, "CPU time of all looks");
     assert_eq!(unaccounted(&looks), 0);
     // The machine was at least as busy, and the summary says the same.
-    let busy_ns: u64 = looks.iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns()).sum();
+    let busy_ns: u64 =
+        looks.iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns()).sum();
     assert!(busy_ns as f64 / 1e9 > 0.9 * burnt_s);
     assert!(ended.stderr.contains("looks: ") && ended.stderr.contains(&target), "{}", ended.stderr);
     let cores: f64 = looks.iter().map(|look| (look.to_ns - look.from_ns) as f64 * look.groups[0].cpu_cores).sum();

@@ -63,5 +63,8 @@ fn sockets_of_another_user_need_root_or_that_user() {
     let burner = Burner::start();
     let ended = run(&[&burner.pid().to_string(), "--json", "-i", "100ms", "-d", "100ms"]);
     let group = super::last_group(&ended);
-    assert!(group["rss_bytes"].as_u64() > Some(100_000) && group["fds"].is_null() && group["pss_bytes"].is_null(), "{group:#}");
+    assert!(
+        group["rss_bytes"].as_u64() > Some(100_000) && group["fds"].is_null() && group["pss_bytes"].is_null(),
+        "{group:#}"
+    );
 }

@@ -6,6 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use rustls::crypto::aws_lc_rs;
+use std::error::Error as _;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,14 +107,24 @@ fn mysql_options(login: &Login) -> OptsBuilder {
 }
 
 fn of_mysql(error: &mysql::Error, login: &Login) -> String {
+    if let Some(error) = io_cause(error) {
+        return of_io(error);
+    }
     match error {
         mysql::Error::MySqlError(refusal) if ACCESS_DENIED.contains(&refusal.code) => format!(
             "it does not let {} in ({}); PLIMSOLL_MYSQL_PASSWORD or ?password-file=PATH gives a password",
             login.user.as_deref().unwrap_or_default(),
             refusal.code
         ),
-        mysql::Error::IoError(error) => of_io(error),
         other => other.to_string(),
+    }
+}
+
+fn io_cause(error: &mysql::Error) -> Option<&std::io::Error> {
+    match error {
+        mysql::Error::IoError(error) => Some(error),
+        mysql::Error::CodecError(error) => error.source()?.downcast_ref(),
+        _ => None,
     }
 }
 

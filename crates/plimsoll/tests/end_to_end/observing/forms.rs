@@ -30,7 +30,7 @@ fn number_name_port_address_and_url_are_the_same_nginx() {
     let under = format!("nginx under {}", parent(master));
     let number = master.to_string();
     let watching = Watching::start(&[&number, &under, &port, address]);
-    plimsoll(["run", url, "-c", "4", "-d", "500ms", "--warmup", "0s"]).run();
+    plimsoll(["run", url, "-c", "4", "-n", "5000", "--warmup", "0s"]).run();
     let (looks, _) = watching.stop();
     let last = &looks.last().expect("a look").groups;
     let targets = [number.as_str(), &under, &port, address];
@@ -40,7 +40,7 @@ fn number_name_port_address_and_url_are_the_same_nginx() {
         assert_eq!((group.count, group.processes[0].name.as_str(), group.threads), (3, "nginx", 3), "{group:?}");
         assert_eq!(cpu_s(&looks, target), cpu_s(&looks, &number), "{target}");
     }
-    assert!(cpu_s(&looks, &number) >= 0.05, "it was loaded: {}", cpu_s(&looks, &number));
+    assert!(cpu_s(&looks, &number) > 0.02, "it was loaded: {}", cpu_s(&looks, &number));
     let sockets = |target: &str| group(last, target).sockets.clone();
     assert!(sockets(&number).is_none() && sockets(&under).is_none());
     for target in [&port, address] {
@@ -158,7 +158,7 @@ fn without_a_target_the_machine_is_told() {
     assert!(looks.iter().all(|look| look.groups.is_empty() && look.machine.is_some()));
     assert!(looks[1].kernel.counters.contains_key("tcp") && looks[1].kernel.gauges.contains_key("memory"));
     let lines = plimsoll(["observe", "-i", "100ms", "-d", "200ms"]).run();
-    assert!(lines.exits(0).stdout.starts_with("100 ms  machine "), "{}", lines.stdout);
+    assert!(lines.exits(0).stdout.contains(" ms  machine "), "{}", lines.stdout);
     assert!(lines.stdout.contains("in 2 looks: ") && lines.stdout.contains("\nmachine "), "{}", lines.stdout);
 }
 

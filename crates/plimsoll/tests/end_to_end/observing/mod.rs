@@ -73,6 +73,13 @@ fn cpu_s(looks: &[Observation], target: &str) -> f64 {
     groups.map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9
 }
 
+/// Fails unless two CPU times are within 5 % of each other; the kernel tells them in steps of 10 ms, of user and system
+/// time each and of each process.
+#[track_caller]
+fn same_cpu_time(observed_s: f64, truth_s: f64, what: &str) {
+    assert!((observed_s - truth_s).abs() <= 0.05 * truth_s + 0.03, "{what}: {observed_s} is not {truth_s}");
+}
+
 /// A shell that burns CPU time when it is told to. Ends with this value.
 struct Burner {
     child: Child,

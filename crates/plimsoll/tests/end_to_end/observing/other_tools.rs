@@ -1,7 +1,8 @@
 //! What pidstat, ps, ss, vmstat and time say of the same seconds.
 
-use super::{Burner, PATIENCE, Watching, cpu_s, looks};
+use super::{Burner, PATIENCE, Watching, cpu_s, looks, same_cpu_time};
 use crate::support::{close_to, installed, load_alone, plimsoll, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
@@ -13,14 +14,12 @@ fn said(program: &str, package: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Seconds that pidstat averages over: everything is burnt within.
-const PIDSTAT_S: f64 = 3.0;
-
-/// pidstat of CPU and memory of one process, which has taken its first look.
+/// pidstat of the CPU time of one process, which has taken its first look.
 #[track_caller]
 fn pidstat(pid: &str) -> Child {
     let mut command = Command::new(installed("pidstat", "sysstat"));
-    command.args(["-u", "-r", "-h", "-p", pid, &PIDSTAT_S.to_string(), "1"]).env("LC_ALL", "C");
+    // With its children, as only then it tells times and not shares of intervals that are not quite a second.
+    command.args(["-T", "CHILD", "-u", "-h", "-p", pid, "1"]).env("LC_ALL", "C");
     let child = command.stdout(Stdio::piped()).spawn().expect("it starts");
     // It waits for the end of its interval once it has looked for the first time.
     let stat = format!("/proc/{}/stat", child.id());
@@ -34,18 +33,18 @@ fn pidstat(pid: &str) -> Child {
     child
 }
 
-/// CPU time and resident memory that pidstat told: the columns are found by their names.
+/// The sum of some columns over all rows of pidstat; they are found by their names.
 #[track_caller]
-fn of_pidstat(child: Child) -> (f64, f64) {
-    let output = child.wait_with_output().expect("our own child");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let head: Vec<&str> =
-        text.lines().find_map(|line| line.strip_prefix("# ")).expect("a head").split_whitespace().collect();
-    let row: Vec<&str> = text.lines().last().expect("a row").split_whitespace().collect();
-    // The time of the row may be two words.
-    let from_end = |name: &str| row[row.len() - head.iter().rev().position(|found| *found == name).expect(name) - 1];
-    let number = |name: &str| from_end(name).parse::<f64>().unwrap_or_else(|_| panic!("{name} in {text}"));
-    ((number("%usr") + number("%system")) / 100.0 * PIDSTAT_S, number("RSS") * 1024.0)
+fn sum_of(text: &str, columns: &[&str]) -> f64 {
+    let head = text.lines().find_map(|line| line.strip_prefix("# ")).expect("a head");
+    let head: Vec<&str> = head.split_whitespace().collect();
+    let is_row = |line: &&str| !line.is_empty() && !["#", "Linux", "Average"].iter().any(|word| line.starts_with(word));
+    let number = |row: &str, name: &str| -> f64 {
+        // The time in front may be two words.
+        let from_end = head.iter().rev().position(|found| *found == name).unwrap_or_else(|| panic!("{name} in {text}"));
+        row.split_whitespace().rev().nth(from_end).and_then(|word| word.parse().ok()).expect("a number")
+    };
+    text.lines().filter(is_row).map(|row| columns.iter().map(|name| number(row, name)).sum::<f64>()).sum()
 }
 
 /// The machine's CPU time in programs and in the kernel, as `vmstat -s` counts it; s.
@@ -70,22 +69,28 @@ fn pidstat_ps_and_vmstat_say_the_same() {
     let machine_s = of_vmstat();
     let first = watching.said().lines().count();
     let pidstat = pidstat(&target);
-    for _ in 0..3 {
-        burner.burn();
-    }
-    let (pidstat_s, pidstat_rss) = of_pidstat(pidstat);
+    burner.burn();
+    burner.burn();
+    // It tells whole intervals only.
+    watching.wait_for_more_looks(22);
+    kill_process(Pid::from_child(&pidstat), Signal::INT).expect("it runs");
+    let output = pidstat.wait_with_output().expect("our own child");
+    let rows = String::from_utf8(output.stdout).expect("text");
+    let pidstat_s = sum_of(&rows, &["usr-ms", "system-ms"]) / 1e3;
+    let rows = said("pidstat", "sysstat", &["-r", "-h", "-p", &target]);
+    let pidstat_rss = sum_of(&rows, &["RSS"]) * 1024.0;
     let ps_rss = said("ps", "procps", &["-o", "rss=", "-p", &target]).trim().parse::<f64>().expect("kB") * 1024.0;
     watching.wait_for_more_looks(1);
     let (looks, _) = watching.stop();
     let machine_s = of_vmstat() - machine_s;
     let observed_s = cpu_s(&looks, &target);
     assert!(observed_s > 0.4, "{observed_s}");
-    close_to(observed_s, pidstat_s, 0.05, "CPU time by pidstat");
+    same_cpu_time(observed_s, pidstat_s, "CPU time by pidstat");
     let rss = looks.last().expect("a look").groups[0].rss_bytes as f64;
     close_to(rss, pidstat_rss, 0.05, "RSS by pidstat");
     close_to(rss, ps_rss, 0.05, "RSS by ps");
     let busy = looks[first..].iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns());
-    close_to(busy.sum::<u64>() as f64 / 1e9, machine_s, 0.05, "busy time of the machine by vmstat");
+    same_cpu_time(busy.sum::<u64>() as f64 / 1e9, machine_s, "busy time of the machine by vmstat");
 }
 
 #[test]
@@ -103,8 +108,7 @@ fn time_says_the_same_of_a_command() {
     let (looks, _) = watching.stop();
     let time_s: f64 = times.split_whitespace().map(|seconds| seconds.parse::<f64>().expect("seconds")).sum();
     assert!(time_s > 0.4, "{times}");
-    // It rounds down to 10 ms, twice.
-    close_to(cpu_s(&looks, &target), time_s + 0.01, 0.05, "CPU time by time");
+    same_cpu_time(cpu_s(&looks, &target), time_s, "CPU time by time");
 }
 
 #[test]

@@ -59,12 +59,9 @@ fn sockets_of_another_user_need_root_or_that_user() {
     let run = |args: &[&str]| Program::new("env", set.iter().chain(args)).run();
     let port = format!(":{}", nginx.port());
     run(&[&port]).fails(3, &["cannot be seen", "to its own user and to root only"]);
-    // What everybody may see is seen: CPU and memory of any process, but not what it has open.
+    // What everybody may see is seen: CPU and memory of any process, but not how much of it is shared.
     let burner = Burner::start();
     let ended = run(&[&burner.pid().to_string(), "--json", "-i", "100ms", "-d", "100ms"]);
     let group = super::last_group(&ended);
-    assert!(
-        group["rss_bytes"].as_u64() > Some(100_000) && group["fds"].is_null() && group["pss_bytes"].is_null(),
-        "{group:#}"
-    );
+    assert!(group["rss_bytes"].as_u64() > Some(100_000) && group["pss_bytes"].is_null(), "{group:#}");
 }

@@ -40,6 +40,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "ss", packages: &["iproute2"] },
     Tool { program: "pidstat", packages: &["sysstat"] },
     Tool { program: "vmstat", packages: &["procps"] },
+    Tool { program: "time", packages: &["time"] },
     Tool { program: "perf", packages: &["linux-perf"] },
 ];
 

@@ -3,11 +3,11 @@
 use super::source::{Kind, Login, Place, Source};
 use model::ServerStatus;
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder};
+use mysql::{Conn, DriverError, OptsBuilder};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use rustls::crypto::aws_lc_rs;
 use std::error::Error as _;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::Agent;
@@ -116,6 +116,10 @@ fn of_mysql(error: &mysql::Error, login: &Login) -> String {
             login.user.as_deref().unwrap_or_default(),
             refusal.code
         ),
+        mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => match kind {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
+            _ => format!("nothing answers there ({why})"),
+        },
         other => other.to_string(),
     }
 }
@@ -130,7 +134,7 @@ fn io_cause(error: &mysql::Error) -> Option<&std::io::Error> {
 
 fn of_io(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => late(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
         _ => format!("nothing answers there ({error})"),
     }
 }

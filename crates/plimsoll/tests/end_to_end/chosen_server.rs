@@ -5,7 +5,7 @@ use model::NS_PER_S;
 use serde_json::Value;
 use stack::Spec;
 
-const SHORT: [&str; 7] = ["-c", "2", "-d", "1500ms", "--warmup", "0s", "--json"];
+const SHORT: [&str; 7] = ["-c", "2", "-d", "1200ms", "--warmup", "0s", "--json"];
 
 /// CPU time of a process; s.
 #[track_caller]
@@ -65,7 +65,7 @@ fn every_point_of_a_sweep_has_the_chosen_server() {
 fn a_server_that_ends_meanwhile_is_told_and_the_run_goes_on() {
     let _alone = load_alone();
     let target = Target::start(&["--workers", "1"]);
-    let mut child = std::process::Command::new("sleep").arg("0.8").spawn().expect("it starts");
+    let mut child = std::process::Command::new("sleep").arg("0.3").spawn().expect("it starts");
     let server = child.id().to_string();
     let reap = std::thread::spawn(move || child.wait());
     let record = plimsoll(["run", &target.url("/"), "--server", &server].iter().chain(&SHORT)).run().json();

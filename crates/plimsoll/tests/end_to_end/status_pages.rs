@@ -10,10 +10,15 @@ use std::net::TcpListener;
 /// The program, where its environment has to be set.
 const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 
-/// A load on `target` with these flags besides, long enough for two looks.
+/// Long enough for two looks at a page.
+const LONG: [&str; 2] = ["-d", "2200ms"];
+/// Long enough for one.
+const SHORT: [&str; 2] = ["-d", "1200ms"];
+
+/// A load on `target` with these flags besides.
 fn args(target: &Target, more: &[&str]) -> Vec<String> {
     let url = target.url("/");
-    let load = ["run", &url, "-c", "1", "-d", "2200ms", "--warmup", "0s"];
+    let load = ["run", &url, "-c", "1", "--warmup", "0s"];
     load.iter().chain(more).map(ToString::to_string).collect()
 }
 
@@ -49,7 +54,7 @@ fn pages_of_web_servers_are_read() {
         .zip(pages)
         .map(|(server, page)| server.url().expect("HTTP").trim_end_matches('/').to_owned() + page)
         .collect();
-    let flags: Vec<&str> = urls.iter().flat_map(|url| ["--status", url]).collect();
+    let flags: Vec<&str> = urls.iter().flat_map(|url| ["--status", url]).chain(SHORT).collect();
     let record = record(&plimsoll(args(&target, &flags)).run());
     let expected = [
         ("nginx", "connections_active", 1.0),
@@ -72,7 +77,8 @@ fn databases_tell_their_counters() {
     // Those of servers of our own are found without being asked for.
     let urls = [format!("mysql+unix://{}", socket(&maria)), format!("redis+unix://{}", socket(&redis))];
     assert_eq!((maria.status_pages(), redis.status_pages()), (vec![urls[0].clone()], vec![urls[1].clone()]));
-    let record = record(&plimsoll(args(&target, &["--status", &urls[0], "--status", &urls[1]])).run());
+    let record =
+        record(&plimsoll(args(&target, &["--status", &urls[0], "--status", &urls[1], LONG[0], LONG[1]])).run());
     let (maria, redis) = (page(&record, &urls[0]), page(&record, &urls[1]));
     assert_eq!((text(maria, "server"), text(redis, "server")), ("mysql", "redis"));
     assert!(number(maria, "figures.threads_connected.max") >= 1.0, "{maria:#}");
@@ -92,7 +98,7 @@ fn a_password_comes_from_the_environment_or_a_file() {
     root.query_drop("CREATE USER looker@localhost IDENTIFIED BY 's3cret'").expect("root may");
 
     let url = format!("mysql+unix://{socket}?user=looker");
-    let without = plimsoll(args(&target, &["--status", &url])).run();
+    let without = plimsoll(args(&target, &["--status", &url, SHORT[0], SHORT[1]])).run();
     let refused = record(&without);
     let page_of = |record: &Value, url: &str| page(record, url).clone();
     let page = page_of(&refused, &url);
@@ -100,12 +106,13 @@ fn a_password_comes_from_the_environment_or_a_file() {
     assert_eq!(without.stderr.matches("does not let looker in").count(), 1, "said once: {}", without.stderr);
     assert!(without.stderr.contains("PLIMSOLL_MYSQL_PASSWORD") && count(&refused, "requests.good") > 0);
 
-    let set = ["PLIMSOLL_MYSQL_PASSWORD=s3cret".to_owned(), PLIMSOLL.to_owned()];
-    let with = Program::new("env", set.into_iter().chain(args(&target, &["--status", &url]))).run();
-    assert_eq!(text(&page_of(&record(&with), &url), "server"), "mysql");
     let by_file = format!("{url}&password-file=secret");
-    let with = plimsoll(args(&target, &["--status", &by_file])).with_file("secret", b"s3cret\n").run();
-    assert_eq!(text(&page_of(&record(&with), &by_file), "server"), "mysql");
+    let set = ["PLIMSOLL_MYSQL_PASSWORD=s3cret".to_owned(), PLIMSOLL.to_owned()];
+    let flags = args(&target, &["--status", &url, "--status", &by_file, SHORT[0], SHORT[1]]);
+    let with = Program::new("env", set.into_iter().chain(flags)).with_file("secret", b"s3cret\n").run();
+    for url in [&url, &by_file] {
+        assert_eq!(text(&page_of(&record(&with), url), "server"), "mysql");
+    }
     assert!(with.stderr.contains("other users can read secret"), "{}", with.stderr);
     assert!(!with.recorded("run.json").contains("s3cret"));
 }
@@ -139,7 +146,7 @@ fn what_cannot_be_read_is_said_once_and_the_run_goes_on() {
         (format!("redis://{free}"), "nothing answers there"),
         (format!("http://{guarded_address}/"), "not for everybody (401)"),
     ];
-    let flags: Vec<&str> = cases.iter().flat_map(|(url, _)| ["--status", url]).collect();
+    let flags: Vec<&str> = cases.iter().flat_map(|(url, _)| ["--status", url]).chain(LONG).collect();
     let ended = plimsoll(args(&target, &flags)).run();
     let record = record(&ended);
     assert!(count(&record, "requests.good") > 0);

@@ -31,8 +31,8 @@ fn prometheus_gets_counters_that_grow_and_levels_of_now() {
     assert!(rss > 100_000.0 && rss % 4096.0 == 0.0, "{rss}");
     for name in [
         "plimsoll_machine_cpu_seconds_total{mode=\"user\"}",
-        "plimsoll_machine_cpus",
-        "plimsoll_look_cpu_seconds_total",
+        "plimsoll_machine_cpus{}",
+        "plimsoll_look_cpu_seconds_total{}",
     ] {
         assert!(series(&text, name).is_some_and(|value| value > 0.0), "{name} in {text}");
     }

@@ -120,8 +120,9 @@ impl Observer {
             found.as_ref().is_ok_and(|found| self.chosen.is_none() && self.server.is_stranger_to(found))
         });
         let asked = self.chosen.iter_mut().chain(&mut self.companions);
-        let others = asked.map(Companion::listen).fold(false, |any, is_new| any || is_new);
-        (listening, server || others)
+        // Each has to look.
+        let others = asked.map(Companion::listen).filter(|is_new| *is_new).count();
+        (listening, server || others > 0)
     }
 
     /// What happened since the look before.

@@ -129,7 +129,7 @@ mod tests {
 
     #[track_caller]
     fn login(text: &str) -> Login {
-        match Source::parse(text).ok().expect("a source").kind {
+        match Source::parse(text).expect("a source").kind {
             Kind::Mysql(login) | Kind::Redis(login) => login,
             Kind::Page => panic!("{text} is a page"),
         }

@@ -14,6 +14,7 @@ mod failure;
 mod finding;
 pub mod human;
 mod limiter;
+mod observation;
 mod observed;
 mod plan;
 mod probe;
@@ -40,6 +41,7 @@ pub use limiter::{
     Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, NextLimiter, Prediction, Setting,
     Utilisation,
 };
+pub use observation::{GroupObservation, Observation};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
     OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved,
@@ -72,6 +74,8 @@ pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
 pub const FORMAT_CHECK: &str = "plimsoll.check/1";
 /// Format name and version of a `profile.json`.
 pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
+/// Format name and version of each line that `observe --json` prints.
+pub const FORMAT_OBSERVE: &str = "plimsoll.observe/1";
 /// Format name and version of what `audit --json` prints of one output.
 pub const FORMAT_AUDIT: &str = "plimsoll.audit/1";
 /// Format name and version of what `audit --json` prints of several outputs.

@@ -25,6 +25,9 @@ pub struct Sample {
     /// Further processes that were asked for, and their descendants, by the name they were asked for with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub companions: BTreeMap<String, ServerUse>,
+    /// Sockets of those of them that were asked for by where they listen; of a Unix socket only the accept queue.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub companion_sockets: BTreeMap<String, Sockets>,
     /// All processes that are none of these; none in looks that leave them out.
     #[serde(default)]
     pub others: Option<OthersUse>,
@@ -118,6 +121,9 @@ pub struct ProcessUse {
     /// Address space at the look.
     #[serde(default)]
     pub vms_bytes: u64,
+    /// Their threads at the look.
+    #[serde(default)]
+    pub threads: u64,
     /// Resident memory in which each shared page counts in parts (PSS), at most some seconds old; none when it is not
     /// shown of each of them.
     #[serde(default)]

@@ -1,88 +1,49 @@
-//! Processes that were asked for beside the server, by name or by number.
+//! Processes that were asked for: by name, by number, by place in the tree, by where they listen, or by control group.
 
+use crate::control_group;
+use crate::files::Files;
 use crate::group::Group;
+use crate::holders::Holders;
 use crate::ledger::Seen;
-use crate::processes::Present;
-use model::ServerUse;
+use crate::listener::{Listener, Listening, Unfound};
+use crate::processes::{self, Present};
+use crate::sockets::SocketTable;
+use crate::wanted::{Parent, Unmet, Wanted, is_named};
+use model::{Address, ServerUse, Sockets};
 use std::collections::BTreeSet;
-use thiserror::Error;
 
-/// The kernel keeps this much of a process's name.
-const NAME_MAX_BYTES: usize = 15;
 /// More processes of one name than a companion may have at its first look: the name says too little.
 const FOUND_MAX: usize = 2000;
+/// Generations that are followed: more than any server has, and an end should the kernel's numbers form a ring.
+const GENERATIONS_MAX: usize = 64;
 
-/// Processes that are watched beside the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// All of this name, and their descendants. A version may follow it: `php-fpm` is `php-fpm8.2` too.
-    Name(String),
-    /// The process of this number, and its descendants.
-    Process(i32),
-    /// A process that was started together with the server, and its descendants: unless they are the server itself.
-    Part {
-        /// What it is shown by.
-        label: String,
-        /// Its number.
-        pid: i32,
-    },
-}
-
-impl Wanted {
-    /// A number is that of a process, everything else a name. None for a number that no process can have, and for
-    /// nothing at all.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.parse::<i64>() {
-            Ok(number) => i32::try_from(number).ok().filter(|pid| *pid > 0).map(Self::Process),
-            Err(_) => (!text.trim().is_empty()).then(|| Self::Name(text.to_owned())),
-        }
-    }
-
-    /// What it is shown by.
-    #[must_use]
-    pub fn label(&self) -> String {
-        match self {
-            Self::Name(label) | Self::Part { label, .. } => label.clone(),
-            Self::Process(pid) => pid.to_string(),
-        }
-    }
-
-    fn is_met_by(&self, seen: &Seen) -> bool {
-        match self {
-            Self::Process(pid) | Self::Part { pid, .. } => seen.pid == *pid,
-            Self::Name(name) => {
-                let kept = name.char_indices().take_while(|(at, c)| at + c.len_utf8() <= NAME_MAX_BYTES).count();
-                let kept: String = name.chars().take(kept).collect();
-                seen.name.strip_prefix(&kept).is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
-            }
-        }
-    }
-}
-
-/// Why nothing is known of a companion.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum Unmet {
-    #[error("no process {0} runs on this machine")]
-    Gone(i32),
-    #[error("no process on this machine is named {0:?}; ps -A -o comm lists their names")]
-    NoName(String),
-    #[error("{found} processes are named {name:?}, more than can be watched; give the number of the one that is meant")]
-    TooMany { name: String, found: usize },
-    #[error("its processes belong to the server and are shown there")]
-    OfServer,
-}
-
-/// A companion at the look before.
+/// What was asked for, at the look before.
 #[derive(Debug)]
 pub(crate) struct Companion {
     wanted: Wanted,
+    /// Of one that is known by where it listens.
+    door: Option<Door>,
     group: Group,
+}
+
+/// Where it listens.
+#[derive(Debug)]
+struct Door {
+    listener: Listener,
+    holders: Holders,
+    table: SocketTable,
+    /// At this look.
+    listening: Result<Listening, Unfound>,
 }
 
 impl Companion {
     pub(crate) fn new(wanted: Wanted) -> Self {
-        Self { wanted, group: Group::default() }
+        let listener = match &wanted {
+            Wanted::Port(port) => Some(Listener::on_port(*port)),
+            Wanted::Behind(address) => Some(Listener::new(address.clone(), true)),
+            _ => None,
+        };
+        Self { wanted, door: listener.map(Door::new), group: Group::default() }
     }
 
     pub(crate) fn label(&self) -> String {
@@ -91,6 +52,13 @@ impl Companion {
 
     pub(crate) const fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// Looks where it listens, which comes before the look at processes; whether all of these have to be looked at.
+    pub(crate) fn listen(&mut self) -> bool {
+        let Some(door) = &mut self.door else { return false };
+        door.listening = door.listener.look(&mut door.table);
+        door.listening.as_ref().is_ok_and(|listening| door.holders.is_stranger_to(listening))
     }
 
     /// Counts from now on.
@@ -114,22 +82,88 @@ impl Companion {
         }
     }
 
+    /// The sockets of where it listens; none for one that is known otherwise.
+    pub(crate) fn sockets(&mut self) -> Option<Result<Sockets, Unfound>> {
+        let door = self.door.as_mut()?;
+        let listening = door.listening.as_ref().ok()?;
+        Some(match &self.wanted {
+            Wanted::Behind(Address::Unix(_)) => Ok(listening.accept_only()),
+            _ => door.listener.sockets(&mut door.table, Some(listening)),
+        })
+    }
+
+    /// Takes in the processes that have joined, and the descendants of all members.
     fn find(&mut self, present: &Present, taken: &BTreeSet<i32>) -> Result<(), Unmet> {
-        let own = std::process::id().cast_signed();
-        let met = present.all.values().filter(|seen| seen.pid != own && self.wanted.is_met_by(seen));
-        let (elsewhere, found): (Vec<i32>, Vec<i32>) = met.map(|seen| seen.pid).partition(|pid| taken.contains(pid));
-        if found.len() > FOUND_MAX {
-            return Err(Unmet::TooMany { name: self.label(), found: found.len() });
-        }
-        let unmet = match (&self.wanted, found.is_empty(), elsewhere.is_empty()) {
-            (_, false, _) => None,
-            (_, true, false) => Some(Unmet::OfServer),
-            (Wanted::Process(pid) | Wanted::Part { pid, .. }, true, true) => Some(Unmet::Gone(*pid)),
-            (Wanted::Name(name), true, true) => Some(Unmet::NoName(name.clone())),
+        let met = self.met(present);
+        let all = met.iter().flatten().copied();
+        let (elsewhere, mut found): (Vec<i32>, Vec<i32>) = all.partition(|pid| taken.contains(pid));
+        let outcome = match &self.wanted {
+            Wanted::Name(name) if found.len() > FOUND_MAX => {
+                Err(Unmet::TooMany { name: name.clone(), found: std::mem::take(&mut found).len() })
+            }
+            _ if found.is_empty() && !elsewhere.is_empty() => Err(Unmet::OfServer),
+            _ => met.map(drop),
         };
         self.group.adopt(found, present, taken);
-        unmet.map_or(Ok(()), Err)
+        outcome
     }
+
+    /// The processes that are meant by themselves and not as descendants, at least one unless some are watched already.
+    pub(crate) fn met(&mut self, present: &Present) -> Result<Vec<i32>, Unmet> {
+        if let Some(door) = &mut self.door {
+            return door.met(present, &self.group);
+        }
+        let own = std::process::id().cast_signed();
+        let all = |is_met: &dyn Fn(&Seen) -> bool, unmet: Unmet| {
+            let met = present.all.values().filter(|seen| seen.pid != own && is_met(seen));
+            some(met.map(|seen| seen.pid).collect(), unmet)
+        };
+        match &self.wanted {
+            Wanted::Process(pid) | Wanted::Part { pid, .. } => all(&|seen| seen.pid == *pid, Unmet::Gone(*pid)),
+            Wanted::Name(name) => all(&|seen| is_named(seen, name), Unmet::NoName(name.clone())),
+            Wanted::Under { name, parent } => {
+                let unmet = Unmet::NotUnder { name: name.clone(), parent: parent.to_string() };
+                all(&|seen| is_named(seen, name) && descends_from(seen, parent, present), unmet)
+            }
+            Wanted::Cgroup(path) => {
+                let members = control_group::processes(&Files::default(), path)?;
+                all(&|seen| members.contains(&seen.pid), Unmet::EmptyCgroup(path.clone()))
+            }
+            // These have a door.
+            Wanted::Port(_) | Wanted::Behind(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Door {
+    fn new(listener: Listener) -> Self {
+        Self { listener, holders: Holders::default(), table: SocketTable::default(), listening: Err(Unfound::Resting) }
+    }
+
+    /// Who holds its sockets and is not in `group` yet.
+    fn met(&mut self, present: &Present, group: &Group) -> Result<Vec<i32>, Unmet> {
+        let listening = self.listening.as_ref().map_err(Unfound::clone)?;
+        let found = self.holders.find(present, listening, group);
+        if !found.is_empty() || !group.is_empty() {
+            return Ok(found);
+        }
+        some(self.holders.known(), self.holders.unfound(listening).into())
+    }
+}
+
+fn some(found: Vec<i32>, unmet: Unmet) -> Result<Vec<i32>, Unmet> {
+    if found.is_empty() { Err(unmet) } else { Ok(found) }
+}
+
+/// Whether a process is below another.
+fn descends_from(seen: &Seen, parent: &Parent, present: &Present) -> bool {
+    // In looks that leave strangers out those above may not be there.
+    let look = |pid: i32| present.all.get(&pid).cloned().or_else(|| processes::seen(pid));
+    let above = std::iter::successors(look(seen.ppid), |above| look(above.ppid));
+    above.take(GENERATIONS_MAX).any(|above| match parent {
+        Parent::Process(pid) => above.pid == *pid,
+        Parent::Name(name) => is_named(&above, name),
+    })
 }
 
 #[cfg(test)]
@@ -158,11 +192,23 @@ mod tests {
     }
 
     #[test]
+    fn names_below_a_process_are_told_from_the_same_elsewhere() {
+        let all =
+            [(20, 1, "run"), (21, 20, "sh"), (22, 21, "php"), (23, 22, "helper"), (30, 1, "php"), (31, 30, "php")];
+        assert_eq!(pids("php under 20", &all), Ok(vec![22, 23]), "at any depth, and with its own");
+        assert_eq!(pids("php under run", &all), Ok(vec![22, 23]));
+        assert_eq!(pids("php under php", &all), Ok(vec![31]));
+        let none = pids("php under sh2", &all);
+        assert_eq!(none, Err(Unmet::NotUnder { name: "php".into(), parent: "sh2".into() }));
+    }
+
+    #[test]
     fn what_is_not_there_has_its_reason() {
         let all = [(2, 1, "nginx"), (9, 1, "redis")];
         assert_eq!(pids("7", &all), Err(Unmet::Gone(7)));
         assert_eq!(pids("mysqld", &all), Err(Unmet::NoName("mysqld".into())));
         assert_eq!(pids("redis", &all), Err(Unmet::OfServer), "it is taken");
+        assert_eq!(pids("cgroup:/no/such", &all), Err(Unmet::NoCgroup("/no/such".into())));
         let crowd: Vec<_> = (0..=FOUND_MAX as i32).map(|n| i32::MAX - n).map(|pid| (pid, 1, "sh")).collect();
         assert!(matches!(pids("sh", &crowd), Err(Unmet::TooMany { found, .. }) if found == FOUND_MAX + 1));
     }
@@ -174,12 +220,6 @@ mod tests {
         assert_eq!(part(9).look(&now, &[9].into(), 1), Ok(None));
         assert!(part(2).look(&now, &[9].into(), 1).unwrap().is_some());
         assert_eq!(part(7).look(&now, &[9].into(), 1), Err(Unmet::Gone(7)));
-    }
-
-    #[test]
-    fn a_number_that_no_process_can_have_is_refused() {
-        assert_eq!(["0", "-4", "99999999999", "", "  "].map(Wanted::parse), [const { None }; 5]);
-        assert_eq!(Wanted::parse("7up"), Some(Wanted::Name("7up".into())));
     }
 
     #[test]

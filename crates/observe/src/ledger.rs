@@ -24,6 +24,7 @@ pub(crate) struct Seen {
     pub(crate) waited_ns: u64,
     pub(crate) rss_bytes: u64,
     pub(crate) vms_bytes: u64,
+    pub(crate) threads: u64,
     /// What it held when it was asked last.
     pub(crate) held: Option<Held>,
 }
@@ -138,6 +139,7 @@ fn add_memory(group: &mut ProcessUse, process: &Seen) {
     group.count += 1;
     group.rss_bytes += process.rss_bytes;
     group.vms_bytes += process.vms_bytes;
+    group.threads += process.threads;
     let fullness = |fds: Option<u64>, limit: Option<u64>| fds.zip(limit).map(|(n, of)| n as f64 / of.max(1) as f64);
     if fullness(held.fds, held.fds_limit) > fullness(group.fds, group.fds_limit) {
         (group.fds, group.fds_limit) = (held.fds, held.fds_limit);

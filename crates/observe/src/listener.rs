@@ -1,7 +1,7 @@
-//! Who listens at the target's address, a port or a path: the sockets, and the processes that hold them.
+//! Who listens at an address, on a port or at a path: the sockets, and the processes that hold them.
 
 use crate::sockets::SocketTable;
-use model::Address;
+use model::{Address, Sockets};
 use netlink_packet_sock_diag::inet::InetResponseHeader;
 use netlink_packet_sock_diag::unix::UnixResponse;
 use procfs::process::{FDTarget, Process};
@@ -29,6 +29,8 @@ pub(crate) enum Unfound {
          where the server runs"
     )]
     NoListener(Address),
+    #[error("nothing listens on TCP port {0} in this network namespace; see ss -ltn for what does")]
+    NoPort(u16),
     #[error(
         "the processes that listen on {address} cannot be seen: they are of user {uid}, and which sockets a process \
          has is shown to its own user and to root only; run plimsoll as one of them"
@@ -44,11 +46,18 @@ impl From<std::io::Error> for Unfound {
     }
 }
 
-/// Looks for what listens on an address.
+/// Looks for what listens somewhere.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    address: Address,
+    place: Place,
     is_here: bool,
+}
+
+#[derive(Debug)]
+enum Place {
+    At(Address),
+    /// On whatever address.
+    Port(u16),
 }
 
 /// The sockets that listen on it.
@@ -70,11 +79,20 @@ pub(crate) struct Listening {
 
 impl Listener {
     pub(crate) const fn new(address: Address, is_here: bool) -> Self {
-        Self { address, is_here }
+        Self { place: Place::At(address), is_here }
     }
 
-    pub(crate) const fn address(&self) -> &Address {
-        &self.address
+    /// Of all addresses of this machine.
+    pub(crate) const fn on_port(port: u16) -> Self {
+        Self { place: Place::Port(port), is_here: true }
+    }
+
+    /// Its sockets by state; of the server's ends only when there is a listener.
+    pub(crate) fn sockets(&self, table: &mut SocketTable, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
+        match &self.place {
+            Place::At(address) => table.count(address, listening),
+            Place::Port(port) => table.count_on_port(*port, listening),
+        }
     }
 
     /// The sockets that listen now.
@@ -82,11 +100,31 @@ impl Listener {
         if !self.is_here {
             return Err(Unfound::Elsewhere);
         }
-        let found = match &self.address {
-            Address::Tcp(address) => choose(*address, &table.listening(address.port())?),
-            Address::Unix(path) => gather(path, &table.listening_at(path)?),
+        let found = match &self.place {
+            Place::At(Address::Tcp(address)) => choose(*address, &table.listening(address.port())?),
+            Place::At(Address::Unix(path)) => gather(path, &table.listening_at(path)?),
+            Place::Port(port) => {
+                let all = table.listening(*port)?;
+                let first = all.first().map(|first| (first.socket_id.source_address, *port).into());
+                first.and_then(|address| join(address, &all.iter().collect::<Vec<_>>()))
+            }
         };
-        found.ok_or_else(|| Unfound::NoListener(self.address.clone()))
+        found.ok_or_else(|| match &self.place {
+            Place::At(address) => Unfound::NoListener(address.clone()),
+            Place::Port(port) => Unfound::NoPort(*port),
+        })
+    }
+}
+
+impl Listening {
+    /// Its accept queue alone.
+    pub(crate) fn accept_only(&self) -> Sockets {
+        Sockets {
+            accept_queue: Some(self.accept_queue),
+            accept_backlog: Some(self.accept_backlog),
+            accept_fullest: Some(self.accept_fullest),
+            ..Sockets::default()
+        }
     }
 }
 
@@ -100,12 +138,17 @@ fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listeni
         _ => None,
     };
     let best = sockets.iter().filter_map(rank).min()?;
-    let chosen: Vec<_> = sockets.iter().filter(|socket| rank(socket) == Some(best)).collect();
+    join(address, &sockets.iter().filter(|socket| rank(socket) == Some(best)).collect::<Vec<_>>())
+}
+
+/// All of these sockets together.
+fn join(address: SocketAddr, chosen: &[&InetResponseHeader]) -> Option<Listening> {
+    let first = chosen.first()?;
     Some(Listening {
         address: address.into(),
         inodes: chosen.iter().map(|socket| u64::from(socket.inode)).collect(),
-        uid: chosen[0].uid,
-        is_ipv6: chosen[0].socket_id.source_address.is_ipv6(),
+        uid: first.uid,
+        is_ipv6: first.socket_id.source_address.is_ipv6(),
         accept_queue: chosen.iter().map(|socket| u64::from(socket.recv_queue)).sum(),
         accept_backlog: chosen.iter().map(|socket| u64::from(socket.send_queue)).sum(),
         accept_fullest: chosen.iter().map(|socket| fullness(socket)).fold(0.0, f64::max),

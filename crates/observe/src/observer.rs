@@ -1,7 +1,8 @@
 //! All looks together: one sample from one look to the next.
 
-use crate::companion::{Companion, Wanted};
+use crate::companion::Companion;
 use crate::generator::Generator;
+use crate::group::Group;
 use crate::kernel::Kernel;
 use crate::listener::{Listener, Listening, Unfound};
 use crate::machine::Machine;
@@ -10,16 +11,20 @@ use crate::processes::{Present, Processes};
 use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{StateSampler, Tree};
-use model::{Address, Phase, Sample, ServerUse, StatesUse};
+use crate::wanted::Wanted;
+use model::{Address, Phase, Sample, ServerUse, Sockets, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
 pub struct Observer {
-    listener: Listener,
+    /// Where the target listens; none when nothing is loaded and so nobody is the server.
+    listener: Option<Listener>,
     processes: Processes,
     server: Server,
+    /// Who is the server, whoever listens.
+    chosen: Option<Companion>,
     companions: Vec<Companion>,
     others: Others,
     machine: Machine,
@@ -37,10 +42,27 @@ impl Observer {
     /// Will watch the server at `address`, whose processes are looked for when it `is_here`: on this machine. What is `wanted` besides is watched as far as it is not part of the server.
     #[must_use]
     pub fn new(address: impl Into<Address>, is_here: bool, wanted: &[Wanted]) -> Self {
+        Self::of(Some(Listener::new(address.into(), is_here)), None, wanted)
+    }
+
+    /// The same where it is not told by who listens at `address` which processes are the `server`.
+    #[must_use]
+    pub fn with_server(address: impl Into<Address>, is_here: bool, server: &Wanted, wanted: &[Wanted]) -> Self {
+        Self::of(Some(Listener::new(address.into(), is_here)), Some(server), wanted)
+    }
+
+    /// Will watch the machine and what is `wanted`: there is no load and no server.
+    #[must_use]
+    pub fn without_load(wanted: &[Wanted]) -> Self {
+        Self::of(None, None, wanted)
+    }
+
+    fn of(listener: Option<Listener>, server: Option<&Wanted>, wanted: &[Wanted]) -> Self {
         let mut observer = Self {
-            listener: Listener::new(address.into(), is_here),
+            listener,
             processes: Processes::default(),
             server: Server::default(),
+            chosen: server.cloned().map(Companion::new),
             companions: wanted.iter().cloned().map(Companion::new).collect(),
             others: Others::default(),
             machine: Machine::default(),
@@ -69,24 +91,25 @@ impl Observer {
     /// Begins to look at what the workers do, on a thread of its own. `thread_cpu_ns` is the CPU time of the thread that
     /// calls it.
     pub fn watch_states(&mut self, thread_cpu_ns: fn() -> u64) {
-        let listening = self.listener.look(&mut self.sockets);
-        self.states = Some(StateSampler::start(self.tree(&listening), thread_cpu_ns));
+        let (listening, _) = self.listen();
+        self.states = Some(StateSampler::start(self.tree(listening.as_ref()), thread_cpu_ns));
     }
 
     /// The processes whose workers are looked at.
-    fn tree(&self, listening: &Result<Listening, Unfound>) -> Tree {
-        let listening = listening.as_ref().map_or_else(|_| BTreeSet::new(), |found| found.inodes.clone());
+    fn tree(&self, listening: Option<&Result<Listening, Unfound>>) -> Tree {
+        let found = listening.and_then(|found| found.as_ref().ok());
+        let listening = found.map_or_else(BTreeSet::new, |found| found.inodes.clone());
         Tree { pids: self.server_pids(), listening }
     }
 
     /// What the workers did since the look before.
     fn fetch_states(
         &mut self,
-        listening: &Result<Listening, Unfound>,
+        listening: Option<&Result<Listening, Unfound>>,
         unavailable: &mut BTreeMap<String, String>,
     ) -> Option<StatesUse> {
         let tree = self.tree(listening);
-        if let (Err(unfound), true) = (listening, tree.pids.is_empty()) {
+        if let (Some(Err(unfound)), true) = (listening, tree.pids.is_empty()) {
             self.states.as_ref()?;
             return self.told("pools", Err(unfound), unavailable);
         }
@@ -105,23 +128,43 @@ impl Observer {
 
     /// The processes of the server and of its companions, as they were seen last.
     pub(crate) fn server_pids(&self) -> Vec<i32> {
-        let groups = [self.server.group()].into_iter().chain(self.companions.iter().map(Companion::group));
+        let groups = [self.server_group()].into_iter().chain(self.companions.iter().map(Companion::group));
         groups.flat_map(|group| group.pids()).collect()
     }
 
+    /// The processes that count as the server.
+    fn server_group(&self) -> &Group {
+        self.chosen.as_ref().map_or_else(|| self.server.group(), Companion::group)
+    }
+
     fn look_first(&mut self, now_ns: u64) {
-        let listening = self.listener.look(&mut self.sockets);
+        let (listening, _) = self.listen();
         let present = self.processes.look(&BTreeSet::new(), true);
-        if let Ok(listening) = &listening {
-            self.server.start(&present, listening, now_ns);
+        match (&mut self.chosen, &listening) {
+            (Some(chosen), _) => chosen.start(&present, &own(), now_ns),
+            (None, Some(Ok(listening))) => self.server.start(&present, listening, now_ns),
+            (None, _) => {}
         }
         let mut taken = self.taken_by_server();
+        let (own, may_overlap) = (own(), self.may_overlap());
         for companion in &mut self.companions {
-            companion.start(&present, &taken, now_ns);
+            companion.start(&present, if may_overlap { &own } else { &taken }, now_ns);
             taken.extend(companion.group().pids());
         }
         self.others.look(&present, &taken, now_ns);
-        self.kernel.look(self.server.group().pids().first().copied());
+        self.kernel.look(self.first_pid());
+    }
+
+    /// Who listens where something is asked for, and whether that is not who did at the look before.
+    fn listen(&mut self) -> (Option<Result<Listening, Unfound>>, bool) {
+        let listening = self.listener.as_ref().map(|listener| listener.look(&mut self.sockets));
+        let server = listening.as_ref().is_some_and(|found| {
+            found.as_ref().is_ok_and(|found| self.chosen.is_none() && self.server.is_stranger_to(found))
+        });
+        let asked = self.chosen.iter_mut().chain(&mut self.companions);
+        // Each has to look.
+        let others = asked.map(Companion::listen).filter(|is_new| *is_new).count();
+        (listening, server || others > 0)
     }
 
     /// What happened since the look before.
@@ -132,33 +175,28 @@ impl Observer {
         // First what runs on, as it is to be of this very instant.
         let machine = self.machine.look();
         let generator = self.generator.look();
-        let listening = self.listener.look(&mut self.sockets);
-        let present = self.look_at_processes(&listening);
-        let server = match &listening {
-            Ok(found) => self.server.look(&present, found, now_ns),
-            Err(unfound) => Err(unfound.clone()),
-        };
+        let (listening, is_new) = self.listen();
+        let present = self.look_at_processes(is_new);
+        let server = self.look_at_server(&present, listening.as_ref(), now_ns);
         let (companions, taken) = self.look_at_companions(&present, now_ns, &mut unavailable);
+        let companion_sockets = self.look_at_doors(&mut unavailable);
         let others = self.others.look(&present, &taken, now_ns);
-        let (kernel, missing) = self.kernel.look(self.server.group().pids().first().copied());
+        let (kernel, missing) = self.kernel.look(self.first_pid());
         for (part, why) in missing {
             self.told::<(), _>(part, Err(why), &mut unavailable);
         }
-        let states = self.fetch_states(&listening, &mut unavailable);
-        let sockets = match &listening {
-            Ok(found) => self.sockets.count(self.listener.address(), Some(found)),
-            Err(Unfound::Kernel(error)) => Err(Unfound::Kernel(error.clone())),
-            Err(_) => self.sockets.count(self.listener.address(), None),
-        };
+        let states = self.fetch_states(listening.as_ref(), &mut unavailable);
+        let sockets = self.look_at_sockets(listening.as_ref());
         Sample {
             phase,
             from_ns,
             to_ns: now_ns,
             machine: self.told("machine", machine, &mut unavailable),
-            server: self.told("server", server, &mut unavailable),
+            server: server.and_then(|server| self.told("server", server, &mut unavailable)),
             generator: self.told("generator", generator, &mut unavailable),
-            sockets: self.told("sockets", sockets, &mut unavailable),
+            sockets: sockets.and_then(|sockets| self.told("sockets", sockets, &mut unavailable)),
             companions,
+            companion_sockets,
             others,
             kernel,
             states,
@@ -167,11 +205,50 @@ impl Observer {
         }
     }
 
-    fn look_at_processes(&mut self, listening: &Result<Listening, Unfound>) -> Present {
-        let all = listening.as_ref().is_ok_and(|found| self.server.is_stranger_to(found));
-        let groups = self.companions.iter().map(Companion::group).chain([self.server.group()]);
-        let members = groups.flat_map(|group| group.pids()).collect();
-        self.processes.look(&members, all)
+    fn look_at_processes(&mut self, all: bool) -> Present {
+        self.processes.look(&self.server_pids().into_iter().collect(), all)
+    }
+
+    /// What the server used, or why that is not known; none when nobody is the server.
+    fn look_at_server(
+        &mut self,
+        present: &Present,
+        listening: Option<&Result<Listening, Unfound>>,
+        now_ns: u64,
+    ) -> Option<Result<ServerUse, String>> {
+        if let Some(chosen) = &mut self.chosen {
+            let used = chosen.look(present, &own(), now_ns).map_err(|unmet| unmet.to_string());
+            return used.transpose();
+        }
+        let used = match listening? {
+            Ok(found) => self.server.look(present, found, now_ns),
+            Err(unfound) => Err(unfound.clone()),
+        };
+        Some(used.map_err(|unfound| unfound.to_string()))
+    }
+
+    /// The sockets of the target; none when there is none.
+    fn look_at_sockets(&mut self, listening: Option<&Result<Listening, Unfound>>) -> Option<Result<Sockets, Unfound>> {
+        let listener = self.listener.as_ref()?;
+        Some(match listening? {
+            Ok(found) => listener.sockets(&mut self.sockets, Some(found)),
+            Err(Unfound::Kernel(error)) => Err(Unfound::Kernel(error.clone())),
+            Err(_) => listener.sockets(&mut self.sockets, None),
+        })
+    }
+
+    /// The sockets of companions that are known by where they listen.
+    fn look_at_doors(&mut self, unavailable: &mut BTreeMap<String, String>) -> BTreeMap<String, Sockets> {
+        let looked: Vec<_> = self
+            .companions
+            .iter_mut()
+            .filter_map(|companion| Some((companion.label(), companion.sockets()?)))
+            .collect();
+        let told = looked.into_iter().filter_map(|(label, sockets)| {
+            let sockets = self.told(&format!("companion_sockets/{label}"), sockets, unavailable)?;
+            Some((label, sockets))
+        });
+        told.collect()
     }
 
     /// What the companions used, and the processes that are now spoken for.
@@ -184,8 +261,9 @@ impl Observer {
         let mut taken = self.taken_by_server();
         let mut used = BTreeMap::new();
         let mut companions = std::mem::take(&mut self.companions);
+        let (own, may_overlap) = (own(), self.may_overlap());
         for companion in &mut companions {
-            let looked = companion.look(present, &taken, now_ns);
+            let looked = companion.look(present, if may_overlap { &own } else { &taken }, now_ns);
             taken.extend(companion.group().pids());
             let label = companion.label();
             if let Some(Some(looked)) = self.told(&format!("companions/{label}"), looked, unavailable) {
@@ -196,9 +274,23 @@ impl Observer {
         (used, taken)
     }
 
+    /// Whether one process may be told in several places: beside a load each counts once, so that all together are the
+    /// busy time of the machine.
+    const fn may_overlap(&self) -> bool {
+        self.listener.is_none()
+    }
+
     /// The server's processes and the own one.
     fn taken_by_server(&self) -> BTreeSet<i32> {
-        self.server.group().pids().into_iter().chain([std::process::id().cast_signed()]).collect()
+        self.server_group().pids().into_iter().chain(own()).collect()
+    }
+
+    /// A process of the server, or of what is watched when there is no load.
+    fn first_pid(&self) -> Option<i32> {
+        match &self.listener {
+            Some(_) => self.server_group().pids().first().copied(),
+            None => self.server_pids().first().copied(),
+        }
     }
 
     /// The value, or why there is none unless that was said before.
@@ -218,4 +310,9 @@ impl Observer {
         }
         None
     }
+}
+
+/// The own process, which is part of nothing that is watched.
+fn own() -> BTreeSet<i32> {
+    [std::process::id().cast_signed()].into()
 }

@@ -77,7 +77,7 @@ pub(crate) fn read_short(path: &str) -> io::Result<Vec<u8>> {
 }
 
 /// A process as it is now; none when it has ended.
-fn seen(pid: i32) -> Option<Seen> {
+pub(crate) fn seen(pid: i32) -> Option<Seen> {
     let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
     Some(Seen {
         pid,
@@ -87,6 +87,7 @@ fn seen(pid: i32) -> Option<Seen> {
         waited_ns: ticks_ns((stat.cutime + stat.cstime).max(0).cast_unsigned()),
         rss_bytes: stat.rss * procfs::page_size(),
         vms_bytes: stat.vsize,
+        threads: stat.num_threads.max(0).cast_unsigned(),
         name: stat.comm,
         held: None,
     })

@@ -88,14 +88,38 @@ impl SocketTable {
                 (None, client)
             }
         };
+        Ok(self.told(server, client, listening))
+    }
+
+    /// The same of a port on whatever address, IPv4 and IPv6.
+    pub(crate) fn count_on_port(&mut self, port: u16, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
+        if self.resting > 0 {
+            self.resting -= 1;
+            return Err(Unfound::Resting);
+        }
+        let (mut server, mut client) = (BTreeMap::new(), BTreeMap::new());
+        for ipv6 in [false, true] {
+            let any = SocketAddr::from(([0, 0, 0, 0], port));
+            let [servers, clients] = match self.states(any, End::Both, ipv6) {
+                // A kernel without IPv6 has no sockets there.
+                Err(Unfound::Kernel(_)) if ipv6 => continue,
+                other => other?,
+            };
+            for (sum, more) in [(&mut server, servers), (&mut client, clients)] {
+                more.into_iter().for_each(|(state, n)| *sum.entry(state).or_default() += n);
+            }
+        }
+        Ok(self.told(listening.map(|_| server), client, listening))
+    }
+
+    fn told(
+        &mut self,
+        server: Option<BTreeMap<String, u64>>,
+        client: BTreeMap<String, u64>,
+        listening: Option<&Listening>,
+    ) -> Sockets {
         self.resting = client.values().chain(server.iter().flatten().map(|(_, n)| n)).sum::<u64>() / EACH_SECOND_MAX;
-        Ok(Sockets {
-            server,
-            client,
-            accept_queue: listening.map(|listening| listening.accept_queue),
-            accept_backlog: listening.map(|listening| listening.accept_backlog),
-            accept_fullest: listening.map(|listening| listening.accept_fullest),
-        })
+        Sockets { server, client, ..listening.map(Listening::accept_only).unwrap_or_default() }
     }
 
     /// Every listening socket of `port`.

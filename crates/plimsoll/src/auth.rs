@@ -24,7 +24,7 @@ pub(crate) fn header(text: &str) -> Result<(String, String), Trouble> {
     }
     let (secret, whence) = match source.split_once(':') {
         Some(("env", name)) => (from_env(name)?, format!("the variable {name}")),
-        Some(("file", path)) => (from_file(path)?, format!("the file {path}")),
+        Some(("file", path)) => (from_file("--auth", path)?, format!("the file {path}")),
         _ => return Err(wrong()),
     };
     value(scheme, secret.trim_end_matches(['\r', '\n']))
@@ -59,7 +59,9 @@ fn from_env(name: &str) -> Result<String, Trouble> {
         return Err(Trouble::usage(format!("--auth names no variable; {FORMS}")));
     }
     match std::env::var(name) {
-        Ok(secret) if secret.len() as u64 > SECRET_MAX_BYTES => Err(too_long(&format!("the variable {name}"))),
+        Ok(secret) if secret.len() as u64 > SECRET_MAX_BYTES => {
+            Err(too_long("--auth", &format!("the variable {name}")))
+        }
         Ok(secret) => Ok(secret),
         Err(std::env::VarError::NotPresent) => {
             Err(Trouble::usage(format!("--auth: the variable {name} is not set; is it exported?")))
@@ -70,20 +72,21 @@ fn from_env(name: &str) -> Result<String, Trouble> {
     }
 }
 
-fn from_file(path: &str) -> Result<String, Trouble> {
-    let wrong = |error| Trouble::usage(format!("--auth: cannot read the file {path}: {error}"));
+/// The content of a file for `flag`; says so when others can read it.
+pub(crate) fn from_file(flag: &str, path: &str) -> Result<String, Trouble> {
+    let wrong = |error| Trouble::usage(format!("{flag}: cannot read the file {path}: {error}"));
     let file = std::fs::File::open(path).map_err(wrong)?;
     let mode = file.metadata().map_err(wrong)?.permissions().mode();
     let mut secret = String::new();
     file.take(SECRET_MAX_BYTES + 1).read_to_string(&mut secret).map_err(wrong)?;
     if mode & READABLE_BY_OTHERS != 0 {
-        printer::note(&format!("warning: --auth: other users can read {path}; chmod 600 keeps it yours"));
+        printer::note(&format!("warning: {flag}: other users can read {path}; chmod 600 keeps it yours"));
     }
-    if secret.len() as u64 > SECRET_MAX_BYTES { Err(too_long(&format!("the file {path}"))) } else { Ok(secret) }
+    if secret.len() as u64 > SECRET_MAX_BYTES { Err(too_long(flag, &format!("the file {path}"))) } else { Ok(secret) }
 }
 
-fn too_long(what: &str) -> Trouble {
-    Trouble::usage(format!("--auth: {what} has more than {SECRET_MAX_BYTES} bytes"))
+fn too_long(flag: &str, what: &str) -> Trouble {
+    Trouble::usage(format!("{flag}: {what} has more than {SECRET_MAX_BYTES} bytes"))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod check;
+pub(crate) mod observe;
 pub(crate) mod profile;
 pub(crate) mod rules;
 pub(crate) mod serve;
@@ -10,6 +11,7 @@ use audit::AuditArgs;
 use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{Address, ByteSize, Count, Duration, Rate};
+use observe::{BesideArgs, ObserveArgs};
 use profile::ProfileArgs;
 use rules::RulesArgs;
 use serve::{KeepArgs, ServeArgs};
@@ -36,6 +38,7 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
     Profile(ProfileArgs),
+    Observe(ObserveArgs),
     Report(ReportArgs),
     Audit(AuditArgs),
     Check(CheckArgs),
@@ -107,7 +110,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
-    pub(crate) observe: ObserveArgs,
+    pub(crate) observe: BesideArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -175,7 +178,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
-    pub(crate) observe: ObserveArgs,
+    pub(crate) observe: BesideArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -266,16 +269,6 @@ pub(crate) struct GeneratorArgs {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-}
-
-/// What is looked at beside the load.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Observation")]
-pub(crate) struct ObserveArgs {
-    /// Watch these processes and their descendants too: a name such as php-fpm or mariadbd (a version may follow it in
-    /// the process list), or a process number; may be repeated. Those of a server started with --serve are watched anyway
-    #[arg(long, value_name = "NAME|PID", allow_negative_numbers = true)]
-    pub(crate) observe: Vec<String>,
 }
 
 /// Where the result goes.

@@ -3,6 +3,7 @@
 //! Blocks of one measurement with the change and one without, in shuffled order, the server started anew for each; where
 //! something else is known not to be short, a third measurement changes that instead.
 
+use crate::cli::observe::BesideArgs;
 use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::exit::Trouble;
 use crate::measure::{Prepared, Wanted};
@@ -97,7 +98,7 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
         serve: Some(spec),
         request: how.request,
         generator: how.generator,
-        observe: &[],
+        beside: &BesideArgs::default(),
         quiet: true,
         is_known: true,
         stop: Arc::clone(how.stop),

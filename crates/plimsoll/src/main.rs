@@ -3,6 +3,7 @@
 //! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
+mod asked;
 mod auth;
 mod beside;
 mod cli;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
         Verb::Profile(args) => verbs::profile::profile(&args),
+        Verb::Observe(args) => verbs::observe::observe(&args),
         Verb::Report(args) => verbs::report::report(&args),
         Verb::Audit(args) => verbs::audit::audit(&args),
         Verb::Check(args) => verbs::check::check(&args),

@@ -1,6 +1,8 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
+use crate::asked::Asked;
 use crate::beside::Beside;
+use crate::cli::observe::BesideArgs;
 use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::environment;
 use crate::exit::Trouble;
@@ -37,8 +39,8 @@ pub(crate) struct Prepared {
     probe: Probe,
     /// Text that differs from one call of the program to the next.
     token: String,
-    /// Processes to watch beside the server, as they were asked for.
-    observe: Vec<String>,
+    /// What is looked at beside the load.
+    asked: Asked,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
     /// What of this machine was known to stand in the way beforehand.
@@ -62,8 +64,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) serve: Option<&'a Spec>,
     pub(crate) request: &'a RequestArgs,
     pub(crate) generator: &'a GeneratorArgs,
-    /// Processes to watch beside the server.
-    pub(crate) observe: &'a [String],
+    /// What is looked at beside the load.
+    pub(crate) beside: &'a BesideArgs,
     pub(crate) quiet: bool,
     /// Whether machine and server are in the record already, and need not be read anew.
     pub(crate) is_known: bool,
@@ -79,9 +81,8 @@ impl Prepared {
         create: impl FnOnce(&str) -> Result<PathBuf, Trouble>,
     ) -> Result<Self, Trouble> {
         let Wanted { request, stop, .. } = wanted;
-        let observe = wanted.observe.to_vec();
         // Before anything is started for it.
-        watch::wanted([], &observe)?;
+        let asked = Asked::read(wanted.beside)?;
         let progress = Progress::new(wanted.quiet);
         let served = wanted.serve.map(|spec| Subject::serve(spec, request, &stop, &progress)).transpose()?;
         let url = match &served {
@@ -96,6 +97,9 @@ impl Prepared {
         let subject = match (served, origin) {
             (Some(served), _) => served,
             (None, Some(url)) => Subject::other(url, request)?,
+            (None, None) if asked.server.is_some() => {
+                return Err(Trouble::usage("--server needs a URL: the built-in target is its own server"));
+            }
             (None, None) => Subject::builtin(request, &stop, &progress)?,
         };
         let mut settings = Settings::new(request, wanted.generator, &subject.url, requests)?;
@@ -108,9 +112,9 @@ impl Prepared {
         progress.line(&note);
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
-        let parts = watch::wanted(subject.processes(), &observe)?;
-        let fingerprint =
-            if wanted.is_known { TakenFingerprint::default() } else { watch::fingerprint(&address, &parts) };
+        let parts = watch::wanted(subject.processes(), &asked.observe);
+        let known = wanted.is_known.then(TakenFingerprint::default);
+        let fingerprint = known.unwrap_or_else(|| watch::fingerprint(&address, asked.server.as_ref(), &parts));
         Ok(Self {
             fingerprint,
             foreseen: Vec::new(),
@@ -119,7 +123,7 @@ impl Prepared {
             address,
             probe,
             token,
-            observe,
+            asked,
             loads: 0,
             directory,
             started,
@@ -162,9 +166,9 @@ impl Prepared {
     }
 
     /// What happens on this machine for a moment in which no load runs.
-    pub(crate) fn idle(&self) -> Result<Vec<Sample>, Trouble> {
-        let wanted = watch::wanted(self.subject.processes(), &self.observe)?;
-        Ok(watch::idle(&self.address, is_local(&self.address), &wanted))
+    pub(crate) fn idle(&self) -> Vec<Sample> {
+        let wanted = watch::wanted(self.subject.processes(), &self.asked.observe);
+        watch::idle(&self.address, is_local(&self.address), self.asked.server.as_ref(), &wanted)
     }
 
     /// What the target answered before anything was asked of it.
@@ -196,7 +200,7 @@ impl Prepared {
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        let mut beside = self.beside(plan, None)?;
+        let mut beside = self.beside(plan, None);
         measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)
     }
 
@@ -209,18 +213,20 @@ impl Prepared {
     ) -> Result<(Gather, Sampled), Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        let mut sampling = Sampling::new(plan);
-        let mut beside = self.beside(plan, Some(&mut sampling))?;
+        let mut sampling = Sampling::new(plan, self.asked.server.as_ref());
+        let mut beside = self.beside(plan, Some(&mut sampling));
         let gather = measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)?;
         self.progress.say("looking up names for the profile");
         Ok((gather, sampling.finish()))
     }
 
     /// What looks on while the load of `plan` runs. A restart has given the server new processes.
-    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>) -> Result<Beside<'a>, Trouble> {
-        let watched = watch::wanted(self.subject.processes(), &self.observe)?;
-        let watch = Watch::new(&plan.target.address, &watched);
-        Ok(Beside { watch, pages: StatusPages::watch(&self.subject.status_pages()), sampling })
+    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>) -> Beside<'a> {
+        let watched = watch::wanted(self.subject.processes(), &self.asked.observe);
+        let watch = Watch::new(&plan.target.address, self.asked.server.as_ref(), &watched);
+        let own = self.subject.status_pages();
+        let pages = StatusPages::watch(own.iter().chain(&self.asked.status));
+        Beside { watch, pages, sampling }
     }
 
     /// Whether ^C has ended the load early.

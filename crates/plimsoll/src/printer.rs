@@ -11,12 +11,16 @@ const MAX_WIDTH: usize = 110;
 
 /// Prints the result. A reader that has closed the pipe is fine.
 pub(crate) fn result(text: &str) -> Result<(), Trouble> {
+    stream(text).map(drop)
+}
+
+/// Prints a part of a result that goes on; false when the reader has closed the pipe, and there is no use in going on.
+pub(crate) fn stream(text: &str) -> Result<bool, Trouble> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Trouble::usage(format!("cannot write to stdout: {error}")))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Trouble::usage(format!("cannot write to stdout: {error}"))),
     }
 }
 

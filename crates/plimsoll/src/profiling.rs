@@ -6,9 +6,11 @@ use crate::target_url::is_local;
 use engine::clock;
 use model::{Address, Event, Phase, Plan, Profiled, Stop, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
+use observe::{Wanted, choose};
 use report::flame::{self, Scale};
 use report::off_cpu::OffCpu;
 use report::record::{AnyRecord, arm_folder};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The stacks, and the graph of them.
@@ -40,19 +42,20 @@ pub(crate) enum Sampled {
 }
 
 impl Sampling {
-    /// Gets ready for the load of `plan`; says so once when nothing can be sampled.
-    pub(crate) fn new(plan: &Plan) -> Self {
+    /// Gets ready for the load of `plan`, whose server is whoever listens at its target unless it is named; says so once
+    /// when nothing can be sampled.
+    pub(crate) fn new(plan: &Plan, server: Option<&Wanted>) -> Self {
         let address: &Address = &plan.target.address;
         let window_ns = match plan.stop {
             Stop::Duration { duration_ns } => Some(duration_ns),
             Stop::Count { .. } => None,
         };
         let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
-        let state = match is_local(address) {
+        let state = match is_local(address) || server.is_some() {
             false => State::Unavailable("the server is not on this machine; run plimsoll profile there".into()),
-            true => match (Profiler::new(clock::thread_cpu_ns), behind_address(address)) {
+            true => match (Profiler::new(clock::thread_cpu_ns), processes(address, server)) {
                 (Err(error), _) => State::Unavailable(error.to_string()),
-                (_, Err(missing)) => State::Unavailable(missing.to_string()),
+                (_, Err(missing)) => State::Unavailable(missing),
                 (Ok(profiler), Ok(server)) => {
                     scope.server = server;
                     State::Ready(profiler)
@@ -95,6 +98,14 @@ impl Sampling {
             State::Unavailable(why) => Sampled::Unavailable(why),
             State::Ready(profiler) => Sampled::Profile(Box::new(profiler.finish().resolve(&self.scope))),
         }
+    }
+}
+
+/// The processes of the server, or why they are not known.
+fn processes(address: &Address, server: Option<&Wanted>) -> Result<BTreeSet<u32>, String> {
+    match server {
+        Some(server) => choose(server).map_err(|unmet| unmet.to_string()),
+        None => behind_address(address).map_err(|missing| missing.to_string()),
     }
 }
 

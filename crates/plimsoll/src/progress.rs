@@ -1,7 +1,8 @@
 //! Live progress on stderr: what is going on, how far it is, how long it still takes.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Event, NS_PER_S, Phase, Plan, Stop, Tick, Warmup, human};
+use model::{Event, NS_PER_S, Phase, Plan, StatusLook, Stop, Tick, Warmup, human};
+use std::collections::BTreeSet;
 
 /// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
 pub(crate) struct Progress {
@@ -11,6 +12,8 @@ pub(crate) struct Progress {
     window_ns: Option<u64>,
     warmup_ns: u64,
     begin_ns: u64,
+    /// Status pages that could not be read, told once.
+    unread: BTreeSet<String>,
 }
 
 impl Progress {
@@ -21,7 +24,7 @@ impl Progress {
         let style =
             ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
         bar.set_style(style);
-        Self { bar, quiet, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0 }
+        Self { bar, quiet, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0, unread: BTreeSet::new() }
     }
 
     /// Begins to show a run. `label` stands in front, such as `point 3/10, 8 connections: `.
@@ -45,11 +48,15 @@ impl Progress {
             Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
             Event::Tick(tick) => self.say(&self.tick_text(tick)),
             Event::Connected { .. } => self.say("warming up"),
-            Event::Probed(_)
-            | Event::Started { .. }
-            | Event::Observed(_)
-            | Event::Status { .. }
-            | Event::Ended { .. } => {}
+            Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
+            Event::Probed(_) | Event::Started { .. } | Event::Observed(_) | Event::Ended { .. } => {}
+        }
+    }
+
+    /// Says once that a status page cannot be read, and why.
+    fn tell_unread(&mut self, look: &StatusLook) {
+        if let Some(why) = look.reason.as_ref().filter(|_| self.unread.insert(look.url.clone())) {
+            self.line(&format!("note: no figures from {}: {why}", look.url));
         }
     }
 

@@ -1,26 +1,24 @@
-//! Reads the status pages of the server under test, once a second, beside the load.
+//! Reads what servers say of themselves, once a second, beside the load: status pages and counters of databases.
 //!
-//! Each page has a thread of its own: a page that hangs must not delay the ticks, nor the other pages.
+//! Each has a thread of its own: one that hangs must not delay the ticks, nor the others.
 
+mod ask;
+mod source;
+
+pub(crate) use source::Source;
+
+use ask::Asker;
 use engine::clock::monotonic_ns;
 use model::{Event, StatusLook, Tick};
-use rustls::crypto::aws_lc_rs;
-use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use ureq::Agent;
-use ureq::tls::TlsConfig;
 
-/// A page that takes longer says nothing this time.
-const PATIENCE: Duration = Duration::from_millis(900);
 /// Between an answer and the next question.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often a thread looks whether it is still wanted.
 const LOOK_UP: Duration = Duration::from_millis(50);
-/// A status page is no longer than this.
-const PAGE_MAX_BYTES: u64 = 1 << 20;
 
 /// Looks at pages until it is dropped.
 pub(crate) struct StatusPages {
@@ -33,13 +31,13 @@ pub(crate) struct StatusPages {
 }
 
 impl StatusPages {
-    pub(crate) fn watch(urls: &[String]) -> Self {
+    pub(crate) fn watch<'a>(sources: impl Iterator<Item = &'a Source>) -> Self {
         let (fresh, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let started_ns = Arc::new(AtomicU64::new(0));
-        let threads = urls.iter().map(|url| {
-            let (url, fresh, stop) = (url.clone(), Arc::clone(&fresh), Arc::clone(&stop));
+        let threads = sources.map(|source| {
+            let (source, fresh, stop) = (source.clone(), Arc::clone(&fresh), Arc::clone(&stop));
             let started_ns = Arc::clone(&started_ns);
-            std::thread::spawn(move || watch(&url, &fresh, &started_ns, &stop))
+            std::thread::spawn(move || watch(&source, &fresh, &started_ns, &stop))
         });
         let threads = threads.collect();
         Self { fresh, started_ns, stop, threads }
@@ -69,17 +67,16 @@ impl Drop for StatusPages {
     }
 }
 
-fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
-    let agent = agent();
+fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
+    let mut asker = Asker::new(source);
     while !stop.load(Ordering::Relaxed) {
-        let read = fetch(&agent, url).and_then(|text| observe::status::read(&text));
-        let (status, reason) = match read {
+        let (status, reason) = match asker.ask() {
             Ok(status) => (Some(status), None),
             Err(reason) => (None, Some(reason)),
         };
         let started_ns = started_ns.load(Ordering::Relaxed);
         let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
-        let look = StatusLook { url: url.to_owned(), status, reason, at_ns };
+        let look = StatusLook { url: source.url.clone(), status, reason, at_ns };
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         let mut waited = Duration::ZERO;
         while waited < EVERY && !stop.load(Ordering::Relaxed) {
@@ -87,20 +84,4 @@ fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop
             waited += LOOK_UP;
         }
     }
-}
-
-fn agent() -> Agent {
-    // Our own server's certificate is its own; what it says of itself is no secret.
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
-    let config = Agent::config_builder().tls_config(tls).proxy(None).timeout_global(Some(PATIENCE)).max_redirects(0);
-    Agent::new_with_config(config.build())
-}
-
-fn fetch(agent: &Agent, url: &str) -> Result<String, String> {
-    let mut answer = agent.get(url).call().map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    let body = answer.body_mut().as_reader();
-    body.take(PAGE_MAX_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    Ok(text)
 }

@@ -8,6 +8,7 @@ use crate::printer;
 use crate::progress::Progress;
 use crate::serving;
 use crate::settings::Settings;
+use crate::status::Source;
 use crate::target_url::{TargetUrl, resolve};
 use engine::probe::{self, ProbeError};
 use model::{Address, Numbering, Probe};
@@ -123,8 +124,9 @@ impl Subject {
     }
 
     /// Where a server of ours tells of itself.
-    pub(crate) fn status_pages(&self) -> Vec<String> {
-        self.served.as_ref().map_or_else(Vec::new, |served| served.running.status_pages())
+    pub(crate) fn status_pages(&self) -> Vec<Source> {
+        let urls = self.served.as_ref().map_or_else(Vec::new, |served| served.running.status_pages());
+        urls.iter().filter_map(|url| Source::parse(url).ok()).collect()
     }
 
     /// A server of ours, as it was asked for.

@@ -1,7 +1,6 @@
 //! Looks at machine, server and generator after each tick of a load: on the thread that collects the ticks, which
 //! carries no load, and on the load's own time axis.
 
-use crate::exit::Trouble;
 use crate::target_url::is_local;
 use engine::clock::{Clock, thread_cpu_ns};
 use model::{Address, Event, Phase, Sample};
@@ -21,9 +20,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Finds the processes of the server, and those that are `wanted` besides, which takes a moment.
-    pub(crate) fn new(address: &Address, wanted: &[Wanted]) -> Self {
-        Self { observer: Observer::new(address.clone(), is_local(address), wanted), clock: None }
+    /// Finds the processes of the server, whoever listens at `address` unless it is named, and those that are `wanted`
+    /// besides, which takes a moment.
+    pub(crate) fn new(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> Self {
+        Self { observer: observer(address, is_local(address), server, wanted), clock: None }
     }
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
@@ -46,8 +46,8 @@ impl Watch {
 }
 
 /// What happens on this machine for a moment in which no load runs, look by look.
-pub(crate) fn idle(address: &Address, is_here: bool, wanted: &[Wanted]) -> Vec<Sample> {
-    let mut observer = Observer::new(address.clone(), is_here, wanted);
+pub(crate) fn idle(address: &Address, is_here: bool, server: Option<&Wanted>, wanted: &[Wanted]) -> Vec<Sample> {
+    let mut observer = observer(address, is_here, server, wanted);
     let clock = Clock::start();
     observer.start(clock.now_ns());
     let look = |_| {
@@ -66,27 +66,27 @@ pub(crate) fn glance(address: &Address) -> Sample {
 
 /// The processes that are watched beside those behind the target's port: the `parts` of a server that was started here,
 /// and what `--observe` names.
-pub(crate) fn wanted<'a>(
-    parts: impl IntoIterator<Item = (&'a str, i32)>,
-    asked: &[String],
-) -> Result<Vec<Wanted>, Trouble> {
-    let parts = parts.into_iter().map(|(name, pid)| Ok(Wanted::Part { label: name.to_owned(), pid }));
-    let asked = asked.iter().map(|text| {
-        Wanted::parse(text).ok_or_else(|| {
-            Trouble::usage(format!(
-                "--observe {text:?} is neither the name of a process nor its number; write mariadbd"
-            ))
-        })
-    });
-    let mut all: Vec<Wanted> = parts.chain(asked).collect::<Result<_, _>>()?;
+pub(crate) fn wanted<'a>(parts: impl IntoIterator<Item = (&'a str, i32)>, asked: &[Wanted]) -> Vec<Wanted> {
+    let parts = parts.into_iter().map(|(name, pid)| Wanted::Part { label: name.to_owned(), pid });
+    distinct(parts.chain(asked.iter().cloned()))
+}
+
+/// Without those that are shown by the same name as one before.
+pub(crate) fn distinct(all: impl Iterator<Item = Wanted>) -> Vec<Wanted> {
     let mut labels = BTreeSet::new();
-    all.retain(|wanted| labels.insert(wanted.label()));
-    Ok(all)
+    all.filter(|wanted| labels.insert(wanted.label())).collect()
 }
 
 /// What this machine is, and the programs of the server and of what is `wanted` besides.
-pub(crate) fn fingerprint(address: &Address, wanted: &[Wanted]) -> TakenFingerprint {
-    TakenFingerprint::new(observe::fingerprint(&Observer::new(address.clone(), is_local(address), wanted)))
+pub(crate) fn fingerprint(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> TakenFingerprint {
+    TakenFingerprint::new(observe::fingerprint(&observer(address, is_local(address), server, wanted)))
+}
+
+fn observer(address: &Address, is_here: bool, server: Option<&Wanted>, wanted: &[Wanted]) -> Observer {
+    match server {
+        Some(server) => Observer::with_server(address.clone(), is_here, server, wanted),
+        None => Observer::new(address.clone(), is_here, wanted),
+    }
 }
 
 #[cfg(test)]
@@ -95,12 +95,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_twice_is_watched_once() {
-        let asked = ["mariadbd", "php-fpm", "77"].map(str::to_owned);
-        let all = wanted([("nginx", 5), ("php-fpm", 6)], &asked).ok().unwrap();
+        let asked = ["mariadbd", "php-fpm", "77"].map(|text| Wanted::parse(text).unwrap());
+        let all = wanted([("nginx", 5), ("php-fpm", 6)], &asked);
         let labels: Vec<_> = all.iter().map(Wanted::label).collect();
         assert_eq!(labels, ["nginx", "php-fpm", "mariadbd", "77"]);
         assert_eq!(all[1], Wanted::Part { label: "php-fpm".into(), pid: 6 });
-        let message = wanted([], &["0".to_owned()]).err().unwrap().message;
-        assert!(message.starts_with("--observe \"0\" is neither"), "{message}");
     }
 }

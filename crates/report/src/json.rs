@@ -2,7 +2,8 @@
 
 use crate::record::AnyRecord;
 use model::{
-    AuditRecord, AuditsRecord, CatalogueRecord, CheckRecord, ProfileRecord, RunRecord, SweepRecord, SweepsRecord,
+    AuditRecord, AuditsRecord, CatalogueRecord, CheckRecord, Observation, ProfileRecord, RunRecord, SweepRecord,
+    SweepsRecord,
 };
 use serde::Serialize;
 
@@ -62,6 +63,12 @@ pub fn rules(record: &CatalogueRecord) -> String {
 #[must_use]
 pub fn check(record: &CheckRecord) -> String {
     pretty(record)
+}
+
+/// One look as one JSON object in one line, with a newline at the end.
+#[must_use]
+pub fn observation(seen: &Observation) -> String {
+    serde_json::to_string(seen).expect("records have string keys only") + "\n"
 }
 
 fn pretty(record: &impl Serialize) -> String {

@@ -1,10 +1,12 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
 //! Responsibilities: the records themselves from evidence ([`record`]), the terminal ([`terminal`]), JSON ([`json`]),
-//! the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown and CSV. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
+//! the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV and what Prometheus reads. Nothing here
+//! reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour.
 
 mod arms;
+mod exposition;
 pub mod flame;
 pub mod html;
 pub mod json;
@@ -16,6 +18,7 @@ mod served;
 mod table;
 pub mod terminal;
 
+pub use exposition::{CONTENT_TYPE, exposition};
 use record::AnyRecord;
 pub use table::{csv, markdown};
 

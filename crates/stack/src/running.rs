@@ -6,7 +6,7 @@ mod start;
 use crate::clean;
 use crate::error::{StackError, said};
 use crate::keeper::{How, Order, Report};
-use crate::layout::{Door, Layout, Service};
+use crate::layout::{Door, Layout, Ready, Service};
 use crate::place::Place;
 use crate::ready::{Asker, Look};
 use crate::servers::runs_own_program;
@@ -82,12 +82,24 @@ impl Running {
         }
     }
 
-    /// The URLs of its status pages; with a configuration of the user's own nobody knows them.
+    /// The URLs of its status pages and of the databases in it; with a configuration of the user's own nobody knows them.
     #[must_use]
     pub fn status_pages(&self) -> Vec<String> {
-        let Some(url) = self.url().filter(|_| self.spec.settings.config.is_none()) else { return Vec::new() };
-        let origin_ends = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
-        self.layout.status.iter().map(|path| format!("{}{path}", &url[..origin_ends])).collect()
+        if self.spec.settings.config.is_some() {
+            return Vec::new();
+        }
+        let origin = self.url().map(|url| {
+            let origin_ends = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
+            &url[..origin_ends]
+        });
+        let pages =
+            origin.into_iter().flat_map(|origin| self.layout.status.iter().map(move |path| format!("{origin}{path}")));
+        let databases = self.layout.services.iter().filter_map(|service| match &service.ready {
+            Ready::Redis(path) => Some(format!("redis+unix://{}", path.display())),
+            Ready::Mysql(path) => Some(format!("mysql+unix://{}", path.display())),
+            Ready::Door | Ready::Page(_) | Ready::Port(_) | Ready::Socket(_) => None,
+        });
+        pages.chain(databases).collect()
     }
 
     /// The certificate that it shows, PEM; none without TLS.

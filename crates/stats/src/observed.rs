@@ -423,6 +423,7 @@ mod tests {
                 ServerUse { processes: vec![process("db", 1, 10, 1)], ..Default::default() },
             )]
             .into(),
+            companion_sockets: BTreeMap::new(),
             others: Some(OthersUse { from_ns: 0, processes: vec![process("cron", 1, busy_ms / 4, 1)] }),
             kernel: KernelFigures {
                 counters: [("tcp".to_owned(), [("ListenDrops".to_owned(), busy_ms)].into())].into(),

@@ -42,6 +42,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "curl", packages: &["curl"] },
     Tool { program: "chromium", packages: &["chromium"] },
     Tool { program: "ip", packages: &["iproute2"] },
+    Tool { program: "ss", packages: &["iproute2"] },
+    Tool { program: "pidstat", packages: &["sysstat"] },
+    Tool { program: "vmstat", packages: &["procps"] },
+    Tool { program: "time", packages: &["time"] },
     Tool { program: "perf", packages: &["linux-perf"] },
 ];
 

@@ -79,7 +79,7 @@ fn some_or(facts: Facts, why: &'static str) -> Result<Facts, Missing> {
 }
 
 /// Parameters in one line, without the values that are secrets: those of `--password=x` and of `--password x`.
-fn redacted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn redacted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let is_secret = |name: &str| SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part));
     let mut line = Vec::new();
     let mut is_value_secret = false;

@@ -3,9 +3,12 @@
 mod apache;
 mod info;
 mod lighttpd;
+mod mysql;
 mod nginx;
 mod php_fpm;
 mod target;
+
+pub use mysql::read_mysql;
 
 use model::ServerStatus;
 

@@ -1,6 +1,7 @@
 //! Flags of `plimsoll check`.
 
-use super::{GeneratorArgs, ObserveArgs, RequestArgs};
+use super::observe::BesideArgs;
+use super::{GeneratorArgs, RequestArgs};
 use clap::Args;
 use model::{Count, Rate};
 
@@ -39,7 +40,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
-    pub(crate) observe: ObserveArgs,
+    pub(crate) observe: BesideArgs,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! `plimsoll check`: what would spoil a measurement, told before it.
 
+use crate::asked::Asked;
 use crate::cli::check::CheckArgs;
 use crate::cli::{ArrivalsArg, RequestArgs};
 use crate::exit::{Exit, Trouble};
@@ -65,10 +66,11 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, Trouble> {
     let settings = Settings::new(&args.request, &args.generator, &url, None)?;
     let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
-    let wanted = watch::wanted([], &args.observe.observe)?;
+    let asked = Asked::read(&args.observe)?;
+    let wanted = watch::wanted([], &asked.observe);
     let progress = Progress::new(args.quiet);
     progress.say("looking at this machine");
-    let samples = watch::idle(&address, false, &wanted);
+    let samples = watch::idle(&address, false, asked.server.as_ref(), &wanted);
     let fingerprint = observe::fingerprint(&Observer::new(address, false, &wanted));
     progress.end();
     let rows = machine(&Machine { plan: &plan, is_target_here: true, fingerprint: &fingerprint, samples: &samples });
@@ -83,7 +85,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         serve: spec.as_ref(),
         request: &args.request,
         generator: &args.generator,
-        observe: &args.observe.observe,
+        beside: &args.observe,
         quiet: args.quiet,
         stop: Arc::clone(stop),
         is_known: false,
@@ -92,7 +94,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let mut prepared = Prepared::new(wanted, |_| Ok(PathBuf::new()))?;
     let plan = prepared.plan(load, UNTIL, WARMUP);
     prepared.progress.say("looking at this machine");
-    let samples = prepared.idle()?;
+    let samples = prepared.idle();
     prepared.progress.say("looking at the target");
     let looked = look(&plan, &prepared, is_detour(&args.request), stop);
     prepared.progress.end();

@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod man;
+pub(crate) mod observe;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod rules;

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         serve: spec.as_ref(),
         request: &args.request,
         generator: &args.generator,
-        observe: &args.observe.observe,
+        beside: &args.observe,
         quiet: args.output.quiet,
         is_known: false,
         stop: Arc::clone(&stop),

@@ -84,6 +84,7 @@ fn first_line(running: &Running) -> serde_json::Value {
     line["state"] = running.dir().display().to_string().into();
     line["processes"] =
         running.processes().map(|(name, pid)| serde_json::json!({ "name": name, "pid": pid })).collect();
+    line["status"] = running.status_pages().into();
     let steps = running.served().steps.iter();
     line["steps_ms"] = steps.map(|step| serde_json::json!({ "name": step.name, "ms": step.ns as f64 / 1e6 })).collect();
     if let Some(certificate) = running.certificate() {

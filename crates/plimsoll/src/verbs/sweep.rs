@@ -71,7 +71,7 @@ fn measure(
         serve: spec,
         request: &args.request,
         generator: &args.generator,
-        observe: &args.observe.observe,
+        beside: &args.observe,
         quiet: args.output.quiet,
         is_known: false,
         stop: Arc::clone(stop),

@@ -1,0 +1,94 @@
+//! Whether what is asked for is there, and is one thing, before it is watched.
+
+use crate::companion::Companion;
+use crate::files::Files;
+use crate::fingerprint::redacted;
+use crate::ledger::Seen;
+use crate::processes::{Present, Processes};
+use crate::wanted::{Unmet, Wanted};
+use std::collections::BTreeSet;
+
+/// Matches of a name that are told.
+const TOLD_MAX: usize = 5;
+/// Characters of a command that are told.
+const COMMAND_MAX: usize = 40;
+
+/// The processes that are meant, without their descendants.
+///
+/// # Errors
+/// If there are none, they cannot be seen, or a name is that of several which have nothing to do with each other.
+pub fn choose(wanted: &Wanted) -> Result<BTreeSet<u32>, Unmet> {
+    let mut companion = Companion::new(wanted.clone());
+    companion.listen();
+    let present = Processes::default().look(&BTreeSet::new(), true);
+    let met: BTreeSet<i32> = companion.met(&present)?.into_iter().collect();
+    match wanted {
+        Wanted::Name(name) => one_tree(name, &met, &present)?,
+        Wanted::Process(_)
+        | Wanted::Part { .. }
+        | Wanted::Under { .. }
+        | Wanted::Port(_)
+        | Wanted::Behind(_)
+        | Wanted::Cgroup(_) => {}
+    }
+    Ok(met.into_iter().map(i32::cast_unsigned).collect())
+}
+
+/// Fails unless all that are met descend from one of them.
+fn one_tree(name: &str, met: &BTreeSet<i32>, present: &Present) -> Result<(), Unmet> {
+    let is_below = |seen: &Seen| {
+        let above = std::iter::successors(present.all.get(&seen.ppid), |above| present.all.get(&above.ppid));
+        above.take(met.len() + present.all.len()).any(|above| met.contains(&above.pid))
+    };
+    let tops: Vec<&Seen> = met.iter().filter_map(|pid| present.all.get(pid)).filter(|seen| !is_below(seen)).collect();
+    if tops.len() < 2 {
+        return Ok(());
+    }
+    let mut told: Vec<String> = tops.iter().take(TOLD_MAX).map(|seen| in_words(seen, present)).collect();
+    if tops.len() > TOLD_MAX {
+        told.push(format!("and {} more", tops.len() - TOLD_MAX));
+    }
+    Err(Unmet::Several { name: name.to_owned(), found: tops.len(), matches: told.join(", ") })
+}
+
+/// `812 of systemd (nginx -g daemon off;)`.
+fn in_words(seen: &Seen, present: &Present) -> String {
+    let parent = present.all.get(&seen.ppid).map_or_else(String::new, |parent| format!(" of {}", parent.name));
+    let command = Files::default().text(&format!("/proc/{}/cmdline", seen.pid)).unwrap_or_default();
+    let command: String = redacted(command.split_terminator('\0')).chars().take(COMMAND_MAX).collect();
+    format!("{}{parent} ({command})", seen.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn present(processes: &[(i32, i32, &str)]) -> Present {
+        let seen =
+            |&(pid, ppid, name): &(i32, i32, &str)| (pid, Seen { pid, ppid, name: name.into(), ..Seen::default() });
+        Present { all: processes.iter().map(seen).collect(), ..Present::default() }
+    }
+
+    #[test]
+    fn masters_and_their_workers_are_one_and_strangers_are_several() {
+        // Numbers above the largest that Linux gives out.
+        let [a, b, c, d] = [5_000_001, 5_000_002, 5_000_003, 5_000_004];
+        let all = present(&[(1, 0, "init"), (a, 1, "nginx"), (b, a, "sh"), (c, b, "nginx"), (d, 1, "nginx")]);
+        assert_eq!(one_tree("nginx", &[a, c].into(), &all), Ok(()));
+        let Err(Unmet::Several { found, matches, .. }) = one_tree("nginx", &[a, c, d].into(), &all) else {
+            panic!("they are two")
+        };
+        assert_eq!((found, matches.as_str()), (2, "5000001 of init (), 5000004 of init ()"));
+    }
+
+    #[test]
+    fn who_is_not_there_cannot_be_chosen() {
+        assert_eq!(choose(&Wanted::Process(5_000_000)), Err(Unmet::Gone(5_000_000)));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        assert!(choose(&Wanted::Port(port)).unwrap_err().to_string().contains("nothing listens on TCP port"));
+        let parent = std::os::unix::process::parent_id();
+        assert_eq!(choose(&Wanted::Process(parent.cast_signed())), Ok([parent].into()));
+    }
+}

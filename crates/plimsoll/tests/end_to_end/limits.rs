@@ -31,23 +31,22 @@ fn is_disturbed(record: &Value, limiter: &Value) -> bool {
     false
 }
 
-/// 5 workers of 40 ms make 125/s, and 10 make 250/s: slow enough that a busy machine makes no difference.
+/// 3 workers of 40 ms make 75/s, and 6 make 150/s: slow enough that a busy machine makes little difference. Behind Apache
+/// there is no other setting to hold against it.
 #[test]
 fn a_pool_is_named_and_twice_as_many_workers_do_twice_as_much() {
     let _alone = load_alone();
-    let args = ["run", "--serve", "target pool=5 pool-time=40ms", "-c", "30", "-d", "1s", "--warmup", "200ms"];
-    let ended = plimsoll(args.iter().chain(&["--confirm", "--json"])).run();
+    let serve = "php-fpm front=apache children=3 sleep=40ms";
+    let args = ["run", "--serve", serve, "-c", "18", "-d", "400ms", "--warmup", "100ms", "--confirm", "--json"];
+    let ended = plimsoll(args).run();
     let limiter = ended.json()["limiter"].clone();
-    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "target workers"));
-    close_to(number(&limiter, "ceiling_per_s"), 125.0, 0.1, "ceiling");
-    assert_eq!(text(&limiter, "prediction.change"), "10 target workers instead of 5");
+    assert_eq!(text(&limiter, "name"), "worker-pool-limited", "{limiter:#}");
     let tried = &limiter["confirmation"];
     assert_eq!(text(&limiter, "confidence"), "confirmed", "{tried:#}");
-    assert_eq!((text(tried, "setting"), count(tried, "from"), count(tried, "to")), ("pool", 5, 10));
-    close_to(number(tried, "after_per_s"), 250.0, 0.15, "twice the workers");
-    close_to(number(tried, "ratio.value"), 2.0, 0.15, "effect");
+    assert_eq!((text(tried, "setting"), count(tried, "from"), count(tried, "to")), ("children", 3, 6));
+    close_to(number(tried, "ratio.value"), 2.0, 0.25, "effect");
     assert!(number(tried, "ratio.low") <= number(tried, "ratio.value"), "{tried:#}");
-    assert_eq!((text(tried, "control.setting"), &tried["control"]["holds"]), ("workers", &Value::Bool(true)));
+    assert_eq!(tried["control"], Value::Null, "nothing else can be changed");
     let blocks = tried["blocks"].as_array().expect("a list");
     let orders: BTreeSet<String> = blocks.iter().map(|block| block["order"].to_string()).collect();
     assert!(blocks.len() == 6 && orders.len() > 1, "{orders:?}");
@@ -55,18 +54,17 @@ fn a_pool_is_named_and_twice_as_many_workers_do_twice_as_much() {
     assert!(ended.stderr.contains("confirming 6/6  after "), "{}", ended.stderr);
 }
 
+/// Its workers are arithmetic: no process waits in them.
 #[test]
-fn a_pool_of_php_is_named_over_both_sockets() {
+fn the_pool_of_the_target_is_named_by_its_own_page() {
     let _alone = load_alone();
-    for socket in ["unix", "tcp"] {
-        let serve = format!("php-fpm children=3 sleep=20ms socket={socket}");
-        let (_, limiter) = limited(run(&["--serve", &serve, "-c", "12"]));
-        assert_eq!(text(&limiter, "name"), "worker-pool-limited", "{limiter:#}");
-        assert!(text(&limiter, "resource").starts_with("php-fpm"), "{limiter:#}");
-        assert_eq!(text(&limiter, "prediction.setting"), "pm.max_children");
-        let ceiling = number(&limiter, "ceiling_per_s");
-        assert!((90.0..=155.0).contains(&ceiling), "3 workers of 20 ms and a little: {ceiling}");
-    }
+    let args = ["run", "--serve", "target pool=5 pool-time=40ms", "-c", "30", "-d", "2s", "--warmup", "400ms"];
+    let (_, limiter) = limited(plimsoll(args.iter().chain(&["--json", "-q"])));
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "target workers"));
+    assert_eq!(text(&limiter, "prediction.change"), "10 target workers instead of 5");
+    assert!(number(&limiter, "evidence.queue_min") > 15.0, "{limiter:#}");
+    let ceiling = number(&limiter, "ceiling_per_s");
+    assert!((90.0..=132.0).contains(&ceiling), "5 workers of 40 ms: {ceiling}");
 }
 
 /// A server that plimsoll does not know, with a number of workers in its command line.
@@ -81,6 +79,20 @@ fn a_pool_of_gunicorn_is_named_with_the_flag_of_its_command_line() {
     assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "gunicorn workers"));
     assert!(text(&limiter, "says").contains("waiting on sleep"), "{limiter:#}");
     assert_eq!((text(&limiter, "prediction.setting"), number(&limiter, "prediction.to")), ("-w", 6.0));
+}
+
+#[test]
+fn a_pool_of_php_is_named_over_both_sockets() {
+    let _alone = load_alone();
+    for socket in ["unix", "tcp"] {
+        let serve = format!("php-fpm children=3 sleep=20ms socket={socket}");
+        let (_, limiter) = limited(run(&["--serve", &serve, "-c", "12"]));
+        assert_eq!(text(&limiter, "name"), "worker-pool-limited", "{limiter:#}");
+        assert!(text(&limiter, "resource").starts_with("php-fpm"), "{limiter:#}");
+        assert_eq!(text(&limiter, "prediction.setting"), "pm.max_children");
+        let ceiling = number(&limiter, "ceiling_per_s");
+        assert!((90.0..=155.0).contains(&ceiling), "3 workers of 20 ms and a little: {ceiling}");
+    }
 }
 
 #[test]

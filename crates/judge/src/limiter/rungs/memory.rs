@@ -9,6 +9,8 @@ const PRESSURE: f64 = 0.01;
 /// Pages swapped, and faults that read from a disk, a second: less is housekeeping, not shortage (own thresholds).
 const SWAPPED_PER_S: f64 = 10.0;
 const FAULTS_PER_S: f64 = 100.0;
+/// Less time than this in which all processes wait for memory is none.
+const STALLS: f64 = 0.001;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
     let per_s = |name: &str| scene.counter("paging", name).map(|n| n / scene.seconds());
@@ -18,7 +20,9 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     };
     let swapped = swapped + per_s("swapped_out_pages").unwrap_or(0.0);
     let pressed = pressure.unwrap_or(0.0);
-    if pressed <= PRESSURE && swapped <= SWAPPED_PER_S && faults <= FAULTS_PER_S {
+    // Faults are those of the whole machine: where nothing stalls for memory they are of programs that begin.
+    let is_slowed = faults > FAULTS_PER_S && pressure.is_none_or(|share| share > STALLS);
+    if pressed <= PRESSURE && swapped <= SWAPPED_PER_S && !is_slowed {
         return Look::Clear;
     }
     Look::hit(Signal {

@@ -96,6 +96,8 @@ impl Volley<'_> {
     }
 
     fn send(&mut self, slot: usize, number: u32) -> Result<(), Failure> {
+        // Who begins to drop what comes must not hold each connection for a whole timeout.
+        let timeout_ns = self.plan.timeout_ns.min(self.left_ns()).max(LEAST_NS);
         let item = self.source.pick(u64::from(number));
         let expect = self.source.expect(item);
         let bytes = self.source.bytes(item, u64::from(number), &mut self.scratch);
@@ -105,8 +107,6 @@ impl Volley<'_> {
         {
             return Ok(());
         }
-        // Who begins to drop what comes must not hold each connection for a whole timeout.
-        let timeout_ns = self.plan.timeout_ns.min(self.left_ns()).max(LEAST_NS);
         let failed = |phase| move |error: std::io::Error| Failure::new(phase, kind(&error));
         place.is_used = false;
         let dialogue =

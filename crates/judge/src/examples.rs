@@ -121,6 +121,7 @@ static FAULTS: &[(&str, Fault)] = &[
         "NE-01",
         Closed(|e| {
             e.plan.keepalive = false;
+            e.flow.opened = 412_000;
             set_counter(e, "tcp", "ListenOverflows", 214);
             set_counter(e, "tcp", "PassiveOpens", 412_000);
             let sockets = e.observed.as_mut().and_then(|seen| seen.sockets.as_mut());
@@ -130,6 +131,7 @@ static FAULTS: &[(&str, Fault)] = &[
     (
         "NE-02",
         Closed(|e| {
+            e.flow.opened = 900;
             set_counter(e, "tcp", "SyncookiesSent", 900);
             set_counter(e, "tcp", "TCPReqQFullDrop", 120);
         }),

@@ -1,5 +1,6 @@
 //! What the kernel has counted and status pages have said, as rules ask for it.
 
+use crate::rules::errors::failures_named;
 use model::{Evidence, Figure, GaugeObserved, StatusRecord};
 
 /// Why a rule about the server's side has nothing to look at.
@@ -53,6 +54,11 @@ pub(crate) fn whose(evidence: &Evidence) -> &'static str {
 pub(crate) fn connections(evidence: &Evidence) -> u64 {
     let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
     opened.unwrap_or(evidence.flow.opened).max(evidence.flow.opened) + u64::from(evidence.connections.established)
+}
+
+/// Whether the load tried to connect during the window, so that a full queue can have been in its way.
+pub(crate) fn has_connected(evidence: &Evidence) -> bool {
+    evidence.flow.opened > 0 || failures_named(evidence, "connect.").any(|(_, n)| n > 0)
 }
 
 /// `part` of `whole`, 0 to 1; 0 of nothing.

@@ -1,6 +1,6 @@
 //! NE-01: did connections find the server's accept queue full?
 
-use crate::rules::kernel::{ELSEWHERE, is_server_here, is_tcp, share, tcp, whose};
+use crate::rules::kernel::{ELSEWHERE, has_connected, is_server_here, is_tcp, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent, plural};
 use model::{Evidence, FindingState};
@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "NE-01",
     title: "accept queue full",
     detects: "connections that found the server's accept queue full and had to wait 1, 3, 7 s to try again",
-    threshold: "any: warning; ten or more that are > 0.01 % of the attempts to connect: invalid (Linux retries a SYN after \
+    threshold: "any, when the load itself connects during the window: warning; ten or more that are > 0.01 % of the attempts to connect: invalid (Linux retries a SYN after \
                 1, 3, 7 s)",
     data: "ListenOverflows and ListenDrops of the server's kernel",
     check: Check::Run(check),
@@ -29,7 +29,8 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let known = [tcp(evidence, "ListenOverflows"), tcp(evidence, "ListenDrops")].into_iter().flatten().max();
     let Some(dropped) = known else { return Outcome::Unchecked("the kernel does not count full accept queues") };
-    if dropped == 0 {
+    // Without a connection of its own in the window the load was in none of these queues.
+    if dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;
     }
     let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
@@ -49,17 +50,20 @@ fn check(evidence: &Evidence) -> Outcome {
 
 fn remedy(evidence: &Evidence) -> String {
     let sockets = evidence.observed.as_ref().and_then(|seen| seen.sockets.as_ref());
-    let now = match sockets.and_then(|sockets| sockets.accept_backlog) {
-        Some(backlog) => format!(", which holds {} now", plural(backlog, "connection")),
-        None => String::new(),
+    let wanted = u64::from(evidence.plan.load.connections());
+    let queue = match sockets.and_then(|sockets| sockets.accept_backlog) {
+        Some(backlog) if backlog >= wanted => format!(
+            "the server's queue holds {} already: see whether it is another server's (ss -ltn), or let it accept faster",
+            count(backlog)
+        ),
+        now => format!(
+            "let the server's queue hold {}{} (nginx: listen ... backlog={wanted}; net.core.somaxconn caps it)",
+            plural(wanted, "connection"),
+            now.map_or_else(String::new, |backlog| format!(" instead of {}", count(backlog)))
+        ),
     };
-    let connections = evidence.plan.load.connections();
-    let queue = format!(
-        "let the server's queue{now} hold {connections} (nginx: listen ... backlog={connections}; net.core.somaxconn \
-         caps it)"
-    );
     if evidence.plan.keepalive {
-        return format!("{queue}, and let it keep connections open");
+        return format!("{queue}, and keep connections open");
     }
     format!("{queue}, or leave out --no-keepalive if users keep connections")
 }
@@ -82,6 +86,8 @@ mod tests {
             let mut evidence = clean_run();
             set_counter(&mut evidence, "tcp", "ListenDrops", dropped);
             set_counter(&mut evidence, "tcp", "PassiveOpens", accepted);
+            assert_eq!(check(&evidence), Outcome::Pass, "this load has not connected in the window");
+            evidence.flow.opened = 1;
             assert_eq!(finding(check(&evidence)).state, state, "{dropped} of {accepted}");
         }
     }
@@ -96,6 +102,8 @@ mod tests {
         );
         evidence.plan.keepalive = true;
         assert!(!finding(check(&evidence)).remedy.contains("--no-keepalive"));
+        evidence.observed.as_mut().and_then(|seen| seen.sockets.as_mut()).expect("seen").accept_backlog = Some(511);
+        assert!(finding(check(&evidence)).remedy.starts_with("the server's queue holds 511 already"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! NE-02: did connections find the queue of half-open ones full?
 
-use crate::rules::kernel::{ELSEWHERE, is_server_here, is_tcp, share, tcp, whose};
+use crate::rules::kernel::{ELSEWHERE, has_connected, is_server_here, is_tcp, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "NE-02",
     title: "SYN queue full",
     detects: "connections that were answered with a SYN cookie, or dropped, as too many were half open",
-    threshold: "any SYN cookie or drop: warning; ten drops or more that are > 0.01 % of the attempts to connect: invalid \
+    threshold: "any SYN cookie or drop, when the load itself connects during the window: warning; ten drops or more that are > 0.01 % of the attempts to connect: invalid \
                 (as NE-01)",
     data: "SyncookiesSent, TCPReqQFullDoCookies and TCPReqQFullDrop of the server's kernel",
     check: Check::Run(check),
@@ -29,7 +29,8 @@ fn check(evidence: &Evidence) -> Outcome {
     let (Some(cookies), Some(dropped)) = (cookies, tcp(evidence, "TCPReqQFullDrop")) else {
         return Outcome::Unchecked("the kernel does not count SYN cookies and drops");
     };
-    if cookies + dropped == 0 {
+    // Without a connection of its own in the window the load was in none of these queues.
+    if cookies + dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;
     }
     let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
@@ -67,6 +68,8 @@ mod tests {
     fn cookies_warn_and_drops_invalidate() {
         let mut evidence = clean_run();
         set_counter(&mut evidence, "tcp", "SyncookiesSent", 500);
+        assert_eq!(check(&evidence), Outcome::Pass, "this load has not connected in the window");
+        evidence.flow.opened = 1;
         assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
         set_counter(&mut evidence, "tcp", "TCPReqQFullDrop", 9);
         assert_eq!(finding(check(&evidence)).state, FindingState::Warning);

@@ -50,17 +50,20 @@ fn check(evidence: &Evidence) -> Outcome {
 
 fn remedy(evidence: &Evidence) -> String {
     let sockets = evidence.observed.as_ref().and_then(|seen| seen.sockets.as_ref());
-    let now = match sockets.and_then(|sockets| sockets.accept_backlog) {
-        Some(backlog) => format!(", which holds {} now", plural(backlog, "connection")),
-        None => String::new(),
+    let wanted = u64::from(evidence.plan.load.connections());
+    let queue = match sockets.and_then(|sockets| sockets.accept_backlog) {
+        Some(backlog) if backlog >= wanted => format!(
+            "the server's queue holds {} already: see whether it is another server's (ss -ltn), or let it accept faster",
+            count(backlog)
+        ),
+        now => format!(
+            "let the server's queue hold {}{} (nginx: listen ... backlog={wanted}; net.core.somaxconn caps it)",
+            plural(wanted, "connection"),
+            now.map_or_else(String::new, |backlog| format!(" instead of {}", count(backlog)))
+        ),
     };
-    let connections = evidence.plan.load.connections();
-    let queue = format!(
-        "let the server's queue{now} hold {connections} (nginx: listen ... backlog={connections}; net.core.somaxconn \
-         caps it)"
-    );
     if evidence.plan.keepalive {
-        return format!("{queue}, and let it keep connections open");
+        return format!("{queue}, and keep connections open");
     }
     format!("{queue}, or leave out --no-keepalive if users keep connections")
 }
@@ -99,6 +102,8 @@ mod tests {
         );
         evidence.plan.keepalive = true;
         assert!(!finding(check(&evidence)).remedy.contains("--no-keepalive"));
+        evidence.observed.as_mut().and_then(|seen| seen.sockets.as_mut()).expect("seen").accept_backlog = Some(511);
+        assert!(finding(check(&evidence)).remedy.starts_with("the server's queue holds 511 already"));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) enum Place {
 impl Source {
     pub(crate) fn parse(text: &str) -> Result<Self, Trouble> {
         // What may be a password is not repeated.
-        let shown = crate::environment::redact_userinfo(text);
+        let shown = judge::audit::redact(text).0;
         let wrong = |why: &str| Trouble::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
         let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
         let (scheme, is_unix) = match url.scheme().split_once('+') {

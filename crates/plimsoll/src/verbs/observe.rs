@@ -110,7 +110,7 @@ fn look(observer: &mut Observer, clock: &Clock, wanted: &[Wanted]) -> Observatio
 
 /// What was asked for as `target`; none when it is not there now.
 fn group(target: &str, sample: &mut Sample) -> Option<GroupObservation> {
-    let ServerUse { processes, ended_unaccounted, threads } = sample.companions.remove(target)?;
+    let ServerUse { processes, ended_unaccounted, threads, .. } = sample.companions.remove(target)?;
     let length_ns = |from_ns: u64| (sample.to_ns - from_ns).max(1) as f64;
     let cpu_ns = processes.iter().map(|process| process.cpu_ns).sum();
     let waited = threads.map(|used| {

@@ -273,8 +273,8 @@ network      lo 1.00 MB/s in, 2.00 MB/s out, 7 packets lost
 disk         vda 25 % busy, 0 B/s read, 4,096 B/s written
 counters     tcp ListenOverflows 2.00/s
 ";
-        assert_eq!(observation(&seen(), &Style { width: 110, colour: false }), expected);
-        let narrow = observation(&seen(), &Style { width: 45, colour: false });
+        assert_eq!(observation(&seen(), &Style { width: 110, colour: false, verbose: false }), expected);
+        let narrow = observation(&seen(), &Style { width: 45, colour: false, verbose: false });
         assert!(narrow.contains("threads") && !narrow.contains("sockets"), "{narrow}");
     }
 
@@ -289,9 +289,9 @@ counters     tcp ListenOverflows 2.00/s
     #[test]
     fn what_is_missing_is_no_zero() {
         let bare = Observation { groups: vec![GroupObservation::default()], ..Observation::default() };
-        assert!(observation(&bare, &Style { width: 110, colour: false }).contains("CPU not known"));
+        assert!(observation(&bare, &Style { width: 110, colour: false, verbose: false }).contains("CPU not known"));
         assert_eq!(row(&bare.groups[0])[4..], ["-", "-", "", "-", "-"]);
         let why = [("conntrack".to_owned(), "no file".to_owned())].into();
-        assert_eq!(missing(&why, &Style { width: 80, colour: false }), "not available: conntrack: no file");
+        assert_eq!(missing(&why, &Style { width: 80, colour: false, verbose: false }), "not available: conntrack: no file");
     }
 }

@@ -70,13 +70,15 @@ impl Drop for StatusPages {
 fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
     let mut asker = Asker::new(source);
     while !stop.load(Ordering::Relaxed) {
+        let asked_ns = monotonic_ns();
         let (status, reason) = match asker.ask() {
             Ok(status) => (Some(status), None),
             Err(reason) => (None, Some(reason)),
         };
         let started_ns = started_ns.load(Ordering::Relaxed);
         let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
-        let look = StatusLook { url: source.url.clone(), status, reason, at_ns };
+        let took_ns = monotonic_ns() - asked_ns;
+        let look = StatusLook { url: source.url.clone(), status, reason, at_ns, took_ns };
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         let mut waited = Duration::ZERO;
         while waited < EVERY && !stop.load(Ordering::Relaxed) {

@@ -292,6 +292,9 @@ counters     tcp ListenOverflows 2.00/s
         assert!(observation(&bare, &Style { width: 110, colour: false, verbose: false }).contains("CPU not known"));
         assert_eq!(row(&bare.groups[0])[4..], ["-", "-", "", "-", "-"]);
         let why = [("conntrack".to_owned(), "no file".to_owned())].into();
-        assert_eq!(missing(&why, &Style { width: 80, colour: false, verbose: false }), "not available: conntrack: no file");
+        assert_eq!(
+            missing(&why, &Style { width: 80, colour: false, verbose: false }),
+            "not available: conntrack: no file"
+        );
     }
 }

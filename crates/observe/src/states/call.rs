@@ -17,6 +17,8 @@ pub(super) struct Call {
     /// As the kernel names it; [`NO_CALL`] outside of any, as in a page fault.
     pub(super) name: &'static str,
     pub(super) arguments: [u64; 6],
+    /// Where the thread's stack ends.
+    pub(super) stack: u64,
 }
 
 /// The name of waiting in the kernel without having called it.
@@ -31,14 +33,16 @@ pub(super) fn parse(line: &str) -> Option<Doing> {
     }
     let number: i64 = first.parse().ok()?;
     if number < 0 {
-        return Some(Doing::Waiting(Call { name: NO_CALL, arguments: [0; 6] }));
+        return Some(Doing::Waiting(Call { name: NO_CALL, arguments: [0; 6], stack: 0 }));
     }
+    let mut next = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
     let mut arguments = [0; 6];
     for argument in &mut arguments {
-        *argument = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+        *argument = next()?;
     }
+    let stack = next()?;
     let known = usize::try_from(number).ok().and_then(Sysno::new);
-    Some(Doing::Waiting(Call { name: known.map_or("unknown call", |known| known.name()), arguments }))
+    Some(Doing::Waiting(Call { name: known.map_or("unknown call", |known| known.name()), arguments, stack }))
 }
 
 impl Call {
@@ -55,7 +59,7 @@ mod tests {
     #[test]
     fn the_three_forms_of_the_line_are_told_apart() {
         assert_eq!(parse("running\n"), Some(Doing::Running));
-        let outside = Call { name: NO_CALL, arguments: [0; 6] };
+        let outside = Call { name: NO_CALL, arguments: [0; 6], stack: 0 };
         assert_eq!(parse("-1 0x7ffe0 0x7f001\n"), Some(Doing::Waiting(outside)));
         for broken in ["", "x", "3 0x1 0x2", "3 1 2 3 4 5 6"] {
             assert_eq!(parse(broken), None, "{broken:?}");

@@ -48,6 +48,8 @@ pub(super) struct Worker {
     pub(super) style: Style,
     /// Whether it is the first thread of a process that has more.
     pub(super) leads: bool,
+    /// Whether it was found with a client of its own.
+    pub(super) talks: bool,
 }
 
 /// What has to be looked up, only where it matters.
@@ -95,6 +97,10 @@ pub(super) fn classify(call: &Call, worker: Worker, lookup: &mut impl Lookup) ->
             DISK => (State::Blocked("disk".to_owned()), DISK),
             letter => (State::Idle, letter),
         },
+        // What cannot be woken here waits for the lock on its own address space.
+        "mmap" | "munmap" | "mprotect" | "mremap" | "madvise" | "brk" => {
+            (State::Blocked("memory".to_owned()), lookup.letter())
+        }
         NO_CALL => on_disk(lookup, "stopped"),
         other => on_disk(lookup, other),
     }
@@ -141,20 +147,29 @@ fn most_telling(ends: Vec<End>, worker: Worker) -> State {
     ends.into_iter().min_by_key(rank).map_or(State::Idle, |end| at(end, worker))
 }
 
+/// As much of its stack as a thread has used since it began to wait.
+const FRAMES_BYTES: u64 = 16 * 1024;
+/// What a thread waits for that another one does.
+pub(super) const CONDITION: &str = "condition";
+
 /// A thread that waits for another one: parked until there is work, or kept out by a lock.
 fn futex(call: &Call, worker: Worker, lookup: &mut impl Lookup) -> State {
     const PRIVATE: u64 = 128;
     let [address, operation, value, ..] = call.arguments;
     let value = value as u32;
+    let condition = || State::Blocked(CONDITION.to_owned());
     // Taken, with others waiting: 2 in glibc, Go and Rust; the highest bit in locks of glibc that name their owner, and in
     // those of InnoDB. All bits are a parked thread of Rust.
     let is_lock = value == 2 || value & 0x8000_0000 != 0 && value != u32::MAX;
     match worker.style {
         Style::Apache if operation & PRIVATE == 0 => State::Idle,
         _ if is_lock => State::Blocked("lock".to_owned()),
-        // Where databases keep threads that have no connection is one place for all of them. A thread that waits for a
-        // row or a time does so at a place of its own.
-        Style::Connection if !worker.leads && !lookup.is_static(address) => State::Blocked("condition".to_owned()),
+        // A database's thread waits for a time or for an answer at a place on its own stack, and for a row at one on the
+        // heap. Where threads without a connection are kept is one place for all of them, a variable of the program; those
+        // that write to disks or wait for the time of day are on the heap too, and have never had a client.
+        Style::Connection if worker.leads => State::Idle,
+        Style::Connection if (call.stack..call.stack + FRAMES_BYTES).contains(&address) => condition(),
+        Style::Connection if worker.talks && !lookup.is_static(address) => condition(),
         _ => State::Idle,
     }
 }

@@ -1,7 +1,7 @@
 //! One look at the workers: who is there, and what each was doing.
 
 use super::call::{Call, Doing, parse};
-use super::classify::{self, End, Lookup, State, Worker};
+use super::classify::{self, CONDITION, End, Lookup, State, Worker};
 use super::fold::{Fold, Sample};
 use super::peers::Peers;
 use super::program::Program;
@@ -231,10 +231,12 @@ impl Looker {
     fn waiting(&mut self, key: (i32, i32), call: &Call) -> Option<Sample> {
         let (pid, tid) = key;
         let program = self.programs.get_mut(&pid)?;
-        let worker = Worker { style: program.style, leads: pid == tid && program.threads > 1 };
+        let talks = self.threads.get(&key)?.talks;
+        let worker = Worker { style: program.style, leads: pid == tid && program.threads > 1, talks };
         let mut probe = Probe { pid, tid, program, peers: &mut self.peers, talks: false };
         let (state, letter) = classify::classify(call, worker, &mut probe);
-        let talks = probe.talks;
+        // Only those that serve a client are told to wait for a condition.
+        let talks = probe.talks || matches!(&state, State::Blocked(on) if on == CONDITION);
         if matches!(letter, 'Z' | 'X') {
             return None;
         }

@@ -41,7 +41,7 @@ mod tests {
 
     fn of_own(name: &'static str, arguments: [u64; 3]) -> Option<Vec<i32>> {
         let [a, b, c] = arguments;
-        polled(std::process::id().cast_signed(), &Call { name, arguments: [a, b, c, 0, 0, 0] })
+        polled(std::process::id().cast_signed(), &Call { name, arguments: [a, b, c, 0, 0, 0], stack: 0 })
     }
 
     #[test]

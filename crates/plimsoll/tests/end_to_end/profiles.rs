@@ -189,7 +189,9 @@ fn without_permission_one_line_says_what_to_set_and_the_run_goes_on() {
     as_nobody(&["profile", "--all", "-d", "1s"]).fails(2, &["perf_event_paranoid", "cap_perfmon"]);
     let out_text = out.display().to_string();
     let url = target.url("/");
-    let ended = as_nobody(&["run", &url, "-n", "100", "-c", "1", "--profile", "-o", &out_text]);
+    let beside = Program::new("sleep", ["60"]).start();
+    let pid = beside.pid().to_string();
+    let ended = as_nobody(&["run", &url, "-n", "100", "-c", "1", "--profile", "--observe", &pid, "-o", &out_text]);
     ended.exits(4);
     let told: Vec<&str> = ended.stderr.lines().filter(|line| line.contains("no profile: ")).collect();
     assert!(told.len() == 1 && told[0].contains("perf_event_paranoid=0"), "{ended:#?}");
@@ -198,6 +200,9 @@ fn without_permission_one_line_says_what_to_set_and_the_run_goes_on() {
     assert!(record.get("profile").is_none() && !text(&record, "profile_unavailable").is_empty(), "{record:#}");
     assert_eq!(count(&record, "requests.good"), 100);
     assert!(!out.join("profile.svg").exists());
+    // Nor may this user see what processes of others wait for.
+    assert!(text(&record["observed"]["unavailable"], "pools/sleep").contains("run plimsoll as root"), "{record:#}");
+    assert!(!record["observed"]["pools"].to_string().contains("\"sleep\""), "{record:#}");
 }
 
 #[test]

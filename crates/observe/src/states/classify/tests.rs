@@ -29,9 +29,12 @@ impl Lookup for Given {
     }
 }
 
-const ANY: Worker = Worker { style: Style::Any, leads: false };
-const FPM: Worker = Worker { style: Style::Fpm, leads: false };
-const DATABASE: Worker = Worker { style: Style::Connection, leads: false };
+/// Where the stacks of all threads end.
+const STACK: u64 = 0x7fff_0000;
+
+const ANY: Worker = Worker { style: Style::Any, leads: false, talks: false };
+const FPM: Worker = Worker { style: Style::Fpm, leads: false, talks: false };
+const DATABASE: Worker = Worker { style: Style::Connection, leads: false, talks: false };
 
 fn given() -> Given {
     let ends = [
@@ -47,7 +50,7 @@ fn given() -> Given {
 }
 
 fn call(name: &'static str, arguments: &[u64]) -> Call {
-    let mut call = Call { name, arguments: [0; 6] };
+    let mut call = Call { name, arguments: [0; 6], stack: STACK };
     call.arguments[..arguments.len()].copy_from_slice(arguments);
     call
 }
@@ -108,11 +111,15 @@ fn waiting_for_other_threads_is_idle_where_it_is_for_work() {
     let parked = [0x7f00_0000, 137, 0];
     assert_eq!(told(ANY, "futex", &parked), "idle");
     assert_eq!(told(ANY, "futex", &[0x7f00_0000, 128, u64::from(u32::MAX)]), "idle", "parked, in Rust");
-    assert_eq!(told(DATABASE, "futex", &parked), "condition");
-    assert_eq!(told(DATABASE, "futex", &[0x800, 137, 0]), "idle", "kept for the next connection");
-    assert_eq!(told(Worker { leads: true, ..DATABASE }, "futex", &parked), "idle");
+    let talks = Worker { talks: true, ..DATABASE };
+    assert_eq!(told(talks, "futex", &parked), "condition", "another has the row");
+    assert_eq!(told(DATABASE, "futex", &parked), "idle", "one that never had a client");
+    assert_eq!(told(talks, "futex", &[0x800, 137, 0]), "idle", "kept for the next connection");
+    assert_eq!(told(DATABASE, "futex", &[STACK + 0x200, 137, 0]), "condition", "a time is to pass");
+    assert_eq!(told(ANY, "futex", &[STACK + 0x200, 137, 0]), "idle", "parked by its runtime");
+    assert_eq!(told(Worker { leads: true, ..talks }, "futex", &parked), "idle");
     assert_eq!(told(DATABASE, "futex", &[0x800, 128, 0x8000_0001]), "lock");
-    let apache = Worker { style: Style::Apache, leads: false };
+    let apache = Worker { style: Style::Apache, leads: false, talks: false };
     assert_eq!(told(apache, "futex", &[0x7f00_0000, 0, 0x8000_0123]), "idle", "its turn to accept will come");
     assert_eq!(told(apache, "futex", &[0x7f00_0000, 128, 2]), "lock");
     assert_eq!((told(apache, "semop", &[]), told(ANY, "semop", &[])), ("idle".into(), "lock".into()));
@@ -125,6 +132,8 @@ fn disks_are_told_by_the_letter() {
         let seen = classify(&call(name, arguments), ANY, &mut disk);
         assert_eq!(seen, (State::Blocked("disk".into()), 'D'), "{name}");
     }
+    let mapping = classify(&call("mmap", &[]), ANY, &mut disk);
+    assert_eq!(mapping, (State::Blocked("memory".into()), 'D'), "that is a lock");
     assert_eq!(told(ANY, "read", &[8]), "file");
     assert_eq!(told(ANY, "openat", &[]), "openat", "a call that is not known to wait is told by its name");
     assert_eq!(told(ANY, "io_getevents", &[]), "idle");

@@ -26,6 +26,9 @@ pub struct StatusLook {
     /// When the page was there, since the clock of the run started; none before that. ns
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<u64>,
+    /// How long it took to get; ns.
+    #[serde(default)]
+    pub took_ns: u64,
 }
 
 /// A status page over the measured window.
@@ -57,6 +60,10 @@ pub struct CountedRequests {
     pub client: f64,
     /// Time between the looks; ns.
     pub span_ns: u64,
+    /// Complete responses while the two pages were on their way, so that nobody knows on which side of the server's count
+    /// they are.
+    #[serde(default)]
+    pub unclear: f64,
 }
 
 /// One figure of a status page over the measured window. A counter is told by its first and last, a state by the rest.

@@ -72,6 +72,7 @@ impl Drop for StatusPages {
 fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
     let agent = agent();
     while !stop.load(Ordering::Relaxed) {
+        let asked_ns = monotonic_ns();
         let read = fetch(&agent, url).and_then(|text| observe::status::read(&text));
         let (status, reason) = match read {
             Ok(status) => (Some(status), None),
@@ -79,7 +80,8 @@ fn watch(url: &str, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop
         };
         let started_ns = started_ns.load(Ordering::Relaxed);
         let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
-        let look = StatusLook { url: url.to_owned(), status, reason, at_ns };
+        let took_ns = monotonic_ns() - asked_ns;
+        let look = StatusLook { url: url.to_owned(), status, reason, at_ns, took_ns };
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         let mut waited = Duration::ZERO;
         while waited < EVERY && !stop.load(Ordering::Relaxed) {

@@ -22,6 +22,7 @@ struct Page {
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     at_ns: u64,
+    took_ns: u64,
     requests: f64,
     /// Looks until then, this one included: each is a request too.
     looks: u64,
@@ -33,7 +34,7 @@ impl StatusSum {
         for look in looks {
             let page = self.page(&look.url);
             if let (Some(at_ns), Some(status)) = (look.at_ns, &look.status) {
-                page.count(at_ns, status.figures.get(REQUESTS).copied());
+                page.count(at_ns, look.took_ns, status.figures.get(REQUESTS).copied());
             }
             let page = &mut page.record;
             if let Some(status) = &look.status {
@@ -100,9 +101,9 @@ impl StatusSum {
 
 impl Page {
     /// The counter stands at `requests`, if there is one.
-    fn count(&mut self, at_ns: u64, requests: Option<f64>) {
+    fn count(&mut self, at_ns: u64, took_ns: u64, requests: Option<f64>) {
         let looks = self.counted.map_or(0, |(_, last)| last.looks) + 1;
-        let now = requests.map(|requests| Counted { at_ns, requests, looks });
+        let now = requests.map(|requests| Counted { at_ns, took_ns, requests, looks });
         self.counted = now.map(|now| (self.counted.map_or(now, |(first, _)| first), now)).or(self.counted);
     }
 
@@ -113,13 +114,19 @@ impl Page {
             let grown = last.requests - first.requests;
             let server = grown - (last.looks - first.looks) as f64;
             let client = completed(seconds, last.at_ns)? - completed(seconds, first.at_ns)?;
-            (grown >= 0.0 && last.at_ns > first.at_ns).then(|| CountedRequests {
-                server,
-                client,
-                span_ns: last.at_ns - first.at_ns,
-            })
+            let unclear = first.on_its_way(seconds)? + last.on_its_way(seconds)?;
+            let span_ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
+            (grown >= 0.0).then_some(CountedRequests { server, client, span_ns, unclear })
         });
         sum(self.record.requests, now)
+    }
+}
+
+impl Counted {
+    /// Responses that were complete while the page was on its way.
+    fn on_its_way(self, seconds: &[Second]) -> Option<f64> {
+        let before = completed(seconds, self.at_ns.saturating_sub(self.took_ns)).unwrap_or(0.0);
+        Some(completed(seconds, self.at_ns)? - before)
     }
 }
 
@@ -128,6 +135,7 @@ fn sum(a: Option<CountedRequests>, b: Option<CountedRequests>) -> Option<Counted
         server: a.server + b.server,
         client: a.client + b.client,
         span_ns: a.span_ns + b.span_ns,
+        unclear: a.unclear + b.unclear,
     });
     both.or(a).or(b)
 }
@@ -153,14 +161,14 @@ mod tests {
     fn look(busy: f64) -> StatusLook {
         let figures = [("busy".to_owned(), busy)].into();
         let status = Some(ServerStatus { server: "s".into(), figures });
-        StatusLook { url: "u".into(), status, reason: None, at_ns: None }
+        StatusLook { url: "u".into(), status, reason: None, at_ns: None, took_ns: 0 }
     }
 
     /// The counter at an instant in ms.
     fn counter(at_ms: u64, requests: f64) -> StatusLook {
         let figures = [(REQUESTS.to_owned(), requests)].into();
         let status = Some(ServerStatus { server: "s".into(), figures });
-        StatusLook { url: "u".into(), status, reason: None, at_ns: Some(at_ms * 1_000_000) }
+        StatusLook { url: "u".into(), status, reason: None, at_ns: Some(at_ms * 1_000_000), took_ns: 1_000_000 }
     }
 
     /// Seconds with 1,000 responses each, the first at 2 s.
@@ -180,7 +188,7 @@ mod tests {
         sum.add(&[counter(2_500, 700.0), counter(3_500, 1_701.0), counter(4_700, 2_902.0)]);
         let found = sum.records(&seconds(4))[0].requests.expect("a counter");
         assert_eq!((found.server, found.span_ns), (2_200.0, 2_200_000_000), "two looks after the first");
-        assert!((found.client - 2_200.0).abs() < 1e-9, "{found:?}");
+        assert!((found.client - 2_200.0).abs() < 1e-9 && (found.unclear - 2.0).abs() < 1e-9, "{found:?}");
         assert_eq!(sum.records(&seconds(1))[0].requests, None, "the last look is outside the window");
     }
 
@@ -204,7 +212,7 @@ mod tests {
         sum.add(&[look(2.0), look(8.0)]);
         sum.add(&[
             look(5.0),
-            StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()), at_ns: None },
+            StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()), at_ns: None, took_ns: 0 },
         ]);
         let [page] = &sum.records(&[])[..] else { panic!("one page") };
         assert_eq!((page.looks, page.server.as_deref(), page.reason.as_deref()), (3, Some("s"), Some("it hangs")));

@@ -148,7 +148,8 @@ pub(super) fn status() -> Vec<StatusRecord> {
         figures: figures.iter().map(|(name, value)| ((*name).to_owned(), figure(*value, *value))).collect(),
         requests: None,
     };
-    let counted = CountedRequests { server: GOOD as f64, client: GOOD as f64, span_ns: SECONDS * NS_PER_S };
+    let counted =
+        CountedRequests { server: GOOD as f64, client: GOOD as f64, span_ns: SECONDS * NS_PER_S, unclear: 0.0 };
     let nginx = page("nginx", &[("accepted", 68.0), ("handled", 68.0)]);
     vec![
         StatusRecord { requests: Some(counted), ..nginx },

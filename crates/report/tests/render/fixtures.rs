@@ -359,17 +359,7 @@ fn observed(cores: f64) -> Observed {
             threads_seen: 4,
             cpus: vec![0, 1],
         }),
-        generator: Some(GeneratorObserved {
-            cpu_cores: 0.6,
-            threads: vec![ThreadObserved {
-                name: "load-0".to_owned(),
-                busy_mean: 0.5,
-                wait_mean: 0.01,
-                runs_per_s: 9_000.0,
-            }],
-            cpus: vec![2, 3],
-            major_faults: Some(0),
-        }),
+        generator: Some(generator()),
         sockets: Some(SocketsObserved {
             server: Some([("established".to_owned(), 64), ("time_wait".to_owned(), 5)].into()),
             client: [("established".to_owned(), 64)].into(),
@@ -393,6 +383,21 @@ fn observed(cores: f64) -> Observed {
         pools_sampler: None,
         seconds: (0..5).map(second).collect(),
         unavailable: Default::default(),
+    }
+}
+
+/// A client of one thread.
+fn generator() -> GeneratorObserved {
+    GeneratorObserved {
+        cpu_cores: 0.6,
+        threads: vec![ThreadObserved {
+            name: "load-0".to_owned(),
+            busy_mean: 0.5,
+            wait_mean: 0.01,
+            runs_per_s: 9_000.0,
+        }],
+        cpus: vec![2, 3],
+        major_faults: Some(0),
     }
 }
 

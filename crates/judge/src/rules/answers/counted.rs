@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "client and server disagree",
     detects: "answers that the server did not give, and requests that others have sent",
     threshold: "counts differ by more than 0.1 %: warning; 1 %: invalid (wrk's #140 was 25 %); beyond failed requests, those in \
-                flight and 100 ms of the rate, as the two are not read at the very same instant",
+                flight, 100 ms of the rate and the time the page took, as the two are not read at the very same instant",
     data: "a status page of the server that counts requests; 1,000 requests",
     check: Check::Run(check),
 };
@@ -32,6 +32,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let rate_per_s = counted.client / (counted.span_ns as f64 / NS_PER_S as f64);
     let unclear = slots(evidence) * f64::from(evidence.iterations)
         + INSTANT_S * rate_per_s * f64::from(evidence.iterations)
+        + counted.unclear
         + evidence.flow.failed as f64;
     let apart = ((counted.server - counted.client).abs() - unclear).max(0.0);
     let share = apart / counted.client.max(1.0);

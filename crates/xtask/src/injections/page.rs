@@ -14,6 +14,7 @@ to both. A rule without an injection, one that is silent on its fault and one th
   same load without it, each time right after.
 - *also fired*: what made more of the result than a note with the fault and never without it. A fault has consequences of
   its own: who cannot connect has errors as well.
+- Other programs are the machine's: they trip EN-03 and CL-09 with and without a fault, and keep a quota from being used up.
 ";
 
 const REAL: &str = "\
@@ -37,9 +38,10 @@ pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
 pub(super) fn render(made: &[Row], made_up: &[Row], times: u32) -> String {
     let ways: BTreeSet<&str> = made.iter().filter(|row| !row.is_impossible).map(|row| row.rule).collect();
     let mut page = format!(
-        "# Injections\n\nMade by `cargo xtask injections --repeat {times} --write-docs`.\n\n{INTRODUCTION}\n\
+        "# Injections\n\nMade by `cargo xtask injections --repeat {times} --write-docs` on {}.\n\n{INTRODUCTION}\n\
          {} rules, all with a made-up fault, {} of them with a real one as well.\n\n\
          ## Faults made on this machine\n\n{REAL}\n{}\n",
+        machine(),
         made_up.len(),
         ways.len(),
         table(made)
@@ -50,6 +52,13 @@ pub(super) fn render(made: &[Row], made_up: &[Row], times: u32) -> String {
     }
     let _ = write!(page, "\n## Faults made up\n\n{MADE_UP}\n{}", table(made_up));
     page
+}
+
+/// How large the machine is, and how busy it was: with other programs beside it no load is clean.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    format!("{cores} cores with a load average of {} at the end", load.split_whitespace().next().unwrap_or("?"))
 }
 
 fn table(rows: &[Row]) -> String {

@@ -42,8 +42,7 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "ER-07",
         fault: "somebody else loads the same server",
-        faulty: "(until echo 2>/dev/null >/dev/tcp/127.0.0.1/8080; do sleep 0.1; done; sleep 1
-            exec \"$PLIMSOLL\" run $url/ -d 2s -c 4 -q --warmup 0s >other) &
+        faulty: "(underway; exec \"$PLIMSOLL\" run $url/ -d 2s -c 4 -q --warmup 0s >other) &
             measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
         clean: "measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
     },
@@ -77,7 +76,7 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "ER-15",
         fault: "the server stands still for 2.2 s",
-        faulty: "target; (sleep 1.2; stop_for 2.2 $server) & load 5s / -c 8",
+        faulty: "target; (underway; stop_for 2.2 $server) & load 5s / -c 8",
         clean: "target; load 5s / -c 8",
     },
 ];

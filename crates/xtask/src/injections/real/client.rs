@@ -6,7 +6,7 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "CL-03",
         fault: "the client stands still for 400 ms",
-        faulty: "target; load 3s / -R 500 -c 8 & l=$!; sleep 1.5; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",
+        faulty: "target; load 3s / -R 500 -c 8 & l=$!; underway; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",
         clean: "target; load 3s / -R 500 -c 8",
     },
     Real {
@@ -25,7 +25,7 @@ pub(super) static ALL: &[Real] = &[
         rule: "CL-07",
         fault: "151 local ports, 120 of them in use by another load, 100 connections",
         faulty: "target; echo 40000 40150 >/proc/sys/net/ipv4/ip_local_port_range
-            \"$PLIMSOLL\" run $url/ -d 6s -c 120 -q >other & sleep 1; load 2s / -c 100",
+            \"$PLIMSOLL\" run $url/ -d 6s -c 120 -q >other & underway; load 2s / -c 100",
         clean: "target; echo 40000 40150 >/proc/sys/net/ipv4/ip_local_port_range; load 2s / -c 100",
     },
     Real {
@@ -36,8 +36,8 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rule: "CL-10",
-        fault: "a CPU quota of 10 % on the client",
-        faulty: "target; quota 10; within load 3s / -c 8",
+        fault: "a CPU quota of 3 % on the client",
+        faulty: "target; quota 3; within load 3s / -c 8",
         clean: "target; load 3s / -c 8",
     },
     Real {

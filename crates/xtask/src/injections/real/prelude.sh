@@ -50,6 +50,9 @@ load() { measure run "$url$2" -d "$1" --warmup 0s -t 1 --cpus 1 "${@:3}"; }
 # curve PATH FLAGS: a short sweep from CPU 1.
 curve() { measure sweep "$url$1" -d 1s --warmup 200ms --iterations 1 -t 1 --cpus 1 "${@:2}"; }
 
+# underway: waits until a load in this directory is being measured.
+underway() { until grep -qs '"event":"tick"' plimsoll-runs/*/events.jsonl; do sleep 0.05; done; }
+
 # ours NAME: numbers of the processes of that name in this network, oldest first.
 ours() { pgrep --ns $$ --nslist net -x "$1"; }
 

@@ -12,13 +12,13 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "SV-03",
         fault: "a worker of nginx is killed",
-        faulty: "serve nginx --workers 2; (sleep 1.5; kill -KILL $(ours nginx | tail -n 1)) & load 3s / -c 8",
+        faulty: "serve nginx --workers 2; (underway; kill -KILL $(ours nginx | tail -n 1)) & load 3s / -c 8",
         clean: "serve nginx --workers 2; load 3s / -c 8",
     },
     Real {
         rule: "SV-04",
-        fault: "a CPU quota of 20 % on the server",
-        faulty: "quota 20; within serve nginx; load 3s / -c 8",
+        fault: "a CPU quota of 5 % on the server",
+        faulty: "quota 5; within serve nginx; load 3s / -c 8",
         clean: "serve nginx; load 3s / -c 8",
     },
     Real {
@@ -36,14 +36,14 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "EN-05",
         fault: "`net.core.somaxconn` is changed meanwhile",
-        faulty: "target; (sleep 1.2; echo 1024 >/proc/sys/net/core/somaxconn) & load 3s / -c 8",
+        faulty: "target; (underway; echo 1024 >/proc/sys/net/core/somaxconn) & load 3s / -c 8",
         clean: "target; load 3s / -c 8",
     },
     Real {
         rule: "EN-06",
         fault: "the configuration of nginx is edited meanwhile",
         faulty: "serve nginx; conf=$(tr '\\0 ' '\\n\\n' </proc/$(ours nginx | head -n 1)/cmdline | grep 'conf$')
-            (sleep 1.2; echo '# edited' >>$conf) & load 3s / -c 8",
+            (underway; echo '# edited' >>$conf) & load 3s / -c 8",
         clean: "serve nginx; load 3s / -c 8",
     },
     Real {

@@ -90,6 +90,7 @@ fn sample() -> Sample {
         generator: None,
         sockets: None,
         companions: BTreeMap::new(),
+        companion_sockets: BTreeMap::new(),
         others: Some(OthersUse { from_ns: 0, processes: Vec::new() }),
         states: None,
         kernel: KernelFigures::default(),

@@ -1,0 +1,238 @@
+use super::*;
+use crate::LatencyHistogram;
+use crate::testing::Noise;
+use model::{Cohort, Flow, Numbering, Request, Stop, Target, TlsSession};
+
+fn plan(warmup: Warmup) -> Plan {
+    Plan {
+        target: Target {
+            url: "http://127.0.0.1:80/".into(),
+            authority: "127.0.0.1".into(),
+            address: "127.0.0.1:80".parse().unwrap(),
+            connect_to: None,
+        },
+        tls: None,
+        requests: vec![Request::get("/")],
+        pipeline: 1,
+        numbering: Numbering::default(),
+        load: Load::Closed { connections: 4 },
+        stop: Stop::Duration { duration_ns: 10 * NS_PER_S },
+        warmup,
+        timeout_ns: NS_PER_S,
+        keepalive: true,
+        threads: 1,
+        cpus: Vec::new(),
+        seed: 0,
+    }
+}
+
+fn fixed() -> Plan {
+    plan(Warmup::Fixed { duration_ns: NS_PER_S })
+}
+
+fn encoded(values: impl IntoIterator<Item = u64>) -> String {
+    let mut h = LatencyHistogram::new();
+    values.into_iter().for_each(|v| h.record(v));
+    h.encode()
+}
+
+/// A tick from `from_ms` to `to_ms` with `good` responses of 10 ms each.
+fn tick(phase: Phase, from_ms: u64, to_ms: u64, good: u64) -> Tick {
+    let of_window = if phase == Phase::Warmup { 0 } else { good };
+    let latencies = encoded((0..of_window).map(|_| 10_000_000));
+    Tick {
+        phase,
+        from_ns: from_ms * 1_000_000,
+        to_ns: to_ms * 1_000_000,
+        flow: Flow { sent: good, completed: good, good, outstanding_ns: good * 10_000_000, ..Flow::default() },
+        cohort: Cohort { planned: of_window, completed: of_window, good: of_window, ..Cohort::default() },
+        threads: vec![ThreadUse {
+            cpu_ns: (to_ms - from_ms) * 400_000,
+            wall_ns: (to_ms - from_ms) * 1_000_000,
+            busy_max: 0.4,
+        }],
+        response_p50_ns: 10_000_000,
+        response_p99_ns: 11_000_000,
+        late_ns: 3,
+        sends_ns: vec![from_ms * 1_000_000],
+        histograms: Histograms { response: latencies.clone(), service: latencies, ..Histograms::default() },
+    }
+}
+
+fn gather(plan: Plan, events: impl IntoIterator<Item = Event>) -> Gather {
+    let mut gather = Gather::new(plan);
+    events.into_iter().for_each(|event| gather.apply(&event).unwrap());
+    gather
+}
+
+fn ticks(ticks: impl IntoIterator<Item = Tick>) -> Vec<Event> {
+    let mut events = vec![Event::Connected { requested: 4, established: 4, took_ns: 1, tls: None }];
+    events.extend(ticks.into_iter().map(|t| Event::Tick(Box::new(t))));
+    events.push(Event::Ended { at_ns: 0, interrupted: false });
+    events
+}
+
+#[test]
+fn only_the_window_counts_for_rates_and_all_of_the_cohort_for_latency() {
+    let mut drain = tick(Phase::Drain, 3000, 3400, 7);
+    drain.cohort.failures.insert("first_byte.timeout".into(), 1);
+    drain.cohort.censored = 1;
+    let e = gather(
+        fixed(),
+        ticks([
+            tick(Phase::Warmup, 0, 1000, 50),
+            tick(Phase::Measure, 1000, 2000, 100),
+            tick(Phase::Measure, 2000, 3000, 102),
+            drain,
+        ]),
+    )
+    .evidence();
+    assert_eq!(e.measured_ns, 2 * NS_PER_S);
+    assert_eq!((e.flow.good, e.flow.completed), (202, 202));
+    assert_eq!((e.cohort.planned, e.cohort.censored, e.cohort.failed()), (209, 1, 1));
+    assert_eq!((e.latency.response.n, e.latency.service.n, e.latency.slip_client.n), (209, 209, 0));
+    assert_eq!(e.seconds.iter().map(|s| s.good).collect::<Vec<_>>(), [100, 102]);
+    assert_eq!((e.seconds[0].from_ns, e.seconds[0].length_ns), (NS_PER_S, NS_PER_S));
+    assert_eq!((e.threads.len(), e.threads[0].cpu_ns, e.threads[0].wall_ns), (1, 800_000_000, 2 * NS_PER_S));
+    assert_eq!(throughput_per_s(&e), 101.0);
+    assert_eq!(goodput(&e), Estimate { value: 101.0, low: None, high: None, n: 1 });
+    assert!(!e.interrupted && e.settled);
+}
+
+#[test]
+fn busy_share_needs_half_a_second() {
+    let mut short = tick(Phase::Measure, 1000, 1499, 1);
+    short.threads = vec![ThreadUse { cpu_ns: 499_000_000, wall_ns: 499_000_000, busy_max: 1.0 }];
+    let e = gather(fixed(), ticks([tick(Phase::Measure, 0, 1000, 1), short])).evidence();
+    assert!((e.threads[0].busy_max - 0.4).abs() < 1e-9);
+    assert_eq!(e.threads[0].cpu_ns, 899_000_000);
+    assert_eq!(e.seconds[1].busy_max, 1.0);
+}
+
+#[test]
+fn reconnects_of_every_phase_count() {
+    let phases = [(Phase::Warmup, 1), (Phase::Measure, 2), (Phase::Drain, 4)];
+    let e = gather(
+        fixed(),
+        ticks(phases.map(|(phase, opened)| {
+            let mut t = tick(phase, 0, 1000, 1);
+            t.flow.opened = opened;
+            t
+        })),
+    )
+    .evidence();
+    assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 11, reconnects: 7 });
+}
+
+#[test]
+fn handshakes_and_resumed_sessions_of_the_whole_run_count() {
+    let session = TlsSession { version: "TLSv1.3".into(), cipher: "TLS_X".into(), resumed: 0 };
+    let connected = Event::Connected { requested: 4, established: 4, took_ns: 1, tls: Some(session.clone()) };
+    let run = || {
+        let phases = [Phase::Warmup, Phase::Measure, Phase::Drain];
+        let ticks = phases.map(|phase| {
+            let mut t = tick(phase, 0, 1000, 1);
+            t.flow.resumed = 2;
+            t.histograms.handshake = encoded([300_000]);
+            Event::Tick(Box::new(t))
+        });
+        gather(fixed(), [connected.clone()].into_iter().chain(ticks))
+    };
+    let mut all = run();
+    all.merge(&run());
+    let e = all.evidence();
+    assert_eq!(e.tls, Some(TlsSession { resumed: 12, ..session }));
+    assert_eq!(e.latency.handshake.n, 6);
+}
+
+#[test]
+fn littles_law_holds_whatever_way_requests_end() {
+    // 4 always in flight for 10 ms each: 400 end per second; 100 good, 200 break the contract, 100 time out
+    let mut t = tick(Phase::Measure, 0, 1000, 0);
+    t.flow = Flow { sent: 400, completed: 300, good: 100, failed: 300, ..Flow::default() };
+    t.flow.outstanding_ns = 4 * NS_PER_S;
+    t.histograms.service = encoded((0..400).map(|_| 10_000_000));
+    let e = gather(fixed(), ticks([t.clone()])).evidence();
+    assert!((e.outstanding.mean - 4.0).abs() < 1e-9);
+    assert!((e.outstanding.little / 4.0 - 1.0).abs() < 1e-3, "{:?}", e.outstanding);
+
+    // refused connections fail without ever being in flight
+    t.flow.failed += 1000;
+    t.cohort.failures.insert("connect.refused".into(), 1000);
+    let refused = gather(fixed(), ticks([t.clone()])).evidence();
+    assert_eq!(refused.outstanding, e.outstanding);
+
+    // Those that found no connection never were either, and of those that were cut off nobody knows how long.
+    t.flow.failed += 700;
+    t.cohort.failures.insert("send.timeout".into(), 600);
+    t.cohort.failures.insert("first_byte.reset".into(), 100);
+    let broken = gather(fixed(), ticks([t])).evidence();
+    assert_eq!(broken.outstanding, e.outstanding);
+    assert_eq!(crate::cut_off(&broken), 100);
+}
+
+#[test]
+fn goodput_has_an_interval_when_the_seconds_are_independent() {
+    let mut noise = Noise::new(4);
+    let seconds: Vec<Tick> = (0..20)
+        .map(|i| tick(Phase::Measure, i * 1000, (i + 1) * 1000, noise.jitter(1000.0, 0.01) as u64))
+        .chain([tick(Phase::Measure, 20_000, 20_100, 0)])
+        .collect();
+    let estimate = gather(fixed(), ticks(seconds)).goodput();
+    // the idle rest of a second pulls the value down by half a percent but is no sample of the rate
+    assert!((estimate.value - 995.0).abs() < 5.0, "{estimate:?}");
+    let (low, high) = (estimate.low.unwrap(), estimate.high.unwrap());
+    assert!(low < estimate.value && estimate.value < high && high - low < 20.0, "{estimate:?}");
+    assert!((10..=20).contains(&estimate.n), "{estimate:?}");
+}
+
+#[test]
+fn iterations_add_up_and_stay_apart() {
+    let run = |good| gather(fixed(), ticks([tick(Phase::Measure, 0, 1000, good)]));
+    let mut all = run(100);
+    for good in [110, 90, 105, 95, 100] {
+        all.merge(&run(good));
+    }
+    let e = all.evidence();
+    assert_eq!((e.iterations, e.measured_ns, e.flow.good, e.latency.response.n), (6, 6 * NS_PER_S, 600, 600));
+    assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 24, reconnects: 0 });
+    assert_eq!(e.seconds.len(), 6);
+    assert_eq!(e.threads[0].wall_ns, 6 * NS_PER_S);
+    assert_eq!(all.iterations_per_s(), [100.0, 110.0, 90.0, 105.0, 95.0, 100.0]);
+    let estimate = all.goodput();
+    assert_eq!((estimate.value, estimate.n), (100.0, 6));
+    assert!(estimate.low.unwrap() < 95.0 && estimate.high.unwrap() > 105.0);
+    assert_eq!(goodput(&e), Estimate { value: 100.0, low: None, high: None, n: 6 });
+    assert_eq!(all.histograms().response.count(), 600);
+}
+
+#[test]
+fn merging_keeps_the_worst() {
+    let mut all = gather(fixed(), ticks([]));
+    let mut bad = gather(fixed(), [Event::Connected { requested: 4, established: 2, took_ns: 1, tls: None }]);
+    bad.apply(&Event::Warmed { at_ns: 0, settled: false }).unwrap();
+    all.merge(&bad);
+    let e = all.evidence();
+    assert!(!e.settled && e.interrupted);
+    assert_eq!((e.connections.established, e.connections.opened), (2, 6));
+}
+
+#[test]
+fn what_has_not_been_seen_is_not_assumed() {
+    let nothing = Gather::new(plan(Warmup::Auto)).evidence();
+    assert!(nothing.interrupted && !nothing.settled);
+    assert_eq!((goodput(&nothing).value, throughput_per_s(&nothing)), (0.0, 0.0));
+    assert_eq!(nothing.outstanding, Outstanding::default());
+    let warmed = gather(plan(Warmup::Auto), [Event::Warmed { at_ns: 1, settled: true }]);
+    assert!(warmed.evidence().settled);
+}
+
+#[test]
+fn a_damaged_histogram_leaves_nothing_half_done() {
+    let mut gather = Gather::new(fixed());
+    let mut t = tick(Phase::Measure, 0, 1000, 5);
+    t.histograms.slip_blocked = "?".into();
+    assert!(gather.apply(&Event::Tick(Box::new(t))).is_err());
+    let e = gather.evidence();
+    assert_eq!((e.measured_ns, e.latency.response.n, e.flow.good), (0, 0, 0));
+}

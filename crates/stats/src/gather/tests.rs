@@ -1,3 +1,5 @@
+//! What events add up to.
+
 use super::*;
 use crate::LatencyHistogram;
 use crate::testing::Noise;

@@ -158,16 +158,10 @@ fn littles_law_holds_whatever_way_requests_end() {
     assert!((e.outstanding.mean - 4.0).abs() < 1e-9);
     assert!((e.outstanding.little / 4.0 - 1.0).abs() < 1e-3, "{:?}", e.outstanding);
 
-    // refused connections fail without ever being in flight
-    t.flow.failed += 1000;
-    t.cohort.failures.insert("connect.refused".into(), 1000);
-    let refused = gather(fixed(), ticks([t.clone()])).evidence();
-    assert_eq!(refused.outstanding, e.outstanding);
-
-    // Those that found no connection never were either, and of those that were cut off nobody knows how long.
-    t.flow.failed += 700;
-    t.cohort.failures.insert("send.timeout".into(), 600);
-    t.cohort.failures.insert("first_byte.reset".into(), 100);
+    // who finds no connection never is in flight, and of those that are cut off nobody knows how long
+    t.flow.failed += 1700;
+    let failures = [("connect.refused", 1000), ("send.timeout", 600), ("first_byte.reset", 100)];
+    t.cohort.failures = failures.map(|(name, n)| (name.to_owned(), n)).into();
     let broken = gather(fixed(), ticks([t])).evidence();
     assert_eq!(broken.outstanding, e.outstanding);
     assert_eq!(crate::cut_off(&broken), 100);

@@ -104,6 +104,7 @@ fn accept_queue(machine: &Machine<'_>) -> CheckRow {
 /// What NE-01 advises when connections found the accept queue full.
 pub(super) fn queue_remedy(mut evidence: Evidence) -> Option<String> {
     count_on(&mut evidence, "tcp", "ListenDrops", 1);
+    evidence.flow.opened = 1;
     remedy("NE-01", &evidence)
 }
 
@@ -120,6 +121,7 @@ fn half_open(machine: &Machine<'_>) -> CheckRow {
             for (name, value) in [("SyncookiesSent", 0), ("TCPReqQFullDrop", 1)] {
                 count_on(&mut evidence, "tcp", name, value);
             }
+            evidence.flow.opened = 1;
             let found = format!("{queue}, and {} are opened at once", count(connections(machine)));
             row("NE-02", WHAT, CheckState::Warning, found, remedy("NE-02", &evidence))
         }

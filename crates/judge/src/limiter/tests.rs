@@ -15,7 +15,9 @@ fn run() -> Evidence {
     evidence.plan.load = Load::Closed { connections: 20 };
     evidence.connections.requested = 20;
     evidence.connections.established = 20;
-    (evidence.flow.good, evidence.flow.completed) = (30_000, 30_000);
+    (evidence.flow.sent, evidence.flow.good, evidence.flow.completed) = (30_000, 30_000, 30_000);
+    (evidence.flow.bytes_received, evidence.flow.bytes_sent) = (30_000 * 1_200, 30_000 * 80);
+    evidence.status.clear();
     evidence.outstanding.mean = 20.0;
     evidence.outstanding.little = 20.0;
     evidence.latency.response.mean_ns = 20e6;

@@ -9,7 +9,7 @@ fn a_result_has_its_page_and_is_shown_in_every_format() {
     let target = Target::start(&[]);
     let script = format!(
         "set -e
-        \"$PLIMSOLL\" run '{}' -n 3000 -c 2 --warmup 0s -q -o a >text || true
+        \"$PLIMSOLL\" run '{}' -n 3000 -c 2 --warmup 0s -q -v -o a >text || true
         cp -r a b; rm a/report.html b/latency.hlog
         \"$PLIMSOLL\" report a >path
         \"$PLIMSOLL\" report a b >>path

@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 /// Long enough for status pages to be read once in the window.
 const WINDOW: [&str; 6] = ["-d", "1200ms", "--warmup", "400ms", "--json", "-q"];
 
+/// Runs on a machine that others use as well.
+const ATTEMPTS: usize = 8;
+
 /// The record of a run with these arguments, and its limiter.
 #[track_caller]
 fn limited(program: Program) -> (Value, Value) {
@@ -20,15 +23,19 @@ fn run(args: &[&str]) -> Program {
     plimsoll(["run"].iter().chain(args).chain(&WINDOW))
 }
 
-/// Whether strangers took so much CPU time that no limit of CPUs may be named; then none must be.
+/// The limiter of a run in which strangers left the CPUs alone: where they do not, none may be named, and it is tried
+/// anew a few times.
 #[track_caller]
-fn is_disturbed(record: &Value, limiter: &Value) -> bool {
-    let strangers = record["observed"]["others"]["cpu_cores"].as_f64().expect("they were looked at");
-    if strangers > 0.4 && limiter.is_null() {
-        return true;
+fn limited_alone(program: impl Fn() -> Program) -> Value {
+    for _ in 0..ATTEMPTS {
+        let (record, limiter) = limited(program());
+        let strangers = record["observed"]["others"]["cpu_cores"].as_f64().expect("they were looked at");
+        if strangers <= 0.4 || limiter.is_object() {
+            assert!(limiter.is_object(), "no limiter, and only {strangers} CPUs used by others");
+            return limiter;
+        }
     }
-    assert!(limiter.is_object(), "no limiter, and only {strangers} CPUs used by others");
-    false
+    panic!("others used more than 0.4 CPUs in each of {ATTEMPTS} runs, and nothing was named");
 }
 
 /// 3 workers of 40 ms make 75/s, and 6 make 150/s: slow enough that a busy machine makes little difference. Behind Apache
@@ -99,10 +106,7 @@ fn a_pool_of_php_is_named_over_both_sockets() {
 fn a_busy_cpu_is_named_with_what_it_does() {
     let _alone = load_alone();
     let serve = "nginx workers=2 cpus=0 gzip=on file-size=300KiB";
-    let (record, limiter) = limited(run(&["--serve", serve, "-c", "16", "-H", "Accept-Encoding: gzip"]));
-    if is_disturbed(&record, &limiter) {
-        return;
-    }
+    let limiter = limited_alone(|| run(&["--serve", serve, "-c", "16", "-H", "Accept-Encoding: gzip"]));
     assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("cpu-limited", "server CPUs"), "{limiter:#}");
     assert!(text(&limiter, "says").contains("the 1 CPU it may use is"), "{limiter:#}");
     assert!(text(&limiter, "says").contains("nginx uses "), "{limiter:#}");
@@ -128,11 +132,8 @@ asyncio.run(main())
 #[test]
 fn one_thread_on_several_cpus_is_named() {
     let _alone = load_alone();
-    let program = run(&["--serve", "cpus=0-1 -- python3 burn.py {port}", "-c", "8"]);
-    let (record, limiter) = limited(program.with_file("burn.py", ONE_THREAD.as_bytes()));
-    if is_disturbed(&record, &limiter) {
-        return;
-    }
+    let program = || run(&["--serve", "cpus=0-1 -- python3 burn.py {port}", "-c", "8"]);
+    let limiter = limited_alone(|| program().with_file("burn.py", ONE_THREAD.as_bytes()));
     assert_eq!(text(&limiter, "name"), "single-thread-limited", "{limiter:#}");
     assert!(text(&limiter, "resource").starts_with("thread python"), "{limiter:#}");
     assert!(number(&limiter, "ceiling_per_s") < 260.0, "4 ms each: {limiter:#}");

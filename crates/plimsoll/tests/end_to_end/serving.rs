@@ -68,11 +68,12 @@ fn a_pool_tells_of_its_queue_and_its_workers() {
     let page = &record["status"][0];
     assert_eq!(text(page, "server"), "php-fpm", "{page:#}");
     assert!(count(page, "looks") >= 2, "{page:#}");
-    // 8 are out at any time, and 2 of them are being worked on; the one that asks has a socket of its own.
+    // 8 are out at any time, and 2 of them are being worked on, or 1 for the moment in which a worker takes its next; the
+    // one that asks has a socket of its own.
     assert_eq!(number(page, "figures.processes.max"), 2.0);
     assert!(number(page, "figures.processes_active.mean") >= 1.0, "{page:#}");
     let queue = number(page, "figures.listen_queue.mean");
-    assert!((4.0..=6.0).contains(&queue), "{page:#}");
+    assert!((4.0..=7.0).contains(&queue), "{page:#}");
 }
 
 #[test]

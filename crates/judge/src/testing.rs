@@ -10,7 +10,7 @@ use crate::Outcome;
 use model::{
     Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Latencies, LatencySummary, Load, NS_PER_S,
     Numbering, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
-    Target, ThreadUse, Warmup,
+    Target, ThreadUse, TlsPlan, Warmup,
 };
 #[cfg(test)]
 use model::{Finding, FindingState};
@@ -110,6 +110,11 @@ pub(crate) fn clean_sweep(curve: &[(f64, f64)]) -> SweepEvidence {
         .collect();
     let limit = points.last().map_or(0.0, |point| point.load);
     SweepEvidence { points, limit, over_rate: false }
+}
+
+/// TLS with nothing unusual.
+pub(crate) fn tls() -> TlsPlan {
+    TlsPlan { verify: true, alpn: Vec::new(), resumption: true, server_name: "h".into(), extra_roots: Vec::new() }
 }
 
 /// A probe that saw `status`, without redirect.

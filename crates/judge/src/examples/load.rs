@@ -1,8 +1,8 @@
 //! Faults of the load generator, the answers, the load and the curve, and of physics.
 
 use super::Fault::{self, Closed, Open, Sweep};
-use crate::testing::{Spoil, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter};
-use model::{Arrivals, Evidence, Load, NS_PER_S, SweepEvidence, TlsPlan, TlsSession};
+use crate::testing::{Spoil, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter, tls};
+use model::{Arrivals, Evidence, Load, NS_PER_S, SweepEvidence, TlsSession};
 
 pub(super) static FAULTS: &[(&str, Fault)] = &[
     ("CL-08", Closed(|e| machine(e).cpu_shares[1].steal = 0.08)),
@@ -151,13 +151,7 @@ fn overload() -> SweepEvidence {
 }
 
 fn handshakes(evidence: &mut Evidence) {
-    evidence.plan.tls = Some(TlsPlan {
-        verify: true,
-        alpn: Vec::new(),
-        resumption: true,
-        server_name: "h".into(),
-        extra_roots: Vec::new(),
-    });
+    evidence.plan.tls = Some(tls());
     evidence.tls = Some(TlsSession { version: "TLSv1.3".into(), ..TlsSession::default() });
     evidence.latency.handshake.n = 20_000;
 }

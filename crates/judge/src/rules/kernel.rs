@@ -1,7 +1,7 @@
 //! What the kernel has counted and status pages have said, as rules ask for it.
 
 use crate::rules::errors::failures_named;
-use model::{Evidence, Figure, GaugeObserved, StatusRecord};
+use model::{Evidence, Figure, FindingState, GaugeObserved, StatusRecord};
 
 /// Why a rule about the server's side has nothing to look at.
 pub(crate) const ELSEWHERE: &str = "the server is on another machine, which nobody looked at";
@@ -64,6 +64,30 @@ pub(crate) fn has_connected(evidence: &Evidence) -> bool {
 /// `part` of `whole`, 0 to 1; 0 of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Part of the attempts to connect from which the tail of the latencies is that of the waiting.
+const LOST_INVALID_SHARE: f64 = 0.0001;
+/// Fewer are an accident, whatever part they are of few attempts.
+const LOST_INVALID_MIN: u64 = 10;
+
+/// Attempts to connect that found a queue full.
+pub(crate) struct Lost {
+    pub(crate) attempts: u64,
+    /// Of the attempts, 0 to 1.
+    pub(crate) share: f64,
+    /// What so many do to a result.
+    pub(crate) state: FindingState,
+}
+
+impl Lost {
+    /// `dropped` of those that came to servers on this machine.
+    pub(crate) fn of(evidence: &Evidence, dropped: u64) -> Self {
+        let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
+        let share = share(dropped, attempts);
+        let is_many = share > LOST_INVALID_SHARE && dropped >= LOST_INVALID_MIN;
+        Self { attempts, share, state: if is_many { FindingState::Invalid } else { FindingState::Warning } }
+    }
 }
 
 /// Part of the measured time, of a counter in ns.

@@ -54,18 +54,12 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
-    use model::{TlsPlan, TlsSession};
+    use crate::testing::{clean_run, state, tls};
+    use model::TlsSession;
 
     fn encrypted(handshakes: u64) -> Evidence {
         let mut evidence = clean_run();
-        evidence.plan.tls = Some(TlsPlan {
-            verify: true,
-            alpn: Vec::new(),
-            resumption: true,
-            server_name: "h".into(),
-            extra_roots: Vec::new(),
-        });
+        evidence.plan.tls = Some(tls());
         evidence.tls = Some(TlsSession::default());
         evidence.latency.handshake.n = handshakes;
         evidence

@@ -1,14 +1,9 @@
 //! NE-01: did connections find the server's accept queue full?
 
-use crate::rules::kernel::{ELSEWHERE, has_connected, is_server_here, is_tcp, share, tcp, whose};
+use crate::rules::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
 use crate::{Check, Outcome, Rule};
+use model::Evidence;
 use model::human::{count, percent, plural};
-use model::{Evidence, FindingState};
-
-/// Part of the attempts to connect from which the tail of the latencies is that of the waiting.
-const INVALID_SHARE: f64 = 0.0001;
-/// Fewer are an accident, whatever part they are of few attempts.
-const INVALID_MIN: u64 = 10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-01",
@@ -33,10 +28,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;
     }
-    let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
-    let share = share(dropped, attempts);
-    let is_many = share > INVALID_SHARE && dropped >= INVALID_MIN;
-    let state = if is_many { FindingState::Invalid } else { FindingState::Warning };
+    let Lost { attempts, share, state } = Lost::of(evidence, dropped);
     let message = format!(
         "an accept queue was full {}, {} of the attempts to connect: each waited 1 s or longer for its next, which the \
          latencies show and the server's work does not explain {}",
@@ -73,6 +65,7 @@ mod tests {
     use super::*;
     use crate::examples;
     use crate::testing::{clean_run, finding, set_counter};
+    use model::FindingState;
 
     #[test]
     fn one_in_ten_thousand_decides_and_a_handful_only_warns() {

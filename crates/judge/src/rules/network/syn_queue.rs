@@ -1,12 +1,9 @@
 //! NE-02: did connections find the queue of half-open ones full?
 
-use crate::rules::kernel::{ELSEWHERE, has_connected, is_server_here, is_tcp, share, tcp, whose};
+use crate::rules::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
 use crate::{Check, Outcome, Rule};
+use model::Evidence;
 use model::human::{count, percent};
-use model::{Evidence, FindingState};
-
-const INVALID_SHARE: f64 = 0.0001;
-const INVALID_MIN: u64 = 10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-02",
@@ -33,10 +30,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if cookies + dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;
     }
-    let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
-    let share = share(dropped, attempts);
-    let is_many = share > INVALID_SHARE && dropped >= INVALID_MIN;
-    let state = if is_many { FindingState::Invalid } else { FindingState::Warning };
+    let Lost { attempts, share, state } = Lost::of(evidence, dropped);
     let means = if dropped > 0 {
         format!(
             "{} attempts to connect ({}) were dropped and came again after 1 s or longer",
@@ -63,6 +57,7 @@ fn check(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding, set_counter};
+    use model::FindingState;
 
     #[test]
     fn cookies_warn_and_drops_invalidate() {

@@ -39,6 +39,9 @@ pub struct Observed {
     pub pools_sampler: Option<SamplerObserved>,
     /// One entry for each sample of at least half a second.
     pub seconds: Vec<ObservedSecond>,
+    /// What changed from second to second by process, thread, socket state and so on: each named once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<SeriesObserved>,
     /// Why a part was not available, by its name; also when it was so only for a part of the time.
     pub unavailable: BTreeMap<String, String>,
 }
@@ -304,6 +307,49 @@ pub struct WaitObserved {
     pub on: String,
     /// Share of all samples of the pool, 0 to 1.
     pub share: f64,
+}
+
+/// One figure of one thing in each of the seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeriesObserved {
+    /// What is told, with its unit.
+    pub figure: SeriesFigure,
+    /// Of what: a process's name, a thread, a state, a network interface.
+    pub of: String,
+    /// A value for each entry of `seconds`; null where it was not looked at, missing at the end likewise.
+    pub values: Vec<Option<f32>>,
+}
+
+impl SeriesObserved {
+    /// The own process.
+    pub const GENERATOR: &str = "load generator";
+    /// All processes that are neither server, companion nor the own one.
+    pub const OTHERS: &str = "all others";
+    /// Interrupts; some kernels count them for the processes that they interrupt as well.
+    pub const INTERRUPTS: &str = "interrupts";
+}
+
+/// What a series tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesFigure {
+    /// CPUs that processes of a name kept busy; of those looked at more seldom the mean since the look before.
+    #[default]
+    CpuCores,
+    /// Share of its time that a thread was on a CPU, 0 to 1.
+    ThreadBusy,
+    /// Resident memory of the processes of a name; what they share counts for each.
+    RssBytes,
+    /// Resident memory in which each shared page counts in parts.
+    PssBytes,
+    /// Sockets of the target's port in a state, at the server's end or else at the clients'.
+    Sockets,
+    /// Connections that waited to be accepted.
+    AcceptQueue,
+    /// What a network interface received each second.
+    ReceivedBytesPerS,
+    /// What it sent.
+    SentBytesPerS,
 }
 
 /// One sample of the measured window.

@@ -10,7 +10,19 @@ function drawNext() {
   const { data, layout, config } = JSON.parse(chart.querySelector("script").textContent);
   layout.dragmode = touch ? false : "zoom";
   chart.replaceChildren();
-  Plotly.newPlot(chart, data, layout, config).then(() => chart.classList.add("drawn"));
+  Plotly.newPlot(chart, data, layout, config).then(() => {
+    chart.classList.add("drawn");
+    if ("clock" in chart.dataset) chart.on("plotly_relayout", change => follow(chart, change));
+  });
+}
+// The charts of a run are one picture over time: what is seen of one is seen of all.
+let following = false;
+function follow(chart, change) {
+  const seen = Object.entries(change).filter(([name]) => name.startsWith("xaxis."));
+  if (following || !seen.length) return;
+  following = true;
+  const others = [...chart.closest("article").querySelectorAll(".chart.drawn[data-clock]")].filter(other => other !== chart);
+  Promise.all(others.map(other => Plotly.relayout(other, Object.fromEntries(seen)))).finally(() => { following = false; });
 }
 // The library is megabytes of script: it waits for the moment in which the text gets on the screen.
 addEventListener("load", () => setTimeout(() => {

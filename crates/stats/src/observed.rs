@@ -2,6 +2,7 @@
 
 mod kernel;
 mod pools;
+mod series;
 mod server;
 
 use kernel::KernelSum;
@@ -10,6 +11,7 @@ use model::{
     OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved, ThreadRun,
 };
 use pools::PoolsSum;
+use series::SeriesSum;
 use server::ServerSum;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +35,7 @@ pub(crate) struct ObservedSum {
     sampler: SamplerSum,
     accounted: Accounts,
     seconds: Vec<ObservedSecond>,
+    series: SeriesSum,
     unavailable: BTreeMap<String, String>,
 }
 
@@ -142,6 +145,7 @@ impl ObservedSum {
         }
         if is_long {
             self.seconds.push(second);
+            self.series.add(sample, &self.seconds);
         }
     }
 
@@ -185,6 +189,7 @@ impl ObservedSum {
         self.kernel.merge(&other.kernel);
         self.pools.merge(&other.pools);
         self.sampler.merge(&other.sampler);
+        self.series.merge(&other.series, self.seconds.len());
         self.seconds.extend_from_slice(&other.seconds);
         self.unavailable.extend(other.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
     }
@@ -194,19 +199,22 @@ impl ObservedSum {
         if *self == Self::default() {
             return None;
         }
+        let server = self.server.as_ref().map(|server| server.observed(responses_per_s));
+        let companions: BTreeMap<_, _> = self
+            .companions
+            .iter()
+            .map(|(label, companion)| (label.clone(), companion.observed(responses_per_s)))
+            .collect();
+        let series = self.series.observed(server.iter().chain(companions.values()));
         Some(Observed {
             machine: self
                 .machine
                 .as_ref()
                 .map(|machine| MachineObserved { accounted_share: self.accounted.share(), ..machine.observed() }),
-            server: self.server.as_ref().map(|server| server.observed(responses_per_s)),
+            server,
             generator: self.generator.as_ref().map(GeneratorSum::observed),
             sockets: self.sockets.clone(),
-            companions: self
-                .companions
-                .iter()
-                .map(|(label, companion)| (label.clone(), companion.observed(responses_per_s)))
-                .collect(),
+            companions,
             others: self.others.as_ref().map(OthersSum::observed),
             counters: self.kernel.counters().clone(),
             gauges: self.kernel.gauges(),
@@ -214,6 +222,7 @@ impl ObservedSum {
             pools: self.pools.observed(),
             pools_sampler: self.pools.sampler(),
             seconds: self.seconds.clone(),
+            series,
             unavailable: self.unavailable.clone(),
         })
     }

@@ -2,11 +2,11 @@
 
 use model::human;
 use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orientation};
-use plotly::configuration::DisplayModeBar;
+use plotly::configuration::{DisplayModeBar, DoubleClick};
 use plotly::layout::{
     Annotation, Axis, AxisType, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType,
 };
-use plotly::{Configuration, Layout, Plot, Scatter};
+use plotly::{Configuration, Layout, Plot, Scatter, Trace};
 
 /// Readable on white and on black.
 pub(super) const COLOURS: [&str; 6] = ["#2f7fd6", "#e0812b", "#2a9d6f", "#9061c2", "#c9a227", "#3aa6b9"];
@@ -20,19 +20,55 @@ const TICKS_MAX: usize = 7;
 /// Ratio of the ends of an axis of times at least.
 const TIME_SPAN_MIN: f64 = 4.0;
 
-/// One chart of the page.
+/// Heights of charts; px.
+const HEIGHT_PX: u32 = 340;
+
+/// One chart of the page, or why it is not drawn.
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) note: String,
-    /// Plotly's data, layout and configuration, safe inside a script element.
-    pub(super) json: String,
+    pub(super) height_px: u32,
+    /// Whether it is on the time axis that the charts of a run share.
+    pub(super) on_clock: bool,
+    /// Plotly's data, layout and configuration, safe inside a script element; none when the note says why not.
+    pub(super) json: Option<String>,
+}
+
+impl Chart {
+    /// In the place of a chart of which there is nothing to draw.
+    pub(super) fn missing(title: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { title: title.into(), note: why.into(), height_px: 0, on_clock: false, json: None }
+    }
+
+    /// Of a run: zooming one of these zooms all.
+    pub(super) fn on_clock(self) -> Self {
+        Self { on_clock: true, ..self }
+    }
+
+    pub(super) fn height_px(self, height_px: u32) -> Self {
+        Self { height_px, ..self }
+    }
+}
+
+/// The charts with neighbours that are missing for the same reason told as one.
+pub(super) fn reasons_once(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart> {
+    let mut told: Vec<Chart> = Vec::new();
+    for chart in charts {
+        match told.last_mut() {
+            Some(last) if chart.json.is_none() && last.json.is_none() && last.note == chart.note => {
+                last.title = format!("{}, {}", last.title, chart.title);
+            }
+            _ => told.push(chart),
+        }
+    }
+    told
 }
 
 /// One curve of a chart.
 pub(super) type Curve = Box<Scatter<f64, f64>>;
 
 /// A chart of `traces`; the caller has seen to it that there is something in them.
-pub(super) fn chart(title: &str, note: &str, traces: Vec<Curve>, layout: Layout) -> Chart {
+pub(super) fn chart<T: Trace + 'static>(title: &str, note: &str, traces: Vec<Box<T>>, layout: Layout) -> Chart {
     let mut plot = Plot::new();
     for trace in traces {
         plot.add_trace(trace);
@@ -43,11 +79,13 @@ pub(super) fn chart(title: &str, note: &str, traces: Vec<Curve>, layout: Layout)
             .responsive(true)
             .display_logo(false)
             .display_mode_bar(DisplayModeBar::False)
+            .double_click(DoubleClick::Reset)
             .typeset_math(false),
     );
     // In a script element only `<` could end it or begin a comment.
     let json = plot.to_json().replace('<', "\\u003c");
-    Chart { title: title.to_owned(), note: note.to_owned(), json }
+    let (title, note) = (title.to_owned(), note.to_owned());
+    Chart { title, note, height_px: HEIGHT_PX, on_clock: false, json: Some(json) }
 }
 
 /// A line with a mark at each point; `hover` is what a point says of itself.
@@ -59,6 +97,16 @@ pub(super) fn line(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>, h
         .marker(Marker::new().color(colour).size(6))
         .text_array(hover.iter().map(|text| plain(text)).collect::<Vec<_>>())
         .hover_template("%{text}<extra></extra>")
+}
+
+/// A thin line without marks, for many points; a point says its value as the axis has it.
+pub(super) fn thin(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>) -> Curve {
+    Scatter::new(x, y).name(plain(name)).mode(Mode::Lines).line(Line::new().color(colour).width(1.5))
+}
+
+/// A layer on top of the layers before it.
+pub(super) fn layer(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>) -> Curve {
+    thin(name, colour, x, y).stack_group("layers").fill_color(colour).line(Line::new().color(colour).width(0.0))
 }
 
 /// The layout all charts begin with.

@@ -1,93 +1,151 @@
-//! What machine, server and generator used: a chart for a run, one for a sweep, and tables.
+//! Who used the CPUs: in layers against time and against load, and tables.
 
-use super::chart::{COLOURS, Chart, GREY, chart, from_zero, layout, line, load_axis, share_axis};
+use super::chart::{Chart, GREY, RED, chart, from_zero, layout, line, load_axis, share_axis, thin};
 use super::kernel;
-use super::run::clock;
+use super::layers::{Layers, processes};
+use super::timeline::{Named, Timeline, to_digits};
 use super::view::Table;
-use crate::terminal::observed::{cores_number, cpus};
+use crate::terminal::observed::cores_number;
 use crate::terminal::sweep::Over;
 use model::human::{bytes, count, percent, time};
-use model::{Observed, ObservedSecond, PointSummary, RunRecord, SocketsObserved, SweepRecord};
+use model::{Observed, RunRecord, SeriesFigure, SeriesObserved, ServerObserved, SocketsObserved, SweepRecord};
 use plotly::common::{DashType, Line, Marker};
 use plotly::layout::{Axis, Margin};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Other processes that are named.
 const OTHERS_SHOWN: usize = 3;
 /// Share of the machine's CPUs, stolen in the worst second, from which on it is worth a curve.
 const STEAL_DRAWN: f64 = 0.02;
 
-/// Busy CPUs of machine, server and generator against time; none when there are too few samples for a curve.
-pub(super) fn timeline(record: &RunRecord) -> Option<Chart> {
-    type Figure = fn(&ObservedSecond) -> Option<f64>;
-    let observed = record.observed.as_ref()?;
-    // On the axis of the other timelines, which begin with the window.
-    let begin_ns = record.seconds.first()?.from_ns;
-    let mut figures: Vec<(&str, &'static str, Figure)> = vec![
-        ("machine", GREY, |second| second.machine_cores),
-        ("server", COLOURS[3], |second| second.server_cores),
-        ("load generator", COLOURS[5], |second| second.generator_cores),
-    ];
+/// Who kept the CPUs busy, against time.
+pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
+    const TITLE: &str = "CPU by process";
+    let observed = timeline.observed;
+    let machine = timeline.means(observed.seconds.iter().map(|second| second.machine_cores));
+    let named = timeline.series(SeriesFigure::CpuCores);
+    let mut traces = Layers { x: timeline.ends_s.clone(), machine, named }.curves();
+    if traces.is_empty() || !timeline.has_curves() {
+        return Chart::missing(TITLE, timeline.why_not("machine"));
+    }
     if observed.machine.as_ref().is_some_and(|machine| machine.steal_max >= STEAL_DRAWN) {
-        figures.push(("stolen by the hypervisor", COLOURS[1], |second| second.steal_cores));
+        let (x, y) = timeline.known(&timeline.means(observed.seconds.iter().map(|second| second.steal_cores)));
+        traces.push(thin("stolen by the hypervisor", RED, x, y));
     }
-    let mut traces = Vec::new();
-    for (name, colour, figure) in figures {
-        let end_s = |second: &ObservedSecond| (second.from_ns + second.length_ns).saturating_sub(begin_ns) as f64 / 1e9;
-        let (x, y): (Vec<f64>, Vec<f64>) =
-            observed.seconds.iter().filter_map(|second| Some((end_s(second), figure(second)?))).unzip();
-        if x.len() > 1 {
-            let hover = y.iter().map(|cores| format!("{name} {}", cpus(*cores))).collect();
-            traces.push(line(name, colour, x, y, hover));
-        }
-    }
-    if traces.is_empty() {
-        return None;
-    }
-    let of =
-        observed.machine.as_ref().map_or_else(String::new, |machine| format!("; the machine has {}", machine.cpus));
-    let note = match observed.unavailable.get("server") {
-        Some(why) if observed.server.is_none() => {
-            format!("busy CPUs in each second{of}; of the server not known: {why}")
-        }
-        _ => format!("busy CPUs in each second{of}"),
+    let of = observed
+        .machine
+        .as_ref()
+        .map_or_else(String::new, |machine| format!(" of the {} the machine has", machine.cpus));
+    let unknown = match observed.unavailable.get("server") {
+        Some(why) if observed.server.is_none() => format!("; of the server not known: {why}"),
+        _ => String::new(),
     };
-    Some(chart("CPU", &note, traces, layout(clock(), cpus_axis())))
+    let note = format!("CPUs kept busy{of}, {}, in layers{unknown}", timeline.each());
+    chart(TITLE, &note, traces, layout(clock, cpus_axis())).on_clock()
 }
 
-/// CPUs that the server kept busy against load, and how busy machine and generator were; none when nothing is known
-/// of the server.
+/// The same against load, and how busy the load generator was; none of a record from before anything was observed.
 pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
-    type Figure = fn(&PointSummary) -> Option<f64>;
-    let known = |figure: Figure| -> (Vec<f64>, Vec<f64>) {
-        record.curve.iter().filter_map(|point| Some((point.load, figure(point)?))).unzip()
+    let title = format!("CPU by process, by {}", over.axis());
+    let seen = seen(record);
+    if seen.iter().all(|(_, observed)| observed.server.is_none()) {
+        let (_, observed) = seen.first()?;
+        return observed.unavailable.get("server").map(|why| Chart::missing(title, why));
+    }
+    let machine = |observed: &Observed| observed.machine.as_ref().map(|m| m.busy_mean * f64::from(m.cpus));
+    let named = columns(&seen, cores);
+    let layers = Layers {
+        x: seen.iter().map(|(load, _)| *load).collect(),
+        machine: seen.iter().map(|(_, observed)| machine(observed).map(to_digits)).collect(),
+        named: by_size(&named),
     };
-    let (x, y) = known(|point| point.server_cpu_cores);
-    if x.is_empty() {
-        return None;
-    }
-    let hover = y.iter().map(|cores| format!("server {}", cpus(*cores))).collect();
-    let mut traces = vec![line("server", COLOURS[3], x, y, hover)];
-    let shares: [(&str, &'static str, DashType, Figure); 2] = [
-        ("machine (right)", COLOURS[1], DashType::Dash, |point| point.machine_busy_mean),
-        ("busiest load thread (right)", GREY, DashType::Dot, |point| Some(point.generator_busy_max)),
-    ];
-    for (name, colour, dash, figure) in shares {
-        let (x, y) = known(figure);
-        if x.is_empty() {
-            continue;
-        }
-        let short = name.trim_end_matches(" (right)");
-        let hover = y.iter().map(|share| format!("{short} {} busy", percent(*share))).collect();
-        let trace = line(name, colour, x, y, hover).line(Line::new().color(colour).width(1.5).dash(dash));
-        traces.push(trace.marker(Marker::new().color(colour).size(4)).y_axis("y2"));
-    }
+    let mut traces = layers.curves();
+    let (x, y): (Vec<f64>, Vec<f64>) = record.curve.iter().map(|p| (p.load, to_digits(p.generator_busy_max))).unzip();
+    let hover = y.iter().map(|share| format!("busiest load thread {} busy", percent(*share))).collect();
+    let busiest = line("busiest load thread (right)", GREY, x, y, hover);
+    let dotted = busiest.line(Line::new().color(GREY).width(1.5).dash(DashType::Dot));
+    traces.push(dotted.marker(Marker::new().color(GREY).size(4)).y_axis("y2"));
     let loads = record.curve.iter().map(|point| point.load);
     let axes = layout(load_axis(loads, over.axis()), cpus_axis())
         .y_axis2(share_axis())
         .margin(Margin::new().left(60).right(52).top(40).bottom(50));
-    let note = "CPUs that the server kept busy; on the right the busy share of all CPUs of the machine";
-    Some(chart(&format!("CPU by {}", over.axis()), note, traces, axes))
+    let note = "CPUs kept busy, in layers; on the right the busy share of the load thread nearest to its limit";
+    Some(chart(&title, note, traces, axes))
+}
+
+/// CPU time for each response by process, in layers, against load; none when nothing is known of the server.
+pub(super) fn per_request_by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
+    let seen = seen(record);
+    let named = columns(&seen, |observed| {
+        let processes = groups(observed).flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)));
+        let told = processes.filter_map(|(label, p)| Some((format!("{label}: {}", p.name), p.cpu_ns_per_request?)));
+        told.collect()
+    });
+    let longest_ns = named.values().flatten().flatten().copied().fold(0.0, f64::max);
+    let (unit_ns, unit) = [(1e9, " s"), (1e6, " ms"), (1e3, " µs")]
+        .into_iter()
+        .find(|(unit_ns, _)| longest_ns >= *unit_ns)
+        .unwrap_or((1.0, " ns"));
+    let scaled: Vec<Named<'_>> = by_size(&named)
+        .into_iter()
+        .map(|(name, values)| (name, values.into_iter().map(|ns| ns.map(|ns| to_digits(ns / unit_ns))).collect()))
+        .collect();
+    let x: Vec<f64> = seen.iter().map(|(load, _)| *load).collect();
+    let traces = processes(&x, &scaled, &mut vec![0.0; x.len()]);
+    if traces.is_empty() {
+        return None;
+    }
+    let loads = record.curve.iter().map(|point| point.load);
+    let axes = layout(load_axis(loads, over.axis()), from_zero().tick_format("~r").tick_suffix(unit));
+    let note = "CPU time of the server and of what was watched beside it for each complete response, in layers";
+    Some(chart(&format!("CPU per request by {}", over.axis()), note, traces, axes))
+}
+
+/// Load and what was observed of each point of which something was.
+fn seen(record: &SweepRecord) -> Vec<(f64, &Observed)> {
+    let points = record.curve.iter().zip(&record.points);
+    points.filter_map(|(point, run)| Some((point.load, run.observed.as_ref()?))).collect()
+}
+
+/// The server and its companions by label.
+fn groups(observed: &Observed) -> impl Iterator<Item = (&str, &ServerObserved)> {
+    let companions = observed.companions.iter().map(|(label, group)| (label.as_str(), group));
+    observed.server.iter().map(|server| ("server", server)).chain(companions)
+}
+
+/// CPUs that each process and everyone else kept busy.
+fn cores(observed: &Observed) -> Vec<(String, f64)> {
+    let processes = groups(observed).flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)));
+    let mut told: Vec<_> = processes.map(|(label, p)| (format!("{label}: {}", p.name), p.cpu_cores)).collect();
+    let mut add = |name: &str, cores: Option<f64>| told.extend(cores.map(|cores| (name.to_owned(), cores)));
+    add(SeriesObserved::GENERATOR, observed.generator.as_ref().map(|generator| generator.cpu_cores));
+    add(SeriesObserved::OTHERS, observed.others.as_ref().map(|others| others.cpu_cores));
+    let interrupts = observed.machine.as_ref().map(|machine| machine.softirq_mean * f64::from(machine.cpus));
+    add(SeriesObserved::INTERRUPTS, interrupts);
+    told
+}
+
+/// What `of` tells of each point, by name.
+fn columns(
+    seen: &[(f64, &Observed)],
+    of: impl Fn(&Observed) -> Vec<(String, f64)>,
+) -> BTreeMap<String, Vec<Option<f64>>> {
+    let mut columns: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    for (i, (_, observed)) in seen.iter().enumerate() {
+        for (name, value) in of(observed) {
+            let column = columns.entry(name).or_insert_with(|| vec![None; seen.len()]);
+            column[i] = Some(to_digits(value));
+        }
+    }
+    columns
+}
+
+/// The columns, the one with the largest value first.
+fn by_size(columns: &BTreeMap<String, Vec<Option<f64>>>) -> Vec<Named<'_>> {
+    let most = |values: &[Option<f64>]| values.iter().flatten().copied().fold(0.0, f64::max);
+    let mut named: Vec<Named<'_>> = columns.iter().map(|(name, values)| (name.as_str(), values.clone())).collect();
+    named.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
+    named
 }
 
 /// An axis of CPUs from zero, in plain decimals.
@@ -116,9 +174,8 @@ pub(super) fn tables(record: &RunRecord) -> Vec<Table> {
 fn users(observed: &Observed) -> Vec<Vec<String>> {
     let none = || "-".to_owned();
     let mut rows = Vec::new();
-    let companions = observed.companions.iter().map(|(label, group)| (label.as_str(), group));
-    let groups = observed.server.iter().map(|server| ("server", server)).chain(companions);
-    for (label, process) in groups.flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p))) {
+    for (label, process) in groups(observed).flat_map(|(label, group)| group.processes.iter().map(move |p| (label, p)))
+    {
         rows.push(vec![
             format!("{label}: {}", process.name),
             count(process.count.into()),

@@ -6,11 +6,15 @@ mod arms;
 mod chart;
 mod cpu;
 mod kernel;
+mod layers;
 mod pools;
 mod profile;
+mod resources;
 mod run;
 mod status;
 mod sweep;
+mod threads;
+mod timeline;
 mod view;
 
 use crate::Named;
@@ -71,7 +75,7 @@ pub fn page(items: &[Item<'_>]) -> String {
         style: STYLE,
         script: SCRIPT,
         plotly: &plotly_script(),
-        has_charts: results.iter().any(|result| !result.charts.is_empty()),
+        has_charts: results.iter().flat_map(|result| &result.charts).any(|chart| chart.json.is_some()),
         results,
     };
     page.render().expect("writing to memory cannot fail")

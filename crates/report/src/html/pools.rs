@@ -1,12 +1,12 @@
 //! The workers of the server: how occupied they were, and with what.
 
-use super::chart::{COLOURS, Chart, Curve, chart, layout, line, load_axis};
-use super::run::clock;
+use super::chart::{COLOURS, Chart, Curve, chart, layout, line, load_axis, thin};
+use super::timeline::Timeline;
 use super::view::Table;
 use crate::terminal::observed::{is_worth_telling, waits};
 use crate::terminal::sweep::Over;
 use model::human::{count, percent};
-use model::{Observed, PoolObserved, RunRecord, SweepRecord};
+use model::{Observed, PoolObserved, SweepRecord};
 use plotly::layout::Axis;
 use std::collections::BTreeMap;
 
@@ -17,18 +17,24 @@ const ROWS_MAX: usize = 12;
 const TITLE: &str = "Worker pools";
 const MEANING: &str = "share of each pool's workers that were not free to take work";
 
-/// Occupancy of each pool against time; none when no pool did anything.
-pub(super) fn timeline(record: &RunRecord) -> Option<Chart> {
-    let observed = record.observed.as_ref()?;
-    // On the axis of the other timelines, which begin with the window.
-    let begin_ns = record.seconds.first()?.from_ns;
-    let seconds: Vec<(f64, &BTreeMap<String, f64>)> = observed
-        .seconds
-        .iter()
-        .map(|second| ((second.from_ns + second.length_ns).saturating_sub(begin_ns) as f64 / 1e9, &second.pools))
-        .collect();
-    let traces = curves(&drawn(&observed.pools), &seconds);
-    (!traces.is_empty()).then(|| chart(TITLE, &format!("{MEANING}, in each second"), traces, layout(clock(), shares())))
+/// Occupancy of each pool against time.
+pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
+    let observed = timeline.observed;
+    let drawn = drawn(&observed.pools);
+    let curve = |(name, colour): (&&str, &&'static str)| {
+        let occupancy = observed.seconds.iter().map(|second| second.pools.get(*name).copied());
+        let (x, y) = timeline.known(&timeline.means(occupancy));
+        (x.len() > 1).then(|| thin(name, colour, x, y))
+    };
+    let traces: Vec<Curve> = drawn.iter().zip(&COLOURS).filter_map(curve).collect();
+    if traces.is_empty() {
+        let why = match observed.pools.is_empty() || !timeline.has_curves() {
+            true => timeline.why_not("pools"),
+            false => "no worker was ever seen at work".to_owned(),
+        };
+        return Chart::missing(TITLE, why);
+    }
+    chart(TITLE, &format!("{MEANING}, {}", timeline.each()), traces, layout(clock, shares())).on_clock()
 }
 
 /// The same against load.

@@ -1,13 +1,14 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
-use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, time_axis};
+use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, reasons_once, time_axis};
 use super::profile::{self, Graph};
 use super::status;
+use super::timeline::{Timeline, clock};
 use super::view::{
     Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
 };
 use super::{Distributions, Item, Shown};
-use super::{cpu, pools};
+use super::{cpu, pools, resources, threads};
 use crate::arms::conditions;
 use crate::off_cpu;
 use crate::terminal::observed;
@@ -16,7 +17,7 @@ use model::human::{count, percent, rate, time};
 use model::{Contract, NS_PER_S, Plan, Request, RunRecord, Second};
 use plotly::Layout;
 use plotly::common::Mode;
-use plotly::layout::{Axis, AxisType, HoverMode, RangeMode};
+use plotly::layout::{Axis, AxisType, HoverMode};
 use stats::MergedHistogram;
 
 /// Values that must lie beyond a quantile for it to be drawn: as few as rule LD-04 asks for a printed one.
@@ -25,9 +26,8 @@ const TAIL_MIN: f64 = 100.0;
 const POINTS_A_DECADE: f64 = 60.0;
 
 pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
-    let mut charts = timeline(&record.seconds);
-    charts.extend(cpu::timeline(record));
-    charts.extend(pools::timeline(record));
+    let mut charts = timeline(record);
+    charts.extend(beside(record));
     charts.extend(shown.distributions.and_then(|distributions| {
         let mut curves = vec![("response time", &distributions.response)];
         // In a closed loop a request is intended when it is sent, so that both are the same.
@@ -179,9 +179,17 @@ fn contract(contract: &Contract) -> String {
     format!("{status}{size} ({})", if contract.declared { "declared" } else { "as probed" })
 }
 
+/// What was seen beside the load, below goodput and response times and on their axis.
+fn beside(record: &RunRecord) -> Vec<Chart> {
+    let Some(timeline) = Timeline::of(record) else { return Vec::new() };
+    let charts =
+        [cpu::timeline, threads::timeline, pools::timeline, resources::sockets, resources::memory, resources::network];
+    reasons_once(charts.map(|chart| chart(&timeline, clock(record))))
+}
+
 /// Goodput and response times against time; none when there are too few seconds for a curve.
-fn timeline(seconds: &[Second]) -> Vec<Chart> {
-    let seconds: Vec<_> = seconds.iter().filter(|second| second.length_ns > 0).collect();
+fn timeline(record: &RunRecord) -> Vec<Chart> {
+    let seconds: Vec<_> = record.seconds.iter().filter(|second| second.length_ns > 0).collect();
     let Some(first) = seconds.first().filter(|_| seconds.len() > 1) else { return Vec::new() };
     let at_s: Vec<f64> = seconds.iter().map(|s| (s.from_ns - first.from_ns + s.length_ns) as f64 / 1e9).collect();
     let per_s = |n: u64, s: &Second| n as f64 * NS_PER_S as f64 / s.length_ns as f64;
@@ -200,7 +208,7 @@ fn timeline(seconds: &[Second]) -> Vec<Chart> {
     } else {
         "each second of the measured window; none failed"
     };
-    let mut charts = vec![chart("Responses per second", note, traces, layout(clock(), from_zero()))];
+    let mut charts = vec![chart("Responses per second", note, traces, layout(clock(record), from_zero())).on_clock()];
 
     let answered: Vec<_> = seconds.iter().zip(&at_s).filter(|(s, _)| s.response_p50_ns > 0).collect();
     if answered.len() > 1 {
@@ -212,18 +220,11 @@ fn timeline(seconds: &[Second]) -> Vec<Chart> {
         let traces =
             vec![times("p50", COLOURS[2], &|s| s.response_p50_ns), times("p99", COLOURS[1], &|s| s.response_p99_ns)];
         let all = answered.iter().flat_map(|(s, _)| [s.response_p50_ns as f64, s.response_p99_ns as f64]);
-        let axes = layout(clock(), time_axis(all));
-        charts.push(chart("Response time", "median and 99th percentile of each second, logarithmic", traces, axes));
+        let axes = layout(clock(record), time_axis(all));
+        let note = "median and 99th percentile of each second, logarithmic";
+        charts.push(chart("Response time", note, traces, axes).on_clock());
     }
     charts
-}
-
-pub(super) fn clock() -> Axis {
-    Axis::new()
-        .title("seconds since the window opened")
-        .hover_format(".1f")
-        .range_mode(RangeMode::ToZero)
-        .zero_line(false)
 }
 
 /// Latency against percentile, stretched so that each further nine has the same width.

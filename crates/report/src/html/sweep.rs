@@ -2,8 +2,8 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, share_axis, time_axis,
-    upright,
+    COLOURS, Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once, share_axis,
+    time_axis, upright,
 };
 use super::profile::{self, Graph};
 use super::run::plan;
@@ -26,8 +26,13 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     let over = Over::of(record);
     let first = record.points.first();
     let url = || first.map_or_else(|| "sweep".to_owned(), |point| point.plan.target.url.clone());
-    let charts =
-        [goodput(record, over), cpu::by_load(record, over), pools::by_load(record, over), latency(record, over)];
+    let charts = [
+        goodput(record, over),
+        latency(record, over),
+        cpu::by_load(record, over),
+        cpu::per_request_by_load(record, over),
+        pools::by_load(record, over),
+    ];
     let peak = peak_point(record).and_then(|peak| peak.observed.as_ref());
     let waiting = off_cpu::of_sweep(record);
     let header = table::point_header(record);
@@ -40,7 +45,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         limiter: limiter(record.limiter.as_ref()),
         remarks: Vec::new(),
         headline: headline(record, over),
-        charts: charts.into_iter().flatten().collect(),
+        charts: reasons_once(charts.into_iter().flatten()),
         graph: shown.graph.map(Graph::new),
         files: files(shown, true, record.profile.is_some(), waiting.is_some()),
         waiting: waiting.map(|graph| Graph::new(&graph.svg)),

@@ -1,5 +1,6 @@
 //! Fixed records: what the golden files are rendered from.
 
+use crate::beside::series;
 use model::{
     Arrivals, Body, Capacity, Change, CheckRow, CheckState, Cohort, Confidence, Confirmation, ConfirmationOutcome,
     Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState,
@@ -434,6 +435,7 @@ fn observed(cores: f64) -> Observed {
         pools: Vec::new(),
         pools_sampler: None,
         seconds: (0..5).map(second).collect(),
+        series: series(cores),
         unavailable: Default::default(),
     }
 }

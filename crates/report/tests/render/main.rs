@@ -1,6 +1,7 @@
 //! Rendering fixed records: golden text and the names of the JSON contract.
 
 mod audits;
+mod beside;
 mod contract;
 mod fixtures;
 mod golden;

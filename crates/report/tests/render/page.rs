@@ -27,7 +27,12 @@ fn a_run_has_its_parts_in_order() {
             r#"<dl class="headline">"#,
             "<h2>Responses per second</h2>",
             "<h2>Response time</h2>",
-            "<h2>CPU</h2>",
+            "<h2>CPU by process</h2><p>CPUs kept busy of the 4 the machine has, each second, in layers</p>",
+            "<h2>Busy threads</h2>",
+            "<strong>Worker pools</strong> not drawn: nothing of it was seen",
+            "<h2>Sockets</h2><p>of the target&#39;s port at the server&#39;s end",
+            "<h2>Memory</h2>",
+            "<h2>Network</h2>",
             "<h2>Latency by percentile</h2>",
             "<h2>Latency</h2>",
             "&#62;= 2.00 s",
@@ -46,15 +51,17 @@ fn a_run_has_its_parts_in_order() {
         ],
     );
     let charts = charts(&page);
-    assert_eq!(charts.len(), 4);
+    assert_eq!(charts.len(), 8);
     assert_eq!(names(&charts[0]), ["good", "failed"]);
     assert_eq!(names(&charts[1]), ["p50", "p99"]);
-    assert_eq!(names(&charts[2]), ["machine", "server", "load generator"]);
-    assert_eq!(charts[2]["data"][1]["y"], serde_json::json!([0.31, 0.31, 0.31, 0.31, 0.31]));
-    assert_eq!(charts[2]["data"][1]["x"], charts[0]["data"][0]["x"], "the axis of the other timelines");
-    assert_eq!(names(&charts[3]), ["response time", "service time"]);
+    for chart in &charts[..7] {
+        assert_eq!(chart["layout"]["xaxis"]["range"], serde_json::json!([0.0, 5.05]), "one axis for all");
+    }
+    assert_eq!(page.matches(" data-clock>").count(), 7);
+    assert_eq!(charts[2]["data"][0]["x"], charts[0]["data"][0]["x"]);
+    assert_eq!(names(&charts[7]), ["response time", "service time"]);
     // Of 1,000,000 values 100 or more, and less than a bucket, lie beyond the last point.
-    let furthest = charts[3]["data"][0]["x"].as_array().and_then(|x| x.last()).and_then(Value::as_f64);
+    let furthest = charts[7]["data"][0]["x"].as_array().and_then(|x| x.last()).and_then(Value::as_f64);
     assert!(furthest.is_some_and(|x| (1_000.0..=10_000.1).contains(&x)), "{furthest:?}");
 }
 
@@ -68,8 +75,9 @@ fn a_sweep_has_its_parts_in_order() {
             "peak goodput",
             "3,996/s at 4 connections",
             "<h2>Goodput by connections</h2>",
-            "<h2>CPU by connections</h2>",
             "<h2>Response time by connections</h2>",
+            "<h2>CPU by process, by connections</h2>",
+            "<h2>CPU per request by connections</h2>",
             "<h2>Points</h2>",
             r#"<th scope="row">1,024</th>"#,
             "<h2>Plan</h2>",
@@ -77,18 +85,16 @@ fn a_sweep_has_its_parts_in_order() {
         ],
     );
     let charts = charts(&page);
-    assert_eq!(charts.len(), 3);
-    assert_eq!(names(&charts[1]), ["server", "machine (right)", "busiest load thread (right)"]);
-    assert_eq!(charts[1]["data"][0]["y"].as_array().map(Vec::len), Some(11));
+    assert_eq!(charts.len(), 4);
     assert_eq!(names(&charts[0]), ["generator busy (right)", "pool model", "each iteration", "goodput"]);
     let marks: Vec<_> =
         charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|m| &m["text"]).collect();
     assert_eq!(marks, ["knee 4.2", "peak 4"]);
     assert_eq!(charts[0]["layout"]["annotations"][1]["xanchor"], "left");
     // Rule LD-04 keeps p99 of the loads below 4 back, and so does the chart.
-    assert_eq!(charts[2]["data"][0]["x"].as_array().map(Vec::len), Some(11));
-    assert_eq!(charts[2]["data"][1]["x"][0], 4.0);
-    assert!(!charts[2]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
+    assert_eq!(charts[1]["data"][0]["x"].as_array().map(Vec::len), Some(11));
+    assert_eq!(charts[1]["data"][1]["x"][0], 4.0);
+    assert!(!charts[1]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
 }
 
 #[test]
@@ -127,19 +133,22 @@ fn what_was_seen_beside_the_load_is_in_tables() {
 #[test]
 fn what_is_not_known_of_the_server_is_told_in_its_place() {
     let page = of_run(&with_seconds(bound_run()));
-    in_order(&page, &["CPU not known: the server is not on this machine", "<h2>CPU</h2>", "of the server not known"]);
+    in_order(
+        &page,
+        &["CPU not known: the server is not on this machine", "<h2>CPU by process</h2>", "of the server not known"],
+    );
     // A record from before anything was observed has neither chart nor tables.
     let mut old = with_seconds(bound_run());
     old.observed = None;
     let page = of_run(&old);
     assert!(!page.contains("<h2>CPU") && !page.contains("<h2>Sockets"));
     let mut sweep = valid_sweep();
-    for point in &mut sweep.curve {
-        (point.server_cpu_cores, point.machine_busy_mean) = (None, None);
+    for (point, run) in sweep.curve.iter_mut().zip(&mut sweep.points) {
+        (point.server_cpu_cores, point.machine_busy_mean, run.observed) = (None, None, None);
     }
     sweep.limiter = None;
     let page = of_sweep(&sweep);
-    assert!(!page.contains("CPU by connections") && !page.contains("server CPUs"));
+    assert!(!page.contains("CPU by process") && !page.contains("server CPUs"));
 }
 
 #[test]
@@ -167,7 +176,7 @@ fn several_results_stand_side_by_side() {
     // Rule LD-04 keeps every p99 of the second back.
     assert_eq!(names(&charts[1]), ["first"]);
     assert!(page.contains("nothing to draw of second</p>"));
-    assert_eq!(charts.len(), 3 + 3 + 3 + 4, "three overlaid, and those of each result");
+    assert_eq!(charts.len(), 3 + 4 + 3 + 8, "three overlaid, and those of each result");
 }
 
 #[test]
@@ -196,7 +205,7 @@ fn arms_share_three_charts_and_have_a_section_each() {
         ],
     );
     let charts = charts(&page);
-    assert_eq!(charts.len(), 3 + 3 + 3);
+    assert_eq!(charts.len(), 3 + 4 + 4);
     for (i, chart) in charts.iter().take(3).enumerate() {
         assert_eq!(names(chart), ["nginx workers=4", "apache mpm=event"]);
         let (first, second) = (&chart["data"][0], &chart["data"][1]);
@@ -222,7 +231,7 @@ fn arms_of_another_load_share_no_chart() {
     let mut record = arms();
     record.sweeps[1].over = "rate".into();
     let page = page(&[item("both", AnyRecord::Sweeps(&record), None)]);
-    assert_eq!(charts(&page).len(), 3 + 3);
+    assert_eq!(charts(&page).len(), 4 + 4);
     assert!(page.contains("Not to be held against nginx workers=4") && page.contains("closed loop over offered rate"));
 }
 
@@ -375,8 +384,12 @@ fn a_browser_draws_every_chart_without_an_error() {
             charts.len() > 1 && dom.matches(" drawn\"").count() == charts.len(),
             "{name}: not every chart is drawn"
         );
-        let curves: usize = charts.iter().map(|chart| names(chart).len()).sum();
-        assert_eq!(dom.matches("class=\"trace scatter ").count(), curves, "{name}: a curve is missing");
+        let (strips, curves): (Vec<_>, Vec<_>) =
+            charts.iter().flat_map(|chart| chart["data"].as_array().expect("curves")).partition(|of| is_strips(of));
+        assert_eq!(dom.matches("class=\"trace scatter ").count(), curves.len(), "{name}: a curve is missing");
+        // Plotly paints strips into an image; one without pixels would be a short one.
+        let images = dom.split("<image ").skip(1).filter(|image| image.contains("href=\"data:image/png;base64,iVBOR"));
+        assert_eq!(images.count(), strips.len(), "{name}: strips are missing");
     }
 }
 
@@ -422,10 +435,20 @@ pub(crate) fn charts(page: &str) -> Vec<Value> {
         assert!(!curves.is_empty());
         for curve in curves {
             let length = |axis: &str| curve[axis].as_array().map_or(0, Vec::len);
-            assert!(length("x") > 0 && length("x") == length("y"), "{curve}");
+            if is_strips(curve) {
+                let cells = curve["z"].as_array().expect("strips").iter().map(|strip| strip.as_array().map(Vec::len));
+                assert!(cells.eq(vec![Some(length("x") - 1); length("y")]) && length("y") > 0, "{curve}");
+            } else {
+                assert!(length("x") > 0 && length("x") == length("y"), "{curve}");
+            }
         }
     }
     charts
+}
+
+/// Whether it is a row of cells for each name, between edges.
+fn is_strips(trace: &Value) -> bool {
+    trace["type"] == "heatmap"
 }
 
 pub(crate) fn names(chart: &Value) -> Vec<&str> {

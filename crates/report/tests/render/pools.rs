@@ -79,9 +79,15 @@ fn pools_are_a_chart_and_a_table() {
     let row = r#"<th scope="row">php-fpm: pool www</th><td>5</td><td>96 %</td><td>96 %</td><td>24 %</td><td>2.0 %</td><td>mariadbd 48 %</td>"#;
     in_order(
         &page,
-        &["<h2>CPU</h2>", "<h2>Worker pools</h2>", "<h2>Requests</h2>", "<h2>What the workers did</h2>", row],
+        &[
+            "<h2>CPU by process</h2>",
+            "<h2>Worker pools</h2>",
+            "<h2>Requests</h2>",
+            "<h2>What the workers did</h2>",
+            row,
+        ],
     );
-    let chart = &charts(&page)[3];
+    let chart = &charts(&page)[4];
     assert_eq!(names(chart), [FPM], "the other was never occupied in its busiest second");
     assert_eq!(chart["data"][0]["y"], serde_json::json!([0.96, 0.96, 0.96, 0.96, 0.96]));
     assert_eq!(chart["data"][0]["x"], charts(&page)[2]["data"][0]["x"], "the axis of the other timelines");
@@ -93,9 +99,13 @@ fn pools_of_a_sweep_are_drawn_against_load() {
     let page = of_sweep(&sweep());
     in_order(
         &page,
-        &["<h2>CPU by connections", "<h2>Worker pools by connections", "<h2>What the workers did at the peak"],
+        &[
+            "<h2>CPU by process, by connections",
+            "<h2>Worker pools by connections",
+            "<h2>What the workers did at the peak",
+        ],
     );
-    let chart = &charts(&page)[2];
+    let chart = &charts(&page)[4];
     assert_eq!(names(chart), [FPM], "what is next to nothing is left out");
     assert_eq!(chart["data"][0]["y"].as_array().map(Vec::len), Some(11));
     assert!(!of_sweep(&valid_sweep()).contains("Worker pools"));

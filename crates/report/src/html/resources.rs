@@ -1,0 +1,97 @@
+//! Memory, sockets and network against time.
+
+use super::chart::{COLOURS, Chart, Curve, RED, chart, from_zero, layout, thin};
+use super::timeline::Timeline;
+use model::SeriesFigure;
+use plotly::common::{DashType, Line};
+use plotly::layout::Axis;
+
+/// Processes whose memory is drawn, and interfaces: more lines than this are no longer told apart.
+const DRAWN_MAX: usize = 4;
+const HEIGHT_PX: u32 = 280;
+/// The interface whose sent bytes are its received ones.
+const LOOPBACK: &str = "lo";
+
+/// Memory of server and companions by process.
+pub(super) fn memory(timeline: &Timeline<'_>, clock: Axis) -> Chart {
+    let resident = timeline.series(SeriesFigure::RssBytes);
+    let in_parts = timeline.series(SeriesFigure::PssBytes);
+    let mut curves = Vec::new();
+    for ((name, rss), colour) in resident.iter().zip(COLOURS).take(DRAWN_MAX) {
+        curves.extend(curve(timeline, &format!("{name}, RSS"), colour, rss));
+        let pss = in_parts.iter().find(|(of, _)| of == name);
+        let pss = pss.and_then(|(_, pss)| curve(timeline, &format!("{name}, PSS"), colour, pss));
+        curves.extend(pss.map(|pss| dashed(pss, colour)));
+    }
+    let left_out = match resident.len().saturating_sub(DRAWN_MAX) {
+        0 => String::new(),
+        n => format!("; {n} with less are left out"),
+    };
+    let note = format!("of all processes of a name; RSS counts shared pages for each process, PSS in parts{left_out}");
+    drawn("Memory", &note, curves, timeline, layout(clock, bytes_axis("B")), "server")
+}
+
+/// Sockets of the target's port by state, and connections that wait to be accepted.
+pub(super) fn sockets(timeline: &Timeline<'_>, clock: Axis) -> Chart {
+    let mut curves = Vec::new();
+    for ((state, counts), colour) in timeline.series(SeriesFigure::Sockets).iter().zip(COLOURS) {
+        curves.extend(curve(timeline, &state.replace('_', "-"), colour, counts));
+    }
+    for (_, waiting) in &timeline.series(SeriesFigure::AcceptQueue) {
+        curves.extend(curve(timeline, "accept queue", RED, waiting));
+    }
+    let sockets = timeline.observed.sockets.as_ref();
+    let ends = if sockets.is_some_and(|sockets| sockets.server.is_some()) { "server's" } else { "clients'" };
+    let backlog = sockets.and_then(|sockets| sockets.accept_backlog);
+    let backlog = backlog.map_or_else(String::new, |n| format!("; the accept queue has room for {n}"));
+    let note = format!("of the target's port at the {ends} end, at each look{backlog}");
+    drawn("Sockets", &note, curves, timeline, layout(clock, from_zero()), "sockets")
+}
+
+/// What each network interface moved.
+pub(super) fn network(timeline: &Timeline<'_>, clock: Axis) -> Chart {
+    let moved = |values: &[Option<f64>]| values.iter().flatten().any(|per_s| *per_s > 0.0);
+    let received = timeline.series(SeriesFigure::ReceivedBytesPerS);
+    let mut sent = timeline.series(SeriesFigure::SentBytesPerS);
+    sent.retain(|(name, sent)| moved(sent) || received.iter().any(|(of, values)| of == name && moved(values)));
+    let mut curves = Vec::new();
+    for ((name, values), colour) in sent.iter().zip(COLOURS).take(DRAWN_MAX) {
+        if *name == LOOPBACK {
+            curves.extend(curve(timeline, "loopback", colour, values));
+            continue;
+        }
+        curves.extend(curve(timeline, &format!("{name} sent"), colour, values));
+        let back = received.iter().find(|(of, _)| of == name);
+        let back = back.and_then(|(_, values)| curve(timeline, &format!("{name} received"), colour, values));
+        curves.extend(back.map(|back| dashed(back, colour)));
+    }
+    let note = "bytes per second of this machine's interfaces, whoever sent them";
+    drawn("Network", note, curves, timeline, layout(clock, bytes_axis("B/s")), "nic")
+}
+
+fn curve(timeline: &Timeline<'_>, name: &str, colour: &'static str, values: &[Option<f64>]) -> Option<Curve> {
+    let (x, y) = timeline.known(values);
+    (x.len() > 1).then(|| thin(name, colour, x, y))
+}
+
+fn dashed(curve: Curve, colour: &'static str) -> Curve {
+    curve.line(Line::new().color(colour).width(1.5).dash(DashType::Dash))
+}
+
+fn bytes_axis(unit: &str) -> Axis {
+    from_zero().tick_suffix(unit).hover_format(".3s")
+}
+
+fn drawn(
+    title: &str,
+    note: &str,
+    curves: Vec<Curve>,
+    timeline: &Timeline<'_>,
+    axes: plotly::Layout,
+    part: &str,
+) -> Chart {
+    if curves.is_empty() {
+        return Chart::missing(title, timeline.why_not(part));
+    }
+    chart(title, note, curves, axes).on_clock().height_px(HEIGHT_PX)
+}

@@ -1,0 +1,159 @@
+//! What was seen beside the load, drawn over time and over load.
+
+use crate::fixtures::{bound_run, valid_run, valid_sweep};
+use crate::page::{charts, in_order, names, of_run, of_sweep, with_seconds};
+use model::{ObservedSecond, RunRecord, SeriesFigure, SeriesObserved};
+use serde_json::{Value, json};
+
+/// The chart under a heading.
+#[track_caller]
+fn titled(page: &str, title: &str) -> Value {
+    let titles = page.split("<figure>").skip(1).map(|rest| rest.split("</h2>").next().unwrap_or_default());
+    let at = titles.into_iter().position(|heading| heading.ends_with(&format!("<h2>{title}"))).expect("it is drawn");
+    charts(page).swap_remove(at)
+}
+
+#[test]
+fn layers_of_cpu_add_up_to_what_the_machine_was_busy_with() {
+    let page = of_run(&with_seconds(valid_run()));
+    let cpu = titled(&page, "CPU by process");
+    let layers = ["server: nginx", "server: php", "mariadbd: mariadbd", "load generator", "all others", "interrupts"];
+    // With more interrupts than there is room for nothing is left for the rest.
+    assert_eq!(names(&cpu)[..6], layers);
+    assert_eq!(names(&cpu)[6..], ["machine"]);
+    let value = |trace: usize, at: usize| cpu["data"][trace]["y"][at].as_f64().expect("a number");
+    for at in 0..5 {
+        let sum: f64 = (0..6).map(|layer| value(layer, at)).sum();
+        assert!((sum - value(6, at)).abs() < 1e-3, "{sum} in second {at}: {cpu:#}");
+    }
+    assert_eq!(value(4, 3), 0.0, "the others were not looked at any more");
+    let stacked = cpu["data"].as_array().expect("traces").iter().map(|trace| trace["stackgroup"].is_string());
+    assert_eq!(stacked.collect::<Vec<_>>(), [true, true, true, true, true, true, false]);
+    let mut colours: Vec<String> =
+        cpu["data"].as_array().expect("traces").iter().map(|trace| trace["line"]["color"].to_string()).collect();
+    colours.sort();
+    colours.dedup();
+    assert_eq!(colours.len(), 7, "no two are alike: {colours:?}");
+}
+
+#[test]
+fn threads_are_strips_that_those_of_the_client_stand_below() {
+    let strips = titled(&of_run(&with_seconds(valid_run())), "Busy threads");
+    let strips = &strips["data"][0];
+    assert_eq!(strips["y"], json!(["load generator: load-0", "nginx (72)"]), "from below");
+    assert_eq!(strips["x"], json!([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), "edges of the seconds");
+    assert_eq!(strips["z"][1], json!([0.9, 0.9, null, 0.2, null]), "no colour where nobody looked");
+    assert_eq!((&strips["zmin"], &strips["zmax"]), (&json!(0.0), &json!(1.0)));
+}
+
+#[test]
+fn memory_sockets_and_network_are_told_by_name() {
+    let page = of_run(&with_seconds(valid_run()));
+    assert_eq!(names(&titled(&page, "Memory")), ["server: nginx, RSS", "server: nginx, PSS"]);
+    let sockets = titled(&page, "Sockets");
+    assert_eq!(names(&sockets), ["established", "time-wait", "accept queue"]);
+    assert_eq!((&sockets["data"][1]["x"], &sockets["data"][1]["y"]), (&json!([3.0, 4.0]), &json!([5.0, 3.0])));
+    assert!(page.contains("the accept queue has room for 511"));
+    assert_eq!(
+        names(&titled(&page, "Network")),
+        ["loopback", "eth0 sent", "eth0 received"],
+        "what moves nothing is no line"
+    );
+}
+
+#[test]
+fn cpu_of_a_sweep_is_drawn_by_process_in_cores_and_for_each_request() {
+    let page = of_sweep(&valid_sweep());
+    let cpu = titled(&page, "CPU by process, by connections");
+    assert_eq!(names(&cpu)[..3], ["server: nginx", "server: php", "mariadbd: mariadbd"]);
+    assert_eq!(names(&cpu).last(), Some(&"busiest load thread (right)"));
+    assert_eq!(cpu["data"][0]["y"].as_array().map(Vec::len), Some(11));
+    let each = titled(&page, "CPU per request by connections");
+    assert_eq!(names(&each), ["server: nginx", "server: php", "mariadbd: mariadbd"]);
+    assert_eq!(each["layout"]["yaxis"]["ticksuffix"], " µs");
+}
+
+#[test]
+fn why_a_chart_is_not_drawn_stands_in_its_place_once() {
+    // A server that is elsewhere: no threads, memory or sockets of it, for one reason.
+    let mut record = with_seconds(bound_run());
+    let observed = record.observed.as_mut().expect("it was observed");
+    observed.series.retain(|series| matches!(series.figure, SeriesFigure::SentBytesPerS | SeriesFigure::CpuCores));
+    observed.pools.clear();
+    for part in ["server", "sockets", "pools"] {
+        observed.unavailable.insert(part.to_owned(), "the server is not on this machine".to_owned());
+    }
+    let page = of_run(&record);
+    let reason =
+        "<strong>Busy threads, Worker pools, Sockets, Memory</strong> not drawn: the server is not on this machine";
+    in_order(&page, &["<h2>CPU by process</h2>", reason, "<h2>Network</h2>"]);
+    assert_eq!(page.matches("not drawn:").count(), 1);
+
+    // A window of one second has no curves.
+    let mut record = valid_run();
+    record.observed.as_mut().expect("it was observed").seconds.truncate(1);
+    let page = of_run(&record);
+    assert_eq!(page.matches("not drawn: there are fewer than two seconds to draw").count(), 1);
+}
+
+#[test]
+fn a_page_of_an_hour_is_no_larger_than_allowed() {
+    let page = of_run(&an_hour());
+    assert!(page.len() < 6_000_000, "{}", page.len());
+    assert!(page.contains("CPUs kept busy of the 4 the machine has, means of 6 s, in layers"));
+    let cpu = titled(&page, "CPU by process");
+    assert_eq!(cpu["data"][0]["x"].as_array().map(Vec::len), Some(600));
+}
+
+/// The same in each of the five seconds; the others were looked at once, and two threads twice.
+pub(crate) fn series(cores: f64) -> Vec<SeriesObserved> {
+    let of = |figure, of: &str, values: &[Option<f64>]| SeriesObserved {
+        figure,
+        of: of.to_owned(),
+        values: values.iter().map(|value| value.map(|value| value as f32)).collect(),
+    };
+    let steady = |figure, name: &str, value| of(figure, name, &[Some(value); 5]);
+    use SeriesFigure::{
+        AcceptQueue, CpuCores, PssBytes, ReceivedBytesPerS, RssBytes, SentBytesPerS, Sockets, ThreadBusy,
+    };
+    vec![
+        steady(CpuCores, SeriesObserved::GENERATOR, 0.6),
+        of(CpuCores, SeriesObserved::OTHERS, &[Some(0.12), Some(0.12)]),
+        steady(CpuCores, SeriesObserved::INTERRUPTS, 5.0),
+        steady(CpuCores, "mariadbd: mariadbd", 0.04),
+        steady(CpuCores, "server: nginx", cores * 0.75),
+        steady(CpuCores, "server: php", cores * 0.25),
+        steady(ThreadBusy, "load generator: load-0", 0.5),
+        of(ThreadBusy, "nginx (72)", &[Some(0.9), Some(0.9), None, Some(0.2)]),
+        steady(RssBytes, "server: nginx", 12_000_000.0),
+        steady(PssBytes, "server: nginx", 9_000_000.0),
+        steady(Sockets, "established", 64.0),
+        of(Sockets, "time_wait", &[None, None, Some(5.0), Some(3.0)]),
+        steady(AcceptQueue, "", 0.0),
+        steady(ReceivedBytesPerS, "eth0", 4_000.0),
+        steady(SentBytesPerS, "eth0", 30_000.0),
+        steady(SentBytesPerS, "lo", 1_000_000.0),
+        steady(SentBytesPerS, "idle0", 0.0),
+    ]
+}
+
+/// A run of 3,600 seconds with as much beside it as is kept.
+fn an_hour() -> RunRecord {
+    let mut record = with_seconds(valid_run());
+    let first = record.seconds[0];
+    let begin = |i: u64| i * first.length_ns;
+    record.seconds = (0..3_600).map(|i| model::Second { from_ns: begin(i), good: 30_000 + i, ..first }).collect();
+    let observed = record.observed.as_mut().expect("it was observed");
+    let second = observed.seconds[0].clone();
+    observed.seconds = (0..3_600).map(|i| ObservedSecond { from_ns: begin(i), ..second.clone() }).collect();
+    let noise = |i: usize| Some(((i * 7_919) % 10_007) as f32 / 10_007.0);
+    for series in &mut observed.series {
+        series.values = (0..3_600).map(noise).collect();
+    }
+    observed.series.extend((0..16).map(|tid| SeriesObserved {
+        figure: SeriesFigure::ThreadBusy,
+        of: format!("worker ({tid})"),
+        values: (0..3_600).map(noise).collect(),
+    }));
+    record
+}

@@ -60,6 +60,23 @@ fn a_master_and_its_workers_are_one_server() {
     assert!(number(server, "cpu_cores") > 0.02 && number(server, "cpu_ns_per_request") > 1_000.0, "{server:#}");
     assert_eq!(count(server, "ended_unaccounted"), 0);
     assert_eq!(count(&record, "observed.sockets.client.established"), 8);
+    // Second by second it is the same CPU time, and threads, memory, sockets and loopback are told as well.
+    let values = |figure: &str, of: &str| -> Vec<f64> {
+        let series = record["observed"]["series"].as_array().expect("a list");
+        let found = series.iter().find(|series| series["figure"] == figure && series["of"] == of);
+        let values = found.unwrap_or_else(|| panic!("no {figure} of {of}: {series:?}"))["values"].as_array();
+        values.expect("a list").iter().map(|value| value.as_f64().expect("it was looked at")).collect()
+    };
+    let cores = values("cpu_cores", "server: nginx");
+    let seen = record["observed"]["seconds"].as_array().expect("a list");
+    assert!(!seen.is_empty() && cores.len() == seen.len());
+    for (cores, second) in cores.iter().zip(seen) {
+        assert!((cores - number(second, "server_cores")).abs() < 1e-4, "{second:#}");
+    }
+    let worker = format!("nginx ({})", count(&server["threads"][0], "tid"));
+    assert!(values("thread_busy", &worker)[0] > 0.0);
+    assert!(values("rss_bytes", "server: nginx")[0] > 1e6 && values("sent_bytes_per_s", "lo")[0] > 64.0);
+    assert!(values("sockets", "established")[0] >= 8.0 && values("accept_queue", "")[0] < 8.0);
 }
 
 #[test]

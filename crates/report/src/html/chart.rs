@@ -5,6 +5,7 @@ use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orien
 use plotly::configuration::{DisplayModeBar, DoubleClick};
 use plotly::layout::{
     Annotation, Axis, AxisType, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType,
+    TraceOrder,
 };
 use plotly::{Configuration, Layout, Plot, Scatter, Trace};
 
@@ -28,6 +29,8 @@ pub(super) struct Chart {
     pub(super) title: String,
     pub(super) note: String,
     pub(super) height_px: u32,
+    /// Names in its legend.
+    pub(super) names: usize,
     /// Whether it is on the time axis that the charts of a run share.
     pub(super) on_clock: bool,
     /// Plotly's data, layout and configuration, safe inside a script element; none when the note says why not.
@@ -37,7 +40,7 @@ pub(super) struct Chart {
 impl Chart {
     /// In the place of a chart of which there is nothing to draw.
     pub(super) fn missing(title: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { title: title.into(), note: why.into(), height_px: 0, on_clock: false, json: None }
+        Self { title: title.into(), note: why.into(), height_px: 0, names: 0, on_clock: false, json: None }
     }
 
     /// Of a run: zooming one of these zooms all.
@@ -69,7 +72,7 @@ pub(super) type Curve = Box<Scatter<f64, f64>>;
 
 /// A chart of `traces`; the caller has seen to it that there is something in them.
 pub(super) fn chart<T: Trace + 'static>(title: &str, note: &str, traces: Vec<Box<T>>, layout: Layout) -> Chart {
-    let mut plot = Plot::new();
+    let (mut plot, names) = (Plot::new(), traces.len());
     for trace in traces {
         plot.add_trace(trace);
     }
@@ -85,7 +88,7 @@ pub(super) fn chart<T: Trace + 'static>(title: &str, note: &str, traces: Vec<Box
     // In a script element only `<` could end it or begin a comment.
     let json = plot.to_json().replace('<', "\\u003c");
     let (title, note) = (title.to_owned(), note.to_owned());
-    Chart { title, note, height_px: HEIGHT_PX, on_clock: false, json: Some(json) }
+    Chart { title, note, height_px: HEIGHT_PX, names, on_clock: false, json: Some(json) }
 }
 
 /// A line with a mark at each point; `hover` is what a point says of itself.
@@ -116,8 +119,15 @@ pub(super) fn layout(x: Axis, y: Axis) -> Layout {
         .font(Font::new().family("system-ui, sans-serif").size(13))
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
-        .margin(Margin::new().left(60).right(20).top(40).bottom(50))
-        .legend(Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom))
+        .margin(Margin::new().left(68).right(20).top(40).bottom(50))
+        .legend(
+            Legend::new()
+                .orientation(Orientation::Horizontal)
+                .trace_order(TraceOrder::Normal)
+                .x(0.0)
+                .y(1.02)
+                .y_anchor(Anchor::Bottom),
+        )
         .show_legend(true)
         .hover_mode(HoverMode::XUnified)
         .x_axis(x)

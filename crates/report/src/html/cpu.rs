@@ -1,6 +1,6 @@
 //! Who used the CPUs: in layers against time and against load, and tables.
 
-use super::chart::{Chart, GREY, RED, chart, from_zero, layout, line, load_axis, share_axis, thin};
+use super::chart::{Chart, RED, chart, from_zero, layout, load_axis, thin};
 use super::kernel;
 use super::layers::{Layers, processes};
 use super::timeline::{Named, Timeline, to_digits};
@@ -9,8 +9,7 @@ use crate::terminal::observed::cores_number;
 use crate::terminal::sweep::Over;
 use model::human::{bytes, count, percent, time};
 use model::{Observed, RunRecord, SeriesFigure, SeriesObserved, ServerObserved, SocketsObserved, SweepRecord};
-use plotly::common::{DashType, Line, Marker};
-use plotly::layout::{Axis, Margin};
+use plotly::layout::Axis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Other processes that are named.
@@ -30,7 +29,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     }
     if observed.machine.as_ref().is_some_and(|machine| machine.steal_max >= STEAL_DRAWN) {
         let (x, y) = timeline.known(&timeline.means(observed.seconds.iter().map(|second| second.steal_cores)));
-        traces.push(thin("stolen by the hypervisor", RED, x, y));
+        traces.push(thin("stolen", RED, x, y));
     }
     let of = observed
         .machine
@@ -44,7 +43,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     chart(TITLE, &note, traces, layout(clock, cpus_axis())).on_clock()
 }
 
-/// The same against load, and how busy the load generator was; none of a record from before anything was observed.
+/// The same against load; none of a record from before anything was observed.
 pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
     let title = format!("CPU by process, by {}", over.axis());
     let seen = seen(record);
@@ -59,18 +58,10 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
         machine: seen.iter().map(|(_, observed)| machine(observed).map(to_digits)).collect(),
         named: by_size(&named),
     };
-    let mut traces = layers.curves();
-    let (x, y): (Vec<f64>, Vec<f64>) = record.curve.iter().map(|p| (p.load, to_digits(p.generator_busy_max))).unzip();
-    let hover = y.iter().map(|share| format!("busiest load thread {} busy", percent(*share))).collect();
-    let busiest = line("busiest load thread (right)", GREY, x, y, hover);
-    let dotted = busiest.line(Line::new().color(GREY).width(1.5).dash(DashType::Dot));
-    traces.push(dotted.marker(Marker::new().color(GREY).size(4)).y_axis("y2"));
+    let traces = layers.curves();
     let loads = record.curve.iter().map(|point| point.load);
-    let axes = layout(load_axis(loads, over.axis()), cpus_axis())
-        .y_axis2(share_axis())
-        .margin(Margin::new().left(60).right(52).top(40).bottom(50));
-    let note = "CPUs kept busy, in layers; on the right the busy share of the load thread nearest to its limit";
-    Some(chart(&title, note, traces, axes))
+    let axes = layout(load_axis(loads, over.axis()), cpus_axis());
+    Some(chart(&title, "CPUs kept busy, in layers", traces, axes))
 }
 
 /// CPU time for each response by process, in layers, against load; none when nothing is known of the server.

@@ -9,6 +9,8 @@ use plotly::common::{DashType, Line};
 const PROCESSES_MAX: usize = 5;
 const PROCESS_COLOURS: [&str; PROCESSES_MAX] = [COLOURS[3], COLOURS[1], COLOURS[2], COLOURS[0], COLOURS[4]];
 const FURTHER: (&str, &str) = ("further processes", "#7d6b91");
+/// How the names of the server's own processes begin.
+const SERVER: &str = "server: ";
 const GENERATOR: &str = COLOURS[5];
 const OTHERS: &str = "#b08d6a";
 const INTERRUPTS: &str = "#d987ab";
@@ -73,12 +75,14 @@ impl Layers<'_> {
     }
 }
 
-/// A layer for each process, as they are ordered, and one for those that have no colour; adds them to `sum`.
+/// A layer for each process, those of the server below the others and as they are ordered, and one for those that have no colour; adds them to `sum`.
 pub(super) fn processes(x: &[f64], named: &[Named<'_>], sum: &mut [f64]) -> Vec<Curve> {
     let fixed = [SeriesObserved::GENERATOR, SeriesObserved::OTHERS, SeriesObserved::INTERRUPTS];
     let mut further = vec![0.0; x.len()];
     let mut curves = Vec::new();
-    for (i, (name, values)) in named.iter().filter(|(name, _)| !fixed.contains(name)).enumerate() {
+    let (server, others): (Vec<_>, Vec<_>) =
+        named.iter().filter(|(name, _)| !fixed.contains(name)).partition(|(name, _)| name.starts_with(SERVER));
+    for (i, (name, values)) in server.into_iter().chain(others).enumerate() {
         let values = known(values);
         sum.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
         match PROCESS_COLOURS.get(i) {

@@ -9,6 +9,8 @@ use plotly::layout::Axis;
 /// Processes whose memory is drawn, and interfaces: more lines than this are no longer told apart.
 const DRAWN_MAX: usize = 4;
 const HEIGHT_PX: u32 = 280;
+/// Share of the busiest interface below which one is left out.
+const HARDLY: f64 = 0.001;
 /// The interface whose sent bytes are its received ones.
 const LOOPBACK: &str = "lo";
 
@@ -50,10 +52,15 @@ pub(super) fn sockets(timeline: &Timeline<'_>, clock: Axis) -> Chart {
 
 /// What each network interface moved.
 pub(super) fn network(timeline: &Timeline<'_>, clock: Axis) -> Chart {
-    let moved = |values: &[Option<f64>]| values.iter().flatten().any(|per_s| *per_s > 0.0);
+    let most = |values: &[Option<f64>]| values.iter().flatten().copied().fold(0.0, f64::max);
     let received = timeline.series(SeriesFigure::ReceivedBytesPerS);
     let mut sent = timeline.series(SeriesFigure::SentBytesPerS);
-    sent.retain(|(name, sent)| moved(sent) || received.iter().any(|(of, values)| of == name && moved(values)));
+    let busiest = sent.iter().chain(&received).map(|(_, values)| most(values)).fold(0.0, f64::max);
+    // What hardly moves anything beside the others would be a line on the axis.
+    let is_worth_it = |values: &[Option<f64>]| most(values) > busiest * HARDLY;
+    sent.retain(|(name, sent)| {
+        is_worth_it(sent) || received.iter().any(|(of, values)| of == name && is_worth_it(values))
+    });
     let mut curves = Vec::new();
     for ((name, values), colour) in sent.iter().zip(COLOURS).take(DRAWN_MAX) {
         if *name == LOOPBACK {

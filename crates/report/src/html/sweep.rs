@@ -110,7 +110,7 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
     traces.push(means("goodput", COLOURS[0], record));
     let axes = layout(load_axis(loads(), over.axis()), from_zero())
         .y_axis2(share_axis())
-        .margin(Margin::new().left(60).right(52).top(40).bottom(50));
+        .margin(Margin::new().left(68).right(52).top(40).bottom(50));
     let title = format!("Goodput by {}", over.axis());
     let note = "good responses per second; each doubling of the load has the same width";
     Some(chart(&title, note, traces, marked(axes, record)))

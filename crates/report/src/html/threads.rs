@@ -41,8 +41,10 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         .show_scale(false)
         .hover_on_gaps(false)
         .hover_template("%{y}: %{z:.0%} busy<extra></extra>");
-    let small = Font::new().size(10);
-    let axis = Axis::new().type_(AxisType::Category).tick_values(places).tick_text(labels).tick_font(small);
+    let small = Font::new().size(9);
+    let axis =
+        Axis::new().type_(AxisType::Category).tick_values(places).tick_text(labels).tick_font(small).tick_length(0);
+    let clock = clock.show_grid(false).tick_length(0);
     let axes = layout(clock, axis.show_grid(false).zero_line(false)).hover_mode(HoverMode::Closest).show_legend(false);
     let each = timeline.each();
     let note = format!("share of its time that a thread was on a CPU, {each}: pale is idle, full colour is all of it");
@@ -52,7 +54,8 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
 /// From hardly visible to full colour, on white and on black.
 fn shades() -> ColorScale {
     let shade = |share: f64, alpha: f64| ColorScaleElement(share, format!("rgba(214,90,49,{alpha})"));
-    ColorScale::Vector(vec![shade(0.0, 0.05), shade(1.0, 1.0)])
+    // Steeper where the eye tells less apart.
+    ColorScale::Vector(vec![shade(0.0, 0.05), shade(0.1, 0.25), shade(0.5, 0.65), shade(1.0, 1.0)])
 }
 
 /// The name of a thread without its number and its group, as far as there is room.

@@ -17,7 +17,8 @@ fn titled(page: &str, title: &str) -> Value {
 fn layers_of_cpu_add_up_to_what_the_machine_was_busy_with() {
     let page = of_run(&with_seconds(valid_run()));
     let cpu = titled(&page, "CPU by process");
-    let layers = ["server: nginx", "server: php", "mariadbd: mariadbd", "load generator", "all others", "interrupts"];
+    let layers =
+        ["server: nginx", "server: php-fpm", "mariadbd: mariadbd", "load generator", "all others", "interrupts"];
     // With more interrupts than there is room for nothing is left for the rest.
     assert_eq!(names(&cpu)[..6], layers);
     assert_eq!(names(&cpu)[6..], ["machine"]);
@@ -65,11 +66,11 @@ fn memory_sockets_and_network_are_told_by_name() {
 fn cpu_of_a_sweep_is_drawn_by_process_in_cores_and_for_each_request() {
     let page = of_sweep(&valid_sweep());
     let cpu = titled(&page, "CPU by process, by connections");
-    assert_eq!(names(&cpu)[..3], ["server: nginx", "server: php", "mariadbd: mariadbd"]);
-    assert_eq!(names(&cpu).last(), Some(&"busiest load thread (right)"));
+    assert_eq!(names(&cpu)[..3], ["server: nginx", "server: php-fpm", "mariadbd: mariadbd"]);
+    assert_eq!(names(&cpu).last(), Some(&"machine"));
     assert_eq!(cpu["data"][0]["y"].as_array().map(Vec::len), Some(11));
     let each = titled(&page, "CPU per request by connections");
-    assert_eq!(names(&each), ["server: nginx", "server: php", "mariadbd: mariadbd"]);
+    assert_eq!(names(&each), ["server: nginx", "server: php-fpm", "mariadbd: mariadbd"]);
     assert_eq!(each["layout"]["yaxis"]["ticksuffix"], " µs");
 }
 
@@ -122,7 +123,7 @@ pub(crate) fn series(cores: f64) -> Vec<SeriesObserved> {
         steady(CpuCores, SeriesObserved::INTERRUPTS, 5.0),
         steady(CpuCores, "mariadbd: mariadbd", 0.04),
         steady(CpuCores, "server: nginx", cores * 0.75),
-        steady(CpuCores, "server: php", cores * 0.25),
+        steady(CpuCores, "server: php-fpm", cores * 0.25),
         steady(ThreadBusy, "load generator: load-0", 0.5),
         of(ThreadBusy, "nginx (72)", &[Some(0.9), Some(0.9), None, Some(0.2)]),
         steady(RssBytes, "server: nginx", 12_000_000.0),

@@ -176,7 +176,7 @@ fn several_results_stand_side_by_side() {
     // Rule LD-04 keeps every p99 of the second back.
     assert_eq!(names(&charts[1]), ["first"]);
     assert!(page.contains("nothing to draw of second</p>"));
-    assert_eq!(charts.len(), 3 + 4 + 3 + 8, "three overlaid, and those of each result");
+    assert_eq!(charts.len(), 3 + 4 + 4 + 8, "three overlaid, and those of each result");
 }
 
 #[test]
@@ -360,6 +360,7 @@ fn a_browser_draws_every_chart_without_an_error() {
     let with_graph = Item { graphs: &graph, ..item("profiled", AnyRecord::Run(&profiled), None) };
     let pages = [
         ("run", of_run(&with_seconds(invalid_run()))),
+        ("zoomed", zoomed(&of_run(&with_seconds(invalid_run())))),
         ("profiled", page(&[with_graph])),
         ("sweep", of_sweep(&valid_sweep())),
         ("arms", page(&[item("both", AnyRecord::Sweeps(&arms), None)])),
@@ -384,6 +385,11 @@ fn a_browser_draws_every_chart_without_an_error() {
             charts.len() > 1 && dom.matches(" drawn\"").count() == charts.len(),
             "{name}: not every chart is drawn"
         );
+        if name == "zoomed" {
+            let ranges = format!("data-ranges=\"{}\"", vec!["1,2"; 7].join(";"));
+            assert!(dom.contains(&ranges), "the charts on one time axis zoom together");
+            continue;
+        }
         let (strips, curves): (Vec<_>, Vec<_>) =
             charts.iter().flat_map(|chart| chart["data"].as_array().expect("curves")).partition(|of| is_strips(of));
         assert_eq!(dom.matches("class=\"trace scatter ").count(), curves.len(), "{name}: a curve is missing");
@@ -391,6 +397,22 @@ fn a_browser_draws_every_chart_without_an_error() {
         let images = dom.split("<image ").skip(1).filter(|image| image.contains("href=\"data:image/png;base64,iVBOR"));
         assert_eq!(images.count(), strips.len(), "{name}: strips are missing");
     }
+}
+
+/// The page with a reader who zooms its first chart once all are drawn, and a note of what all show then.
+fn zoomed(page: &str) -> String {
+    let reader = r#"<script>
+        const every = setInterval(() => {
+            const charts = [...document.querySelectorAll(".chart")];
+            if (!charts.every(chart => chart.classList.contains("drawn"))) return;
+            clearInterval(every);
+            Plotly.relayout(charts[0], { "xaxis.range[0]": 1, "xaxis.range[1]": 2 });
+            const timed = charts.filter(chart => "clock" in chart.dataset);
+            const note = () => document.body.dataset.ranges = timed.map(chart => chart.layout.xaxis.range.join()).join(";");
+            setTimeout(note, 500);
+        }, 100);
+    </script></body>"#;
+    page.replace("</body>", reader)
 }
 
 pub(crate) fn of_run(record: &RunRecord) -> String {

@@ -47,7 +47,7 @@ impl SeriesSum {
         if let Some(generator) = &sample.generator {
             let name = SeriesObserved::GENERATOR;
             self.put(SeriesFigure::CpuCores, name, at, ratio(generator.cpu_ns, second.length_ns));
-            for thread in &generator.threads {
+            for thread in generator.threads.iter().take(COLUMNS_MAX) {
                 let name = format!("{name}: {}", thread.name);
                 self.put(SeriesFigure::ThreadBusy, &name, at, ratio(thread.cpu_ns, second.length_ns));
             }

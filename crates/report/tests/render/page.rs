@@ -386,7 +386,7 @@ fn a_browser_draws_every_chart_without_an_error() {
             "{name}: not every chart is drawn"
         );
         if name == "zoomed" {
-            let ranges = format!("data-ranges=\"{}\"", vec!["1,2"; 7].join(";"));
+            let ranges = format!("data-ranges=\"{}\"", ["1,2"; 7].join(";"));
             assert!(dom.contains(&ranges), "the charts on one time axis zoom together");
             continue;
         }

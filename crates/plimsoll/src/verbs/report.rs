@@ -2,9 +2,9 @@
 
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Trouble};
-use crate::{page_file, printer};
 use crate::profiling::graphs;
 use crate::stored::Stored;
+use crate::{page_file, printer};
 use report::Named;
 use report::html::Item;
 use std::path::{Path, PathBuf};

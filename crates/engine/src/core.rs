@@ -195,6 +195,11 @@ impl Core {
         self.ticks.take()
     }
 
+    /// Whether a tick that was taken is wanted back.
+    pub(crate) const fn lacks_spare(&self) -> bool {
+        self.ticks.lacks_spare()
+    }
+
     /// Gives a used tick back.
     pub(crate) fn recycle(&mut self, tick: Box<WorkerTick>) {
         self.ticks.recycle(tick);

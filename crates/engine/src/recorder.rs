@@ -56,12 +56,6 @@ impl WorkerTick {
     pub(crate) fn new(worker: usize, items: usize, has_slip: bool) -> Self {
         let slip = || if has_slip { LatencyHistogram::new() } else { LatencyHistogram::default() };
         Self {
-            worker,
-            last: false,
-            phase: Phase::Warmup,
-            from_ns: 0,
-            to_ns: 0,
-            flow: Flow::default(),
             tally: Tally::new(items),
             // What every request records into has its memory beforehand; handshakes are rare or none.
             latency: Latency {
@@ -71,8 +65,24 @@ impl WorkerTick {
                 slip_blocked: slip(),
                 ..Latency::default()
             },
-            late_ns: 0,
             sends_ns: Vec::with_capacity(if has_slip { SENDS_MAX } else { 0 }),
+            ..Self::without_memory(worker)
+        }
+    }
+
+    /// What stands in the place of a tick after the last one.
+    pub(crate) fn without_memory(worker: usize) -> Self {
+        Self {
+            worker,
+            last: false,
+            phase: Phase::Warmup,
+            from_ns: 0,
+            to_ns: 0,
+            flow: Flow::default(),
+            tally: Tally::new(0),
+            latency: Latency::default(),
+            late_ns: 0,
+            sends_ns: Vec::new(),
             cpu_ns: 0,
         }
     }

@@ -182,9 +182,11 @@ impl Worker {
             self.cpu_seen_ns = cpu_ns;
             // Without a coordinator the run is over; the window's stop sign ends the loop.
             let _ = self.out.send(FromWorker::Tick(tick));
-            while let Ok(used) = self.used_ticks.try_recv() {
-                self.core.recycle(used);
-            }
+        }
+        // Before the next one is cut, or a third would be allocated for good.
+        while self.core.lacks_spare() {
+            let Ok(used) = self.used_ticks.try_recv() else { return };
+            self.core.recycle(used);
         }
     }
 

@@ -15,6 +15,7 @@ mod exit;
 mod expect;
 mod interrupt;
 mod measure;
+mod page_file;
 mod printer;
 mod profiling;
 mod progress;

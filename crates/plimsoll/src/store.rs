@@ -5,9 +5,10 @@
 
 use crate::environment::redact_headers;
 use crate::exit::Trouble;
-use crate::printer;
+use crate::{page_file, printer};
 use judge::audit::redact;
 use model::{Event, Plan, Tick};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -79,8 +80,8 @@ pub(crate) fn write_arm(directory: &Path, json: &str) {
 }
 
 /// Writes a page about a result; returns false when the disk did not take it, which has then been told.
-pub(crate) fn write_page(path: &Path, page: &str) -> bool {
-    match std::fs::write(path, page) {
+pub(crate) fn write_page(path: &Path, page: &impl Display) -> bool {
+    match page_file::write(path, page) {
         Ok(()) => true,
         Err(error) => {
             // Half a page helps nobody; when it cannot be removed either, the warning stands for it.

@@ -69,7 +69,9 @@ impl Ticks {
     pub(super) fn advance(&mut self, now: u64) {
         while now >= self.boundary_ns {
             let at = self.boundary_ns;
-            self.cut(at);
+            let (worker, items, has_slip) = (self.worker, self.items, self.has_slip);
+            let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker, items, has_slip)));
+            self.cut(at, next);
             self.begin(at);
         }
     }
@@ -100,12 +102,17 @@ impl Ticks {
     pub(super) fn finish(&mut self, now: u64) {
         self.advance(now);
         self.current.last = true;
-        self.cut(now);
+        self.cut(now, Box::new(WorkerTick::without_memory(self.worker)));
         self.boundary_ns = u64::MAX;
     }
 
     pub(super) fn take(&mut self) -> Option<Box<WorkerTick>> {
         self.ready.pop_front()
+    }
+
+    /// Whether the next tick has to be allocated unless one comes back.
+    pub(super) const fn lacks_spare(&self) -> bool {
+        self.spare.is_empty()
     }
 
     pub(super) fn recycle(&mut self, mut tick: Box<WorkerTick>) {
@@ -126,14 +133,35 @@ impl Ticks {
         self.boundary_ns = (from_ns + NS_PER_S).min(limit);
     }
 
-    fn cut(&mut self, at_ns: u64) {
+    fn cut(&mut self, at_ns: u64, next: Box<WorkerTick>) {
         self.outstanding(at_ns, 0);
-        let (worker, items, has_slip) = (self.worker, self.items, self.has_slip);
-        let next = self.spare.pop().unwrap_or_else(|| Box::new(WorkerTick::new(worker, items, has_slip)));
         let mut done = std::mem::replace(&mut self.current, next);
         done.to_ns = at_ns;
         done.late_ns = at_ns.saturating_sub(self.due_ns);
         self.good_before += done.flow.good;
         self.ready.push_back(done);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ticks_go_round_and_the_last_leaves_nothing_behind() {
+        let mut ticks = Ticks::new(0, 1, false, &Window::new(0, UNDECIDED_NS));
+        let memory = |tick: &WorkerTick| std::ptr::from_ref(&*tick.tally.status).addr();
+        let both = [memory(&ticks.current), memory(&ticks.spare[0])];
+        for second in 1..=4 {
+            ticks.advance(second * NS_PER_S);
+            assert!(ticks.lacks_spare());
+            let tick = ticks.take().unwrap();
+            assert!(both.contains(&memory(&tick)));
+            ticks.recycle(tick);
+            assert!(!ticks.lacks_spare());
+        }
+        ticks.finish(4 * NS_PER_S + 1);
+        assert!(ticks.take().unwrap().last);
+        assert_eq!((ticks.spare.len(), ticks.take().is_none()), (1, true));
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{Exit, Trouble};
-use crate::printer;
 use crate::profiling::graphs;
 use crate::stored::Stored;
+use crate::{page_file, printer};
 use report::Named;
 use report::html::Item;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, Trouble> {
             base,
         })
         .collect();
-    write(&path, &report::html::page(&items))?;
+    page_file::write(&path, &report::html::page(&items)).map_err(|error| cannot_write(&path, &error))?;
     printer::result(&format!("{}\n", path.display()))?;
     Ok(Exit::Fine)
 }
@@ -66,7 +66,11 @@ fn way(page: &Path, directory: &Path) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Trouble> {
-    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Trouble {
+    Trouble::usage(format!("cannot write {}: {error}", path.display()))
 }
 
 fn text(named: &[Named<'_>], to_file: bool) -> String {

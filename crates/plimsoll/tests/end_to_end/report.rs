@@ -1,6 +1,6 @@
 //! Results shown again: the page beside every result, and `plimsoll report`.
 
-use crate::support::{Target, close_to, load_alone, number, plimsoll, shell};
+use crate::support::{Target, close_to, installed, load_alone, number, plimsoll, shell};
 use serde_json::{Value, json};
 
 #[test]
@@ -142,4 +142,27 @@ fn a_damaged_result_is_one_line_in_every_format_and_writes_nothing() {
             assert!(line.starts_with(&format!("plimsoll: {damaged}: {reason}")), "{line}");
         }
     }
+}
+
+/// The script that draws, 4.7 MB of each page, is written without being held.
+#[test]
+fn a_page_takes_no_more_memory_than_its_text() {
+    const SCRIPT_KB: u64 = 4_500;
+    let _alone = load_alone();
+    let target = Target::start(&[]);
+    let time = installed("time", "time");
+    let script = format!(
+        "set -e
+        \"$PLIMSOLL\" run '{}' -n 3000 -c 2 --warmup 0s -q --json -o a >record || true
+        for format in html markdown; do {time} -f %M -o $format.kb \"$PLIMSOLL\" report a --format $format >$format; done",
+        target.url("/bytes/64"),
+        time = time.display(),
+    );
+    let ended = shell(&script).run();
+    ended.exits(0);
+    let peak_kb = |format: &str| -> u64 { ended.file(&format!("{format}.kb")).trim().parse().expect("a number") };
+    let (page, table) = (peak_kb("html"), peak_kb("markdown"));
+    assert!(ended.file("a/report.html").len() as u64 > SCRIPT_KB << 10, "the page has its script");
+    // The code that makes a page takes some memory as well, without optimisation the more. Held whole, it took 21 MB.
+    assert!(page < table + 2 * SCRIPT_KB, "{page} KB for a page, {table} KB for a table");
 }

@@ -20,13 +20,15 @@ mod view;
 use crate::Named;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
-use askama::Template;
 use model::SweepRecord;
 use stats::MergedHistogram;
+use std::fmt::Display;
 use view::{Page, ResultView, Table};
 
 const STYLE: &str = include_str!("../../templates/style.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
+/// Of the crate plotly, by the build script.
+const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
 
 /// The distributions of a run that its record has only quantiles of; both empty when they were not kept.
 #[derive(Clone, Debug, Default)]
@@ -63,22 +65,23 @@ struct Shown<'a> {
 }
 
 /// One page about one result, or about several: first side by side, then each by itself.
+///
+/// It is written piece by piece, the script that draws as one of its own: nobody needs to hold the whole.
 #[must_use]
-pub fn page(items: &[Item<'_>]) -> String {
+pub fn page(items: &[Item<'_>]) -> impl Display + use<> {
     let mut results: Vec<ResultView> = items.iter().flat_map(each).collect();
     if results.len() > 1 {
         results.insert(0, side_by_side(items, results.len()));
     }
     let title = results.first().map_or_else(String::new, |result| result.title.clone());
-    let page = Page {
-        title: &title,
+    Page {
+        title,
         style: STYLE,
         script: SCRIPT,
-        plotly: &plotly_script(),
+        plotly: PLOTLY,
         has_charts: results.iter().flat_map(|result| &result.charts).any(|chart| chart.json.is_some()),
         results,
-    };
-    page.render().expect("writing to memory cannot fail")
+    }
 }
 
 /// The results of an item, each by itself.
@@ -120,12 +123,4 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
         ..ResultView::default()
     }
-}
-
-/// Plotly itself, without the typesetting of formulas that comes with it: half a page's weight that no chart needs.
-fn plotly_script() -> String {
-    let sources = plotly::Plot::offline_js_sources();
-    let script = sources.split("</script>").find(|part| part.contains("plotly.js v"));
-    let (_, code) = script.and_then(|script| script.split_once('>')).expect("the crate brings its script");
-    code.to_owned()
 }

@@ -12,11 +12,11 @@ use model::{Environment, FindingState, Limiter, Verdict, VerdictState};
 /// The whole page.
 #[derive(Template)]
 #[template(path = "page.html")]
-pub(super) struct Page<'a> {
-    pub(super) title: &'a str,
-    pub(super) style: &'a str,
-    pub(super) script: &'a str,
-    pub(super) plotly: &'a str,
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) style: &'static str,
+    pub(super) script: &'static str,
+    pub(super) plotly: &'static str,
     pub(super) has_charts: bool,
     pub(super) results: Vec<ResultView>,
 }

@@ -4,7 +4,7 @@ use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, vali
 use model::{ProcessRole, Profiled, ProfiledFunction, ProfiledProcess, RunRecord, Second, SweepRecord};
 use report::Named;
 use report::flame::Scale;
-use report::html::{Distributions, Item, page};
+use report::html::{Distributions, Item};
 use report::record::AnyRecord;
 use serde_json::Value;
 use std::process::Command;
@@ -421,6 +421,10 @@ pub(crate) fn of_run(record: &RunRecord) -> String {
 
 pub(crate) fn of_sweep(record: &SweepRecord) -> String {
     page(&[item("sweep", AnyRecord::Sweep(record), None)])
+}
+
+fn page(items: &[Item<'_>]) -> String {
+    report::html::page(items).to_string()
 }
 
 fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Distributions>) -> Item<'a> {

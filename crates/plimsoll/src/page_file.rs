@@ -1,0 +1,109 @@
+//! Writes pages to disk without holding them, nor the script of megabytes that each carries.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// From here on a piece is worth asking whether it lies in the program's own file.
+const LARGE: usize = 1 << 20;
+
+/// Writes `page` to `path`.
+pub(crate) fn write(path: &Path, page: &impl Display) -> io::Result<()> {
+    let mut file = BufWriter::new(PageFile(File::create(path)?));
+    write!(file, "{page}")?;
+    file.flush()
+}
+
+/// A file to which the kernel copies what lies in the program's own: to write it from memory would bring all of it into
+/// ours, for nothing but this one write.
+struct PageFile(File);
+
+impl Write for PageFile {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let place = if piece.len() < LARGE { None } else { place_in_program(piece) };
+        match place {
+            Some(place) => self.copy_from_program(place, piece.len()),
+            None => self.0.write(piece),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl PageFile {
+    fn copy_from_program(&mut self, place: u64, length: usize) -> io::Result<usize> {
+        let mut program = program()?;
+        program.seek(SeekFrom::Start(place))?;
+        let copied = io::copy(&mut io::Read::take(program, length as u64), &mut self.0)?;
+        usize::try_from(copied).map_err(io::Error::other)
+    }
+}
+
+/// Where in the program's own file `piece` lies; none when it does not, or when that cannot be told.
+fn place_in_program(piece: &[u8]) -> Option<u64> {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    let program = program().ok()?;
+    let inode = program.metadata().ok()?.ino();
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let place = maps.lines().find_map(|line| place_in_map(line, inode, piece.as_ptr().addr() as u64, piece.len()))?;
+    // What is there is looked at, in case something has mapped the program in a way of its own.
+    let ends = |at: usize| {
+        let mut found = [0; 64];
+        program.read_exact_at(&mut found, place + at as u64).is_ok() && piece[at..].starts_with(&found)
+    };
+    (ends(0) && ends(piece.len() - 64)).then_some(place)
+}
+
+/// The place in the file `inode` of `length` bytes at `address`, if they are in the mapping that `line` tells of:
+/// `7f00-8f00 r--p 00001000 08:01 1234 /path`.
+fn place_in_map(line: &str, inode: u64, address: u64, length: usize) -> Option<u64> {
+    let mut fields = line.split_ascii_whitespace();
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (from, to) = fields.next()?.split_once('-')?;
+    let (from, to) = (hex(from)?, hex(to)?);
+    let offset = hex(fields.nth(1)?)?;
+    let is_it = fields.nth(1)?.parse() == Ok(inode);
+    (is_it && from <= address && address + length as u64 <= to).then(|| offset + (address - from))
+}
+
+fn program() -> io::Result<File> {
+    File::open("/proc/self/exe")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Long enough, and in the program's file as the script of a page is.
+    static PART: [u8; LARGE + 3] = {
+        let mut part = [b'.'; LARGE + 3];
+        (part[0], part[LARGE / 2], part[LARGE + 2]) = (b'<', b'|', b'>');
+        part
+    };
+
+    #[test]
+    fn what_lies_in_the_program_is_copied_from_there() {
+        assert!(place_in_program(&PART).is_some());
+        assert_eq!(place_in_program(&PART.to_vec()), None);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("page");
+        let part = str::from_utf8(&PART).unwrap();
+        let copy = part.to_owned();
+        // One piece from the program's file between two from memory.
+        write(&path, &format_args!("<{part}>{copy}.")).unwrap();
+        assert!(std::fs::read_to_string(&path).unwrap() == format!("<{part}>{part}."));
+    }
+
+    #[test]
+    fn a_mapping_holds_what_is_in_it_and_of_the_file() {
+        let line = "7f0000-7f9000 r--p 00002000 08:01 1234    /usr/bin/plimsoll";
+        assert_eq!(place_in_map(line, 1234, 0x7f_1010, 16), Some(0x3010));
+        assert_eq!(place_in_map(line, 1235, 0x7f_1010, 16), None);
+        assert_eq!(place_in_map(line, 1234, 0x7f_8ff8, 16), None);
+        assert_eq!(place_in_map(line, 1234, 0x7e_ffff, 16), None);
+        assert_eq!(place_in_map("7f0000-7f9000 rw-p 00000000 00:00 0", 1234, 0x7f_1010, 16), None);
+    }
+}

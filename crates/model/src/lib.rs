@@ -43,9 +43,9 @@ pub use limiter::{
 };
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
-    CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved, ServerThreadObserved,
-    SocketsObserved, ThreadObserved, WaitObserved,
+    CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed, ObservedSecond,
+    OtherObserved, OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, ServerObserved,
+    ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,

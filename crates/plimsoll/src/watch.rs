@@ -2,9 +2,9 @@
 //! carries no load, and on the load's own time axis.
 
 use crate::target_url::is_local;
-use engine::clock::{Clock, thread_cpu_ns};
+use engine::clock::{Clock, monotonic_ns, thread_cpu_ns};
 use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, Tick};
-use observe::{Observer, TakenFingerprint, Wanted};
+use observe::{Clocks, Observer, TakenFingerprint, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Watch {
     pub(crate) fn start_after(&mut self, event: &Event) {
         if let (Event::Connected { .. }, Self::On { observer, clock }) = (event, self) {
             observer.start(0);
-            observer.watch_states(thread_cpu_ns);
+            observer.watch_states(Clocks { thread_cpu_ns, monotonic_ns });
             *clock = Some(Clock::start());
         }
     }

@@ -22,6 +22,7 @@ mod sweep;
 mod testing;
 mod text;
 mod trial;
+mod unobserved;
 
 pub use catalogue::{catalogue, nearest};
 pub use later::{Later, later};
@@ -32,12 +33,15 @@ pub use trial::{Trial, trial};
 
 use model::{Evidence, Finding, FindingState, Verdict, VerdictState};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Judges one measured load by all rules that look at a run.
 #[must_use]
 pub fn judge_run(evidence: &Evidence) -> Verdict {
     let outcomes = rules().iter().filter_map(|rule| match rule.check {
-        Check::Run(check) | Check::Both { run: check, .. } => Some((rule.id, check(evidence))),
+        Check::Run(check) | Check::Both { run: check, .. } => {
+            Some((rule.id, unobserved::told(rule, [evidence], check(evidence))))
+        }
         Check::Sweep(_) => None,
     });
     verdict(outcomes)
@@ -52,16 +56,19 @@ pub fn rules() -> &'static [Rule] {
 /// Collects outcomes into a verdict: findings worst first, equals in the order given.
 fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdict {
     let mut findings = Vec::new();
-    let mut unchecked = Vec::new();
+    let (mut unchecked, mut unchecked_why) = (Vec::new(), BTreeMap::new());
     for (id, outcome) in outcomes {
         match outcome {
             Outcome::Pass => {}
             Outcome::Fired(finding) => findings.push(finding),
-            Outcome::Unchecked(_) => unchecked.push(id.to_owned()),
+            Outcome::Unchecked(why) => {
+                unchecked.push(id.to_owned());
+                unchecked_why.insert(id.to_owned(), why.to_owned());
+            }
         }
     }
     findings.sort_by_key(|finding| Reverse(finding.state));
-    Verdict { state: state_of(&findings), findings, unchecked }
+    Verdict { state: state_of(&findings), findings, unchecked, unchecked_why }
 }
 
 fn state_of(findings: &[Finding]) -> VerdictState {

@@ -6,16 +6,19 @@
 //! servers are expected to fail somewhere past their peak.
 
 use crate::rules::saturation::peak_index;
-use crate::{Check, Outcome, rules, verdict};
+use crate::{Check, Outcome, rules, unobserved, verdict};
 use model::human::{plural, rate};
 use model::{Evidence, Finding, FindingState, SweepEvidence, Verdict};
 
 /// Judges a sweep: one finding for each rule, its worst state, and the loads it fired at.
 #[must_use]
 pub fn judge_sweep(sweep: &SweepEvidence) -> Verdict {
-    verdict(rules().iter().map(|rule| match rule.check {
-        Check::Run(check) => (rule.id, over_points(sweep, check)),
-        Check::Sweep(check) | Check::Both { sweep: check, .. } => (rule.id, check(sweep)),
+    verdict(rules().iter().map(|rule| {
+        let outcome = match rule.check {
+            Check::Run(check) => over_points(sweep, check),
+            Check::Sweep(check) | Check::Both { sweep: check, .. } => check(sweep),
+        };
+        (rule.id, unobserved::told(rule, sweep.points.iter().map(|point| &point.evidence), outcome))
     }))
 }
 

@@ -53,4 +53,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// Rules whose data was missing: not passed, not checked.
     pub unchecked: Vec<String>,
+    /// Why each of them was not checked, by its id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unchecked_why: BTreeMap<String, String>,
 }

@@ -43,8 +43,8 @@ pub use limiter::{
 };
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
-    CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, SeriesFigure, SeriesObserved, ServerObserved,
+    CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed, ObservedSecond,
+    OtherObserved, OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, SeriesFigure, SeriesObserved, ServerObserved,
     ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{

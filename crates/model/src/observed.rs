@@ -4,6 +4,9 @@ use crate::Figures;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Why nothing was seen where nobody was to look: in [`Observed::unavailable`], and of the rules that need it.
+pub const NOT_OBSERVED: &str = "nobody looked (--no-observe)";
+
 /// What was seen beside the load itself. A part that is not available is null, and `unavailable` says why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {

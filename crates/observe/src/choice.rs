@@ -20,7 +20,7 @@ const COMMAND_MAX: usize = 40;
 pub fn choose(wanted: &Wanted) -> Result<BTreeSet<u32>, Unmet> {
     let mut companion = Companion::new(wanted.clone());
     companion.listen();
-    let present = Processes::default().look(&BTreeSet::new(), true);
+    let present = Processes::default().look(&BTreeSet::new(), true, None);
     let met: BTreeSet<i32> = companion.met(&present)?.into_iter().collect();
     match wanted {
         Wanted::Name(name) => one_tree(name, &met, &present)?,

@@ -2,6 +2,10 @@
 //!
 //! A process that ends takes its CPU time along, but its parent, when it waits for it, gets all of it as time of its
 //! children. So what a parent got beyond what was already counted is what its ended children used since.
+//!
+//! A look reads one process after the other, parents mostly first: a child that ends meanwhile is missing, and its parent
+//! was read before it got the time. What was counted of the child already is then held against what the parent has got at
+//! the next look, as it would count twice otherwise.
 
 use crate::holdings::Held;
 use model::{NS_PER_S, ProcessUse, ServerUse};
@@ -33,6 +37,8 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     members: BTreeMap<i32, Seen>,
+    /// What was counted of ended children and had not come to their parent at the look before, by the parent's number; ns.
+    owed_ns: BTreeMap<i32, u64>,
 }
 
 impl Ledger {
@@ -97,7 +103,7 @@ impl Ledger {
 
     /// Adds what ended processes used since the look before; tells how many it is not known of.
     fn ended(
-        &self,
+        &mut self,
         before: &BTreeMap<i32, Seen>,
         grown: &BTreeMap<i32, u64>,
         groups: &mut BTreeMap<String, ProcessUse>,
@@ -116,13 +122,20 @@ impl Ledger {
                 None => unaccounted += 1,
             }
         }
+        // Whatever has not come by now never will.
+        let owed_ns = std::mem::take(&mut self.owed_ns);
         for (pid, grown_ns) in grown {
             let (counted_ns, names) = heirs.remove(pid).unwrap_or_default();
+            let known_ns = counted_ns + owed_ns.get(pid).copied().unwrap_or(0);
             if grown_ns + ROUNDING_NS < counted_ns {
                 unaccounted += names.len() as u64;
-            } else if *grown_ns > counted_ns {
+            } else if *grown_ns > known_ns {
                 let name = names.first().map_or_else(|| ended_children(&self.members[pid].name), |name| (*name).into());
-                groups.entry(name).or_default().cpu_ns += grown_ns - counted_ns;
+                groups.entry(name).or_default().cpu_ns += grown_ns - known_ns;
+            }
+            let short_ns = known_ns.saturating_sub(*grown_ns).min(counted_ns);
+            if short_ns > 0 {
+                self.owed_ns.insert(*pid, short_ns);
             }
         }
         unaccounted
@@ -207,6 +220,26 @@ mod tests {
         assert_eq!(told(&used), [("master", 1, 0), ("worker", 0, 250)]);
         assert_eq!(used.ended, [("worker".to_owned(), 1)].into());
         assert_eq!(ledger.settle(vec![seen(1, 0, "master", 0, 380)]).processes[0].cpu_ns, 0, "counted once");
+    }
+
+    #[test]
+    fn a_child_that_ended_during_the_look_is_not_counted_twice() {
+        let all = [seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 30, 0), seen(3, 1, "worker", 70, 0)];
+        let mut ledger = ledger(all);
+        let sum = |used: &ServerUse| told(used).iter().map(|(_, _, ms)| ms).sum::<u64>();
+        // The master was looked at before it got the time of the first worker, and then the worker was gone.
+        let used = ledger.settle(vec![seen(1, 0, "master", 0, 0), seen(3, 1, "worker", 70, 0)]);
+        assert_eq!(sum(&used), 0);
+        // Now it has that, and meanwhile the same has happened to the other.
+        let used = ledger.settle(vec![seen(1, 0, "master", 0, 40)]);
+        assert_eq!((sum(&used), used.ended_unaccounted), (0, 0));
+        let used = ledger.settle(vec![seen(1, 0, "master", 0, 120)]);
+        assert_eq!(sum(&used), 10 + 10, "what both have used since they were seen last");
+        // What has not come at the next look never will, and is not taken from what others use.
+        let mut ledger = self::ledger([seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 30, 0)]);
+        let idle = || vec![seen(1, 0, "master", 0, 0)];
+        assert_eq!((sum(&ledger.settle(idle())), sum(&ledger.settle(idle()))), (0, 0));
+        assert_eq!(sum(&ledger.settle(vec![seen(1, 0, "master", 0, 50)])), 50);
     }
 
     #[test]

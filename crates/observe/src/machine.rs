@@ -7,12 +7,16 @@ use procfs::{CpuTime, CurrentSI, KernelStats, ProcError};
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     before: Option<MachineCpu>,
+    /// Processes and threads that had ever begun at the look before.
+    pub(crate) begun_ever: Option<u64>,
 }
 
 impl Machine {
     /// CPU time since the look before.
     pub(crate) fn look(&mut self) -> Result<MachineCpu, ProcError> {
+        self.begun_ever = None;
         let stats = KernelStats::current()?;
+        self.begun_ever = Some(stats.processes);
         let now = MachineCpu { total: times(&stats.total), cpus: stats.cpu_time.iter().map(times).collect() };
         let before = self.before.replace(now.clone()).unwrap_or_else(|| now.clone());
         // A CPU that was switched on or off moves the ones after it.

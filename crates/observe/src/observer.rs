@@ -138,7 +138,7 @@ impl Observer {
 
     fn look_first(&mut self, now_ns: u64) {
         let (listening, _) = self.listen();
-        let present = self.processes.look(&BTreeSet::new(), true);
+        let present = self.processes.look(&BTreeSet::new(), true, None);
         match (&mut self.chosen, &listening) {
             (Some(chosen), _) => chosen.start(&present, &own(), now_ns),
             (None, Some(Ok(listening))) => self.server.start(&present, listening, now_ns),
@@ -205,7 +205,7 @@ impl Observer {
     }
 
     fn look_at_processes(&mut self, all: bool) -> Present {
-        self.processes.look(&self.server_pids().into_iter().collect(), all)
+        self.processes.look(&self.server_pids().into_iter().collect(), all, self.machine.begun_ever)
     }
 
     /// What the server used, or why that is not known; none when nobody is the server.

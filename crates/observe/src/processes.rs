@@ -19,6 +19,8 @@ const SHORT_BYTES: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     known: BTreeSet<i32>,
+    /// Processes and threads that had ever begun on this machine, when the numbers were listed last.
+    begun_ever: Option<u64>,
     /// Looks to leave the strangers out of.
     resting: usize,
 }
@@ -36,16 +38,22 @@ pub(crate) struct Present {
 
 impl Processes {
     /// Looks at all, or, when there are very many and not `all` are wanted, at `members` and those that are new.
-    pub(crate) fn look(&mut self, members: &BTreeSet<i32>, all: bool) -> Present {
-        let pids = pids();
+    /// `begun_ever` is how many processes and threads have ever begun on this machine, if that is known: while it stays the
+    /// same nobody is new, and the list of all, which costs as much as 50 processes, need not be read anew.
+    pub(crate) fn look(&mut self, members: &BTreeSet<i32>, all: bool, begun_ever: Option<u64>) -> Present {
+        let is_listed = !all && begun_ever.is_some() && begun_ever == self.begun_ever;
+        self.begun_ever = begun_ever;
+        let pids = if is_listed { self.known.clone() } else { pids() };
         let is_complete = all || self.resting == 0;
         self.resting = if is_complete { pids.len() / EACH_SECOND_MAX } else { self.resting - 1 };
         let is_wanted = |pid: &&i32| is_complete || members.contains(pid) || !self.known.contains(pid);
-        let all = pids.iter().filter(is_wanted).filter_map(|pid| Some((*pid, seen(*pid)?))).collect();
+        let all: BTreeMap<i32, Seen> =
+            pids.iter().filter(is_wanted).filter_map(|pid| Some((*pid, seen(*pid)?))).collect();
         // At the first look all are new to us, and none has begun since.
         let begun =
             if self.known.is_empty() { BTreeSet::new() } else { pids.difference(&self.known).copied().collect() };
-        self.known = pids;
+        // Those that have ended leave the list here, as it is not read.
+        self.known = if is_complete { all.keys().copied().collect() } else { pids };
         Present { all, begun, is_complete }
     }
 }
@@ -101,7 +109,7 @@ mod tests {
     fn processes_are_told_apart_from_those_that_begin_later() {
         let mut processes = Processes::default();
         let own = std::process::id().cast_signed();
-        let first = processes.look(&BTreeSet::new(), true);
+        let first = processes.look(&BTreeSet::new(), true, None);
         assert!(first.is_complete && !first.has_begun(own));
         let vms = std::fs::read_to_string("/proc/self/status").unwrap();
         let vms = vms.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap().trim_end_matches("kB").trim();
@@ -111,11 +119,30 @@ mod tests {
 
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().cast_signed();
-        let second = processes.look(&BTreeSet::new(), true);
+        let second = processes.look(&BTreeSet::new(), true, None);
         assert!(second.has_begun(pid) && second.all[&pid].ppid == own);
-        assert!(!processes.look(&BTreeSet::new(), true).has_begun(pid));
+        assert!(!processes.look(&BTreeSet::new(), true, None).has_begun(pid));
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn the_list_is_read_anew_only_when_somebody_has_begun() {
+        let (mut processes, nobody) = (Processes::default(), BTreeSet::new());
+        let mut ending = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        processes.look(&nobody, true, Some(7));
+        ending.kill().unwrap();
+        ending.wait().unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let (gone, pid) = (ending.id().cast_signed(), child.id().cast_signed());
+        // As if that had not been counted: so the list was not read.
+        let same = processes.look(&nobody, false, Some(7));
+        processes.resting = 0;
+        let next = processes.look(&nobody, false, Some(8));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!same.all.contains_key(&pid) && !same.all.contains_key(&gone), "those that have ended are not there");
+        assert!(next.has_begun(pid) && next.all.contains_key(&pid) && !next.all.contains_key(&gone));
     }
 
     #[test]
@@ -123,8 +150,8 @@ mod tests {
         let own = std::process::id().cast_signed();
         let mut processes = Processes { resting: 1, ..Processes::default() };
         processes.known = pids();
-        let rest = processes.look(&[own].into(), false);
+        let rest = processes.look(&[own].into(), false, None);
         assert!(!rest.is_complete && rest.all.contains_key(&own) && !rest.all.contains_key(&1));
-        assert!(processes.look(&BTreeSet::new(), false).is_complete, "the rest is over");
+        assert!(processes.look(&BTreeSet::new(), false, None).is_complete, "the rest is over");
     }
 }

@@ -2,6 +2,7 @@
 
 use model::{Phase, Sample, ServerUse};
 use observe::{Observer, Wanted};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 /// The kernel tells CPU time in steps of 10 ms, of user and system time each, and a look takes a moment.
@@ -111,6 +112,39 @@ fn children_that_come_and_go_count_for_their_companion() {
         told_ns + truth_ns / 5 > truth_ns && told_ns < truth_ns + truth_ns / 4 + ROUNDING_NS,
         "{told_ns} of {truth_ns}"
     );
+}
+
+#[test]
+fn the_sum_over_many_short_lived_children_is_what_the_kernel_says() {
+    const CHILDREN: u32 = 40;
+    // Each burns for a moment and is waited for; looks come at any moment of their lives.
+    let script = format!(
+        "read go; n=0; while [ $n -lt {CHILDREN} ]; do \
+         (i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done); n=$((n+1)); done; echo done; read end"
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut parent = Shell(command.spawn().expect("a shell"));
+    let pid = parent.pid();
+    let mut observer = observer(&[Wanted::Process(pid)]);
+    observer.start(0);
+    let before_ns = cpu_ns(pid);
+    let out = parent.0.stdout.take().expect("piped");
+    let done = std::thread::spawn(move || BufReader::new(out).read_line(&mut String::new()));
+    parent.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("it reads");
+    let (mut told_ns, mut looks) = (0, 0);
+    loop {
+        let is_last = done.is_finished();
+        looks += 1;
+        let sample = observer.sample(looks, Phase::Measure);
+        told_ns += used_ns(companion(&sample, &pid.to_string()));
+        if is_last {
+            break;
+        }
+    }
+    let truth_ns = cpu_ns(pid) - before_ns;
+    assert!(looks > u64::from(CHILDREN) / 4 && truth_ns > 100_000_000, "{looks} looks, {truth_ns}");
+    assert!(told_ns.abs_diff(truth_ns) <= ROUNDING_NS, "{told_ns} of {truth_ns} in {looks} looks");
 }
 
 #[test]

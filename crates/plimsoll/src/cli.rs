@@ -111,6 +111,10 @@ pub(crate) struct RunArgs {
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
     pub(crate) observe: BesideArgs,
+    /// Look at nothing beside the load: neither machine and server nor status pages. What was not seen is told as not
+    /// available, and rules that need it as not checked. To find out what looking costs
+    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status", "confirm"])]
+    pub(crate) no_observe: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -179,6 +183,10 @@ pub(crate) struct SweepArgs {
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
     pub(crate) observe: BesideArgs,
+    /// Look at nothing beside the load: neither machine and server nor status pages. What was not seen is told as not
+    /// available, and rules that need it as not checked. To find out what looking costs
+    #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status", "confirm"])]
+    pub(crate) no_observe: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -99,6 +99,7 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
         request: how.request,
         generator: how.generator,
         beside: &BesideArgs::default(),
+        is_observed: true,
         quiet: true,
         is_known: true,
         stop: Arc::clone(how.stop),

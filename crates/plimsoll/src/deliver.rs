@@ -75,12 +75,18 @@ mod tests {
     use super::*;
     use crate::stored::{Record, Stored};
     use model::{FORMAT_SWEEP, SweepRecord, Verdict};
+    use std::collections::BTreeMap;
 
     fn sweep(state: VerdictState, unchecked: &str) -> SweepRecord {
         SweepRecord {
             format: FORMAT_SWEEP.into(),
             arm: None,
-            verdict: Verdict { state, findings: Vec::new(), unchecked: vec![unchecked.into()] },
+            verdict: Verdict {
+                state,
+                findings: Vec::new(),
+                unchecked: vec![unchecked.into()],
+                unchecked_why: BTreeMap::new(),
+            },
             over: "connections".into(),
             points: Vec::new(),
             curve: Vec::new(),

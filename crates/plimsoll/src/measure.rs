@@ -41,6 +41,8 @@ pub(crate) struct Prepared {
     token: String,
     /// What is looked at beside the load.
     asked: Asked,
+    /// Whether anything is.
+    is_observed: bool,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
     /// What of this machine was known to stand in the way beforehand.
@@ -66,6 +68,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) generator: &'a GeneratorArgs,
     /// What is looked at beside the load.
     pub(crate) beside: &'a BesideArgs,
+    /// Whether anything is looked at while the load runs.
+    pub(crate) is_observed: bool,
     pub(crate) quiet: bool,
     /// Whether machine and server are in the record already, and need not be read anew.
     pub(crate) is_known: bool,
@@ -124,6 +128,7 @@ impl Prepared {
             probe,
             token,
             asked,
+            is_observed: wanted.is_observed,
             loads: 0,
             directory,
             started,
@@ -222,6 +227,9 @@ impl Prepared {
 
     /// What looks on while the load of `plan` runs. A restart has given the server new processes.
     fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>) -> Beside<'a> {
+        if !self.is_observed {
+            return Beside { watch: Watch::off(), pages: StatusPages::watch(std::iter::empty()), sampling };
+        }
         let watched = watch::wanted(self.subject.processes(), &self.asked.observe);
         let watch = Watch::new(&plan.target.address, self.asked.server.as_ref(), &watched);
         let own = self.subject.status_pages();

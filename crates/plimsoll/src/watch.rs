@@ -3,9 +3,9 @@
 
 use crate::target_url::is_local;
 use engine::clock::{Clock, monotonic_ns, thread_cpu_ns};
-use model::{Address, Event, Phase, Sample};
+use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, Tick};
 use observe::{Clocks, Observer, TakenFingerprint, Wanted};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Looks at a machine without load: so many that the processes of a busy one are seen, of which not each look tells all.
@@ -13,35 +13,74 @@ const LOOKS: usize = 5;
 /// Time between them.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// What has a reason of its own in the record when nobody looks.
+const PARTS: [&str; 7] = ["generator", "kernel", "machine", "others", "pools", "server", "sockets"];
+
 /// Turns ticks into samples.
-pub(crate) struct Watch {
-    observer: Observer,
-    clock: Option<Clock>,
+pub(crate) enum Watch {
+    On {
+        observer: Box<Observer>,
+        /// Once the load has begun.
+        clock: Option<Clock>,
+    },
+    /// Nobody looks, which is said once.
+    Off { is_said: bool },
 }
 
 impl Watch {
     /// Finds the processes of the server, whoever listens at `address` unless it is named, and those that are `wanted`
     /// besides, which takes a moment.
     pub(crate) fn new(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> Self {
-        Self { observer: observer(address, is_local(address), server, wanted), clock: None }
+        Self::On { observer: Box::new(observer(address, is_local(address), server, wanted)), clock: None }
+    }
+
+    /// Looks at nothing.
+    pub(crate) const fn off() -> Self {
+        Self::Off { is_said: false }
     }
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        if let Event::Connected { .. } = event {
-            self.observer.start(0);
-            self.observer.watch_states(Clocks { thread_cpu_ns, monotonic_ns });
-            self.clock = Some(Clock::start());
+        if let (Event::Connected { .. }, Self::On { observer, clock }) = (event, self) {
+            observer.start(0);
+            observer.watch_states(Clocks { thread_cpu_ns, monotonic_ns });
+            *clock = Some(Clock::start());
         }
     }
 
     /// The sample that belongs to a tick.
     pub(crate) fn look(&mut self, event: &Event) -> Option<Event> {
-        let (Event::Tick(tick), Some(clock)) = (event, self.clock) else { return None };
-        let before_ns = thread_cpu_ns();
-        let sample = self.observer.sample(clock.now_ns(), tick.phase);
-        let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
-        Some(Event::Observed(Box::new(Sample { look_cpu_ns, ..sample })))
+        let Event::Tick(tick) = event else { return None };
+        let sample = match self {
+            Self::Off { is_said } => (!std::mem::replace(is_said, true)).then(|| unseen(tick))?,
+            Self::On { observer, clock } => {
+                let before_ns = thread_cpu_ns();
+                let sample = observer.sample((*clock)?.now_ns(), tick.phase);
+                let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
+                Sample { look_cpu_ns, ..sample }
+            }
+        };
+        Some(Event::Observed(Box::new(sample)))
+    }
+}
+
+/// Says that nobody looked at a tick, nor will.
+fn unseen(tick: &Tick) -> Sample {
+    Sample {
+        phase: tick.phase,
+        from_ns: tick.to_ns,
+        to_ns: tick.to_ns,
+        machine: None,
+        server: None,
+        generator: None,
+        sockets: None,
+        companions: BTreeMap::new(),
+        companion_sockets: BTreeMap::new(),
+        others: None,
+        kernel: KernelFigures::default(),
+        states: None,
+        look_cpu_ns: None,
+        unavailable: PARTS.map(|part| (part.to_owned(), NOT_OBSERVED.to_owned())).into(),
     }
 }
 

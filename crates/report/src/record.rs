@@ -135,6 +135,7 @@ pub fn sweeps_record(arms: Vec<(String, SweepRecord)>) -> SweepsRecord {
         state: sweeps.iter().map(|sweep| sweep.verdict.state).max().unwrap_or(VerdictState::Invalid),
         findings: Vec::new(),
         unchecked: unchecked.into_iter().cloned().collect(),
+        unchecked_why: sweeps.iter().flat_map(|sweep| sweep.verdict.unchecked_why.clone()).collect(),
     };
     SweepsRecord {
         format: FORMAT_SWEEPS.to_owned(),

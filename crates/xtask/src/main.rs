@@ -12,6 +12,7 @@ mod null_server;
 mod options;
 mod packages;
 mod peers;
+mod sampler;
 mod test;
 mod tidy;
 mod workspace;
@@ -53,6 +54,11 @@ usage: cargo xtask TASK [OPTIONS]
       --write-docs        write docs/injections.md as well
   clean-runs            loads that nothing is wrong with: no rule may make more than a note of them; a minute a time
       --repeat N          how often each load (10)
+  sampler               what looking at a load costs: CPU time of the looks, goodput with and without them and with a
+                        profile; 2 minutes
+      --blocks N          blocks of all three (6)
+      --seed N            of the order within them (1)
+      --write-docs        write docs/observer-cost.md as well
   fuzz                  every fuzz target, with cargo-fuzz on nightly
       --seconds S         time per target (60)
       --executions N      executions per target, instead of a time or within it
@@ -73,6 +79,7 @@ fn main() -> ExitCode {
         "chaos" => chaos::run(options),
         "fuzz" => fuzz::run(options),
         "injections" => injections::run(options),
+        "sampler" => sampler::run(options),
         "clean-runs" => injections::clean_runs::run(options),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -47,6 +47,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "vmstat", packages: &["procps"] },
     Tool { program: "time", packages: &["time"] },
     Tool { program: "perf", packages: &["linux-perf"] },
+    Tool { program: "node", packages: &["nodejs"] },
 ];
 
 /// What the faults made by `injections` need beside what the tests do.

@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const FUNCTIONS_MAX: usize = 20;
 /// Least share of the samples that a file must have for its missing symbols to be worth a hint.
 const HINT_SHARE_MIN: f64 = 0.01;
+/// A chain with no more frames of the program than these has lost its callers: with frame pointers it would go on to where
+/// the thread began.
+const SHORT_CHAIN: usize = 2;
 /// The process that runs when no other does. What is counted for it is interrupts.
 const IDLE: u32 = 0;
 const INTERRUPTS: &str = "(interrupts)";
@@ -66,6 +69,9 @@ struct ProcessSum {
     files_only: u64,
     kernel: u64,
     softirq: u64,
+    /// Samples in which a function of the program is known, and those of them whose callers are lost.
+    in_program: u64,
+    short_chains: u64,
 }
 
 impl Recorded {
@@ -155,7 +161,21 @@ impl Sums {
         of_process.samples += count;
         of_process.kernel += if is_kernel { count } else { 0 };
         of_process.softirq += if is_softirq { count } else { 0 };
+        match program_frames(frames) {
+            0 => {}
+            n => {
+                of_process.in_program += count;
+                of_process.short_chains += if n <= SHORT_CHAIN { count } else { 0 };
+            }
+        }
     }
+}
+
+/// How many frames of a chain are code of the program.
+fn program_frames(frames: &[&Frame]) -> usize {
+    let is_kernel = |frame: &Frame| frame.names.last().is_some_and(|name| name.ends_with("_[k]"));
+    let is_code = |frame: &Frame| !matches!(frame.known, Known::Stray | Known::Nothing) && !is_kernel(frame);
+    frames.iter().filter(|frame| is_code(frame)).count()
 }
 
 /// What a process is called: one word, as in perf's folded stacks.
@@ -256,6 +276,14 @@ fn hints(sums: &Sums) -> Vec<String> {
             percent(sums.generated)
         ));
     }
+    let servers = sums.processes.iter().filter(|(_, sum)| sum.role == ProcessRole::Server);
+    for (name, sum) in servers.filter(|(_, sum)| worth(sum.samples) && 2 * sum.short_chains > sum.in_program) {
+        let share = sum.short_chains as f64 * 100.0 / sum.in_program.max(1) as f64;
+        hints.push(format!(
+            "in {share:.0} % of the samples of {name} the callers of the innermost function are lost, as its code keeps no \
+             frame pointers; built with -fno-omit-frame-pointer (Rust: -C force-frame-pointers=yes) it shows them"
+        ));
+    }
     hints
 }
 
@@ -318,7 +346,24 @@ mod tests {
             ]
         );
         let hints = &profiled.hints;
-        assert!(hints.len() == 2 && hints[0].contains("/opt/nginx has no symbols for 10 %"), "{hints:?}");
+        assert!(hints.len() == 3 && hints[0].contains("/opt/nginx has no symbols for 10 %"), "{hints:?}");
         assert!(hints[1].starts_with("15 % of the samples are in code that"), "{hints:?}");
+    }
+
+    #[test]
+    fn a_server_whose_chains_end_at_once_is_told_to_keep_no_frame_pointers() {
+        let frames = ["send_[k]", "a", "b", "c"].map(|name| frame(name, Known::Symbol));
+        let stray = frame("", Known::Stray);
+        let hints_of = |role, short, long| {
+            let mut sums = Sums::default();
+            // Whatever else is on the stack was taken for a caller.
+            sums.add(1, ("httpd".to_owned(), role), &[&frames[0], &frames[1], &stray, &stray], short);
+            sums.add(1, ("httpd".to_owned(), role), &frames.iter().collect::<Vec<_>>(), long);
+            sums.add(1, ("httpd".to_owned(), role), &[&frames[0]], 1000);
+            hints(&sums)
+        };
+        let told = hints_of(ProcessRole::Server, 90, 10);
+        assert!(told.len() == 1 && told[0].starts_with("in 90 % of the samples of httpd the callers"), "{told:?}");
+        assert_eq!((hints_of(ProcessRole::Server, 10, 90), hints_of(ProcessRole::Other, 90, 10)), (vec![], vec![]));
     }
 }

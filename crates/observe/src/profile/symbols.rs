@@ -111,12 +111,7 @@ fn unknown(kernel: Option<&str>) -> Rc<Frame> {
 
 /// The function, and the ones inlined into it.
 fn names(symbol: &Sym<'_>, kernel: Option<&str>) -> Vec<String> {
-    let is_jit = symbol.module.as_ref().is_some_and(|module| module.to_string_lossy().ends_with(".map"));
-    let mark = match (kernel, is_jit) {
-        (Some(_), _) => KERNEL_MARK,
-        (None, true) => JIT_MARK,
-        (None, false) => "",
-    };
+    let mark = kernel.map_or("", |_| KERNEL_MARK);
     let inlined = symbol.inlined.iter().map(|inlined| format!("{}{INLINED_MARK}", plain(&inlined.name)));
     std::iter::once(format!("{}{mark}", plain(&symbol.name))).chain(inlined).collect()
 }
@@ -130,6 +125,7 @@ fn plain(name: &str) -> String {
 fn of_program(symbolizer: &Symbolizer, pid: u32, addresses: &[u64], kept: &AllMaps) -> Vec<Rc<Frame>> {
     if let Some(maps) = Maps::read(pid) {
         let mut found = frames(symbolizer, &Source::Process(process(pid)), Input::AbsAddr(addresses), None);
+        mark_generated(&maps, addresses, &mut found);
         name_files(&maps, addresses, &mut found);
         return found;
     }
@@ -149,6 +145,16 @@ fn of_program(symbolizer: &Symbolizer, pid: u32, addresses: &[u64], kept: &AllMa
     }
     name_files(maps, addresses, &mut found);
     found
+}
+
+/// Marks the functions in code that the program has made itself, whose names it has left in its own map.
+fn mark_generated(maps: &Maps, addresses: &[u64], frames: &mut [Rc<Frame>]) {
+    for (address, frame) in addresses.iter().zip(frames).filter(|(_, frame)| frame.known == Known::Symbol) {
+        if maps.find(*address).is_some_and(|map| map.what == What::Own) {
+            let names = frame.names.iter().map(|name| format!("{name}{JIT_MARK}")).collect();
+            *frame = Rc::new(Frame { names, known: Known::Symbol });
+        }
+    }
 }
 
 /// Names the files of what has no symbol.

@@ -8,6 +8,8 @@ use url::Url;
 const FLAG: &str = "--status";
 const MYSQL_PORT: u16 = 3306;
 const REDIS_PORT: u16 = 6379;
+/// How clients call databases behind TLS.
+const TLS_SCHEMES: [&str; 4] = ["rediss", "mysqls", "mysql+tls", "redis+tls"];
 /// Who asks a MariaDB on a Unix socket when nobody is named.
 const MYSQL_USER: &str = "root";
 /// Parameters behind a URL.
@@ -52,6 +54,11 @@ impl Source {
         let shown = judge::audit::redact(text).0;
         let wrong = |why: &str| Trouble::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
         let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+        if TLS_SCHEMES.contains(&url.scheme()) {
+            return Err(wrong(
+                "asks for TLS; databases are asked without TLS, over loopback, a Unix socket or a tunnel",
+            ));
+        }
         let (scheme, is_unix) = match url.scheme().split_once('+') {
             Some((scheme, "unix")) => (scheme, true),
             Some(_) => return Err(wrong("has an unknown scheme")),
@@ -164,7 +171,9 @@ mod tests {
         for (text, why) in [
             ("nginx", "is not a URL"),
             ("ftp://h/", "unknown scheme"),
-            ("mysql+tls://h/", "unknown scheme"),
+            ("mysql+tls://h/", "databases are asked without TLS"),
+            ("rediss://h/", "databases are asked without TLS"),
+            ("mysql+ssh://h/", "unknown scheme"),
             ("http+unix:///x", "unknown scheme"),
             ("mysql+unix://", "names no socket"),
             ("mysql://h?tls=1", "unknown parameter \"tls\""),

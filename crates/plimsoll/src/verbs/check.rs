@@ -86,6 +86,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         request: &args.request,
         generator: &args.generator,
         beside: &args.observe,
+        is_observed: true,
         quiet: args.quiet,
         stop: Arc::clone(stop),
         is_known: false,

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         request: &args.request,
         generator: &args.generator,
         beside: &args.observe,
+        is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
         stop: Arc::clone(&stop),

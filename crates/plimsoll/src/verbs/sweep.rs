@@ -72,6 +72,7 @@ fn measure(
         request: &args.request,
         generator: &args.generator,
         beside: &args.observe,
+        is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
         stop: Arc::clone(stop),

@@ -145,6 +145,49 @@ fn companions_are_told_beside_the_server_and_missing_ones_with_a_reason() {
 }
 
 #[test]
+fn nobody_looks_when_that_is_asked_for_and_record_and_rules_say_so() {
+    const WHY: &str = "nobody looked (--no-observe)";
+    let _alone = load_alone();
+    let target = Target::start(&["--workers", "1"]);
+    let url = target.url("/");
+    let ended = plimsoll(["run", &url, "-c", "2", "-d", "2s", "--warmup", "0s", "--no-observe", "-v"]).run();
+    ended.exits(4);
+    let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+    let observed = &record["observed"];
+    for part in ["machine", "server", "sockets", "generator", "others", "sampler"] {
+        assert!(observed[part].is_null(), "{part}: {observed:#}");
+    }
+    assert!(observed["seconds"] == serde_json::json!([]) && observed["pools"] == serde_json::json!([]), "{observed:#}");
+    for part in ["machine", "server", "sockets", "generator", "others", "pools", "kernel"] {
+        assert_eq!(text(observed, &format!("unavailable.{part}")), WHY);
+    }
+    // Said once, and then there was no look.
+    let events = ended.recorded("events.jsonl");
+    let events = events.lines().map(|line| serde_json::from_str::<Event>(line).expect("an event"));
+    assert_eq!(events.filter(|event| matches!(event, Event::Observed(_))).count(), 1);
+    for rule in ["EN-01", "EN-03", "NE-01", "SV-01"] {
+        assert_eq!(record["verdict"]["unchecked_why"][rule], WHY, "{rule}: {:#}", record["verdict"]);
+        assert!(record["verdict"]["unchecked"].as_array().is_some_and(|all| all.iter().any(|id| id == rule)));
+    }
+    // What the load tells of itself is judged as ever.
+    assert!(record["verdict"]["unchecked_why"]["CL-01"].is_null() && count(&record, "requests.good") > 0);
+    let stdout = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(stdout.contains(&format!("CPU not known: {WHY}")) && stdout.contains(&format!(", {WHY}")), "{stdout}");
+
+    let short = ["--to", "2", "--iterations", "1", "-d", "1s", "--warmup", "0s", "--no-observe", "--json"];
+    let sweep = plimsoll(["sweep", &url].iter().chain(&short)).run().json();
+    for point in sweep["points"].as_array().expect("points") {
+        assert!(point["observed"]["server"].is_null(), "{point:#}");
+        assert_eq!(text(point, "observed.unavailable.server"), WHY);
+    }
+    assert_eq!(sweep["verdict"]["unchecked_why"]["EN-01"], WHY);
+    for more in [["--observe", "1"], ["--status", "http://127.0.0.1/"]] {
+        plimsoll(["run", &url, "--no-observe"].iter().chain(&more)).run().fails(2, &["--no-observe", more[0]]);
+    }
+    plimsoll(["run", "--no-observe", "--confirm"]).run().fails(2, &["--no-observe", "--confirm"]);
+}
+
+#[test]
 fn the_fingerprint_names_machine_and_program() {
     let _alone = load_alone();
     let target = Target::start(&["--workers", "1"]);

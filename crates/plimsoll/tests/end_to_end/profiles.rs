@@ -2,12 +2,15 @@
 //!
 //! Sampling needs root, or kernel.perf_event_paranoid=0: a refusal fails these tests.
 
-use crate::support::{Findings, Program, Started, Target, close_to, count, list, load_alone, number, plimsoll, text};
+use crate::support::{
+    Findings, Nginx, Program, Started, Target, close_to, count, installed, list, load_alone, number, plimsoll, text,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Nobody has it.
 const UID: &str = "54321";
@@ -234,4 +237,67 @@ fn an_interrupted_profile_keeps_what_was_sampled() {
     let ended = started.end();
     assert!(ended.exits(130).stdout.contains("interrupted"), "{ended:#?}");
     assert!(!ended.file("out/profile.folded").is_empty());
+}
+
+/// A server whose time is spent in a function that is compiled just in time, and its port.
+const NODE: &str = "
+    function burnInJavaScript(ms) {
+        const end = process.hrtime.bigint() + BigInt(ms) * 1000000n;
+        let x = 1;
+        while (process.hrtime.bigint() < end) for (let i = 0; i < 5000; i++) x = (x * 31 + i) % 1000003;
+        return x;
+    }
+    const answer = (request, response) => { burnInJavaScript(2); response.end('burnt'); };
+    require('http').createServer(answer).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
+";
+
+#[test]
+fn a_function_that_was_compiled_just_in_time_has_its_name() {
+    let _alone = load_alone();
+    let mut command = Command::new(installed("node", "nodejs"));
+    // It leaves a log beside the map, in the directory that it runs in.
+    let directory = tempfile::tempdir().expect("a directory");
+    command.args(["--perf-basic-prof", "-e", NODE]).stdout(Stdio::piped()).current_dir(directory.path());
+    let mut node = command.spawn().expect("it starts");
+    let map = format!("/tmp/perf-{}.map", node.id());
+    let mut port = String::new();
+    BufReader::new(node.stdout.take().expect("piped")).read_line(&mut port).expect("its port");
+    let url = format!("http://127.0.0.1:{}/", port.trim());
+    let ended = plimsoll(["run", &url, "-c", "2", "-d", "2s", "--warmup", "500ms", "--profile", "-o", "out"]).run();
+    node.kill().and_then(|()| node.wait()).expect("it ends");
+    std::fs::remove_file(map).expect("it has left its map");
+    let folded = ended.file("out/profile.folded");
+    let of_node: Vec<&str> = folded.lines().filter(|line| line.starts_with("node;")).collect();
+    assert!(of_node.len() > 1, "{folded}");
+    let (named, by_file) = ("burnInJavaScript", "_[j]");
+    let share = share_through(&of_node.join("\n"), named);
+    assert!(share > 0.5, "{share}: {of_node:#?}");
+    let marked = of_node.iter().flat_map(|line| line.split(';')).filter(|frame| frame.contains(named));
+    assert!(marked.into_iter().all(|frame| frame.contains(by_file)), "{of_node:#?}");
+    // Debian's node keeps frame pointers, so that nothing is said of them.
+    let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
+    assert_eq!(
+        record["profile"]["hints"].as_array().into_iter().flatten().filter(|hint| is_of_chains(hint)).count(),
+        0
+    );
+}
+
+/// Whether a hint says that callers are lost.
+fn is_of_chains(hint: &Value) -> bool {
+    hint.as_str().is_some_and(|hint| hint.contains("frame pointers"))
+}
+
+#[test]
+fn a_server_without_frame_pointers_is_told_to_have_none() {
+    let _alone = load_alone();
+    let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 1);
+    let args = ["run", &nginx.url("/small"), "-c", "8", "-d", "2s", "--warmup", "0s", "--profile", "-o", "out"];
+    let ended = plimsoll(args).run();
+    let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
+    let hints = record["profile"]["hints"].as_array().expect("a list");
+    let hint = hints.iter().find(|hint| is_of_chains(hint)).and_then(Value::as_str);
+    let hint = hint.unwrap_or_else(|| panic!("nothing is said of it: {hints:?}"));
+    assert!(hint.contains("of the samples of nginx") && hint.contains("-fno-omit-frame-pointer"), "{hint}");
+    let page = ended.file("out/report.html");
+    assert!(page.contains("What the profile does not show") && page.contains("-fno-omit-frame-pointer"));
 }

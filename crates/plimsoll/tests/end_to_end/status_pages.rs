@@ -5,7 +5,8 @@ use mysql::prelude::Queryable;
 use serde_json::Value;
 use stack::{Door, Running, Spec};
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
 
 /// The program, where its environment has to be set.
 const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
@@ -88,6 +89,64 @@ fn databases_tell_their_counters() {
     assert!(number(redis, "figures.clients_connected.max") >= 1.0 && count(redis, "looks") >= 1, "{redis:#}");
 }
 
+/// Takes connections on a free port of loopback and carries them to the server at `path`, for as long as the test runs.
+#[track_caller]
+fn over_tcp(path: String) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = UnixStream::connect(&path).expect("the server listens");
+            let (mut to_server, mut to_client) =
+                (server.try_clone().expect("a copy"), client.try_clone().expect("a copy"));
+            let (mut from_client, mut from_server) = (client, server);
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut from_client, &mut to_server);
+                let _ = to_server.shutdown(Shutdown::Write);
+            });
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut from_server, &mut to_client);
+                let _ = to_client.shutdown(Shutdown::Write);
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn databases_are_asked_over_tcp_and_with_a_password() {
+    let _alone = load_alone();
+    let target = Target::start(&[]);
+    let [maria, redis] = ["mariadb", "redis"].map(|name| serve(&Spec::parse(name).expect("known")));
+    let sockets = [socket(&maria), socket(&redis)];
+    let options = mysql::OptsBuilder::new().user(Some("root")).socket(Some(&sockets[0]));
+    let mut root = mysql::Conn::new(options).expect("root is let in");
+    root.query_drop("CREATE USER looker@localhost IDENTIFIED BY 's3cret'").expect("root may");
+    let mut redis_line = UnixStream::connect(&sockets[1]).expect("it listens");
+    redis_line.write_all(b"CONFIG SET requirepass s3cret\r\n").expect("it takes it");
+    let mut answer = [0; 5];
+    std::io::Read::read_exact(&mut redis_line, &mut answer).expect("it answers");
+    assert_eq!(&answer, b"+OK\r\n");
+
+    let [maria_at, redis_at] = sockets.map(over_tcp);
+    let urls = [
+        format!("mysql://looker@{maria_at}?password-file=secret"),
+        format!("redis://{redis_at}?password-file=secret"),
+        format!("mysql://looker@localhost:{}", maria_at.port()),
+        format!("redis://{redis_at}"),
+    ];
+    let flags: Vec<&str> = urls.iter().flat_map(|url| ["--status", url]).chain(LONG).collect();
+    let ended = plimsoll(args(&target, &flags)).with_file("secret", b"s3cret\n").run();
+    let record = record(&ended);
+    let [maria, redis, no_maria, no_redis] = urls.each_ref().map(|url| page(&record, url));
+    assert_eq!((text(maria, "server"), text(redis, "server")), ("mysql", "redis"));
+    assert!(number(maria, "figures.questions.last") > number(maria, "figures.questions.first"), "{maria:#}");
+    assert!(number(redis, "figures.clients_connected.max") >= 1.0 && count(redis, "looks") >= 2, "{redis:#}");
+    assert!(text(no_maria, "reason").contains("does not let looker in"), "{no_maria:#}");
+    assert!(text(no_redis, "reason").contains("PLIMSOLL_REDIS_PASSWORD"), "{no_redis:#}");
+    assert!(!ended.recorded("run.json").contains("s3cret") && !ended.recorded("events.jsonl").contains("s3cret"));
+}
+
 #[test]
 fn a_password_comes_from_the_environment_or_a_file() {
     let _alone = load_alone();
@@ -167,5 +226,6 @@ fn what_is_no_source_is_refused() {
     refused("nginx", &["--status", "nginx", "not a URL", "mysql://USER@HOST:PORT"]);
     refused("ftp://127.0.0.1/", &["--status", "unknown scheme"]);
     refused("mysql://root:s3cret@127.0.0.1/", &["--status", "holds a password", "PLIMSOLL_MYSQL_PASSWORD"]);
+    refused("rediss://127.0.0.1/", &["--status", "rediss://127.0.0.1/", "databases are asked without TLS", "redis://"]);
     refused("redis://h?password-file=/no/such", &["--status", "/no/such"]);
 }

@@ -32,13 +32,18 @@ impl Graph {
     }
 }
 
-/// Processes and functions.
+/// Processes, functions, and what would make more readable.
 pub(super) fn tables(profile: &Profiled) -> Vec<Table> {
     let owned = |header: Vec<&str>| header.into_iter().map(str::to_owned).collect();
     let (processes, by_process) = words::processes(profile);
     let (functions, by_function) = words::functions(profile);
-    [("CPU time by process", processes, by_process), ("CPU time by function", functions, by_function)]
-        .map(|(title, header, rows)| Table { title, header: owned(header), rows })
+    let hints = profile.hints.iter().map(|hint| vec![hint.clone()]).collect();
+    let all = [
+        ("CPU time by process", processes, by_process),
+        ("CPU time by function", functions, by_function),
+        ("What the profile does not show", vec![""], hints),
+    ];
+    all.map(|(title, header, rows)| Table { title, header: owned(header), rows })
         .into_iter()
         .filter(|table| !table.rows.is_empty())
         .collect()

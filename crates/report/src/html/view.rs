@@ -5,7 +5,7 @@ use super::chart::Chart;
 use super::profile::Graph;
 use crate::limiter::{lines, used};
 use crate::served;
-use crate::terminal::verdict::meaning;
+use crate::terminal::verdict::{meaning, unchecked};
 use askama::Template;
 use model::{Environment, FindingState, Limiter, Verdict, VerdictState};
 
@@ -108,13 +108,7 @@ impl VerdictView {
                 remedy: finding.remedy.clone(),
             }
         });
-        Self {
-            class,
-            word,
-            meaning: meaning(verdict),
-            findings: findings.collect(),
-            unchecked: verdict.unchecked.join(", "),
-        }
+        Self { class, word, meaning: meaning(verdict), findings: findings.collect(), unchecked: unchecked(verdict) }
     }
 }
 

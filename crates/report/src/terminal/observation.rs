@@ -37,6 +37,8 @@ const ORDINARY: [&str; 21] = [
 const DEVICES: [&str; 2] = ["nic/", "disk/"];
 /// Columns of the table, the dispensable ones last.
 const COLUMNS: [&str; 9] = ["target", "CPUs", "RSS", "threads", "waiting", "accept", "processes", "fds", "sockets"];
+/// Characters of a target in the table: what stands behind a longer one would move too far.
+const TARGET_MAX: usize = 32;
 /// As many of them as there are at least.
 const COLUMNS_MIN: usize = 3;
 
@@ -107,7 +109,7 @@ fn row(group: &GroupObservation) -> Vec<String> {
     };
     let sockets = group.sockets.as_ref();
     vec![
-        group.target.clone(),
+        shortened(&group.target, TARGET_MAX),
         cores_number(group.cpu_cores),
         bytes(group.rss_bytes),
         count(group.threads),
@@ -117,6 +119,17 @@ fn row(group: &GroupObservation) -> Vec<String> {
         of(group.fds, group.fds_limit),
         sockets.map_or_else(|| "-".into(), states),
     ]
+}
+
+/// At most `max` characters of a text: of a longer one the two ends, as a path says most there.
+fn shortened(text: &str, max: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= max {
+        return text.to_owned();
+    }
+    let front = (max - 1) / 2;
+    let back = all.len() - (max - 1 - front);
+    all[..front].iter().chain(&['…']).chain(&all[back..]).collect()
 }
 
 /// `nginx x 3, php-fpm`.
@@ -276,6 +289,20 @@ counters     tcp ListenOverflows 2.00/s
         assert_eq!(observation(&seen(), &Style { width: 110, colour: false, verbose: false }), expected);
         let narrow = observation(&seen(), &Style { width: 45, colour: false, verbose: false });
         assert!(narrow.contains("threads") && !narrow.contains("sockets"), "{narrow}");
+    }
+
+    #[test]
+    fn a_long_target_is_shortened_in_the_middle_and_the_columns_stay() {
+        let mut seen = seen();
+        let path = "unix:/var/lib/containers/storage/überlay/0123456789/merged/run/php-fpm.sock";
+        seen.groups[0].target = path.into();
+        let table = observation(&seen, &Style { width: 140, colour: false, verbose: false });
+        let line = table.lines().find(|line| line.contains("php-fpm.sock")).expect("its row");
+        assert!(line.starts_with("unix:/var/lib/c…run/php-fpm.sock  0.62"), "{table}");
+        assert!(columns(&table) < 140 && table.contains("sockets"), "no column is lost: {table}");
+        // Where each line stands by itself there is room.
+        assert!(observation_lines(&seen).contains(&format!("{path}: CPUs")));
+        assert_eq!((shortened("äöü", 3), shortened("äöüß", 3)), ("äöü".into(), "ä…ß".into()));
     }
 
     #[test]

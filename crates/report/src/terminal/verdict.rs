@@ -65,9 +65,23 @@ pub(crate) fn all_findings(verdict: &Verdict, style: Style) -> String {
         out.push_str(&self::finding(finding, style));
     }
     if !verdict.unchecked.is_empty() {
-        out.push_str(&labelled("not checked", &format!("{}, for want of data", verdict.unchecked.join(", ")), style));
+        out.push_str(&labelled("not checked", &unchecked(verdict), style));
     }
     if out.len() > 1 { out } else { String::new() }
+}
+
+/// The rules that were not checked; those with the same reason together.
+pub(crate) fn unchecked(verdict: &Verdict) -> String {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for rule in &verdict.unchecked {
+        let why = verdict.unchecked_why.get(rule).map_or("for want of data", String::as_str);
+        match by_reason.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, rules)) => rules.push(rule),
+            None => by_reason.push((why, vec![rule])),
+        }
+    }
+    let told: Vec<_> = by_reason.iter().map(|(why, rules)| format!("{}, {why}", rules.join(", "))).collect();
+    told.join("; ")
 }
 
 /// What is left when the first `shown` findings are told: `1 warning, 4 notes, 3 rules not checked`.
@@ -150,4 +164,21 @@ pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static 
 
 fn bold(colour: AnsiColor) -> Ansi {
     colour.on_default().bold()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_were_not_checked_stand_together_by_their_reason() {
+        let reasons = [("EN-01", "nobody looked"), ("SV-02", "nobody looked"), ("LD-05", "no window")];
+        let verdict = Verdict {
+            state: VerdictState::Valid,
+            findings: Vec::new(),
+            unchecked: ["EN-01", "LD-05", "SV-02", "ST-07"].map(str::to_owned).into(),
+            unchecked_why: reasons.map(|(rule, why)| (rule.to_owned(), why.to_owned())).into(),
+        };
+        assert_eq!(unchecked(&verdict), "EN-01, SV-02, nobody looked; LD-05, no window; ST-07, for want of data");
+    }
 }

@@ -11,6 +11,7 @@ use model::{
     ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
+use std::collections::BTreeMap;
 
 pub(crate) const URL: &str = "http://127.0.0.1:8080/";
 const SECONDS: u64 = 30;
@@ -305,7 +306,12 @@ fn finding(rule: &str, state: FindingState, message: &str, remedy: &str, figures
 }
 
 fn verdict(state: VerdictState, findings: Vec<Finding>, unchecked: &[&str]) -> Verdict {
-    Verdict { state, findings, unchecked: unchecked.iter().map(|id| (*id).to_owned()).collect() }
+    Verdict {
+        state,
+        findings,
+        unchecked: unchecked.iter().map(|id| (*id).to_owned()).collect(),
+        unchecked_why: BTreeMap::new(),
+    }
 }
 
 /// The record of `evidence`; `spread` is the relative half-width of the interval, if there is one.

@@ -5,6 +5,8 @@ mod made_up;
 mod page;
 pub(crate) mod real;
 
+pub(crate) use page::machine;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -55,7 +55,7 @@ pub(super) fn render(made: &[Row], made_up: &[Row], times: u32) -> String {
 }
 
 /// How large the machine is, and how busy it was: with other programs beside it no load is clean.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     format!("{cores} cores with a load average of {} at the end", load.split_whitespace().next().unwrap_or("?"))

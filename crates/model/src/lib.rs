@@ -57,8 +57,8 @@ pub use record::{
     PointSummary, PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
-    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, ServerThread,
-    ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
+    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, Scheduled,
+    ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use served::{Served, Step};
 pub use status::{CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};

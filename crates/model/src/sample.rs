@@ -262,8 +262,9 @@ pub struct PoolUse {
     pub workers_max: u32,
     /// Samples of workers that ran or could have.
     pub running: u64,
-    /// Share of these that waited for a CPU, from the times of the scheduler; none when they are not told.
-    pub waiting_share: Option<f64>,
+    /// What the scheduler says of the time between two looks at each; none when it does not tell of all of them.
+    #[serde(default)]
+    pub scheduled: Option<Scheduled>,
     /// Samples of workers that waited for work.
     pub idle: u64,
     /// Samples of all others, by what they waited for.
@@ -275,6 +276,17 @@ pub struct PoolUse {
     /// Workers that had gone.
     #[serde(default)]
     pub ended: u64,
+}
+
+/// What threads had of CPUs over some time, by the account of the scheduler: exact, whenever somebody looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduled {
+    /// The time, summed over the threads; ns.
+    pub span_ns: u64,
+    /// On a CPU; ns.
+    pub ran_ns: u64,
+    /// Ready to run, without a CPU; ns.
+    pub waited_ns: u64,
 }
 
 /// Samples of workers that waited in the same way.

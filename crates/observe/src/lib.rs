@@ -34,4 +34,5 @@ mod wanted;
 pub use choice::choose;
 pub use fingerprint::{TakenFingerprint, fingerprint, sha256};
 pub use observer::Observer;
+pub use states::Clocks;
 pub use wanted::{Parent, ParseWantedError, Unmet, Wanted};

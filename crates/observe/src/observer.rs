@@ -10,7 +10,7 @@ use crate::others::Others;
 use crate::processes::{Present, Processes};
 use crate::server::Server;
 use crate::sockets::SocketTable;
-use crate::states::{StateSampler, Tree};
+use crate::states::{Clocks, StateSampler, Tree};
 use crate::wanted::Wanted;
 use model::{Address, Phase, Sample, ServerUse, Sockets, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,11 +88,10 @@ impl Observer {
         self.look_first(now_ns);
     }
 
-    /// Begins to look at what the workers do, on a thread of its own. `thread_cpu_ns` is the CPU time of the thread that
-    /// calls it.
-    pub fn watch_states(&mut self, thread_cpu_ns: fn() -> u64) {
+    /// Begins to look at what the workers do, on a thread of its own.
+    pub fn watch_states(&mut self, clocks: Clocks) {
         let (listening, _) = self.listen();
-        self.states = Some(StateSampler::start(self.tree(listening.as_ref()), thread_cpu_ns));
+        self.states = Some(StateSampler::start(self.tree(listening.as_ref()), clocks));
     }
 
     /// The processes whose workers are looked at.

@@ -1,7 +1,7 @@
 //! Processes that do one thing, and what is said of them.
 
-use model::{Phase, PoolUse, StatesUse};
-use observe::{Observer, Wanted};
+use model::{Phase, PoolUse, Scheduled, StatesUse};
+use observe::{Clocks, Observer, Wanted};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -30,6 +30,11 @@ impl Drop for One {
     }
 }
 
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
 /// Looks at processes for a second.
 fn watch(wanted: &[Wanted], mut meanwhile: impl FnMut()) -> StatesUse {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -38,7 +43,7 @@ fn watch(wanted: &[Wanted], mut meanwhile: impl FnMut()) -> StatesUse {
     let mut observer = Observer::new(address, true, wanted);
     observer.start(0);
     // What it costs is looked at by those who have a clock.
-    observer.watch_states(|| 0);
+    observer.watch_states(Clocks { thread_cpu_ns: || 0, monotonic_ns });
     std::thread::sleep(Duration::from_millis(500));
     meanwhile();
     assert!(observer.sample(1, Phase::Measure).states.is_some_and(|states| states.looks > 0));
@@ -66,7 +71,13 @@ fn what_a_process_waits_for_is_told() {
     }
     let burner = pool(&states, "sh");
     assert_eq!((burner.running, burner.idle), (states.looks, 0), "{burner:?}");
-    assert!(burner.waiting_share.is_some_and(|share| (0.0..1.0).contains(&share)), "{burner:?}");
+    // Between two looks it ran or waited for a CPU, and the sleeper did neither.
+    let busy = |pool: &PoolUse| {
+        let Scheduled { span_ns, ran_ns, waited_ns } = pool.scheduled.expect("the scheduler tells");
+        (ran_ns + waited_ns) as f64 / span_ns as f64
+    };
+    assert!((0.9..=1.1).contains(&busy(burner)), "{burner:?}");
+    assert!(busy(pool(&states, "sleep")) < 0.01, "{states:?}");
 }
 
 #[test]

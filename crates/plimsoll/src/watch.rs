@@ -2,9 +2,9 @@
 //! carries no load, and on the load's own time axis.
 
 use crate::target_url::is_local;
-use engine::clock::{Clock, thread_cpu_ns};
+use engine::clock::{Clock, monotonic_ns, thread_cpu_ns};
 use model::{Address, Event, Phase, Sample};
-use observe::{Observer, TakenFingerprint, Wanted};
+use observe::{Clocks, Observer, TakenFingerprint, Wanted};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Watch {
     pub(crate) fn start_after(&mut self, event: &Event) {
         if let Event::Connected { .. } = event {
             self.observer.start(0);
-            self.observer.watch_states(thread_cpu_ns);
+            self.observer.watch_states(Clocks { thread_cpu_ns, monotonic_ns });
             self.clock = Some(Clock::start());
         }
     }

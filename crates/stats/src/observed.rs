@@ -438,7 +438,7 @@ mod tests {
                     workers: 20,
                     workers_max: 2,
                     running: busy_ms / 100,
-                    waiting_share: Some(0.5),
+                    scheduled: None,
                     idle: 20 - busy_ms / 100,
                     ..PoolUse::default()
                 }],

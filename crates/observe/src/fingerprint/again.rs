@@ -1,6 +1,6 @@
 //! Whether what a fingerprint has told still holds, without doing all of its work once more.
 
-use super::program::{COMMAND_FILE, CONFIG_MAX_BYTES, DIRECTORY, HASH, PATH, PROGRAM_MAX_BYTES, hash, hash_of_all};
+use super::program::{COMMAND_FILE, CONFIG_MAX_BYTES, DIRECTORY, HASH, PATH, hash, hash_of_all, hash_of_program};
 use super::{Facts, PROGRAM, of_machine};
 use crate::files::Files;
 use model::{Change, Fingerprint};
@@ -64,7 +64,7 @@ impl TakenFingerprint {
         }
         let path = Path::new(facts.get(PATH).filter(|_| name == HASH)?);
         let before = self.programs.get(path)?;
-        (stamp(path).as_ref() != Some(before)).then(|| hash(path, PROGRAM_MAX_BYTES))
+        (stamp(path).as_ref() != Some(before)).then(|| path.exists().then(|| hash_of_program(path)))
     }
 }
 
@@ -86,6 +86,25 @@ fn stamp(path: &Path) -> Option<Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Its stamp changes with a link to it, and its hash is not taken.
+    #[test]
+    fn a_link_to_a_large_program_does_not_change_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str| directory.path().join(name);
+        std::fs::File::create(place("web")).unwrap().set_len(1 << 30).unwrap();
+        let facts = [(PATH, place("web").display().to_string()), (HASH, hash_of_program(&place("web")))];
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.facts.insert(format!("{PROGRAM}web"), facts.map(|(name, fact)| (name.to_owned(), fact)).into());
+        let taken = TakenFingerprint::new(fingerprint);
+        let before = stamp(&place("web"));
+        std::fs::hard_link(place("web"), place("other")).unwrap();
+        assert_ne!(stamp(&place("web")), before);
+        assert_eq!(taken.changes(), []);
+        std::fs::write(place("new"), "1").unwrap();
+        std::fs::rename(place("new"), place("web")).unwrap();
+        assert_eq!(taken.changes().len(), 1);
+    }
 
     #[test]
     fn changed_files_are_told_and_logs_may_grow() {

@@ -19,7 +19,7 @@ pub(super) const COMMAND_FILE: &str = "file ";
 /// What stands before a directory of configuration.
 pub(super) const DIRECTORY: &str = "files in ";
 /// Programs larger than this are not read.
-pub(super) const PROGRAM_MAX_BYTES: u64 = 128 << 20;
+const PROGRAM_MAX_BYTES: u64 = 128 << 20;
 /// Larger files are no configuration.
 pub(super) const CONFIG_MAX_BYTES: u64 = 1 << 20;
 /// Files of a configuration that are read.
@@ -56,9 +56,7 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
     let path = exe.display().to_string();
     let mut facts = Facts::new();
     // The very file that runs, also when another has taken its name.
-    let hash = hash(Path::new(&format!("/proc/{pid}/exe")), PROGRAM_MAX_BYTES);
-    let unread = || format!("not read: larger than {} MiB, or not shown to this user", PROGRAM_MAX_BYTES >> 20);
-    facts.insert(HASH.into(), hash.unwrap_or_else(unread));
+    facts.insert(HASH.into(), hash_of_program(Path::new(&format!("/proc/{pid}/exe"))));
     facts.extend(package(files, &path).map(|package| ("package".to_owned(), package)));
     let line = files.text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
     // Some programs write a title over their words, as one text.
@@ -117,6 +115,12 @@ pub(super) fn hash_of_all(directory: &Path) -> Option<String> {
 #[must_use]
 pub fn sha256(path: &Path) -> Option<String> {
     hash(path, u64::MAX)
+}
+
+/// SHA-256 of a program's file, or why there is none.
+pub(super) fn hash_of_program(path: &Path) -> String {
+    let unread = || format!("not read: larger than {} MiB, or not shown to this user", PROGRAM_MAX_BYTES >> 20);
+    hash(path, PROGRAM_MAX_BYTES).unwrap_or_else(unread)
 }
 
 /// SHA-256 of a file; none when it cannot be read or is too large.

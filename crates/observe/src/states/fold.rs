@@ -1,7 +1,7 @@
 //! Samples of workers, added up by pool until they are fetched.
 
 use super::classify::State;
-use model::{PoolUse, StatesUse, Wait};
+use model::{PoolUse, Scheduled, StatesUse, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pools that are told apart; further ones are one together.
@@ -30,9 +30,8 @@ struct Sums {
     now: u32,
     workers_max: u32,
     running: u64,
-    /// Of threads that were found running: time on a CPU and waiting for one.
-    scheduled_ns: (u64, u64),
-    /// Whether these times were not told of one of them.
+    scheduled: Scheduled,
+    /// Whether the times of the scheduler were not told of one of them.
     unscheduled: bool,
     idle: u64,
     waits: BTreeMap<[String; 4], u64>,
@@ -44,8 +43,7 @@ struct Sums {
 
 /// One sample.
 pub(super) enum Sample {
-    /// With the times on a CPU and waiting for one since the sample before, if they are told.
-    Running(Option<(u64, u64)>),
+    Running,
     Idle,
     /// By thread, letter, call, and what for.
     Waiting([String; 4]),
@@ -79,6 +77,19 @@ impl Fold {
         self.of(pool, program).ended += 1;
     }
 
+    /// The times of a worker since it was looked at before, if the scheduler tells them.
+    pub(super) fn scheduled(&mut self, pool: &str, program: &str, times: Option<Scheduled>) {
+        let sums = self.of(pool, program);
+        match times {
+            Some(Scheduled { span_ns, ran_ns, waited_ns }) => {
+                sums.scheduled.span_ns += span_ns;
+                sums.scheduled.ran_ns += ran_ns;
+                sums.scheduled.waited_ns += waited_ns;
+            }
+            None => sums.unscheduled = true,
+        }
+    }
+
     pub(super) fn add(&mut self, pool: &str, program: &str, sample: Sample) {
         if let Sample::Waiting([_, _, _, on]) = &sample
             && self.names.len() < NAMES_MAX
@@ -94,16 +105,7 @@ impl Fold {
         };
         let sums = self.of(pool, program);
         match sample {
-            Sample::Running(scheduled) => {
-                sums.running += 1;
-                match scheduled {
-                    Some((ran_ns, waited_ns)) => {
-                        sums.scheduled_ns.0 += ran_ns;
-                        sums.scheduled_ns.1 += waited_ns;
-                    }
-                    None => sums.unscheduled = true,
-                }
-            }
+            Sample::Running => sums.running += 1,
             Sample::Idle => sums.idle += 1,
             Sample::Waiting(kind) => *sums.waits.entry(kind).or_default() += 1,
             Sample::Open => sums.open += 1,
@@ -134,8 +136,6 @@ impl Fold {
 
 impl Sums {
     fn told(self, name: String) -> PoolUse {
-        let (ran_ns, waited_ns) = self.scheduled_ns;
-        let share = if waited_ns == 0 { 0.0 } else { waited_ns as f64 / (ran_ns + waited_ns) as f64 };
         let wait =
             |([thread, state, syscall, on], samples): ([String; 4], u64)| Wait { thread, state, syscall, on, samples };
         PoolUse {
@@ -144,7 +144,7 @@ impl Sums {
             workers: self.workers,
             workers_max: self.workers_max,
             running: self.running,
-            waiting_share: (!self.unscheduled).then_some(share),
+            scheduled: (!self.unscheduled).then_some(self.scheduled),
             idle: self.idle,
             waits: self.waits.into_iter().map(wait).collect(),
             begun: self.begun,
@@ -172,10 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_counts_and_those_that_ran_are_split_by_the_schedulers_times() {
+    fn samples_are_counts_and_the_schedulers_times_are_summed() {
         let mut fold = Fold::default();
-        for sample in [Sample::Running(Some((30, 10))), Sample::Running(Some((30, 10))), Sample::Idle, waiting("db")] {
+        let times = Scheduled { span_ns: 100, ran_ns: 30, waited_ns: 10 };
+        for sample in [Sample::Running, Sample::Running, Sample::Idle, waiting("db")] {
             fold.present("p", "w");
+            fold.scheduled("p", "w", Some(times));
             fold.add("p", "w", sample);
         }
         fold.begun("p", "w");
@@ -186,7 +188,8 @@ mod tests {
         assert_eq!((states.looks, states.cpu_ns, states.cpu_ns_max, open.len()), (2, 100, 70, 0));
         let pool = &states.pools[0];
         assert_eq!((pool.workers, pool.workers_max, pool.running, pool.idle, pool.begun), (5, 4, 2, 1, 1));
-        assert_eq!((pool.waiting_share, pool.waits[0].on.as_str(), pool.waits[0].samples), (Some(0.25), "db", 1));
+        assert_eq!((pool.waits[0].on.as_str(), pool.waits[0].samples), ("db", 1));
+        assert_eq!(pool.scheduled, Some(Scheduled { span_ns: 400, ran_ns: 120, waited_ns: 40 }));
         assert_eq!(fold.fetch().0, StatesUse::default(), "counted once");
     }
 
@@ -195,10 +198,12 @@ mod tests {
         let mut fold = Fold::default();
         fold.add("p", "w", Sample::Idle);
         fold.add("p", "w", Sample::Open);
-        fold.add("q", "w", Sample::Running(None));
+        fold.add("q", "w", Sample::Running);
+        fold.scheduled("q", "w", Some(Scheduled::default()));
+        fold.scheduled("q", "w", None);
         let (states, open) = fold.fetch();
         assert_eq!(open, ["p"]);
-        assert_eq!((states.pools[0].name.as_str(), states.pools[0].waiting_share), ("q", None));
+        assert_eq!((states.pools[0].name.as_str(), states.pools[0].scheduled), ("q", None));
     }
 
     #[test]

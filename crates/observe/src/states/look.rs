@@ -5,8 +5,9 @@ use super::classify::{self, CONDITION, End, Lookup, State, Worker};
 use super::fold::{Fold, Sample};
 use super::peers::Peers;
 use super::program::Program;
-use super::{memory, wchan};
+use super::{Clocks, memory, wchan};
 use crate::processes::{read_short, short};
+use model::Scheduled;
 use procfs::FromRead;
 use procfs::process::Schedstat;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,7 @@ pub(super) struct Looker {
     /// By process and thread.
     threads: BTreeMap<(i32, i32), Thread>,
     peers: Peers,
+    monotonic_ns: fn() -> u64,
     /// Whose turn is next: to be asked, to be listed, to be titled.
     asked: usize,
     listed: usize,
@@ -54,17 +56,26 @@ struct Thread {
     talks: bool,
     /// Whether it was found waiting for anything but a time or a child.
     works: bool,
-    /// Time on a CPU and waiting for one, when it was found running last; none when it is not told.
-    scheduled: Option<(u64, u64)>,
+    /// The scheduler's times of it at the look before.
+    account: Option<Account>,
+}
+
+/// What the scheduler had told of a thread at a moment; ns.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    at_ns: u64,
+    ran_ns: u64,
+    waited_ns: u64,
 }
 
 impl Looker {
-    pub(super) fn new(thread_cpu_ns: fn() -> u64) -> Self {
+    pub(super) fn new(clocks: Clocks) -> Self {
         Self {
             programs: BTreeMap::new(),
             masters: BTreeSet::new(),
             threads: BTreeMap::new(),
-            peers: Peers::new(thread_cpu_ns),
+            peers: Peers::new(clocks.thread_cpu_ns),
+            monotonic_ns: clocks.monotonic_ns,
             asked: 0,
             listed: 0,
             titled: 0,
@@ -180,7 +191,7 @@ impl Looker {
         }
         let name = short(&format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).trim_end().to_owned();
-        let thread = Thread { name, scheduled: scheduled(key), ..Thread::default() };
+        let thread = Thread { name, account: self.account(key), ..Thread::default() };
         if let Some((program, pool)) = place(&self.programs, key, &thread)
             && self.is_under_way
         {
@@ -204,7 +215,7 @@ impl Looker {
             Err(_) => None,
             Ok(line) => match parse(&String::from_utf8_lossy(&line)) {
                 None => Some(Sample::Open),
-                Some(Doing::Running) => Some(self.running(key)),
+                Some(Doing::Running) => Some(Sample::Running),
                 Some(Doing::Waiting(call)) => self.waiting(key, &call),
             },
         };
@@ -212,19 +223,19 @@ impl Looker {
             // The process as a whole, when it was its first thread; others may outlive that.
             return if pid == tid { self.forget(pid, fold) } else { self.end(key, fold) };
         };
-        let Some(thread) = self.threads.get(&key) else { return };
+        let now = self.account(key);
+        let Some(thread) = self.threads.get_mut(&key) else { return };
+        let before = std::mem::replace(&mut thread.account, now);
         if let Some((program, pool)) = place(&self.programs, key, thread) {
             fold.add(&pool, &program.name, sample);
+            fold.scheduled(&pool, &program.name, now.zip(before).map(|(now, before)| now.since(before)));
         }
     }
 
-    fn running(&mut self, key: (i32, i32)) -> Sample {
-        let Some(thread) = self.threads.get_mut(&key) else { return Sample::Running(None) };
-        let now = scheduled(key);
-        let before = std::mem::replace(&mut thread.scheduled, now);
-        let since =
-            now.zip(before).map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)));
-        Sample::Running(since)
+    /// None when the kernel does not tell.
+    fn account(&self, (pid, tid): (i32, i32)) -> Option<Account> {
+        let told = Schedstat::from_read(&short(&format!("/proc/{pid}/task/{tid}/schedstat"))?[..]).ok()?;
+        Some(Account { at_ns: (self.monotonic_ns)(), ran_ns: told.sum_exec_runtime, waited_ns: told.run_delay })
     }
 
     /// None when it has ended.
@@ -253,7 +264,7 @@ impl Looker {
     fn by_function(&self, key: (i32, i32)) -> Sample {
         let (pid, tid) = key;
         if letter(key) == 'R' {
-            return Sample::Running(None);
+            return Sample::Running;
         }
         let function = short(&format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default();
         let name = self.threads.get(&key).map_or("", |thread| thread.name.as_str());
@@ -285,10 +296,14 @@ fn turn<'a, T: Copy + 'a>(all: impl Iterator<Item = &'a T>, next: &mut usize, mo
     all.iter().cycle().skip(from).take(most).copied().collect()
 }
 
-/// Time on a CPU and waiting for one; none when the kernel does not tell.
-fn scheduled((pid, tid): (i32, i32)) -> Option<(u64, u64)> {
-    let told = Schedstat::from_read(&short(&format!("/proc/{pid}/task/{tid}/schedstat"))?[..]).ok()?;
-    Some((told.sum_exec_runtime, told.run_delay))
+impl Account {
+    fn since(self, before: Self) -> Scheduled {
+        Scheduled {
+            span_ns: self.at_ns.saturating_sub(before.at_ns),
+            ran_ns: self.ran_ns.saturating_sub(before.ran_ns),
+            waited_ns: self.waited_ns.saturating_sub(before.waited_ns),
+        }
+    }
 }
 
 /// The kernel's letter for the state; `X` when it has ended.

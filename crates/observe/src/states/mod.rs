@@ -3,6 +3,9 @@
 //! A thread of its own looks (`sampler`): at who is there and what each does (`look`), by the call into the kernel it
 //! waits in (`call`, `memory`), what that counts as (`classify`, or `wchan` with fewer rights) and who is at the other end
 //! of a socket (`peers`). Samples are added up by pool of workers (`program`, `fold`) and fetched once a second.
+//!
+//! How long they ran and waited for a CPU the scheduler has accounted, and that is taken too: where all CPUs are busy, who
+//! looks gets one just when a worker has gone to sleep, and never sees it run.
 
 mod call;
 mod classify;
@@ -16,3 +19,12 @@ mod wchan;
 
 pub(crate) use look::Tree;
 pub(crate) use sampler::StateSampler;
+
+/// The clocks of those who look: this crate has none of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// CPU time of the thread that calls it; ns.
+    pub thread_cpu_ns: fn() -> u64,
+    /// Time that passes; ns.
+    pub monotonic_ns: fn() -> u64,
+}

@@ -1,5 +1,6 @@
 //! The thread that looks at the workers, at moments that no rhythm of theirs can fall into step with.
 
+use super::Clocks;
 use super::fold::Fold;
 use super::look::{Looker, Tree};
 use crate::files::Missing;
@@ -40,12 +41,12 @@ struct Orders {
 }
 
 impl StateSampler {
-    /// Looks at the processes of `tree` from now on. `thread_cpu_ns` is the CPU time of the thread that calls it.
-    pub(crate) fn start(tree: Tree, thread_cpu_ns: fn() -> u64) -> io::Result<Self> {
+    /// Looks at the processes of `tree` from now on.
+    pub(crate) fn start(tree: Tree, clocks: Clocks) -> io::Result<Self> {
         let orders = Mutex::new(Orders { tree: Some(tree), ended: false });
         let shared = Arc::new(Shared { orders, ..Shared::default() });
         let theirs = Arc::clone(&shared);
-        let look = move || look_until_ended(&theirs, thread_cpu_ns);
+        let look = move || look_until_ended(&theirs, clocks);
         let thread = std::thread::Builder::new().name("states".into()).spawn(look)?;
         Ok(Self { shared, thread: Some(thread) })
     }
@@ -69,21 +70,21 @@ impl Drop for StateSampler {
     }
 }
 
-fn look_until_ended(shared: &Shared, thread_cpu_ns: fn() -> u64) {
-    let mut looker = Looker::new(thread_cpu_ns);
+fn look_until_ended(shared: &Shared, clocks: Clocks) {
+    let mut looker = Looker::new(clocks);
     let mut random = SplitMix64::seed_from_u64(0);
     let mut rest = Duration::ZERO;
     loop {
         let moment = EVERY.mul_f64(f64::from(random.next_u32()) / f64::from(u32::MAX));
         let Some(tree) = shared.wait(rest + moment) else { return };
         rest = EVERY - moment;
-        let before_ns = thread_cpu_ns();
+        let before_ns = (clocks.thread_cpu_ns)();
         let mut fold = hold(&shared.fold);
         if let Some(tree) = tree {
             looker.refresh(&tree, &mut fold);
         }
         looker.look(&mut fold);
-        fold.looked(thread_cpu_ns() - before_ns);
+        fold.looked((clocks.thread_cpu_ns)() - before_ns);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the workers of the server did over a window.
 
 use super::{SamplerSum, ratio};
-use model::{PoolObserved, PoolUse, SamplerObserved, StatesUse, Wait, WaitObserved};
+use model::{PoolObserved, PoolUse, SamplerObserved, Scheduled, StatesUse, Wait, WaitObserved};
 use std::collections::BTreeMap;
 
 /// Pools that are told: those that were occupied most.
@@ -25,14 +25,24 @@ struct PoolSum {
     workers: u64,
     workers_max: u32,
     running: u64,
-    /// Of `running`, those that waited for a CPU; none once it was not told.
-    runnable: Option<f64>,
+    /// None once the scheduler did not tell.
+    scheduled: Option<Scheduled>,
     idle: u64,
     /// By thread, state, syscall and what for.
     waits: BTreeMap<[String; 4], u64>,
     begun: u64,
     ended: u64,
     occupancy_max: f64,
+}
+
+/// Shares of the workers' time.
+struct Shares {
+    running: f64,
+    /// None when it is part of `running`.
+    runnable: Option<f64>,
+    idle: f64,
+    /// What one sample of a sleeping worker stands for.
+    of_sample: f64,
 }
 
 impl PoolsSum {
@@ -92,7 +102,7 @@ impl PoolSum {
             workers: pool.workers,
             workers_max: pool.workers_max,
             running: pool.running,
-            runnable: if pool.running == 0 { Some(0.0) } else { pool.waiting_share.map(|of| of * pool.running as f64) },
+            scheduled: pool.scheduled,
             idle: pool.idle,
             waits: pool.waits.iter().map(|wait| (key(wait), wait.samples)).collect(),
             begun: pool.begun,
@@ -105,7 +115,11 @@ impl PoolSum {
         self.workers += other.workers;
         self.workers_max = self.workers_max.max(other.workers_max);
         self.running += other.running;
-        self.runnable = self.runnable.zip(other.runnable).map(|(sum, more)| sum + more);
+        self.scheduled = self.scheduled.zip(other.scheduled).map(|(sum, more)| Scheduled {
+            span_ns: sum.span_ns + more.span_ns,
+            ran_ns: sum.ran_ns + more.ran_ns,
+            waited_ns: sum.waited_ns + more.waited_ns,
+        });
         self.idle += other.idle;
         for (wait, samples) in &other.waits {
             *self.waits.entry(wait.clone()).or_default() += samples;
@@ -115,16 +129,37 @@ impl PoolSum {
         self.occupancy_max = self.occupancy_max.max(other.occupancy_max);
     }
 
-    fn occupied(&self) -> u64 {
-        self.running + self.waits.values().sum::<u64>()
+    /// Samples of workers that were found asleep.
+    fn asleep(&self) -> u64 {
+        self.idle + self.waits.values().sum::<u64>()
     }
 
     fn samples(&self) -> u64 {
-        self.occupied() + self.idle
+        self.running + self.asleep()
     }
 
     fn occupancy(&self) -> f64 {
-        ratio(self.occupied(), self.samples())
+        if self.samples() == 0 { 0.0 } else { 1.0 - self.shares().idle }
+    }
+
+    /// How the workers' time is divided. How long they ran and waited for a CPU is what the scheduler has accounted: on a
+    /// busy machine who looks gets a CPU just when a worker has gone to sleep, and never sees it run. What samples tell is
+    /// how the rest is divided among reasons to sleep.
+    fn shares(&self) -> Shares {
+        // A kernel without this account says 0 of everyone.
+        let told = |times: &Scheduled| times.span_ns > 0 && (times.ran_ns > 0 || self.running == 0);
+        let (running, runnable) = match self.scheduled.filter(told) {
+            None => (ratio(self.running, self.samples()), None),
+            Some(Scheduled { span_ns, ran_ns, waited_ns }) => {
+                // Never found asleep, or accounted with more than passed: all of the time was spent with CPUs.
+                let busy_ns = ran_ns + waited_ns;
+                let of_ns = if self.asleep() == 0 || busy_ns > span_ns { busy_ns } else { span_ns };
+                (ratio(ran_ns, of_ns), Some(ratio(waited_ns, of_ns)))
+            }
+        };
+        let asleep = (1.0 - running - runnable.unwrap_or(0.0)).max(0.0);
+        let of_sample = if self.asleep() == 0 { 0.0 } else { asleep / self.asleep() as f64 };
+        Shares { running, runnable, idle: of_sample * self.idle as f64, of_sample }
     }
 
     /// Whether these did nothing but wait for processes that they have started: a shell around a server.
@@ -134,16 +169,16 @@ impl PoolSum {
 
     fn observed(&self, name: &str, looks: u64) -> PoolObserved {
         let samples = self.samples();
-        let runnable = self.runnable.map(|runnable| runnable / samples as f64);
+        let Shares { running, runnable, idle, of_sample } = self.shares();
         let mut blocked: BTreeMap<String, f64> = BTreeMap::new();
         for ([_, _, _, on], n) in &self.waits {
-            *blocked.entry(on.clone()).or_default() += ratio(*n, samples);
+            *blocked.entry(on.clone()).or_default() += of_sample * *n as f64;
         }
         let mut waits: Vec<_> = self.waits.iter().collect();
         waits.sort_by(|a, b| b.1.cmp(a.1));
         let told = |([thread, state, syscall, on], n): (&[String; 4], &u64)| {
             let [thread, state, syscall, on] = [thread, state, syscall, on].map(Clone::clone);
-            WaitObserved { thread, state, syscall, on, share: ratio(*n, samples) }
+            WaitObserved { thread, state, syscall, on, share: of_sample * *n as f64 }
         };
         PoolObserved {
             name: name.to_owned(),
@@ -152,9 +187,9 @@ impl PoolSum {
             workers_max: self.workers_max,
             samples,
             occupancy: self.occupancy(),
-            running: ratio(self.running, samples) - runnable.unwrap_or(0.0),
+            running,
             runnable,
-            idle: ratio(self.idle, samples),
+            idle,
             blocked,
             occupancy_max: self.occupancy_max,
             begun: self.begun,
@@ -173,7 +208,7 @@ mod tests {
         Wait { thread, state, syscall: syscall.into(), on: on.into(), samples }
     }
 
-    fn second(running: u64, waiting_share: Option<f64>, idle: u64, waits: Vec<Wait>) -> StatesUse {
+    fn second(running: u64, scheduled: Option<Scheduled>, idle: u64, waits: Vec<Wait>) -> StatesUse {
         let name = "php-fpm: pool www".to_owned();
         let pool = PoolUse {
             name,
@@ -181,7 +216,7 @@ mod tests {
             workers: 40,
             workers_max: 4,
             running,
-            waiting_share,
+            scheduled,
             idle,
             waits,
             begun: 1,
@@ -192,20 +227,28 @@ mod tests {
         StatesUse { looks: 10, cpu_ns: 500, cpu_ns_max: 70, pools: vec![pool, watcher] }
     }
 
+    const fn times(ran_ns: u64, waited_ns: u64, span_ns: u64) -> Option<Scheduled> {
+        Some(Scheduled { span_ns, ran_ns, waited_ns })
+    }
+
     #[test]
     fn shares_are_of_all_samples_and_the_highest_of_one_long_second() {
         let mut sum = PoolsSum::default();
-        let occupied = sum.add(&second(8, Some(0.25), 24, vec![wait("mariadbd", "poll", 8)]), 1_000_000, true);
-        assert_eq!(occupied["php-fpm: pool www"], 0.4);
-        sum.add(&second(0, None, 10, vec![wait("mariadbd", "recvfrom", 20), wait("sleep", "poll", 10)]), 1, true);
-        sum.add(&second(1, Some(0.0), 0, Vec::new()), 1, false);
+        // As often found running as the scheduler says.
+        let occupied = sum.add(&second(8, times(6, 2, 40), 24, vec![wait("mariadbd", "poll", 8)]), 1_000_000, true);
+        assert!((occupied["php-fpm: pool www"] - 0.4).abs() < 1e-9);
+        let waits = vec![wait("mariadbd", "recvfrom", 20), wait("sleep", "poll", 10)];
+        sum.add(&second(0, times(0, 0, 40), 10, waits), 1, true);
+        sum.add(&second(1, times(1, 0, 1), 0, Vec::new()), 1, false);
         let seen = sum.observed();
         assert_eq!(seen.len(), 1, "who only waits for those it has started is no worker: {seen:?}");
         let pool = &seen[0];
-        assert_eq!((pool.samples, pool.occupancy, pool.occupancy_max), (81, 47.0 / 81.0, 0.75));
-        assert_eq!((pool.running, pool.runnable, pool.idle), (7.0 / 81.0, Some(2.0 / 81.0), 34.0 / 81.0));
-        let blocked = [("mariadbd".to_owned(), 28.0 / 81.0), ("sleep".to_owned(), 10.0 / 81.0)];
-        assert_eq!(pool.blocked, blocked.into());
+        assert_eq!((pool.samples, pool.occupancy_max), (81, 0.75));
+        let shares = [pool.running, pool.runnable.unwrap(), pool.idle, pool.blocked["mariadbd"], pool.blocked["sleep"]];
+        for (share, of_81) in shares.into_iter().zip([7.0, 2.0, 34.0, 28.0, 10.0]) {
+            assert!((share - of_81 / 81.0).abs() < 1e-9, "{pool:?}");
+        }
+        assert!((pool.occupancy - 47.0 / 81.0).abs() < 1e-9, "{pool:?}");
         assert_eq!((pool.workers_mean, pool.workers_max, pool.begun, pool.ended), (4.0, 4, 3, 6));
         let waits: Vec<_> = pool.waits.iter().map(|wait| (wait.on.as_str(), wait.syscall.as_str())).collect();
         assert_eq!(waits, [("mariadbd", "recvfrom"), ("sleep", "poll"), ("mariadbd", "poll")]);
@@ -216,12 +259,42 @@ mod tests {
     #[test]
     fn waiting_for_a_cpu_is_none_once_the_kernel_did_not_tell() {
         let mut sum = PoolsSum::default();
-        sum.add(&second(5, Some(0.5), 5, Vec::new()), 1, true);
+        sum.add(&second(5, times(25, 25, 100), 5, Vec::new()), 1, true);
         let mut other = PoolsSum::default();
         other.add(&second(5, None, 5, Vec::new()), 1, true);
         sum.merge(&other);
         let pool = &sum.observed()[0];
         assert_eq!((pool.runnable, pool.running, pool.occupancy), (None, 0.5, 0.5));
+    }
+
+    #[test]
+    fn workers_seen_asleep_only_have_run_as_long_as_the_scheduler_says() {
+        let mut sum = PoolsSum::default();
+        let occupied = sum.add(&second(0, times(50, 20, 100), 15, vec![wait("mariadbd", "poll", 5)]), 1, true);
+        let pool = &sum.observed()[0];
+        assert_eq!((pool.running, pool.runnable), (0.5, Some(0.2)));
+        assert!((pool.idle - 0.225).abs() < 1e-9 && (pool.blocked["mariadbd"] - 0.075).abs() < 1e-9, "{pool:?}");
+        assert!((occupied["php-fpm: pool www"] - 0.775).abs() < 1e-9 && (pool.occupancy - 0.775).abs() < 1e-9);
+    }
+
+    #[test]
+    fn workers_never_seen_asleep_spent_all_their_time_with_cpus() {
+        let mut sum = PoolsSum::default();
+        sum.add(&second(9, times(60, 20, 100), 0, Vec::new()), 1, true);
+        let pool = &sum.observed()[0];
+        assert_eq!((pool.running, pool.runnable, pool.occupancy), (0.75, Some(0.25), 1.0));
+        // Nor does one that is told to have run longer than the time between two looks have slept.
+        let mut sum = PoolsSum::default();
+        sum.add(&second(9, times(100, 10, 100), 1, Vec::new()), 1, true);
+        assert!((sum.observed()[0].occupancy - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_scheduler_that_says_nothing_of_those_that_ran_is_not_believed() {
+        let mut sum = PoolsSum::default();
+        sum.add(&second(6, times(0, 0, 100), 4, Vec::new()), 1, true);
+        let pool = &sum.observed()[0];
+        assert_eq!((pool.running, pool.runnable, pool.occupancy), (0.6, None, 0.6));
     }
 
     #[test]

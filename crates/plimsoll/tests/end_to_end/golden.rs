@@ -26,8 +26,8 @@ fn golden_5_twenty_two_bytes_called_2048_are_caught_in_a_report() {
     let (state, message) = Findings(&record).of("ER-03");
     assert_eq!((state, message.contains("22 bytes, not the declared 2,048")), ("invalid", true), "{message}");
     assert_eq!(Findings(&record).of("LD-04").0, "invalid", "10,000 requests in 0.929 s");
-    // 10,761/s of 11.894 ms each are the 128 connections that were asked for.
-    passed(&record, "PH-01");
+    // 10,761/s of 11.894 ms each are the 128 connections: but ab has computed the one from the other, which proves nothing.
+    Findings(&record).is_silent("PH-01");
     assert_eq!(record["goodput_per_s"], Value::Null, "{record:#}");
 }
 
@@ -35,13 +35,13 @@ fn golden_5_twenty_two_bytes_called_2048_are_caught_in_a_report() {
 #[test]
 fn golden_5_twenty_two_bytes_called_2048_are_caught_in_a_run() {
     let _alone = load_alone();
-    let server = BrokenServer::start(|peer| {
-        let size = if peer.index < PROBE_CONNECTIONS { 2048 } else { 22 };
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n{}", "x".repeat(size));
-        while peer.request().is_some() && peer.send(answer.as_bytes()) {}
-    });
-    let url = server.url("/urandom?size=2048");
     let run = |expect: &str| -> Ended {
+        let server = BrokenServer::start(|peer| {
+            let size = if peer.index < PROBE_CONNECTIONS { 2048 } else { 22 };
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n{}", "x".repeat(size));
+            while peer.request().is_some() && peer.send(answer.as_bytes()) {}
+        });
+        let url = server.url("/urandom?size=2048");
         plimsoll(["run", &url, "-d", "900ms", "-c", "4", "--warmup", "0s", "--expect", expect, "--json", "-q"]).run()
     };
     let record = run("size=2048").exits(4).json();
@@ -65,7 +65,7 @@ struct Recipe {
 }
 
 /// What windows of a second on a machine that others use as well bring with them, whatever the fault.
-const ALWAYS: [&str; 8] = ["LD-04", "CL-08", "CL-09", "EN-01", "EN-03", "EN-04", "PH-06", "SA-05"];
+const ALWAYS: [&str; 9] = ["LD-04", "LD-08", "CL-08", "CL-09", "EN-01", "EN-03", "EN-04", "PH-06", "SA-05"];
 /// Measured anew where others kept a fault from showing.
 const ATTEMPTS: usize = 3;
 

@@ -17,6 +17,9 @@ use std::time::Duration;
 
 /// Between an answer and the next question.
 const EVERY: Duration = Duration::from_secs(1);
+/// The same for who has answered before and now does not: a server that has no connection left for its own page, just when
+/// its counters tell most.
+const AGAIN: Duration = Duration::from_millis(150);
 /// How often a thread looks whether it is still wanted.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
@@ -69,6 +72,7 @@ impl Drop for StatusPages {
 
 fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
     let mut asker = Asker::new(source);
+    let mut has_answered = false;
     while !stop.load(Ordering::Relaxed) {
         let asked_ns = monotonic_ns();
         let (status, reason) = match asker.ask() {
@@ -78,10 +82,12 @@ fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64
         let started_ns = started_ns.load(Ordering::Relaxed);
         let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
         let took_ns = monotonic_ns() - asked_ns;
+        let pause = if has_answered && status.is_none() { AGAIN } else { EVERY };
+        has_answered |= status.is_some();
         let look = StatusLook { url: source.url.clone(), status, reason, at_ns, took_ns };
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         let mut waited = Duration::ZERO;
-        while waited < EVERY && !stop.load(Ordering::Relaxed) {
+        while waited < pause && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK_UP);
             waited += LOOK_UP;
         }

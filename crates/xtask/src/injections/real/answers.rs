@@ -74,6 +74,20 @@ pub(super) static ALL: &[Real] = &[
         clean: "measure run --serve haproxy -d 2s --warmup 0s -c 4",
     },
     Real {
+        rule: "ER-12",
+        fault: "another process taken for the server",
+        faulty: "target; sleep 60 & load 6s / -c 8 --server $!",
+        clean: "target; load 6s / -c 8 --server $server",
+    },
+    Real {
+        rule: "ER-13",
+        fault: "each post makes the table longer that the next one reads",
+        faulty: "mkdir -m 777 site; chmod 755 .; table='sys_get_temp_dir() . \"/table\"'
+            echo \"<?php \\$t = $table; file_put_contents(\\$t, str_repeat('x', 99).PHP_EOL, FILE_APPEND); count(file(\\$t)); echo 'ok';\" >site/index.php
+            serve php-fpm --root site; load 16s /index.php -m POST --body x -c 2",
+        clean: "target; load 16s /upload -m POST --body x -c 2",
+    },
+    Real {
         rule: "ER-15",
         fault: "the server stands still for 2.2 s",
         faulty: "target; (underway; stop_for 2.2 $server) & load 5s / -c 8",

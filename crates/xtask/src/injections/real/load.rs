@@ -18,6 +18,12 @@ pub(super) static ALL: &[Real] = &[
         clean: "target; load 3s / -c 32",
     },
     Real {
+        rule: "ST-01",
+        fault: "each answer comes 10 µs later than the one before, and the warm-up ends by itself",
+        faulty: "target --growth 10us; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 8",
+        clean: "target; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 8",
+    },
+    Real {
         rule: "ST-02",
         fault: "350/s on a pool that holds 200/s",
         faulty: "target --pool 1 --pool-time 5ms; load 9s /pool -R 350 -c 4 --timeout 20s",

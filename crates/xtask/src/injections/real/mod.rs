@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// No injection takes longer, whatever hangs: ended with all that it has started.
-const LIMIT_S: &str = "60";
+const LIMIT_S: &str = "90";
 /// Exit codes of a script: plimsoll refuses to begin, and `impossible` of the prelude.
 const REFUSED: i32 = 2;
 const IMPOSSIBLE: i32 = 77;

@@ -10,6 +10,12 @@ pub(super) static ALL: &[Real] = &[
         clean: "measure run --serve 'php-fpm children=16 sleep=20ms socket=tcp' -d 3s --warmup 1s -c 4",
     },
     Real {
+        rule: "SV-02",
+        fault: "nginx with 32 connections, 64 requests of 50 ms at a time",
+        faulty: "serve nginx-lua --worker-connections 32; load 4s '/sleep?time=0.05' -c 64 --status $url/nginx-status",
+        clean: "serve nginx-lua --worker-connections 512; load 4s '/sleep?time=0.05' -c 64 --status $url/nginx-status",
+    },
+    Real {
         rule: "SV-03",
         fault: "a worker of nginx is killed",
         faulty: "serve nginx --workers 2; (underway; kill -KILL $(ours nginx | tail -n 1)) & load 3s / -c 8",
@@ -32,6 +38,12 @@ pub(super) static ALL: &[Real] = &[
         fault: "another program on each CPU",
         faulty: "hog 0; hog 1; target; load 3s / -c 8",
         clean: "target; load 3s / -c 8",
+    },
+    Real {
+        rule: "EN-04",
+        fault: "half of the server's CPU is gone after 11 s",
+        faulty: "target; (underway; sleep 11; hog 0; wait) & load 22s / -c 8",
+        clean: "target; load 22s / -c 8",
     },
     Real {
         rule: "EN-05",

@@ -364,6 +364,7 @@ fn a_database_that_refuses_connections_is_named_with_what_more_of_them_would_buy
         seen(&mut evidence).pools = vec![workers, pool("mariadbd", 5.0, 1.0, 0.1, &[("condition", 0.9)])];
         evidence.outstanding.mean = 40.0;
         let figures = [("connections_refused", 0.0), ("threads_connected", connected), ("connections_limit", 5.0)];
+        server(&mut evidence).threads.clear();
         let mut database = page("mysql", &figures);
         database.figures.get_mut("connections_refused").unwrap().last = refused;
         evidence.status = vec![database];

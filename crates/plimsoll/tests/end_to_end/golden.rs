@@ -152,9 +152,9 @@ fn golden_10_faults_of_network_and_server_trip_their_rules_and_no_others() {
     NETWORK_AND_SERVER.iter().for_each(trips);
 }
 
-/// A cache that warms up for longer than the longest warm-up of 60 s, and arms that were measured AAAA BBBB while the
-/// machine drifted: the first is judged on evidence, the second cannot be made, as two arms are never held against each
-/// other.
+/// A cache that warms up for longer than the longest warm-up, 60 s, and arms that were measured AAAA BBBB while the machine
+/// drifted: the first is judged on evidence (`cargo xtask injections` makes it), the second cannot be made, as two arms are
+/// never held against each other.
 #[test]
 fn golden_10_what_cannot_be_made_in_a_test_is_judged_on_evidence_or_named_unchecked() {
     let judge::Trial { fault, clean } = judge::trial("ST-01").expect("it has a fault");

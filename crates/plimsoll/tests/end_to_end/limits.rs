@@ -1,6 +1,6 @@
 //! What stops a server, of servers whose limit is known.
 
-use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, text};
+use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, shell, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -181,6 +181,8 @@ fn one_worker_of_nginx_on_two_cpus_is_one_core_and_a_second_one_is_foretold() {
 fn one_thread_of_the_target_is_one_core_and_no_pool_of_one() {
     let _alone = load_alone();
     let target = Target::start(&["--workers", "1"]);
+    // Before other programs, where this user may.
+    shell(&format!("chrt -a -r -p 1 {} || :", target.pid())).run().exits(0);
     let limiter = one_core(|| run(&[&target.url("/cpu?us=2000"), "-c", "8"]));
     assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("single-thread-limited", "thread target-0"));
     assert!(number(&limiter, "ceiling_per_s") < 520.0, "2 ms each: {limiter:#}");

@@ -98,7 +98,7 @@ fn signal(pool: &Pool, scene: &Scene<'_>, cpus_busy: f64) -> Look {
 fn doing(pool: &Pool) -> String {
     let running = pool.running.map(|share| share / pool.occupancy);
     let disk = Some(("a disk", pool.waits_for_disk()));
-    match (disk.filter(|(_, share)| *share >= WAITS).or(pool.waits_for()), running) {
+    match (disk.filter(|(_, share)| *share >= WAITS).or_else(|| pool.waits_for()), running) {
         (_, Some(share)) if share >= CPU_HEAVY => format!(" (CPU-heavy: {} of it running)", percent(share.min(1.0))),
         (Some((on, share)), _) if share >= WAITS => format!(" ({} of it waiting on {on})", percent(share.min(1.0))),
         _ => String::new(),

@@ -205,7 +205,13 @@ static FAULTS: &[(&str, Fault)] = &[
             server.into_iter().for_each(|server| server.processes[0].fds_max = Some(1_024));
         }),
     ),
-    ("SV-06", Closed(|e| set_figure(e, "mariadb", "Connection_errors_max_connections", 0.0, 812.0))),
+    (
+        "SV-06",
+        Closed(|e| {
+            set_figure(e, "mysql", "connections_refused", 0.0, 812.0);
+            set_figure(e, "mysql", "threads_connected", 151.0, 151.0);
+        }),
+    ),
     ("SV-08", Closed(|e| set_counter(e, "paging", "swapped_out_pages", 40_000))),
     (
         "SV-09",

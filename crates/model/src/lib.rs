@@ -44,8 +44,8 @@ pub use limiter::{
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed, ObservedSecond,
-    OtherObserved, OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, SeriesFigure, SeriesObserved, ServerObserved,
-    ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
+    OtherObserved, OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, SeriesFigure, SeriesObserved,
+    ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,

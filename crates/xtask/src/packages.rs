@@ -41,6 +41,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "httperf", packages: &["httperf"] },
     Tool { program: "curl", packages: &["curl"] },
     Tool { program: "chromium", packages: &["chromium"] },
+    Tool { program: "iptables-legacy", packages: &["iptables"] },
     Tool { program: "ip", packages: &["iproute2"] },
     Tool { program: "ss", packages: &["iproute2"] },
     Tool { program: "pidstat", packages: &["sysstat"] },

@@ -21,7 +21,7 @@ use model::{
     Confidence, Evidence, FindingState, Limiter, NextLimiter, Prediction, SweepEvidence, Utilisation, Verdict,
 };
 use rungs::{Look, RUNGS, Signal};
-use scene::{Scene, Shape};
+use scene::{CPUS, Scene, Shape};
 
 /// The name of what is none: a fault of client or answers.
 pub const NOT_A_SERVER_LIMIT: &str = "not-a-server-limit";
@@ -54,6 +54,15 @@ pub fn limiter_of_sweep(sweep: &SweepEvidence, context: &Context) -> Option<Limi
     let at = at.unwrap_or(peak);
     let scene = Scene::new(&sweep.points[at].evidence, context, Shape::of(sweep, at));
     Some(Limiter { load: Some(sweep.points[at].load), ..limiter(&scene, &verdicts[at]) })
+}
+
+/// Resources of the server and the share of each that is in use, of CPUs whoever uses them: rule SA-05 looks whether any is
+/// used up.
+pub(crate) fn used(evidence: &Evidence, context: &Context) -> Vec<(String, f64)> {
+    let scene = Scene::new(evidence, context, Shape::default());
+    let busy = scene.server_cpus().map(|cpus| cpus.busy);
+    let share = |used: &Utilisation| busy.filter(|_| used.resource == CPUS).unwrap_or(used.share);
+    scene.utilisations().into_iter().map(|used| (used.resource.clone(), share(&used))).collect()
 }
 
 /// Whether `limiter` names a limit of the server.
@@ -115,8 +124,8 @@ fn none(name: &str, says: String) -> Limiter {
 fn named(scene: &Scene<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
     let others = utilisations.iter().filter(|other| !is_same(&other.resource, &signal.resource));
     let after = others.filter_map(|other| {
-        let ceiling_per_s =
-            other.ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
+        let ceiling_per_s = signal.freed.get(&other.resource).copied().or(other.ceiling_per_s);
+        let ceiling_per_s = ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
         Some(NextLimiter { name: other.resource.clone(), ceiling_per_s: ceiling_per_s? })
     });
     let next = after.min_by(|a, b| a.ceiling_per_s.total_cmp(&b.ceiling_per_s));

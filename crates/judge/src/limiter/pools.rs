@@ -11,6 +11,9 @@ const NEVER_RESTS: f64 = 0.95;
 /// What waiting for a disk is called: by the state, and by the calls that do nothing else.
 const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
 
+/// Programs with a thread for each connection: how many there are is up to those who connect.
+const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
+
 /// A pool of workers at the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pool {
@@ -34,6 +37,16 @@ impl Pool {
     /// Its name among the resources.
     pub(super) fn resource(&self) -> String {
         format!("{} workers", self.program)
+    }
+
+    /// Whether its number is up to those who connect to it.
+    pub(super) fn is_per_connection(&self) -> bool {
+        PER_CONNECTION.contains(&self.program.as_str())
+    }
+
+    /// Whether it is one worker, and so none to choose from.
+    pub(super) fn is_alone(&self) -> bool {
+        self.workers < 1.5
     }
 
     /// What its workers wait for most, and the share of their occupied time.

@@ -173,30 +173,29 @@ impl<'a> Scene<'a> {
     /// Everything with a share in use, the most used first.
     pub(super) fn utilisations(&self) -> Vec<Utilisation> {
         let mut all = Vec::new();
-        let mut put = |resource: String, share: f64| {
-            // Who keeps a disk busy is not known: more responses may need none of it.
-            let is_ours = !resource.starts_with(DISK);
-            let ceiling_per_s = laws::ceiling_per_s(self.per_s, share).filter(|_| is_ours);
+        let mut put = |resource: String, share: f64, bounds: bool| {
+            let ceiling_per_s = laws::ceiling_per_s(self.per_s, share).filter(|_| bounds);
             all.push(Utilisation { resource, share, ceiling_per_s });
         };
         if let Some(cpus) = self.server_cpus() {
-            put(CPUS.to_owned(), cpus.used);
+            put(CPUS.to_owned(), cpus.used, true);
         }
         for thread in self.lone_threads() {
-            put(format!("thread {}", thread.name), wanted(thread));
+            put(format!("thread {}", thread.name), wanted(thread), true);
         }
         for pool in super::pools::pools(self) {
-            put(pool.resource(), pool.occupancy);
+            put(pool.resource(), pool.occupancy, !pool.is_per_connection());
         }
         for (name, share) in super::rungs::network::links(self) {
-            put(format!("link {name}"), share);
+            put(format!("link {name}"), share, true);
         }
         for (name, counters) in self.parts("disk") {
             let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;
-            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64);
+            // Who keeps a disk busy is not known: more responses may need none of it.
+            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64, false);
         }
         if let Some(share) = super::rungs::quota::used(self) {
-            put(QUOTA.to_owned(), share);
+            put(QUOTA.to_owned(), share, true);
         }
         all.sort_by(|a, b| b.share.total_cmp(&a.share));
         all

@@ -214,6 +214,33 @@ fn one_busy_thread_is_an_event_loop_and_several_are_a_pool() {
     assert!(several.says.contains("CPU-heavy"), "{}", several.says);
 }
 
+/// Where strangers leave the CPUs no room a thread still does no more than all of its time.
+#[test]
+fn a_program_of_one_thread_that_runs_is_one_core_and_no_pool() {
+    let with = |strangers: f64, running: f64, runnable: f64, busy: f64| {
+        let mut evidence = run();
+        seen(&mut evidence).machine.as_mut().unwrap().busy_mean = strangers;
+        let waits = ServerThreadObserved { wait_mean: Some(runnable), ..thread("target-0", 1, busy - runnable) };
+        server(&mut evidence).threads = vec![waits];
+        seen(&mut evidence).pools =
+            vec![PoolObserved { runnable: Some(runnable), ..pool("plimsoll", 1.0, 1.0, running, &[]) }];
+        of(&evidence)
+    };
+    let quiet = with(0.3, 1.0, 0.0, 0.99);
+    assert_eq!((quiet.name.as_str(), quiet.resource.as_str()), ("single-thread-limited", "thread target-0"));
+    let crowded = with(1.0, 0.7, 0.3, 0.99);
+    assert_eq!((crowded.name.as_str(), crowded.resource.as_str()), ("single-thread-limited", "thread target-0"));
+    assert!(crowded.says.contains("while the load uses 13 % of the CPUs"), "{}", crowded.says);
+    assert_eq!(with(1.0, 0.4, 0.6, 0.99).name, UNKNOWN, "it waits for a CPU most of the time");
+    // As a sample of its states has it, which is coarser than the time that it has used.
+    let sampled = with(0.3, 1.0, 0.0, 0.9);
+    assert_eq!((sampled.name.as_str(), sampled.resource.as_str()), ("single-thread-limited", "thread plimsoll"));
+    let waits = with(0.3, 0.6, 0.0, 0.6);
+    assert_eq!(waits.name, "worker-pool-limited");
+    assert!(waits.says.starts_with("its only worker (plimsoll) is occupied 100 % of the time"), "{}", waits.says);
+    assert!(waits.says.contains("19 requests wait for it: at most"), "{}", waits.says);
+}
+
 #[test]
 fn interrupts_on_one_cpu_are_one_core_too() {
     let with = |other: f64| {
@@ -327,6 +354,37 @@ fn limits_of_connections_are_named() {
     assert_eq!((descriptors(1_000).as_str(), descriptors(900).as_str()), ("connection-limited", NOT_SATURATED));
 }
 
+/// 20 workers that share 5 connections of 5 ms each.
+#[test]
+fn a_database_that_refuses_connections_is_named_with_what_more_of_them_would_buy() {
+    let with = |refused: f64, connected: f64| {
+        let mut evidence = run();
+        let waits = [("mariadbd", 0.3), ("sleep", 0.6)];
+        let workers = pool("php-fpm", 20.0, 1.0, 0.1, &waits);
+        seen(&mut evidence).pools = vec![workers, pool("mariadbd", 5.0, 1.0, 0.1, &[("condition", 0.9)])];
+        evidence.outstanding.mean = 40.0;
+        let figures = [("connections_refused", 0.0), ("threads_connected", connected), ("connections_limit", 5.0)];
+        server(&mut evidence).threads.clear();
+        let mut database = page("mysql", &figures);
+        database.figures.get_mut("connections_refused").unwrap().last = refused;
+        evidence.status = vec![database];
+        of(&evidence)
+    };
+    let limiter = with(300.0, 5.0);
+    assert_eq!(
+        (limiter.name.as_str(), limiter.resource.as_str()),
+        ("connection-limited", "max_connections of the database")
+    );
+    assert!(limiter.says.contains("100 % of 5 are in use on average, and 300 more were refused"), "{}", limiter.says);
+    let prediction = limiter.prediction.unwrap();
+    assert_eq!(prediction.change, "10 connections to the database instead of 5");
+    assert_eq!((prediction.setting.as_deref(), prediction.expected_per_s), (Some("max_connections"), 2_000.0));
+    let next = limiter.next.unwrap();
+    assert_eq!((next.name.as_str(), next.ceiling_per_s), ("php-fpm workers", 4_000.0), "they only wait for it");
+    assert_eq!(with(0.0, 5.0).name, "worker-pool-limited", "it refused none");
+    assert_eq!(with(3.0, 2.0).name, "worker-pool-limited", "it has some to spare");
+}
+
 #[test]
 fn an_overflowing_accept_queue_is_named() {
     let overflown = |n| named_after(|evidence| count(evidence, "tcp", "ListenOverflows", n));
@@ -351,6 +409,13 @@ fn a_busy_disk_and_workers_that_wait_for_one_are_the_disk() {
         seen(evidence).pools = vec![pool("php-fpm", 5.0, 0.5, 0.1, &[("sleep", 0.4)])];
     });
     assert_eq!(of_others, UNKNOWN, "no worker waits for it");
+    let says = {
+        let mut evidence = run();
+        seen(&mut evidence).pools =
+            vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("disk", 0.4), ("fsync", 0.4), ("file", 0.1)])];
+        of(&evidence).says
+    };
+    assert!(says.contains("(80 % of it waiting on a disk)"), "{says}");
     // Without pressure it is the number of workers: a disk takes more writes at a time than they make.
     assert_eq!((waiting(7).as_str(), waiting(5).as_str()), ("disk-limited", "worker-pool-limited"));
 }

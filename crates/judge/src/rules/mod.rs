@@ -21,7 +21,7 @@ mod profiled;
 mod redirect;
 pub(crate) mod saturation;
 mod send_rate;
-mod server;
+pub(crate) mod server;
 mod settled;
 mod slip;
 mod too_short;

@@ -158,8 +158,13 @@ pub(super) fn status() -> Vec<StatusRecord> {
             &[("processes", 5.0), ("processes_active", 2.0), ("listen_queue", 0.0), ("max_children_reached", 0.0)],
         ),
         page(
-            "mariadb",
-            &[("Max_used_connections", 6.0), ("max_connections", 151.0), ("Connection_errors_max_connections", 0.0)],
+            "mysql",
+            &[
+                ("threads_connected", 6.0),
+                ("connections_max", 6.0),
+                ("connections_limit", 151.0),
+                ("connections_refused", 0.0),
+            ],
         ),
     ]
 }

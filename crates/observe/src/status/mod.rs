@@ -8,7 +8,7 @@ mod nginx;
 mod php_fpm;
 mod target;
 
-pub use mysql::read_mysql;
+pub use mysql::{MYSQL_ASKED, read_mysql};
 
 use model::ServerStatus;
 

@@ -1,9 +1,12 @@
-//! `SHOW GLOBAL STATUS` of MariaDB and MySQL.
+//! `SHOW GLOBAL STATUS` of MariaDB and MySQL, and what of `SHOW GLOBAL VARIABLES` bounds it.
 
 use super::status;
 use model::ServerStatus;
 
-const KNOWN: [(&str, &str); 24] = [
+/// The statements whose rows [`read_mysql`] reads.
+pub const MYSQL_ASKED: [&str; 2] = ["SHOW GLOBAL STATUS", "SHOW GLOBAL VARIABLES LIKE 'max\\_connections'"];
+
+const KNOWN: [(&str, &str); 25] = [
     // The connection that asks is among them.
     ("Threads_running", "threads_running"),
     ("Threads_connected", "threads_connected"),
@@ -12,6 +15,8 @@ const KNOWN: [(&str, &str); 24] = [
     ("Connections", "connections"),
     ("Aborted_connects", "connections_aborted"),
     ("Connection_errors_max_connections", "connections_refused"),
+    // A variable, not a counter.
+    ("max_connections", "connections_limit"),
     ("Questions", "questions"),
     ("Slow_queries", "slow_queries"),
     ("Bytes_received", "received_bytes"),
@@ -31,7 +36,7 @@ const KNOWN: [(&str, &str); 24] = [
     ("Uptime", "uptime_s"),
 ];
 
-/// Reads the rows of `SHOW GLOBAL STATUS`: name and value.
+/// Reads the rows of [`MYSQL_ASKED`]: name and value.
 ///
 /// # Errors
 /// If they are not: the reason, for people.

@@ -86,7 +86,10 @@ fn late() -> String {
 fn mysql(login: &Login, open: &mut Option<Conn>) -> Result<Result<ServerStatus, String>, mysql::Error> {
     // One that has failed is not used again.
     let mut connection = open.take().map_or_else(|| Conn::new(mysql_options(login)), Ok)?;
-    let rows: Vec<(String, String)> = connection.query("SHOW GLOBAL STATUS")?;
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for question in observe::status::MYSQL_ASKED {
+        rows.append(&mut connection.query(question)?);
+    }
     *open = Some(connection);
     Ok(observe::status::read_mysql(&rows))
 }

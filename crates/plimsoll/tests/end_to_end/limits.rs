@@ -1,6 +1,6 @@
 //! What stops a server, of servers whose limit is known.
 
-use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, text};
+use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, shell, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -12,21 +12,30 @@ const ATTEMPTS: usize = 8;
 
 /// The record of a run with these arguments, and its limiter.
 #[track_caller]
-fn limited(program: Program) -> (Value, Value) {
+pub(crate) fn limited(program: Program) -> (Value, Value) {
     let ended = program.run();
     let record = ended.json();
     let limiter = record["limiter"].clone();
     (record, limiter)
 }
 
-fn run(args: &[&str]) -> Program {
+pub(crate) fn run(args: &[&str]) -> Program {
     plimsoll(["run"].iter().chain(args).chain(&WINDOW))
+}
+
+/// The same with a window (`-d`) of its own, and before other programs where this user may: whoever keeps the CPUs busy
+/// hides what the server waits for.
+pub(crate) fn run_first(args: &[&str]) -> Program {
+    // A niceness would count among the processes of one session only, and each server has its own.
+    let script = "if chrt -r 1 true 2>/dev/null; then set -- chrt -r 1 \"$@\"; fi; exec \"$@\"";
+    let first = ["-c", script, "bash", env!("CARGO_BIN_EXE_plimsoll"), "run", "--warmup", "400ms", "--json", "-q"];
+    Program::new("bash", first.iter().chain(args))
 }
 
 /// The limiter of a run in which strangers left the CPUs alone: where they do not, none may be named, and it is tried
 /// anew a few times.
 #[track_caller]
-fn limited_alone(program: impl Fn() -> Program) -> Value {
+pub(crate) fn limited_alone(program: impl Fn() -> Program) -> Value {
     for _ in 0..ATTEMPTS {
         let (record, limiter) = limited(program());
         let strangers = record["observed"]["others"]["cpu_cores"].as_f64().expect("they were looked at");
@@ -137,6 +146,57 @@ fn one_thread_on_several_cpus_is_named() {
     assert_eq!(text(&limiter, "name"), "single-thread-limited", "{limiter:#}");
     assert!(text(&limiter, "resource").starts_with("thread python"), "{limiter:#}");
     assert!(number(&limiter, "ceiling_per_s") < 260.0, "4 ms each: {limiter:#}");
+}
+
+/// The same of a program of one thread: where others fill the CPUs that it leaves, these are named (`cpu-limited`), and it is
+/// tried anew.
+#[track_caller]
+fn one_core(program: impl Fn() -> Program) -> Value {
+    let mut told = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (_, limiter) = limited(program());
+        if limiter["name"] == "single-thread-limited" {
+            return limiter;
+        }
+        told.push(limiter["name"].to_string());
+    }
+    panic!("no thread is named in {ATTEMPTS} runs, but {told:?}");
+}
+
+/// Compressing keeps its event loop busy; the other CPU has room for the load and for a second worker.
+#[test]
+fn one_worker_of_nginx_on_two_cpus_is_one_core_and_a_second_one_is_foretold() {
+    let _alone = load_alone();
+    let serve = "nginx workers=1 cpus=0-1 gzip=on file-size=300KiB";
+    let limiter = one_core(|| run(&["--serve", serve, "-c", "8", "-H", "Accept-Encoding: gzip"]));
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("single-thread-limited", "thread nginx"));
+    let prediction = &limiter["prediction"];
+    assert_eq!((text(prediction, "setting"), number(prediction, "to")), ("worker_processes", 2.0), "{limiter:#}");
+    // Twice as much at most, or what both CPUs can do together with the load generator.
+    let bought = number(prediction, "expected_per_s") / number(&limiter, "ceiling_per_s");
+    assert!((1.1..=2.0).contains(&bought), "{bought} times: {limiter:#}");
+}
+
+#[test]
+fn one_thread_of_the_target_is_one_core_and_no_pool_of_one() {
+    let _alone = load_alone();
+    let target = Target::start(&["--workers", "1"]);
+    // Before other programs, where this user may.
+    shell(&format!("chrt -a -r -p 1 {} || :", target.pid())).run().exits(0);
+    let limiter = one_core(|| run(&[&target.url("/cpu?us=2000"), "-c", "8"]));
+    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("single-thread-limited", "thread target-0"));
+    assert!(number(&limiter, "ceiling_per_s") < 520.0, "2 ms each: {limiter:#}");
+}
+
+#[test]
+fn the_only_worker_of_a_pool_is_called_that() {
+    let _alone = load_alone();
+    let (_, limiter) = limited(run_first(&["--serve", "php-fpm children=1 sleep=20ms", "-c", "6", "-d", "1200ms"]));
+    assert_eq!(
+        (text(&limiter, "name"), text(&limiter, "prediction.setting")),
+        ("worker-pool-limited", "pm.max_children")
+    );
+    assert!(text(&limiter, "says").starts_with("its only worker (php-fpm"), "{limiter:#}");
 }
 
 #[test]

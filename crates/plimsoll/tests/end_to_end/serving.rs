@@ -55,7 +55,9 @@ fn several_servers_are_several_curves_in_one_report() {
         assert_eq!(text(&sweep["environment"]["served"], "label"), text(sweep, "arm"));
     }
     assert!(ended.stdout.contains("nginx tls=on gzip=on workers=2"), "{}", ended.stdout);
+    assert_eq!(ended.stdout.matches("\nlimiter ").count(), 2, "one for each: {}", ended.stdout);
     let page = ended.recorded("report.html");
+    assert!(labels.iter().all(|label| page.contains(&format!("<dt>limiter</dt><dd>{label}: "))), "one line for each");
     assert!(labels.iter().all(|label| page.contains(label)));
 }
 

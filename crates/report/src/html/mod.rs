@@ -23,7 +23,7 @@ use crate::table::{RUN_HEADER, row};
 use model::SweepRecord;
 use stats::MergedHistogram;
 use std::fmt::Display;
-use view::{Page, ResultView, Table};
+use view::{Page, ResultView, Table, fact};
 
 const STYLE: &str = include_str!("../../templates/style.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
@@ -110,6 +110,11 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     let sweeps = crate::arms::arms(&named);
     let mut charts = arms::overlaid(&sweeps);
     charts.extend(run::overlaid(items));
+    // A line for each; what a change would buy stands with the arm itself.
+    let limiter = sweeps.iter().filter_map(|arm| {
+        let (name, says) = crate::limiter::lines(arm.record.limiter.as_ref()?).swap_remove(0);
+        Some(fact(name, format!("{}: {says}", arm.label)))
+    });
     let tables = [
         ("Sweeps", crate::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
         ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
@@ -118,6 +123,7 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     ResultView {
         kind: "report",
         title: format!("{count} results side by side"),
+        limiter: limiter.collect(),
         remarks: if sweeps.len() > 1 { crate::arms::remarks(&sweeps) } else { Vec::new() },
         charts,
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),

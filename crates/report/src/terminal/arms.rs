@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::curve::{curve, curves};
-use super::layout::{columns, labelled, labelled_bold, table, wrap};
+use super::layout::{columns, labelled, labelled_bold, limiter, table, wrap};
 use super::sweep::sweep;
 use super::verdict::{headline, messages};
 use crate::Named;
@@ -44,6 +44,7 @@ pub fn sweeps(results: &[Named<'_>], style: &Style) -> String {
         if arm.record.interrupted {
             out.push_str(&labelled("interrupted", "stopped before the plan was done", style));
         }
+        out.push_str(&limiter(arm.record.limiter.as_ref(), style));
         out.push_str(&messages(&arm.record.verdict, style));
     }
     out

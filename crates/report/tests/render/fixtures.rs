@@ -192,6 +192,12 @@ pub(crate) fn arms() -> SweepsRecord {
     let mut slower = sweep(2.0, (0..9).map(|i| f64::from(1 << i)).collect(), true);
     slower.knee = Some(Knee { load: 2.1, goodput_per_s: 2_000.0 });
     slower.saturated = true;
+    slower.limiter = Some(Limiter {
+        name: "single-thread-limited".to_owned(),
+        resource: "thread apache2".to_owned(),
+        says: "one thread (apache2) is 99 % busy, while the CPUs it may use are 30 % busy".to_owned(),
+        ..Limiter::default()
+    });
     slower.started = "2026-01-02T03:09:05Z".to_owned();
     let varies = finding(
         "ST-03",

@@ -187,6 +187,8 @@ fn arms_share_three_charts_and_have_a_section_each() {
         &page,
         &[
             "<title>2 results side by side",
+            "<dt>limiter</dt><dd>nginx workers=4: worker-pool-limited (confirmed): all 4 php-fpm workers",
+            "<dt>limiter</dt><dd>apache mpm=event: single-thread-limited (low confidence): one thread (apache2)",
             "Side by side, measured one after the other",
             "<h2>Goodput by connections</h2>",
             "large marks are peaks, upright lines are knees",

@@ -1,11 +1,20 @@
 //! Limits of connections and descriptors.
 
-use super::{Look, Signal, figures};
+use super::pool::OCCUPIED;
+use super::{Change, Look, Signal, figures};
+use crate::limiter::laws;
+use crate::limiter::pools::pools;
 use crate::limiter::scene::Scene;
-use model::human::count;
+use crate::rules::server::database;
+use model::human::{count, percent};
 
 /// A process with this share of its descriptors, or a machine of its tracked connections, has none to spare (NE-09).
 const USED_UP: f64 = 0.95;
+
+/// A database whose connections are in use to this share, and which refuses more, has none to spare.
+const CONNECTED: f64 = 0.7;
+/// The setting of MariaDB and MySQL.
+const MAX_CONNECTIONS: &str = "max_connections";
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
     if !scene.sees_server() && scene.evidence.status.is_empty() {
@@ -13,6 +22,9 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     }
     let dropped =
         dropped(scene).map(|(what, n)| (what, format!("{} connections were turned away", count(n as u64)), n));
+    if let (None, Some(signal)) = (&dropped, of_database(scene)) {
+        return Look::hit(signal);
+    }
     let Some((what, says, figure)) = dropped.or_else(|| descriptors(scene)).or_else(|| tracked(scene)) else {
         return Look::Clear;
     };
@@ -37,6 +49,42 @@ fn dropped(scene: &Scene<'_>) -> Option<(String, f64)> {
             _ => return None,
         };
         (n > 0.0).then(|| (what.to_owned(), n))
+    })
+}
+
+/// Share of its connections that a database uses which refuses more; none when it refuses none, or has some to spare.
+pub(super) fn database_full(scene: &Scene<'_>) -> Option<(f64, f64)> {
+    let database = database::connections(scene.evidence).filter(|database| database.refused > 0.0)?;
+    let limit = database.limit?;
+    let share = (database.used_mean / limit).min(1.0);
+    (share >= CONNECTED).then_some((limit, share))
+}
+
+fn of_database(scene: &Scene<'_>) -> Option<Signal> {
+    let refused = database::connections(scene.evidence)?.refused;
+    let (limit, share) = database_full(scene)?;
+    let n = count(limit as u64);
+    // Whoever works on a request holds one of them; without this limit as many requests would be under way as workers.
+    let full = pools(scene).into_iter().filter(|pool| pool.occupancy >= OCCUPIED && pool.workers > limit);
+    let freed = full
+        .filter(|pool| !pool.is_per_connection())
+        .map(|pool| (pool.resource(), scene.per_s * pool.workers / (limit * share)));
+    let what = format!("{MAX_CONNECTIONS} of the database");
+    let change = Change::twice("connections to the database", limit, None);
+    Some(Signal {
+        name: "connection-limited",
+        says: format!(
+            "{what}: {} of {n} are in use on average, and {} more were refused",
+            percent(share),
+            count(refused as u64)
+        ),
+        resource: what,
+        share: Some(share),
+        queue: true,
+        ceiling_per_s: laws::ceiling_per_s(scene.per_s, share),
+        evidence: figures([("refused", refused), ("connections_limit", limit), ("used_share", share)]),
+        change: Some(Change { setting: Some(MAX_CONNECTIONS.to_owned()), ..change }),
+        freed: freed.collect(),
     })
 }
 

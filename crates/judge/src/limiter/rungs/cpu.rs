@@ -57,6 +57,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             ("in_flight", scene.evidence.outstanding.mean),
         ]),
         change: Some(change),
+        ..Signal::default()
     })
 }
 

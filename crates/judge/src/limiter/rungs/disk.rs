@@ -44,6 +44,6 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             ("pressure_share", pressure.unwrap_or(0.0)),
             ("waiting_share", waiting),
         ]),
-        change: None,
+        ..Signal::default()
     })
 }

@@ -57,6 +57,8 @@ pub(super) struct Signal {
     pub(super) ceiling_per_s: Option<f64>,
     pub(super) evidence: BTreeMap<String, f64>,
     pub(super) change: Option<Change>,
+    /// Other resources that are in use only because of this one, with their ceilings without it; per second.
+    pub(super) freed: BTreeMap<String, f64>,
 }
 
 /// What would raise it.

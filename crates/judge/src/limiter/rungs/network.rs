@@ -28,7 +28,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             queue: lost(scene).is_some(),
             ceiling_per_s,
             evidence: figures([("link_share", share), ("link_gbit_per_s", speed)]),
-            change: None,
+            ..Signal::default()
         });
     }
     let Some((what, share)) = lost(scene) else { return Look::Clear };

@@ -1,26 +1,28 @@
 //! One thread, or the interrupts of one CPU, that cannot do more while other CPUs rest.
 
+use super::pool::{CPUS_BUSY, FOR_CPU, OCCUPIED};
 use super::{Change, Look, Signal, figures};
 use crate::limiter::laws;
+use crate::limiter::pools::pools;
 use crate::limiter::scene::{Cpus, Scene, wanted};
 use model::human::percent;
 
 /// A thread that runs or waits for a CPU for this share of the time does nothing else.
 const BUSY: f64 = 0.95;
-/// The CPUs that the server may use must have room.
+/// The only worker of a program that runs for this share of its occupied time is bound by its CPU.
+const RUNS: f64 = 0.9;
+/// The CPUs that the server may use must have room. Where strangers leave them none, it is less sure.
 const ROOM: f64 = 0.7;
 /// One CPU that spends this share on interrupts, while no other spends more than the second (rule NE-11).
 const INTERRUPTS: f64 = 0.9;
 const INTERRUPTS_ELSEWHERE: f64 = 0.3;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
-    let Some(Cpus { busy, .. }) = scene.server_cpus() else {
+    let Some(Cpus { busy, used, .. }) = scene.server_cpus() else {
         return Look::Unchecked("the server's threads are not seen");
     };
-    if busy >= ROOM {
-        return Look::Clear;
-    }
-    if let Some((cpu, share)) = interrupts(scene) {
+    let has_room = busy < ROOM;
+    if let Some((cpu, share)) = interrupts(scene).filter(|_| has_room) {
         return Look::hit(Signal {
             name: "single-thread-limited",
             resource: format!("interrupts of CPU {cpu}"),
@@ -29,37 +31,73 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             queue: true,
             ceiling_per_s: laws::ceiling_per_s(scene.per_s, share),
             evidence: figures([("softirq_share", share), ("machine_busy_share", busy)]),
-            change: None,
+            ..Signal::default()
         });
     }
-    let threads = scene.lone_threads();
-    let Some(thread) = threads.into_iter().max_by(|a, b| wanted(a).total_cmp(&wanted(b))) else {
+    let Some(lone) = busiest(scene) else {
         return Look::Unchecked("the server's threads are not seen");
     };
-    let share = wanted(thread);
-    if share < BUSY {
+    let is_stopped = lone.waits >= FOR_CPU * lone.share;
+    if lone.share < BUSY || !has_room && (used >= CPUS_BUSY || is_stopped) {
         return Look::Clear;
     }
-    let settings = scene.context.settings.iter().filter(|setting| thread.name.starts_with(&setting.limits));
+    signal(scene, &lone, busy, used)
+}
+
+/// What runs alone.
+struct Lone {
+    name: String,
+    /// Share of the time in which it runs or waits for a CPU.
+    share: f64,
+    /// Of it, the share in which it waits for one.
+    waits: f64,
+}
+
+/// The busiest of the threads that are alone of their kind, or the only worker of a program that does nothing but run.
+fn busiest(scene: &Scene<'_>) -> Option<Lone> {
+    let thread = scene.lone_threads().into_iter().max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
+    let thread = thread.map(|thread| Lone {
+        name: thread.name.clone(),
+        share: wanted(thread),
+        waits: thread.wait_mean.unwrap_or(0.0),
+    });
+    let only = pools(scene).into_iter().find_map(|pool| {
+        let runs = pool.running.is_some_and(|runs| runs >= RUNS * pool.occupancy);
+        // Looks are a sample: they say no more of it than that it is occupied.
+        (runs && pool.is_alone() && pool.occupancy >= OCCUPIED).then(|| Lone {
+            name: pool.program.clone(),
+            share: pool.occupancy,
+            waits: pool.runnable.unwrap_or(0.0),
+        })
+    });
+    match thread.filter(|thread| thread.share >= BUSY || only.is_none()) {
+        Some(thread) => Some(thread),
+        None => only,
+    }
+}
+
+fn signal(scene: &Scene<'_>, lone: &Lone, busy: f64, used: f64) -> Look {
+    let Lone { name, share, .. } = lone;
+    let settings = scene.context.settings.iter().filter(|setting| name.starts_with(&setting.limits));
     let setting = settings.max_by_key(|setting| setting.limits.len()).filter(|setting| setting.value == 1);
+    let room = match busy < ROOM {
+        true => format!("the CPUs it may use are {} busy", percent(busy)),
+        false => format!("the load uses {} of the CPUs it may use", percent(used)),
+    };
     Look::hit(Signal {
         name: "single-thread-limited",
-        resource: format!("thread {}", thread.name),
-        says: format!(
-            "one thread ({}) is {} busy, while the CPUs it may use are {} busy",
-            thread.name,
-            percent(share.min(1.0)),
-            percent(busy)
-        ),
-        share: Some(share),
-        queue: scene.evidence.outstanding.mean > 1.5,
+        resource: format!("thread {name}"),
+        says: format!("one thread ({name}) is {} busy, while {room}", percent(share.min(1.0))),
+        share: Some(*share),
+        queue: busy < ROOM && scene.evidence.outstanding.mean > 1.5,
         ceiling_per_s: laws::ceiling_per_s(scene.per_s, share.min(1.0)),
         evidence: figures([
-            ("thread_busy_share", share),
+            ("thread_busy_share", *share),
             ("machine_busy_share", busy),
             ("in_flight", scene.evidence.outstanding.mean),
         ]),
-        change: Some(Change::twice(&format!("{} processes or threads", thread.name), 1.0, setting)),
+        change: Some(Change::twice(&format!("{name} processes or threads"), 1.0, setting)),
+        ..Signal::default()
     })
 }
 

@@ -1,15 +1,15 @@
 //! Workers that are all occupied, with requests waiting for them.
 
-use super::{Change, Look, Signal, disk, figures, upstream};
+use super::{Change, Look, Signal, connections, disk, figures, upstream};
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
 use crate::limiter::scene::Scene;
 use model::human::{percent, rate, time};
 
 /// Occupied to this share, a pool has no worker to spare.
-const OCCUPIED: f64 = 0.95;
+pub(super) const OCCUPIED: f64 = 0.95;
 /// With busier CPUs more workers buy little: they wait for a CPU instead.
-const CPUS_BUSY: f64 = 0.9;
+pub(super) const CPUS_BUSY: f64 = 0.9;
 /// From here on the CPUs may be as short as the workers.
 const CPUS_ROOM: f64 = 0.7;
 /// Requests that wait for each worker, on average.
@@ -19,9 +19,7 @@ const CPU_HEAVY: f64 = 0.7;
 /// Workers that wait for one thing for this share of it wait for that.
 pub(super) const WAITS: f64 = 0.5;
 /// Workers that wait for a CPU for this share of it are not short themselves.
-const FOR_CPU: f64 = 0.5;
-/// A thread for each connection: how many there are is up to those who connect.
-const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
+pub(super) const FOR_CPU: f64 = 0.5;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
     let mut pools = pools(scene);
@@ -30,16 +28,15 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     }
     let cpus_busy = scene.server_cpus().map_or(0.0, |cpus| cpus.used);
     pools.sort_by(|a, b| b.occupancy.total_cmp(&a.occupancy));
-    let is_full = |pool: &&Pool| {
-        pool.occupancy >= OCCUPIED && cpus_busy < CPUS_BUSY && !PER_CONNECTION.contains(&pool.program.as_str())
-    };
+    let is_full = |pool: &&Pool| pool.occupancy >= OCCUPIED && cpus_busy < CPUS_BUSY && !pool.is_per_connection();
     let full = pools.iter().filter(is_full).find(|pool| is_queued(pool, scene) && !waits_in_vain(pool, scene));
     full.map_or(Look::Clear, |pool| signal(pool, scene, cpus_busy))
 }
 
 /// Whether more workers would buy nothing, as what they wait for is at its own limit: that is for the rungs below.
 fn waits_in_vain(pool: &Pool, scene: &Scene<'_>) -> bool {
-    if pool.runnable.is_some_and(|share| share >= FOR_CPU * pool.occupancy) {
+    let needs_cpu = pool.runnable.is_some_and(|share| share >= FOR_CPU * pool.occupancy);
+    if needs_cpu || connections::database_full(scene).is_some() {
         return true;
     }
     if pool.waits_for_disk() >= WAITS {
@@ -63,10 +60,12 @@ fn signal(pool: &Pool, scene: &Scene<'_>, cpus_busy: f64) -> Look {
     let ceiling_per_s = laws::pool_ceiling_per_s(pool.workers, occupied_ns);
     let setting = pool.setting(&scene.context.settings);
     let waiting = laws::waiting(scene.evidence.outstanding.mean, pool.workers, pool.occupancy);
+    let (who, them) = match pool.is_alone() {
+        true => (format!("its only worker ({}) is", pool.program), "it"),
+        false => (format!("all {:.0} {} are", pool.workers, pool.resource()), "them"),
+    };
     let says = format!(
-        "all {:.0} {} are occupied {} of the time, {} by each response{}; {waiting:.0} requests wait for them: at most {}",
-        pool.workers,
-        pool.resource(),
+        "{who} occupied {} of the time, {} by each response{}; {waiting:.0} requests wait for {them}: at most {}",
         percent(pool.occupancy.min(1.0)),
         time(occupied_ns),
         doing(pool),
@@ -91,13 +90,15 @@ fn signal(pool: &Pool, scene: &Scene<'_>, cpus_busy: f64) -> Look {
         ceiling_per_s: Some(ceiling_per_s),
         evidence,
         change: Some(Change::twice(&pool.resource(), pool.workers, setting)),
+        ..Signal::default()
     })
 }
 
 /// What the workers do, in half a sentence.
 fn doing(pool: &Pool) -> String {
     let running = pool.running.map(|share| share / pool.occupancy);
-    match (pool.waits_for(), running) {
+    let disk = Some(("a disk", pool.waits_for_disk()));
+    match (disk.filter(|(_, share)| *share >= WAITS).or_else(|| pool.waits_for()), running) {
         (_, Some(share)) if share >= CPU_HEAVY => format!(" (CPU-heavy: {} of it running)", percent(share.min(1.0))),
         (Some((on, share)), _) if share >= WAITS => format!(" ({} of it waiting on {on})", percent(share.min(1.0))),
         _ => String::new(),

@@ -33,6 +33,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             to: Some(2.0 * cores),
             factor: 2.0,
         }),
+        ..Signal::default()
     })
 }
 

@@ -1,7 +1,7 @@
 //! What workers wait for, when that is at a limit of its own.
 
 use super::pool::WAITS;
-use super::{Look, Signal, figures};
+use super::{Look, Signal, connections, figures};
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
 use crate::limiter::scene::{Scene, wanted};
@@ -47,7 +47,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             ("upstream_share", culprit.share),
             ("occupancy", pool.occupancy),
         ]),
-        change: None,
+        ..Signal::default()
     })
 }
 
@@ -61,7 +61,9 @@ pub(super) fn culprit(pool: &Pool, scene: &Scene<'_>) -> Option<Culprit> {
         if let Some(("lock", share)) = other.waits_for().filter(|(_, share)| *share >= LOCKED) {
             return Some(limit(format!("whose workers wait {} of theirs for locks", percent(share)), share));
         }
-        if other.occupancy >= OCCUPIED && other.workers < pool.workers {
+        // How many a database has is up to those who connect, unless it refuses more.
+        let is_bounded = other.is_per_connection() && connections::database_full(scene).is_some();
+        if other.occupancy >= OCCUPIED && other.workers < pool.workers && !is_bounded {
             return Some(limit(format!("whose {:.0} workers are all occupied", other.workers), other.occupancy));
         }
     }

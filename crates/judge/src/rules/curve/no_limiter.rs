@@ -1,12 +1,13 @@
 //! SA-05: why not double?
 
+use crate::limiter::{self, Context};
 use crate::rules::facts::observed;
 use crate::rules::kernel::{counter, share_of_time};
 use crate::rules::saturation::{peak_index, saturated};
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Evidence, FindingState, StatusRecord, SweepEvidence};
+use model::{Evidence, FindingState, SweepEvidence};
 use stats::{LoadPoint, fit_pool};
 
 /// What is used less than this has room for more.
@@ -54,44 +55,14 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
 
-/// Everything with a share that can be used up; 0 to 1.
+/// Everything with a share that can be used up, as the ladder of limiters has it, and the client; 0 to 1.
 fn used(evidence: &Evidence) -> Vec<(String, f64)> {
-    let mut used = Vec::new();
-    let Some(seen) = observed(evidence) else { return used };
-    if let Some(machine) = &seen.machine {
-        let server = seen.server.as_ref().map_or(&[][..], |server| &server.cpus);
-        let busy: Vec<f64> =
-            server.iter().filter_map(|cpu| machine.cpu_busy_mean.get(*cpu as usize)).copied().collect();
-        let mean = if busy.is_empty() { machine.busy_mean } else { busy.iter().sum::<f64>() / busy.len() as f64 };
-        used.push(("the server's CPUs".to_owned(), mean));
-    }
-    for group in seen.server.iter().chain(seen.companions.values()) {
-        for thread in &group.threads {
-            used.push((format!("thread {}", thread.name), thread.user_mean + thread.system_mean));
-        }
-    }
-    let busiest = evidence.threads.iter().filter(|thread| thread.wall_ns > 0);
-    for thread in busiest {
-        used.push(("the client".to_owned(), thread.cpu_ns as f64 / thread.wall_ns as f64));
-    }
-    for (part, counters) in seen.counters.iter().filter(|(part, _)| part.starts_with("disk/")) {
-        let busy_ns = counters.get("busy_ns").copied().unwrap_or(0);
-        used.push((part.clone(), busy_ns as f64 / evidence.measured_ns.max(1) as f64));
-    }
-    used.extend(evidence.status.iter().filter_map(pool));
-    used.extend(seen.pools.iter().map(|pool| (pool.name.clone(), pool.occupancy)));
+    let server = observed(evidence).and_then(|observed| observed.server.as_ref());
+    let server_cpus = server.map(|server| server.cpus.clone()).unwrap_or_default();
+    let mut used = limiter::used(evidence, &Context { server_cpus, ..Context::default() });
+    let threads = evidence.threads.iter().filter(|thread| thread.wall_ns > 0);
+    used.extend(threads.map(|thread| ("the client".to_owned(), thread.cpu_ns as f64 / thread.wall_ns as f64)));
     used
-}
-
-/// Occupied share of the workers that a status page tells of.
-fn pool(page: &StatusRecord) -> Option<(String, f64)> {
-    let mean = |name: &str| page.figures.get(name).map(|figure| figure.mean);
-    let share = match (mean("processes_active"), mean("processes"), mean("workers_busy"), mean("workers_idle")) {
-        (Some(active), Some(all), ..) => active / all.max(1.0),
-        (_, _, Some(busy), Some(idle)) => busy / (busy + idle).max(1.0),
-        _ => return None,
-    };
-    Some((format!("workers of {}", page.server.as_deref().unwrap_or("the server")), share))
 }
 
 /// Whether requests were seen to wait before the server.
@@ -113,7 +84,7 @@ fn workers(sweep: &SweepEvidence) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_sweep, finding, machine, server};
+    use crate::testing::{clean_sweep, finding, machine, server, set_figure};
     use model::ServerThreadObserved;
 
     /// Nothing is used at any load.
@@ -149,11 +120,7 @@ mod tests {
                 let thread = ServerThreadObserved { system_mean: 0.9, ..ServerThreadObserved::default() };
                 server(evidence).threads.push(thread);
             },
-            |evidence: &mut Evidence| {
-                let figure = model::Figure { mean: 4.0, ..model::Figure::default() };
-                let figures = ["processes_active", "processes"].map(|name| (name.to_owned(), figure));
-                evidence.status[0].figures.extend(figures);
-            },
+            |evidence: &mut Evidence| set_figure(evidence, "php-fpm", "processes_active", 5.0, 5.0),
             |evidence: &mut Evidence| {
                 let figure = model::Figure { mean: 3.0, ..model::Figure::default() };
                 evidence.status[0].figures.insert("listen_queue".to_owned(), figure);

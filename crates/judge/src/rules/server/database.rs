@@ -5,65 +5,110 @@ use crate::{Check, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState, StatusRecord};
 
-/// Counts what was refused for want of a free connection; by it the page of MariaDB or MySQL is known.
-const REFUSED: &str = "Connection_errors_max_connections";
-
 pub(crate) const RULE: Rule = Rule {
     id: "SV-06",
     title: "database refuses connections",
     detects: "a MariaDB or MySQL that refused connections, or had as many as it may: pages without their data are fast",
-    threshold: "Connection_errors_max_connections > 0: invalid; Max_used_connections that came to max_connections: warning",
-    data: "the status of MariaDB or MySQL (SHOW GLOBAL STATUS)",
+    threshold: "Connection_errors_max_connections > 0: invalid; as many connections as max_connections allows: warning",
+    data: "the status of MariaDB or MySQL (SHOW GLOBAL STATUS, and max_connections of SHOW GLOBAL VARIABLES)",
     check: Check::Run(check),
 };
 
-fn check(evidence: &Evidence) -> Outcome {
-    let Some((page, refused)) = evidence.status.iter().find_map(|page| Some((page, growth(page, REFUSED)?))) else {
-        return Outcome::Unchecked("no status of MariaDB or MySQL was read");
-    };
-    let full = limit_reached(page);
-    let remedy =
-        "raise max_connections, or let fewer workers ask at a time; then look whether the pages were right (--expect)";
-    let figures = [("refused", refused), ("max_connections", full.unwrap_or(0.0))];
-    let (state, message) = match full {
-        _ if refused > 0.0 => (
-            FindingState::Invalid,
-            format!(
-                "the database refused {} connections: pages without their data are faster than those with them",
-                count(refused as u64)
-            ),
-        ),
-        Some(limit) => (
-            FindingState::Warning,
-            format!("the database had all of its {limit:.0} connections in use: the next would have been refused"),
-        ),
-        None => return Outcome::Pass,
-    };
-    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
+/// What a MariaDB or MySQL says of its connections in the window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connections {
+    /// Refused for want of a free one.
+    pub(crate) refused: f64,
+    /// Open, as a mean of the looks; the one that looks is among them.
+    pub(crate) used_mean: f64,
+    /// Open at most.
+    used_max: f64,
+    /// As many as it allows (max_connections), where it says so.
+    pub(crate) limit: Option<f64>,
 }
 
-/// The limit, when it was reached in the window: since the server has started would be another day.
-fn limit_reached(page: &StatusRecord) -> Option<f64> {
-    let used = page.figures.get("Max_used_connections")?;
-    let limit = page.figures.get("max_connections")?.last;
-    (used.last >= limit && used.last > used.first).then_some(limit)
+/// Of the database that refused most; none when no status of one was read.
+pub(crate) fn connections(evidence: &Evidence) -> Option<Connections> {
+    let all = evidence.status.iter().filter_map(of_page);
+    all.max_by(|a, b| a.refused.total_cmp(&b.refused))
+}
+
+fn of_page(page: &StatusRecord) -> Option<Connections> {
+    let figure = |name: &str| page.figures.get(name).filter(|_| page.server.as_deref() == Some("mysql"));
+    let refused = figure("connections_refused").and_then(|_| growth(page, "connections_refused"))?;
+    // The most since it was started would be another day, unless it has grown.
+    let grown = figure("connections_max").filter(|most| most.last > most.first).map_or(0.0, |most| most.last);
+    let connected = figure("threads_connected");
+    Some(Connections {
+        refused,
+        used_mean: connected.map_or(0.0, |connected| connected.mean),
+        used_max: connected.map_or(0.0, |connected| connected.max).max(grown),
+        limit: figure("connections_limit").map(|limit| limit.last).filter(|limit| *limit > 0.0),
+    })
+}
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Some(Connections { refused, used_max, limit, .. }) = connections(evidence) else {
+        return Outcome::Unchecked("no status of MariaDB or MySQL was read");
+    };
+    let remedy =
+        "raise max_connections, or let fewer workers ask at a time; then look whether the pages were right (--expect)";
+    let figures = [("refused", refused), ("used_max", used_max), ("max_connections", limit.unwrap_or(0.0))];
+    let (state, message) = match limit {
+        _ if refused > 0.0 => {
+            let full = limit.map_or_else(String::new, |limit| {
+                // One more than it allows is kept for who looks after it.
+                let used = count(used_max.min(limit) as u64);
+                format!(", with up to {used} of {} in use (max_connections)", count(limit as u64))
+            });
+            let refused = count(refused as u64);
+            let so_what = "pages without their data are faster than those with them";
+            (FindingState::Invalid, format!("the database refused {refused} connections{full}: {so_what}"))
+        }
+        Some(limit) if used_max >= limit => (
+            FindingState::Warning,
+            format!(
+                "the database had all of its {} connections in use (max_connections): the next would have been refused",
+                count(limit as u64)
+            ),
+        ),
+        _ => return Outcome::Pass,
+    };
+    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, set_figure, state};
+    use crate::testing::{clean_run, finding, set_figure, state};
 
     #[test]
     fn refusals_invalidate_and_a_limit_reached_in_the_window_warns() {
         let mut evidence = clean_run();
-        set_figure(&mut evidence, "mariadb", "Max_used_connections", 151.0, 151.0);
+        set_figure(&mut evidence, "mysql", "connections_max", 151.0, 151.0);
         assert_eq!(check(&evidence), Outcome::Pass, "it was reached before");
-        set_figure(&mut evidence, "mariadb", "Max_used_connections", 20.0, 151.0);
+        set_figure(&mut evidence, "mysql", "connections_max", 20.0, 151.0);
         assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
-        set_figure(&mut evidence, "mariadb", REFUSED, 4.0, 5.0);
-        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        set_figure(&mut evidence, "mysql", "connections_max", 6.0, 6.0);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_figure(&mut evidence, "mysql", "threads_connected", 3.0, 151.0);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
+        set_figure(&mut evidence, "mysql", "connections_refused", 4.0, 5.0);
+        let refused = finding(check(&evidence));
+        assert_eq!(refused.state, FindingState::Invalid);
+        assert!(refused.message.contains("refused 1 connections, with up to 151 of 151 in use"), "{}", refused.message);
         evidence.status.clear();
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn a_refusal_counts_without_the_variable_too() {
+        let mut evidence = clean_run();
+        for page in &mut evidence.status {
+            page.figures.remove("connections_limit");
+        }
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_figure(&mut evidence, "mysql", "connections_refused", 0.0, 5.0);
+        assert!(finding(check(&evidence)).message.starts_with("the database refused 5 connections: pages"));
     }
 }

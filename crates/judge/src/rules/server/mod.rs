@@ -1,6 +1,6 @@
 //! The server: pools, processes and limits that are full, or failing.
 
-mod database;
+pub(crate) mod database;
 mod descriptors;
 mod disk;
 mod memory;

@@ -27,6 +27,7 @@ mod status;
 mod store;
 mod stored;
 mod subject;
+mod sys;
 mod target_url;
 mod verbs;
 mod watch;

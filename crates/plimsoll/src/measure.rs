@@ -13,6 +13,7 @@ use crate::settings::Settings;
 use crate::status::StatusPages;
 use crate::store::Recorder;
 use crate::subject::Subject;
+use crate::sys::forget_used_text;
 use crate::target_url::{TargetUrl, is_local};
 use crate::watch::{self, Watch};
 use engine::run::RunError;
@@ -85,6 +86,7 @@ impl Prepared {
         create: impl FnOnce(&str) -> Result<PathBuf, Trouble>,
     ) -> Result<Self, Trouble> {
         let Wanted { request, stop, .. } = wanted;
+        forget_used_text();
         // Before anything is started for it.
         let asked = Asked::read(wanted.beside)?;
         let progress = Progress::new(wanted.quiet);
@@ -117,6 +119,7 @@ impl Prepared {
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
         let parts = watch::wanted(subject.processes(), &asked.observe);
+        forget_used_text();
         let known = wanted.is_known.then(TakenFingerprint::default);
         let fingerprint = known.unwrap_or_else(|| watch::fingerprint(&address, asked.server.as_ref(), &parts));
         Ok(Self {
@@ -284,7 +287,10 @@ fn measure(
         beside.start_after(&event);
     };
     take(Event::Probed(probe.clone()));
+    // What has prepared the load has run for the last time, and what judges it has not run yet.
+    forget_used_text();
     let outcome = engine::run::run(plan, stop, &mut take);
+    forget_used_text();
     if let Some(error) = damage {
         return Err(Trouble::usage(format!("a histogram of this run cannot be read back: {error}")));
     }

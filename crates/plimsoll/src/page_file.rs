@@ -1,5 +1,6 @@
 //! Writes pages to disk without holding them, nor the script of megabytes that each carries.
 
+use procfs::process::{MemoryMap, Process};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -47,8 +48,8 @@ fn place_in_program(piece: &[u8]) -> Option<u64> {
     use std::os::unix::fs::{FileExt, MetadataExt};
     let program = program().ok()?;
     let inode = program.metadata().ok()?.ino();
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let place = maps.lines().find_map(|line| place_in_map(line, inode, piece.as_ptr().addr() as u64, piece.len()))?;
+    let maps = Process::myself().and_then(|own| own.maps()).ok()?;
+    let place = maps.iter().find_map(|map| place_in_map(map, inode, piece.as_ptr().addr() as u64, piece.len()))?;
     // What is there is looked at, in case something has mapped the program in a way of its own.
     let ends = |at: usize| {
         let mut found = [0; 64];
@@ -57,16 +58,11 @@ fn place_in_program(piece: &[u8]) -> Option<u64> {
     (ends(0) && ends(piece.len() - 64)).then_some(place)
 }
 
-/// The place in the file `inode` of `length` bytes at `address`, if they are in the mapping that `line` tells of:
-/// `7f00-8f00 r--p 00001000 08:01 1234 /path`.
-fn place_in_map(line: &str, inode: u64, address: u64, length: usize) -> Option<u64> {
-    let mut fields = line.split_ascii_whitespace();
-    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-    let (from, to) = fields.next()?.split_once('-')?;
-    let (from, to) = (hex(from)?, hex(to)?);
-    let offset = hex(fields.nth(1)?)?;
-    let is_it = fields.nth(1)?.parse() == Ok(inode);
-    (is_it && from <= address && address + length as u64 <= to).then(|| offset + (address - from))
+/// The place in the file `inode` of `length` bytes at `address`, if they are in that mapping of it.
+fn place_in_map(map: &MemoryMap, inode: u64, address: u64, length: usize) -> Option<u64> {
+    let (from, to) = map.address;
+    let is_in = map.inode == inode && from <= address && address + length as u64 <= to;
+    is_in.then(|| map.offset + (address - from))
 }
 
 fn program() -> io::Result<File> {
@@ -76,6 +72,8 @@ fn program() -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use procfs::FromRead;
+    use procfs::process::MemoryMaps;
 
     /// Long enough, and in the program's file as the script of a page is.
     static PART: [u8; LARGE + 3] = {
@@ -87,7 +85,8 @@ mod tests {
     #[test]
     fn what_lies_in_the_program_is_copied_from_there() {
         assert!(place_in_program(&PART).is_some());
-        assert_eq!(place_in_program(&PART.to_vec()), None);
+        let elsewhere = PART.to_vec();
+        assert_eq!(place_in_program(&elsewhere), None);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("page");
         let part = str::from_utf8(&PART).unwrap();
@@ -99,11 +98,13 @@ mod tests {
 
     #[test]
     fn a_mapping_holds_what_is_in_it_and_of_the_file() {
-        let line = "7f0000-7f9000 r--p 00002000 08:01 1234    /usr/bin/plimsoll";
-        assert_eq!(place_in_map(line, 1234, 0x7f_1010, 16), Some(0x3010));
-        assert_eq!(place_in_map(line, 1235, 0x7f_1010, 16), None);
-        assert_eq!(place_in_map(line, 1234, 0x7f_8ff8, 16), None);
-        assert_eq!(place_in_map(line, 1234, 0x7e_ffff, 16), None);
-        assert_eq!(place_in_map("7f0000-7f9000 rw-p 00000000 00:00 0", 1234, 0x7f_1010, 16), None);
+        let lines =
+            "7f0000-7f9000 r--p 00002000 08:01 1234    /usr/bin/plimsoll\n7fa000-7fb000 rw-p 00000000 00:00 0 \n";
+        let maps = MemoryMaps::from_read(lines.as_bytes()).unwrap().0;
+        assert_eq!(place_in_map(&maps[0], 1234, 0x7f_1010, 16), Some(0x3010));
+        assert_eq!(place_in_map(&maps[0], 1235, 0x7f_1010, 16), None);
+        assert_eq!(place_in_map(&maps[0], 1234, 0x7f_8ff8, 16), None);
+        assert_eq!(place_in_map(&maps[0], 1234, 0x7e_ffff, 16), None);
+        assert_eq!(place_in_map(&maps[1], 1234, 0x7f_a010, 16), None);
     }
 }

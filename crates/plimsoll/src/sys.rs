@@ -1,0 +1,69 @@
+//! The one `unsafe` of this crate: the program's own text leaves memory when a phase is over that needed it.
+
+#![allow(unsafe_code, reason = "`madvise` is unsafe by its contract; see the block")]
+
+use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+use rustix::mm::{Advice, madvise};
+
+/// Lets the kernel take the pages of programs and libraries that this process has used so far out of its memory; those that
+/// are used again come back from the page cache, which costs a fault of a microsecond each.
+///
+/// What begins a load (arguments, fingerprint, probe, TLS) and what judges it are most of the code, and run once: without
+/// this their pages stay, and are the larger part of the memory of a load.
+pub(crate) fn forget_used_text() {
+    // Where the kernel does not tell, they stay.
+    let maps = Process::myself().and_then(|own| own.maps());
+    maps.into_iter().flatten().filter(is_text).for_each(|map| forget(&map));
+}
+
+/// Whether nobody writes to it, and nobody did: code, and the begin of a file with its constants. What follows the code may
+/// have been relocated before it became read-only.
+fn is_text(map: &MemoryMap) -> bool {
+    let is_file = matches!(map.pathname, MMapPath::Path(_)) && map.inode != 0;
+    let (may, must_not) = (map.perms, MMPermissions::WRITE | MMPermissions::SHARED);
+    is_file
+        && !may.intersects(must_not)
+        && may.contains(MMPermissions::READ)
+        && (may.contains(MMPermissions::EXECUTE) || map.offset == 0)
+}
+
+fn forget(map: &MemoryMap) {
+    let (from, to) = map.address;
+    let Ok(length) = usize::try_from(to - from) else { return };
+    let from = std::ptr::with_exposed_provenance_mut(from as usize);
+    // SAFETY: the range is one mapping of this process, as the kernel told. It is a private mapping of a file that cannot
+    // be written to and never was (`is_text`), so each page of it is the file's: after this call the same bytes are read
+    // from there at the next use, by whichever thread, and no object of Rust's has changed.
+    let _ = unsafe { madvise(from, length, Advice::LinuxDontNeed) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_pages() -> u64 {
+        Process::myself().and_then(|own| own.statm()).expect("the kernel tells").shared
+    }
+
+    #[test]
+    fn used_text_leaves_memory_and_comes_back() {
+        // Code and constants of the largest part of this program are used once.
+        let words = std::hint::black_box(include_str!("../../../docs/results.md"));
+        let before = words.bytes().map(u64::from).sum::<u64>();
+        let used = file_pages();
+        forget_used_text();
+        assert!(file_pages() * 2 < used, "{} of {used} pages stayed", file_pages());
+        assert_eq!(words.bytes().map(u64::from).sum::<u64>(), before);
+    }
+
+    #[test]
+    fn what_may_have_been_written_to_stays() {
+        let maps = Process::myself().and_then(|own| own.maps()).expect("the kernel tells");
+        let own = std::env::current_exe().expect("a program");
+        let of_program = maps.into_iter().filter(|map| map.pathname == MMapPath::Path(own.clone()));
+        let (text, rest): (Vec<_>, Vec<_>) = of_program.partition(is_text);
+        assert!(text.iter().any(|map| map.perms.contains(MMPermissions::EXECUTE)), "{text:?}");
+        let relocated = rest.iter().filter(|map| !map.perms.contains(MMPermissions::WRITE));
+        assert!(relocated.count() > 0, "relocations that became read-only are not text: {rest:?}");
+    }
+}

@@ -4,9 +4,13 @@ use model::{Phase, Sample, ServerUse};
 use observe::{Observer, Wanted};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// The kernel tells CPU time in steps of 10 ms, of user and system time each, and a look takes a moment.
 const ROUNDING_NS: u64 = 60_000_000;
+
+/// Held by tests that account for all of the machine, and by those whose many children end before anybody sees them.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A shell that ends with the test.
 struct Shell(Child);
@@ -91,6 +95,7 @@ fn a_companion_has_the_cpu_time_that_the_kernel_says_it_has() {
 
 #[test]
 fn children_that_come_and_go_count_for_their_companion() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // Each child burns for a moment, and is waited for.
     let script = "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done";
     let parent = Shell::start(script);
@@ -117,6 +122,7 @@ fn children_that_come_and_go_count_for_their_companion() {
 #[test]
 fn the_sum_over_many_short_lived_children_is_what_the_kernel_says() {
     const CHILDREN: u32 = 40;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     // Each burns for a moment and is waited for; looks come at any moment of their lives.
     let script = format!(
         "read go; n=0; while [ $n -lt {CHILDREN} ]; do \
@@ -149,6 +155,7 @@ fn the_sum_over_many_short_lived_children_is_what_the_kernel_says() {
 
 #[test]
 fn strangers_are_told_beside_and_all_together_are_the_busy_time_of_the_machine() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let burners = [Shell::start("while :; do :; done"), Shell::start("while :; do :; done")];
     let mut observer = observer(&[]);
     observer.start(0);

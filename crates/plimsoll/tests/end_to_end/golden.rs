@@ -95,13 +95,13 @@ const ANSWERS: &[Recipe] = &[
     },
     Recipe {
         fault: "a redirect to /home",
-        script: "target --redirect /home; load 600ms / -c 8",
+        script: "target --redirect /home; load 600ms / -c 1",
         must: &["ER-02"],
         may: &[],
     },
     Recipe {
         fault: "one answer in 100 never comes",
-        script: "target --fault drop=0.01; load 1s / -c 8 --timeout 300ms",
+        script: "target --fault drop=0.01; load 1s '/sleep?time=1ms' -c 8 --timeout 300ms",
         must: &["ER-05"],
         may: &["ER-01", "ER-07"],
     },
@@ -117,7 +117,7 @@ const NETWORK_AND_SERVER: &[Recipe] = &[
     },
     Recipe {
         fault: "a backlog of 8",
-        script: "target --backlog 8; load 1s / -c 256 --no-keepalive --timeout 1500ms",
+        script: "target --backlog 8; load 1s '/sleep?time=5ms' -c 256 --no-keepalive --timeout 1500ms",
         must: &["NE-01"],
         // A SYN in vain is tried again after a second, and that is too late for some.
         may: &["NE-02", "NE-03", "NE-04", "ER-01", "ER-05", "ER-15", "CL-06"],

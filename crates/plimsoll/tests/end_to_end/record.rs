@@ -27,7 +27,8 @@ fn record_events_and_histograms_tell_the_same() {
     assert_eq!(stored, ended.stdout, "run.json and stdout differ");
     names_hold(&record);
     let typed: RunRecord = serde_json::from_str(&stored).expect("the record reads back");
-    assert_eq!(serde_json::to_value(&typed).unwrap(), record);
+    let again: Value = serde_json::from_str(&serde_json::to_string(&typed).expect("JSON")).expect("JSON");
+    assert_eq!(again, record);
 
     let events: Vec<Event> = ended
         .recorded("events.jsonl")

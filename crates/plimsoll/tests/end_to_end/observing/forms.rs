@@ -1,7 +1,7 @@
 //! Each way to name the same processes finds them.
 
 use super::{Burner, Watching, cpu_s, last_group, looks};
-use crate::support::{Nginx, count, load_alone, plimsoll, serve, text};
+use crate::support::{Nginx, count, load_alone, plimsoll, serve, shell, text};
 use model::GroupObservation;
 use stack::{Door, Spec};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,9 @@ fn a_name_that_is_one_tree_is_taken_and_one_that_is_several_lists_them() {
     let directory = tempfile::tempdir().expect("a directory");
     let name = format!("obs{}", std::process::id());
     let program = directory.path().join(&name);
-    std::fs::copy("/bin/sleep", &program).expect("a copy under a name that nothing else has");
+    // A copy by another process: a file that this one has written cannot be started while a child of another test, just
+    // forked, still has it open.
+    shell(&format!("cp /bin/sleep {}", program.display())).run().exits(0);
     let start = || std::process::Command::new(&program).arg("600").spawn().expect("it starts");
     let mut first = start();
     let one = plimsoll(["observe", &name, "--json", "-i", "100ms", "-d", "100ms"]).run();
@@ -166,6 +168,6 @@ fn without_a_target_the_machine_is_told() {
 fn a_reader_that_goes_away_ends_it() {
     let nginx = Nginx::start(&[("a", b"b")]);
     let script = format!("\"$PLIMSOLL\" observe :{} --json -i 100ms | head -n 2", nginx.port());
-    let ended = crate::support::shell(&script).run();
+    let ended = shell(&script).run();
     assert_eq!(looks(&ended).len(), 2);
 }

@@ -57,6 +57,8 @@ impl Server {
 
     /// plimsoll's built-in target; `options` go after its own.
     pub(super) fn target(options: &[&str], log: &Path) -> Result<Self> {
+        // The target appends: what an earlier run into the same folder has left would be taken for arrivals of this one.
+        std::fs::File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Lab::pinned(SERVER_CORE, &workspace::release_binary("plimsoll"));
         command.args(["target", "--listen", "127.0.0.1:0"]).args(options).arg("--log").arg(log);
         Self::announced(command)

@@ -3,7 +3,7 @@
 use crate::rules::facts::observed;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
-use model::{Evidence, FindingState, NS_PER_S};
+use model::{Evidence, FindingState, NS_PER_S, Observed, SeriesFigure, SeriesObserved};
 
 /// Methods that change nothing in the server.
 const SAFE: [&str; 4] = ["GET", "HEAD", "OPTIONS", "TRACE"];
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-13",
     title: "work drifts",
     detects: "requests that change what they work on, as posts that fill a table, so that the end measures something else",
-    threshold: "CPU time of the server for each response differs by > 10 % from the first third of the window to \
+    threshold: "CPU time of the server and its companions for each response differs by > 10 % from the first third of the window to \
                 the last: warning (own threshold), with 1 s of CPU time in each, 15 s or more, and a method that \
                 may change something",
     data: "CPU time of the server and responses by the second",
@@ -59,13 +59,22 @@ fn check(evidence: &Evidence) -> Outcome {
 /// CPU time of the server for each response between two instants; none when there is too little of it. ns
 fn work(evidence: &Evidence, from_ns: u64, to_ns: u64) -> Option<f64> {
     let inside = |at_ns: u64| (from_ns..to_ns).contains(&at_ns);
-    let seconds = &observed(evidence)?.seconds;
+    let observed = observed(evidence)?;
     let mut cpu_s = 0.0;
-    for second in seconds.iter().filter(|second| inside(second.from_ns)) {
-        cpu_s += second.server_cores? * second.length_ns as f64 / NS_PER_S as f64;
+    for (i, second) in observed.seconds.iter().enumerate().filter(|(_, second)| inside(second.from_ns)) {
+        cpu_s += cores(observed, i)? * second.length_ns as f64 / NS_PER_S as f64;
     }
     let responses: u64 = evidence.seconds.iter().filter(|s| inside(s.from_ns)).map(|s| s.completed).sum();
     (cpu_s >= CPU_MIN_S && responses > 0).then(|| cpu_s * NS_PER_S as f64 / responses as f64)
+}
+
+/// CPUs that the server kept busy in a second, with the companions that work for it: a table grows behind it.
+fn cores(observed: &Observed, second: usize) -> Option<f64> {
+    const NOT_ITS: [&str; 3] = [SeriesObserved::GENERATOR, SeriesObserved::OTHERS, SeriesObserved::INTERRUPTS];
+    let its =
+        |series: &&SeriesObserved| series.figure == SeriesFigure::CpuCores && !NOT_ITS.contains(&series.of.as_str());
+    let told = observed.series.iter().filter(its).filter_map(|series| series.values.get(second).copied().flatten());
+    Some(observed.seconds[second].server_cores?.max(told.map(f64::from).sum()))
 }
 
 #[cfg(test)]
@@ -80,6 +89,23 @@ mod tests {
         let seconds = &mut evidence.observed.as_mut().expect("it is observed").seconds;
         seconds.iter_mut().enumerate().for_each(|(i, second)| second.server_cores = Some(cores(i)));
         evidence
+    }
+
+    #[test]
+    fn posts_that_get_dearer_behind_the_server_warn() {
+        let mut evidence = posts(|_| 0.1);
+        let observed = evidence.observed.as_mut().expect("it is observed");
+        let of = |of: &str, values: &dyn Fn(usize) -> f32| SeriesObserved {
+            figure: SeriesFigure::CpuCores,
+            of: of.to_owned(),
+            values: (0..observed.seconds.len()).map(|i| Some(values(i))).collect(),
+        };
+        let series = [of("server: nginx", &|_| 0.1), of(SeriesObserved::OTHERS, &|i| i as f32)];
+        let with_database = series.iter().cloned().chain([of("db: mariadbd", &|i| 0.3 + 0.02 * i as f32)]).collect();
+        observed.series = series.into();
+        assert_eq!(check(&evidence), Outcome::Pass, "what others do is theirs");
+        evidence.observed.as_mut().expect("it is observed").series = with_database;
+        assert_eq!(finding(check(&evidence)).state, FindingState::Warning);
     }
 
     #[test]

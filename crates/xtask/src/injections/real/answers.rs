@@ -82,10 +82,12 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "ER-13",
         fault: "each post makes the table longer that the next one reads",
-        faulty: "mkdir -m 777 site; chmod 755 .; table='sys_get_temp_dir() . \"/table\"'
-            echo \"<?php \\$t = $table; file_put_contents(\\$t, str_repeat('x', 99).PHP_EOL, FILE_APPEND); count(file(\\$t)); echo 'ok';\" >site/index.php
-            serve php-fpm --root site; load 16s /index.php -m POST --body x -c 2",
-        clean: "target; load 16s /upload -m POST --body x -c 2",
+        faulty: "mkdir -m 755 site; chmod 755 .
+            echo '<?php $t = sys_get_temp_dir().\"/table\"; file_put_contents($t, str_repeat(\"x\", 99).PHP_EOL, FILE_APPEND); count(file($t)); echo 1;' >site/index.php
+            measure run --serve \"php-fpm root=$PWD/site\" -m POST --body x -c 2 -d 16s --warmup 0s",
+        clean: "mkdir -m 755 site; chmod 755 .
+            echo '<?php $t = sys_get_temp_dir().\"/table\"; file_put_contents($t, str_repeat(\"x\", 99).PHP_EOL); count(file($t)); echo 1;' >site/index.php
+            measure run --serve \"php-fpm root=$PWD/site\" -m POST --body x -c 2 -d 16s --warmup 0s",
     },
     Real {
         rule: "ER-15",

@@ -4,12 +4,6 @@ use super::Real;
 
 pub(super) static ALL: &[Real] = &[
     Real {
-        rule: "CL-01",
-        fault: "bodies of 256 KiB to be hashed, on one thread",
-        faulty: "target --workers 1; load 3s '/zero?size=262144' -c 8 --expect hash",
-        clean: "target; load 3s '/sleep?time=5ms' -c 8",
-    },
-    Real {
         rule: "CL-03",
         fault: "the client stands still for 400 ms",
         faulty: "target; load 3s / -R 500 -c 8 & l=$!; underway; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",

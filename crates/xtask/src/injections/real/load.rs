@@ -19,8 +19,8 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rule: "ST-01",
-        fault: "each answer comes 10 µs later than the one before, and the warm-up ends by itself",
-        faulty: "target --growth 10us; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 8",
+        fault: "each answer comes 0.2 µs later than the one before, and the warm-up ends by itself",
+        faulty: "target --growth 200ns; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 64",
         clean: "target; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 8",
     },
     Real {

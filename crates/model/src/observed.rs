@@ -330,6 +330,8 @@ impl SeriesObserved {
     pub const OTHERS: &str = "all others";
     /// Interrupts; some kernels count them for the processes that they interrupt as well.
     pub const INTERRUPTS: &str = "interrupts";
+    /// What is neither of the server nor of a companion.
+    pub const NOT_WATCHED: [&str; 3] = [Self::GENERATOR, Self::OTHERS, Self::INTERRUPTS];
 }
 
 /// What a series tells.

@@ -75,13 +75,13 @@ impl Layers<'_> {
     }
 }
 
-/// A layer for each process, those of the server below the others and as they are ordered, and one for those that have no colour; adds them to `sum`.
+/// A layer for each process, those of the server below the others and as they are ordered, and one for those that have no
+/// colour; adds them to `sum`.
 pub(super) fn processes(x: &[f64], named: &[Named<'_>], sum: &mut [f64]) -> Vec<Curve> {
-    let fixed = [SeriesObserved::GENERATOR, SeriesObserved::OTHERS, SeriesObserved::INTERRUPTS];
     let mut further = vec![0.0; x.len()];
     let mut curves = Vec::new();
-    let (server, others): (Vec<_>, Vec<_>) =
-        named.iter().filter(|(name, _)| !fixed.contains(name)).partition(|(name, _)| name.starts_with(SERVER));
+    let watched = named.iter().filter(|(name, _)| !SeriesObserved::NOT_WATCHED.contains(name));
+    let (server, others): (Vec<_>, Vec<_>) = watched.partition(|(name, _)| name.starts_with(SERVER));
     for (i, (name, values)) in server.into_iter().chain(others).enumerate() {
         let values = known(values);
         sum.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);

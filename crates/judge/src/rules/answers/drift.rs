@@ -70,9 +70,9 @@ fn work(evidence: &Evidence, from_ns: u64, to_ns: u64) -> Option<f64> {
 
 /// CPUs that the server kept busy in a second, with the companions that work for it: a table grows behind it.
 fn cores(observed: &Observed, second: usize) -> Option<f64> {
-    const NOT_ITS: [&str; 3] = [SeriesObserved::GENERATOR, SeriesObserved::OTHERS, SeriesObserved::INTERRUPTS];
-    let its =
-        |series: &&SeriesObserved| series.figure == SeriesFigure::CpuCores && !NOT_ITS.contains(&series.of.as_str());
+    let its = |series: &&SeriesObserved| {
+        series.figure == SeriesFigure::CpuCores && !SeriesObserved::NOT_WATCHED.contains(&series.of.as_str())
+    };
     let told = observed.series.iter().filter(its).filter_map(|series| series.values.get(second).copied().flatten());
     Some(observed.seconds[second].server_cores?.max(told.map(f64::from).sum()))
 }

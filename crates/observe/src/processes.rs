@@ -10,7 +10,7 @@ use std::io::{self, Read};
 
 /// Processes that may all be looked at each second. A line of each costs 10 to 20 µs of CPU time, so that of more of
 /// them the strangers are looked at only every few seconds.
-const EACH_SECOND_MAX: usize = 150;
+const EACH_SECOND_MAX: usize = 100;
 
 /// Longer than any file of a process or thread that is read here.
 const SHORT_BYTES: usize = 4096;

@@ -29,7 +29,7 @@ const ANSWER_BYTES: usize = 32 * 1024;
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
 /// at only every few seconds, and looking stays below half a percent of a CPU.
-const EACH_SECOND_MAX: u64 = 2_000;
+const EACH_SECOND_MAX: u64 = 1_000;
 /// State names by the kernel's number.
 const STATES: [&str; 13] = [
     "other",

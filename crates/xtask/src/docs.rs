@@ -12,7 +12,5 @@ pub(crate) fn run() -> Result<()> {
     if !output.status.success() {
         bail!("`plimsoll rules --markdown` ended with {}", output.status);
     }
-    std::fs::write(workspace::root().join("docs/rules.md"), output.stdout).context("writing docs/rules.md")?;
-    eprintln!("written: docs/rules.md");
-    Ok(())
+    workspace::write("docs/rules.md", &String::from_utf8(output.stdout)?)
 }

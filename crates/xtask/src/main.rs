@@ -47,13 +47,15 @@ usage: cargo xtask TASK [OPTIONS]
                         may be left
       --cycles N          how often (200)
       --seed N            what is random; any unless given
-  injections            every rule put to its fault and to the same without it; about 6 minutes a time
+  injections            every rule put to its fault and to the same without it; about 8 minutes a time
       --repeat N          how often each fault is made on this machine (1)
+      --clean N           how often the same is measured without it (as often)
       --only RULE         one rule alone
       --made-up           only the faults that are made up, which take no time
-      --write-docs        write docs/injections.md as well
+      --write-docs        write docs/injections.md as well, after each round
   clean-runs            loads that nothing is wrong with: no rule may make more than a note of them; a minute a time
       --repeat N          how often each load (10)
+      --write-docs        write docs/clean-runs.md as well, after each round
   sampler               what looking at a load costs: CPU time of the looks, goodput with and without them and with a
                         profile; 2 minutes
       --blocks N          blocks of all three (6)

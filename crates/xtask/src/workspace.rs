@@ -30,6 +30,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Writes a file of the repository, a page of `docs/` mostly.
+pub(crate) fn write(path: &str, text: &str) -> Result<()> {
+    std::fs::write(root().join(path), text).with_context(|| format!("writing {path}"))?;
+    eprintln!("written: {path}");
+    Ok(())
+}
+
 /// Runs a command to its end with inherited output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();

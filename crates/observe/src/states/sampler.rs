@@ -15,6 +15,9 @@ use std::time::Duration;
 /// One look in each such time, at a random moment in it: at even intervals a server that is asked at even intervals too
 /// would be seen in the same moment of each request.
 const EVERY: Duration = Duration::from_millis(100);
+/// Niceness of the looks: a load thread on the same CPU that has something to send goes before a look, which would otherwise
+/// hold it up for a millisecond ten times a second. Not the idle class, as beside a full load there would be no looks.
+const NICE: i32 = 10;
 /// Why a pool is not told.
 const DENIED: &str = "what its threads wait for (/proc/PID/syscall) is shown to root only, and to the user of a process \
                       unless kernel.yama.ptrace_scope forbids it; run plimsoll as root";
@@ -71,6 +74,8 @@ impl Drop for StateSampler {
 }
 
 fn look_until_ended(shared: &Shared, clocks: Clocks) {
+    // Of this thread alone, as Linux has it. Who is not allowed to stand back looks all the same.
+    let _ = rustix::process::setpriority_process(None, NICE);
     let mut looker = Looker::new(clocks);
     let mut random = SplitMix64::seed_from_u64(0);
     let mut rest = Duration::ZERO;

@@ -100,7 +100,7 @@ pub(super) static ALL: &[(&str, &str)] = &[
 
 /// Judges the fault made up for a rule, and the same without it.
 pub(super) fn row(rule: &'static str, fault: &'static str) -> Row {
-    let mut row = Row::new(rule, fault, 1);
+    let mut row = Row { times: 1, clean_times: 1, ..Row::new(rule, fault) };
     let Some(Trial { fault, clean }) = judge::trial(rule) else {
         row.remark = Some("judge has no fault for it".to_owned());
         return row;

@@ -21,6 +21,7 @@ use crate::{packages, workspace};
 const SCRIPT_S: f64 = 4.5;
 
 /// What a rule said of a fault.
+#[derive(Default)]
 struct Row {
     rule: &'static str,
     fault: &'static str,
@@ -30,10 +31,14 @@ struct Row {
     fired: u32,
     /// How often plimsoll refused to begin.
     refused: u32,
-    /// How often the rule was silent without it.
+    /// How often the same was measured without it.
+    clean_times: u32,
+    /// How often the rule was silent then.
     silent: u32,
-    /// What fired with it beside the rule, and not without it.
+    /// What fired with it.
     others: BTreeSet<String>,
+    /// What fired without it.
+    usual: BTreeSet<String>,
     /// Why it could not be made, or what went wrong.
     remark: Option<String>,
     /// Whether this machine cannot have such a fault.
@@ -41,25 +46,49 @@ struct Row {
 }
 
 impl Row {
-    fn new(rule: &'static str, fault: &'static str, times: u32) -> Self {
-        let (others, remark) = (BTreeSet::new(), None);
-        Self { rule, fault, times, fired: 0, refused: 0, silent: 0, others, remark, is_impossible: false }
+    fn new(rule: &'static str, fault: &'static str) -> Self {
+        Self { rule, fault, ..Self::default() }
     }
 
     /// Whether it says nothing against the rule.
     fn is_well(&self) -> bool {
-        self.is_impossible || (self.fired, self.silent) == (self.times, self.times)
+        self.is_impossible || (self.fired, self.silent) == (self.times, self.clean_times)
+    }
+
+    /// What fired because of the fault, beside the rule.
+    fn also_fired(&self) -> impl Iterator<Item = &str> {
+        let own = |rule: &&String| *rule != self.rule && !self.usual.contains(*rule);
+        self.others.iter().filter(own).map(String::as_str)
+    }
+}
+
+/// How often everything is done.
+#[derive(Clone, Copy)]
+struct Rounds {
+    faults: u32,
+    /// Rounds that measure without the fault as well.
+    clean: u32,
+}
+
+impl Rounds {
+    /// Whether this round, counted from 1, is one of the clean ones, which are spread evenly.
+    const fn is_clean(self, round: u32) -> bool {
+        round * self.clean / self.faults > (round - 1) * self.clean / self.faults
     }
 }
 
 /// Makes the faults, prints what came of them, and fails when a rule has none, is silent on it, or fires without it.
 pub(crate) fn run(mut options: Options) -> Result<()> {
-    let times: u32 = options.value("--repeat")?.unwrap_or(1).max(1);
+    let faults: u32 = options.value("--repeat")?.unwrap_or(1).max(1);
+    let clean: u32 = options.value("--clean")?.unwrap_or(faults);
     let only: Option<String> = options.value("--only")?;
     let (write, made_up_only) = (options.flag("--write-docs"), options.flag("--made-up"));
     options.finish()?;
     if write && (only.is_some() || made_up_only) {
         bail!("--write-docs writes the whole page: leave out --only and --made-up");
+    }
+    if clean == 0 || clean > faults {
+        bail!("--clean must be from 1 to {faults}, as often as --repeat: each fault is held against its absence");
     }
     complete()?;
     let is_wanted = |rule: &str| only.as_ref().is_none_or(|only| only == rule);
@@ -72,12 +101,12 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
         bail!("--only: there is no rule `{}`; `plimsoll rules` lists them", only.unwrap_or_default());
     }
     let wanted: Vec<&Real> = real::all().filter(|real| !made_up_only && is_wanted(real.rule)).collect();
-    let made = if wanted.is_empty() { Vec::new() } else { make(&wanted, times)? };
+    let keep = |made: &[Row]| match write {
+        true => workspace::write(page::PATH, &page::render(made, &made_up)),
+        false => Ok(()),
+    };
+    let made = if wanted.is_empty() { Vec::new() } else { make(&wanted, Rounds { faults, clean }, keep)? };
     print!("{}", page::tables(&made, &made_up));
-    if write {
-        std::fs::write(workspace::root().join("docs/injections.md"), page::render(&made, &made_up, times))?;
-        eprintln!("written: docs/injections.md");
-    }
     let failed: Vec<&str> = made.iter().chain(&made_up).filter(|row| !row.is_well()).map(|row| row.rule).collect();
     match failed.is_empty() {
         true => Ok(()),
@@ -98,10 +127,24 @@ fn complete() -> Result<()> {
     }
 }
 
-fn make(wanted: &[&'static Real], times: u32) -> Result<Vec<Row>> {
+/// Makes all faults round by round, and has what came of them so far kept after each.
+fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Result<()>) -> Result<Vec<Row>> {
     let program = plimsoll()?;
-    let mut progress = Progress::new(wanted.len() as f64 * f64::from(times) * 2.0 * SCRIPT_S);
-    Ok(wanted.iter().map(|real| row(&program, real, times, &mut progress)).collect())
+    let scripts = wanted.len() as f64 * f64::from(rounds.faults + rounds.clean);
+    let mut progress = Progress::new(scripts * SCRIPT_S);
+    let mut rows: Vec<Row> = wanted.iter().map(|real| Row::new(real.rule, real.fault)).collect();
+    for round in 1..=rounds.faults {
+        for (row, real) in rows.iter_mut().zip(wanted) {
+            progress.say(&format!("{} {round} of {}: {}", real.rule, rounds.faults, real.fault));
+            let scripts = 1 + u32::from(rounds.is_clean(round));
+            if !row.is_impossible {
+                measure(row, &program, real, rounds.is_clean(round));
+            }
+            progress.did(f64::from(scripts) * SCRIPT_S);
+        }
+        keep(&rows)?;
+    }
+    Ok(rows)
 }
 
 /// Everything that is needed, and the binary.
@@ -112,41 +155,37 @@ fn plimsoll() -> Result<PathBuf> {
     Ok(workspace::target().join("debug/plimsoll"))
 }
 
-/// Makes a fault `times` times, each time followed by the same without it.
-fn row(program: &Path, real: &'static Real, times: u32, progress: &mut Progress) -> Row {
-    let mut row = Row::new(real.rule, real.fault, times);
-    let mut usual = BTreeSet::new();
-    for time in 1..=times {
-        progress.say(&format!("{} {time} of {times}: {}", real.rule, real.fault));
-        match real::run(program, real.faulty) {
-            Ok(Said::Judged { fired, .. }) => {
-                row.fired += u32::from(fired.iter().any(|rule| rule == real.rule));
-                row.others.extend(fired);
-            }
-            Ok(Said::Refused(line)) => {
-                (row.fired, row.refused) = (row.fired + 1, row.refused + 1);
-                row.remark = Some(line);
-            }
-            Ok(Said::Impossible(reason)) => {
-                progress.did(2.0 * SCRIPT_S * f64::from(times - time + 1));
-                (row.remark, row.is_impossible) = (Some(reason), true);
-                return row;
-            }
-            Err(problem) => row.remark = Some(problem),
+/// Makes a fault once, followed by the same without it when that is wanted.
+fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
+    row.times += 1;
+    match real::run(program, real.faulty) {
+        Ok(Said::Judged { fired, .. }) => {
+            row.fired += u32::from(fired.iter().any(|rule| rule == real.rule));
+            row.others.extend(fired);
         }
-        match real::run(program, real.clean) {
-            Ok(Said::Judged { fired, .. }) => {
-                row.silent += u32::from(fired.iter().all(|rule| rule != real.rule));
-                usual.extend(fired);
-            }
-            Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
-                row.remark = Some(format!("without it: {problem}"));
-            }
+        Ok(Said::Refused(line)) => {
+            (row.fired, row.refused) = (row.fired + 1, row.refused + 1);
+            row.remark = Some(line);
         }
-        progress.did(2.0 * SCRIPT_S);
+        Ok(Said::Impossible(reason)) => {
+            (row.remark, row.is_impossible) = (Some(reason), true);
+            return;
+        }
+        Err(problem) => row.remark = Some(problem),
     }
-    row.others.retain(|rule| rule != real.rule && !usual.contains(rule));
-    row
+    if !and_clean {
+        return;
+    }
+    row.clean_times += 1;
+    match real::run(program, real.clean) {
+        Ok(Said::Judged { fired, .. }) => {
+            row.silent += u32::from(fired.iter().all(|rule| rule != real.rule));
+            row.usual.extend(fired);
+        }
+        Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
+            row.remark = Some(format!("without it: {problem}"));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +195,16 @@ mod tests {
     #[test]
     fn every_rule_has_an_injection() {
         complete().expect("each rule has one");
+    }
+
+    #[test]
+    fn clean_rounds_are_spread_evenly() {
+        let clean = |faults, clean| -> Vec<u32> {
+            (1..=faults).filter(|round| Rounds { faults, clean }.is_clean(*round)).collect()
+        };
+        assert_eq!(clean(20, 4), [5, 10, 15, 20]);
+        assert_eq!(clean(3, 3), [1, 2, 3]);
+        assert_eq!(clean(5, 2), [3, 5]);
     }
 
     #[test]

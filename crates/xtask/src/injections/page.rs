@@ -5,20 +5,22 @@ use std::fmt::Write;
 
 use super::Row;
 
+pub(super) const PATH: &str = "docs/injections.md";
+
 const INTRODUCTION: &str = "\
 A validity rule is worth something when it fires on its fault and is silent without it. Each rule of `plimsoll rules` is put
 to both. A rule without an injection, one that is silent on its fault and one that fires without it make
 `cargo xtask injections` fail.
 
 - *fired*: how often the rule fired with the fault, of so many times it was made; *silent*: how often it did not with the
-  same load without it, each time right after.
+  same load without it, right after.
 - *also fired*: what made more of the result than a note with the fault and never without it. A fault has consequences of
   its own: who cannot connect has errors as well.
 - Other programs are the machine's: they trip EN-03 and CL-09 with and without a fault, and keep a quota from being used up.
 ";
 
 const REAL: &str = "\
-Made on one machine and measured by the program as it is, in windows of 2 to 9 s: server on one core, client on another, in a
+Made on one machine and measured by the program as it is, in windows of 2 to 22 s: server on one core, client on another, in a
 network namespace of their own. *refused*: plimsoll looked beforehand, named the fault in one line and did not begin (exit
 code 2).
 ";
@@ -35,10 +37,12 @@ pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
 }
 
 /// `docs/injections.md`.
-pub(super) fn render(made: &[Row], made_up: &[Row], times: u32) -> String {
+pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
+    let most = |times: fn(&Row) -> u32| made.iter().map(times).max().unwrap_or(0);
+    let (faults, clean) = (most(|row| row.times), most(|row| row.clean_times));
     let ways: BTreeSet<&str> = made.iter().filter(|row| !row.is_impossible).map(|row| row.rule).collect();
     let mut page = format!(
-        "# Injections\n\nMade by `cargo xtask injections --repeat {times} --write-docs` on {}.\n\n{INTRODUCTION}\n\
+        "# Injections\n\nMade by `cargo xtask injections --repeat {faults} --clean {clean} --write-docs` on {}.\n\n{INTRODUCTION}\n\
          {} rules, all with a made-up fault, {} of them with a real one as well.\n\n\
          ## Faults made on this machine\n\n{REAL}\n{}\n",
         machine(),
@@ -67,10 +71,10 @@ fn table(rows: &[Row]) -> String {
     }
     let mut table = "| rule | fault | fired | silent | also fired |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for row in rows {
-        let others: Vec<&str> = row.others.iter().map(String::as_str).collect();
+        let others: Vec<&str> = row.also_fired().collect();
         let [fired, silent] = match row.is_impossible {
             true => ["not here".to_owned(), String::new()],
-            false => [fired(row), of(row.silent, row.times)],
+            false => [fired(row), of(row.silent, row.clean_times)],
         };
         let _ = writeln!(table, "| {} | {} | {fired} | {silent} | {} |", row.rule, row.fault, others.join(", "));
     }
@@ -94,14 +98,16 @@ mod tests {
 
     #[test]
     fn what_falls_short_stands_out_and_what_cannot_be_is_told() {
-        let mut rows = [Row::new("ER-01", "errors", 3), Row::new("CL-06", "too few", 1), Row::new("CL-10", "quota", 3)];
-        (rows[0].fired, rows[0].silent) = (2, 3);
-        rows[0].others.insert("PH-01".to_owned());
+        let mut rows = [("ER-01", "errors", 3), ("CL-06", "too few", 1), ("CL-10", "quota", 3)]
+            .map(|(rule, fault, times)| Row { times, clean_times: 1, ..Row::new(rule, fault) });
+        (rows[0].fired, rows[0].silent) = (2, 1);
+        rows[0].others = ["ER-01", "EN-03", "PH-01"].map(str::to_owned).into();
+        rows[0].usual = ["EN-03".to_owned()].into();
         (rows[1].fired, rows[1].refused, rows[1].silent) = (1, 1, 1);
         (rows[2].is_impossible, rows[2].remark) = (true, Some("no control group".to_owned()));
-        let page = render(&rows, &[], 3);
+        let page = render(&rows, &[]);
         for line in [
-            "| ER-01 | errors | **2 of 3** | 3 of 3 | PH-01 |",
+            "| ER-01 | errors | **2 of 3** | 1 of 1 | PH-01 |",
             "| CL-06 | too few | refused 1 of 1 | 1 of 1 |  |",
             "| CL-10 | quota | not here |  |  |",
             "- CL-10: no control group",

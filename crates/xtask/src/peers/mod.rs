@@ -23,7 +23,7 @@ mod tools;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::options::Options;
 use crate::{packages, workspace};
@@ -103,9 +103,7 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     let page = page::render(&lab, &settings, &results);
     print!("{page}");
     if settings.write_docs {
-        let path = workspace::root().join("docs/peers.md");
-        std::fs::write(&path, &page).context("writing docs/peers.md")?;
-        eprintln!("written: docs/peers.md");
+        workspace::write("docs/peers.md", &page)?;
     }
     Ok(())
 }

@@ -80,8 +80,7 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     let results = measure(&bench, blocks, seed)?;
     print!("{}", page::table(&results));
     if write {
-        std::fs::write(workspace::root().join(page::PATH), page::render(&results)).context(page::PATH)?;
-        eprintln!("written: {}", page::PATH);
+        workspace::write(page::PATH, &page::render(&results))?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rule: "CL-03",
         fault: "the client stands still for 400 ms",
-        faulty: "target; load 3s / -R 500 -c 8 & l=$!; underway; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",
-        clean: "target; load 3s / -R 500 -c 8",
+        faulty: "target; load 3s '/sleep?time=10ms' -R 500 -c 16 & l=$!; underway; stop_for 0.4 $(pgrep -P $l -x plimsoll); wait $l",
+        clean: "target; load 3s '/sleep?time=10ms' -R 500 -c 16",
     },
     Real {
         rule: "CL-05",

@@ -178,11 +178,14 @@ impl Core {
         for &conn in &self.down {
             deadline = deadline.min(self.conns[conn].retry_ns);
         }
+        deadline.min(self.next_send_ns().unwrap_or(u64::MAX))
+    }
+
+    /// When the next request goes out by schedule; none when none does. ns
+    #[inline]
+    pub(crate) fn next_send_ns(&self) -> Option<u64> {
         // What is due without a free slot waits for one; what lies beyond the window is never sent.
-        if let Some(due) = self.job.pace.due_ns().filter(|due| !self.free.is_empty() && self.may_start(*due)) {
-            deadline = deadline.min(due);
-        }
-        deadline
+        self.job.pace.due_ns().filter(|due| !self.free.is_empty() && self.may_start(*due))
     }
 
     /// Whether the load has ended and everything is recorded.

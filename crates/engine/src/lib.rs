@@ -23,6 +23,7 @@ mod sealed;
 #[cfg(test)]
 mod sim;
 mod sockets;
+mod spin;
 mod transport;
 mod warmup;
 mod window;

@@ -98,6 +98,7 @@ impl Crew {
                 tls: tls.clone(),
                 cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
                 open_timeout_ns: plan.timeout_ns,
+                spin_ns: plan.spin_ns,
                 window: Arc::clone(&crew.window),
                 progress: Arc::clone(&good),
                 out: out.clone(),

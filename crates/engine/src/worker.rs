@@ -4,6 +4,7 @@ use crate::clock::{Clock, thread_cpu_ns};
 use crate::core::{Core, Job};
 use crate::recorder::WorkerTick;
 use crate::sockets::{PLAIN_BYTES, Ready, Sockets};
+use crate::spin::Spin;
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
 use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
@@ -33,6 +34,8 @@ pub(crate) struct Setup {
     pub(crate) tls: Option<Config>,
     pub(crate) cpu: Option<u32>,
     pub(crate) open_timeout_ns: u64,
+    /// See [`model::Plan::spin_ns`].
+    pub(crate) spin_ns: u64,
     pub(crate) window: Arc<Window>,
     /// Good responses so far, for the automatic warm-up.
     pub(crate) progress: Arc<AtomicU64>,
@@ -66,6 +69,7 @@ struct Worker {
     buffer: Box<[u8]>,
     connections: usize,
     open_timeout_ns: u64,
+    spin: Spin,
     window: Arc<Window>,
     progress: Arc<AtomicU64>,
     out: Sender<FromWorker>,
@@ -84,6 +88,7 @@ impl Worker {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             connections,
             open_timeout_ns: setup.open_timeout_ns,
+            spin: Spin::new(setup.spin_ns),
             window: setup.window,
             progress: setup.progress,
             out: setup.out,
@@ -107,13 +112,16 @@ impl Worker {
     fn drive(&mut self, clock: Clock) -> std::io::Result<()> {
         loop {
             let now = clock.now_ns();
+            self.spin.look(now, false, thread_cpu_ns);
             self.core.turn(now, &mut self.sockets);
             self.progress.store(self.core.good_so_far(), Ordering::Relaxed);
             self.deliver_ticks();
             if self.core.has_ended() {
                 return Ok(());
             }
-            let ready = self.sockets.wait(self.core.deadline_ns().saturating_sub(now))?;
+            let sleep_ns = self.spin.sleep_ns(now, self.core.deadline_ns(), self.core.next_send_ns(), thread_cpu_ns);
+            let ready = self.sockets.wait(sleep_ns)?;
+            self.spin.look(now, ready > 0, thread_cpu_ns);
             for i in 0..ready {
                 if let Some(event) = self.sockets.event(i) {
                     self.handle(event, clock);
@@ -178,7 +186,7 @@ impl Worker {
     fn deliver_ticks(&mut self) {
         while let Some(mut tick) = self.core.take_tick() {
             let cpu_ns = thread_cpu_ns();
-            tick.cpu_ns = cpu_ns - self.cpu_seen_ns;
+            tick.cpu_ns = (cpu_ns - self.cpu_seen_ns).saturating_sub(self.spin.take_spent_ns());
             self.cpu_seen_ns = cpu_ns;
             // Without a coordinator the run is over; the window's stop sign ends the loop.
             let _ = self.out.send(FromWorker::Tick(tick));

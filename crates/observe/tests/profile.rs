@@ -50,7 +50,7 @@ fn profile(scope: &Scope) -> (Profile, u64) {
 #[test]
 fn what_burns_is_on_top_by_name_and_its_time_is_right() {
     let server = BTreeSet::from([std::process::id()]);
-    let (profile, burnt_ns) = profile(&Scope { server, only_server: true, own_name: "own" });
+    let (profile, burnt_ns) = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
     let profiled = &profile.profiled;
     let lines: Vec<&str> = profile.folded.lines().collect();
     let count = |line: &str| line.rsplit_once(' ').and_then(|(_, n)| n.parse::<u64>().ok()).expect("a count");
@@ -73,12 +73,39 @@ fn what_burns_is_on_top_by_name_and_its_time_is_right() {
 }
 
 #[test]
+fn threads_that_sleep_have_waited_as_long_as_they_slept_and_one_that_burns_has_not() {
+    let until = AtomicBool::new(false);
+    let server = BTreeSet::from([std::process::id()]);
+    let (profile, _) = std::thread::scope(|threads| {
+        let sleeper = threads.spawn(|| {
+            while !until.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        });
+        let profiled = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
+        until.store(true, Ordering::Relaxed);
+        sleeper.join().expect("it sleeps");
+        profiled
+    });
+    assert_eq!(profile.profiled.hints.iter().find(|hint| hint.contains("waited")), None);
+    let ns = |of: &str| -> f64 {
+        let lines = profile.waits.lines().filter(|line| line.contains(of));
+        lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum::<f64>()
+    };
+    // The sleeper, the thread that reads the rings, and this one, which waits for the second to pass. Other tests of this
+    // file wait for their turn on a lock.
+    let slept = ns("do_nanosleep_[k]") / profile.profiled.sampled_ns as f64;
+    assert!((2.0..4.0).contains(&slept), "three threads slept {slept} of the time: {}", profile.waits);
+    assert!(ns("burn_in_the_profile") < 0.1 * profile.profiled.sampled_ns as f64, "{}", profile.waits);
+}
+
+#[test]
 fn what_is_not_of_the_server_is_left_out_or_told_as_not_its_own() {
     // A process that does nothing of its own, and has no children.
     let mut other = std::process::Command::new("sleep").arg("10").spawn().expect("it starts");
     let server = BTreeSet::from([other.id()]);
-    let (alone, _) = profile(&Scope { server: server.clone(), only_server: true, own_name: "own" });
-    let (all, _) = profile(&Scope { server, only_server: false, own_name: "own" });
+    let (alone, _) = profile(&Scope { server: server.clone(), only_server: true, own_name: "own", ..Scope::default() });
+    let (all, _) = profile(&Scope { server, only_server: false, own_name: "own", ..Scope::default() });
     other.kill().and_then(|()| other.wait()).expect("it ends");
     assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
     let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");

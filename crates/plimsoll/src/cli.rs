@@ -274,6 +274,12 @@ pub(crate) struct GeneratorArgs {
     /// CPUs to pin the load threads to, such as 1 or 2,3 [default: not pinned; with the built-in target its own half]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) cpus: Vec<u32>,
+    /// With a rate: a load thread whose next request is due within this time stays awake, so that it goes out on time. It
+    /// takes CPU time from whatever runs on the same CPU
+    /// [default: 200us, at most a quarter of the time between two requests; 0s when the target is on this machine and may
+    /// run on the same CPUs]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) spin: Option<Duration>,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -221,7 +221,8 @@ impl Prepared {
     ) -> Result<(Gather, Sampled), Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        let mut sampling = Sampling::new(plan, self.asked.server.as_ref());
+        let companions = watch::wanted(self.subject.processes(), &self.asked.observe);
+        let mut sampling = Sampling::new(plan, self.asked.server.as_ref(), &companions);
         let mut beside = self.beside(plan, Some(&mut sampling));
         let gather = measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)?;
         self.progress.say("looking up names for the profile");

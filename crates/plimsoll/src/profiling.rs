@@ -8,7 +8,8 @@ use model::{Address, Event, Phase, Plan, Profiled, Stop, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use observe::{Wanted, choose};
 use report::flame::{self, Scale};
-use report::off_cpu::OffCpu;
+use report::html::Graphs;
+use report::off_cpu::{self, OffCpu};
 use report::record::{AnyRecord, arm_folder};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,6 +20,9 @@ pub(crate) const GRAPH: &str = "profile.svg";
 /// The same of what workers waited for.
 const WAITS_FOLDED: &str = "off-cpu.folded";
 const WAITS_GRAPH: &str = "off-cpu.svg";
+/// The same of where threads waited.
+const STACKS_FOLDED: &str = "off-cpu-stacks.folded";
+pub(crate) const STACKS_GRAPH: &str = "off-cpu-stacks.svg";
 
 /// Samples during the measured window of one load.
 pub(crate) struct Sampling {
@@ -42,9 +46,9 @@ pub(crate) enum Sampled {
 }
 
 impl Sampling {
-    /// Gets ready for the load of `plan`, whose server is whoever listens at its target unless it is named; says so once
-    /// when nothing can be sampled.
-    pub(crate) fn new(plan: &Plan, server: Option<&Wanted>) -> Self {
+    /// Gets ready for the load of `plan`, whose server is whoever listens at its target unless it is named, with `companions`
+    /// whose waiting is told too; says so once when nothing can be sampled.
+    pub(crate) fn new(plan: &Plan, server: Option<&Wanted>, companions: &[Wanted]) -> Self {
         let address: &Address = &plan.target.address;
         let window_ns = match plan.stop {
             Stop::Duration { duration_ns } => Some(duration_ns),
@@ -58,6 +62,8 @@ impl Sampling {
                 (_, Err(missing)) => State::Unavailable(missing),
                 (Ok(profiler), Ok(server)) => {
                     scope.server = server;
+                    // Who is not there waits for nothing, and has been told of by whoever watches.
+                    scope.companions = companions.iter().filter_map(|wanted| choose(wanted).ok()).flatten().collect();
                     State::Ready(profiler)
                 }
             },
@@ -137,13 +143,25 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
     if let Err(trouble) = write(directory, &profile, &format!("CPU time under {url}"), scale) {
         printer::note(&format!("warning: {}; the profile's figures are kept", trouble.message));
     }
+    let good = goodput_per_s * profile.sampled_s();
+    keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &format!("under {url}")));
     Ok(Box::new(profile.profiled))
 }
 
-/// Writes what workers waited for into `directory`, if anything. A disk that takes no file is told.
+/// Writes what workers waited for into `directory`, if anything.
 pub(crate) fn keep_waits(directory: &Path, waits: Option<OffCpu>) {
+    write_waits(directory, [WAITS_FOLDED, WAITS_GRAPH], waits);
+}
+
+/// Writes where threads waited into `directory`, if they did.
+pub(crate) fn keep_stacks(directory: &Path, waits: Option<OffCpu>) {
+    write_waits(directory, [STACKS_FOLDED, STACKS_GRAPH], waits);
+}
+
+/// Writes stacks and graph, if there are any. A disk that takes no file is told.
+fn write_waits(directory: &Path, [folded, graph]: [&str; 2], waits: Option<OffCpu>) {
     let Some(waits) = waits else { return };
-    let files = [(WAITS_FOLDED, &waits.folded), (WAITS_GRAPH, &waits.svg)];
+    let files = [(folded, &waits.folded), (graph, &waits.svg)];
     let written = files.into_iter().try_for_each(|(name, text)| write_file(&directory.join(name), text));
     if let Err(trouble) = written {
         printer::note(&format!("warning: {}", trouble.message));
@@ -151,9 +169,10 @@ pub(crate) fn keep_waits(directory: &Path, waits: Option<OffCpu>) {
 }
 
 /// The graphs of a result in `directory`: one for each result by itself that the page shows.
-pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Option<String>> {
+pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
     let graph = |directory: &Path, profile: &Option<Profiled>| {
-        profile.as_ref().and_then(|_| std::fs::read_to_string(directory.join(GRAPH)).ok())
+        let read = |name| profile.as_ref().and_then(|_| std::fs::read_to_string(directory.join(name)).ok());
+        Graphs { running: read(GRAPH), waiting: read(STACKS_GRAPH) }
     };
     match record {
         AnyRecord::Run(record) => vec![graph(directory, &record.profile)],

@@ -22,6 +22,13 @@ const PIPELINE_MAX: u64 = 64;
 const RATE_MAX_PER_S: f64 = 1e9;
 /// Shortest and longest `--timeout`; ns.
 const TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=600_000_000_000;
+/// How long before a request is due its load thread stops sleeping, where nothing else is said: longer than most wake-ups
+/// on a virtual machine take; ns.
+const SPIN_NS: u64 = 200_000;
+/// What it may take of the mean time between two requests of a thread, so that most of its CPU stays free.
+const SPIN_SHARE_MAX: f64 = 0.25;
+/// Longest `--spin`; ns.
+const SPIN_MAX_NS: u64 = 1_000_000_000;
 /// Longest window or warm-up; ns (one week).
 const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
 
@@ -39,6 +46,10 @@ pub(crate) struct Settings {
     pub(crate) expect: Expect,
     pub(crate) threads: Option<u32>,
     pub(crate) cpus: Vec<u32>,
+    /// What was asked for by `--spin`; ns.
+    pub(crate) spin_ns: Option<u64>,
+    /// Whether the load has CPUs that the server does not use, as far as that is known of a server on this machine.
+    pub(crate) has_own_cpus: bool,
     pub(crate) seed: u64,
 }
 
@@ -75,6 +86,8 @@ impl Settings {
             expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), Expect::parse)?,
             threads: threads.map(|n| n as u32),
             cpus: generator.cpus.clone(),
+            spin_ns: generator.spin.map(spin_ns).transpose()?,
+            has_own_cpus: false,
             seed: generator.seed,
         })
     }
@@ -89,6 +102,7 @@ impl Settings {
         stop: Stop,
         warmup: Warmup,
     ) -> Plan {
+        let threads = self.threads_for(address).min(load.connections());
         Plan {
             target: Target {
                 url: url.url.clone(),
@@ -100,15 +114,27 @@ impl Settings {
             pipeline: self.pipeline,
             numbering,
             tls: self.tls.clone(),
+            spin_ns: self.spin_for(address, load, threads),
             load,
             stop,
             warmup,
             timeout_ns: self.timeout_ns,
             keepalive: self.keepalive,
-            threads: self.threads_for(address).min(load.connections()),
+            threads,
             cpus: self.cpus.clone(),
             seed: self.seed,
         }
+    }
+
+    /// How long before a request is due a load thread stops sleeping: what was asked for, else nothing where that could take
+    /// CPU time from the server. In a closed loop no request is due by schedule.
+    fn spin_for(&self, address: &Address, load: Load, threads: u32) -> u64 {
+        let Load::Open { rate_per_s, .. } = load else { return 0 };
+        let gap_ns = f64::from(threads) / rate_per_s * model::NS_PER_S as f64;
+        self.spin_ns.unwrap_or_else(|| match self.has_own_cpus || !is_local(address) {
+            true => SPIN_NS.min((SPIN_SHARE_MAX * gap_ns) as u64),
+            false => 0,
+        })
     }
 
     /// Load threads: what was asked for, else one a pinned CPU, else all CPUs, else half of them when the server
@@ -120,6 +146,14 @@ impl Settings {
             0 => cpus,
             pinned => pinned,
         })
+    }
+}
+
+/// `--spin` within bounds.
+fn spin_ns(time: model::Duration) -> Result<u64, Trouble> {
+    match time.ns {
+        ns if ns <= SPIN_MAX_NS => Ok(ns),
+        _ => Err(Trouble::usage(format!("--spin {time} is longer than 1s"))),
     }
 }
 

@@ -80,6 +80,7 @@ fn plan(served: &Served, requests: u64, keepalive: bool, text: Option<&str>) -> 
         keepalive,
         threads: 1,
         cpus: Vec::new(),
+        spin_ns: 0,
         seed: 1,
     }
 }

@@ -62,12 +62,12 @@ pub fn graph(folded: &str, title: &str, scale: Scale) -> Option<String> {
     draw(&mut options, folded)
 }
 
-/// The flame graph of what was waited for, in ns for each good response; none when there is no stack.
-pub(crate) fn waits(folded: &str, title: &str) -> Option<String> {
+/// The flame graph of what was waited for, in ns for each good response or in all; none when there is no stack.
+pub(crate) fn waits(folded: &str, title: &str, per_good: bool) -> Option<String> {
     let mut options = options(title);
     options.colors = Palette::Basic(BasicPalette::Io);
     options.factor = 1.0 / NS_A_MS;
-    options.count_name = "ms of waiting per good response".into();
+    options.count_name = if per_good { "ms of waiting per good response" } else { "ms of waiting" }.into();
     draw(&mut options, folded)
 }
 
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn waiting_is_told_in_ms() {
-        let svg = waits("php-fpm: pool www;php-fpm8.2;S;poll;mariadbd 20000000\n", "Off-CPU").unwrap();
+        let svg = waits("php-fpm: pool www;php-fpm8.2;S;poll;mariadbd 20000000\n", "Off-CPU", true).unwrap();
         assert!(svg.contains("mariadbd (20 ms of waiting per good response, 100.00%)"), "{svg}");
-        assert_eq!(waits("", "Off-CPU"), None);
+        assert_eq!(waits("", "Off-CPU", true), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What workers waited for as stacks and a flame graph: pool, thread, state, call, and what for.
 //!
-//! Made from the samples of workers in a record; waiting for work is no part of them.
+//! Made from the samples of workers in a record, or of the switches of threads that a profile has seen, which have
+//! functions instead. Waiting for work is no part of them.
 
 use crate::flame;
 use crate::record::peak_point;
@@ -29,10 +30,24 @@ pub fn of_sweep(record: &SweepRecord) -> Option<OffCpu> {
     if asked { graph(peak_point(record)?) } else { None }
 }
 
+/// Of the switches of threads in a profile of `what`: `folded` is where they waited, in ns, while `good` good responses came,
+/// if any were counted. None when they waited nowhere.
+#[must_use]
+pub fn of_switches(folded: &str, good: Option<f64>, what: &str) -> Option<OffCpu> {
+    let scaled = |line: &str| {
+        let (stack, ns) = line.rsplit_once(' ')?;
+        let ns = ns.parse::<f64>().ok()? / good.unwrap_or(1.0);
+        (ns >= 1.0 && ns.is_finite()).then(|| format!("{stack} {ns:.0}\n"))
+    };
+    let folded: String = folded.lines().filter_map(scaled).collect();
+    let svg = flame::waits(&folded, &format!("Off-CPU: where threads waited {what}"), good.is_some())?;
+    Some(OffCpu { folded, svg })
+}
+
 fn graph(record: &RunRecord) -> Option<OffCpu> {
     let folded = folded(record.observed.as_ref()?, record.goodput_per_s.value);
     let title = format!("Off-CPU: what workers waited for under {}", record.plan.target.url);
-    Some(OffCpu { svg: flame::waits(&folded, &title)?, folded })
+    Some(OffCpu { svg: flame::waits(&folded, &title, true)?, folded })
 }
 
 /// Stacks with the time in which workers waited so for each good response; empty without good responses.
@@ -53,6 +68,18 @@ fn folded(observed: &Observed, goodput_per_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn switches_are_time_for_each_good_response_too() {
+        let waits = of_switches("php;main;poll_[k] 5000\nphp;main;lock 90\n", Some(100.0), "under http://a/").unwrap();
+        assert_eq!(waits.folded, "php;main;poll_[k] 50\n", "what is below a nanosecond is nothing");
+        assert!(waits.svg.contains("where threads waited under http://a/"));
+        assert_eq!(of_switches("php;main;poll_[k] 5000\n", Some(0.0), "under http://a/"), None);
+        assert!(
+            of_switches("php;main;poll_[k] 5000\n", None, "of process 7")
+                .is_some_and(|waits| !waits.svg.contains("per good"))
+        );
+    }
 
     #[test]
     fn waits_are_time_for_each_good_response() {

@@ -41,12 +41,11 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(share),
         time(response.p99_ns as f64)
     );
-    let remedy = match state {
-        FindingState::Note => "an ordinary wake-up; the service time does not contain it",
-        FindingState::Warning => "use more load threads (-t) or a quieter client machine",
-        FindingState::Bound | FindingState::Invalid => {
-            "use more load threads (-t), a lower rate or a quieter client machine"
-        }
+    let remedy = match (state, evidence.plan.spin_ns) {
+        (FindingState::Note, _) => "an ordinary wake-up; the service time does not contain it",
+        (_, 0) => "keep the load threads awake (--spin 200us) on CPUs of their own, or use a quieter client machine",
+        (FindingState::Warning, _) => "use more load threads (-t) or a quieter client machine",
+        _ => "use more load threads (-t), a lower rate or a quieter client machine",
     };
     let figures =
         [("slip_client_p99_ns", slip.p99_ns as f64), ("response_p99_ns", response.p99_ns as f64), ("share", share)];

@@ -2,7 +2,7 @@
 
 use super::debian;
 use super::sampler::FREQUENCY_HZ;
-use super::stacks::{Place, Recorded};
+use super::stacks::{Kind, Place, Recorded};
 use super::symbols::{Frame, Known, Symbols};
 use super::tree::Tree;
 use model::{NS_PER_S, ProcessRole, Profiled, ProfiledFunction, ProfiledProcess};
@@ -21,6 +21,15 @@ const IDLE: u32 = 0;
 const INTERRUPTS: &str = "(interrupts)";
 /// The kernel's soft interrupts, before and since 6.11.
 const SOFTIRQ: [&str; 2] = ["__do_softirq_[k]", "handle_softirqs_[k]"];
+/// Functions of the kernel in which a thread waits for work: for events, connections, signals.
+const FOR_WORK: [&str; 6] = [
+    "ep_poll_[k]",
+    "do_epoll_wait_[k]",
+    "inet_csk_accept_[k]",
+    "unix_accept_[k]",
+    "sigsuspend_[k]",
+    "do_sigtimedwait_[k]",
+];
 /// Functions that an interrupt of an idle CPU passes through.
 const INTERRUPT: [&str; 2] = ["_interrupt_[k]", "irq_exit_rcu_[k]"];
 
@@ -29,6 +38,8 @@ const INTERRUPT: [&str; 2] = ["_interrupt_[k]", "irq_exit_rcu_[k]"];
 pub struct Scope {
     /// The processes that are the server, with their descendants.
     pub server: BTreeSet<u32>,
+    /// Others whose waiting is wanted besides, with their descendants.
+    pub companions: BTreeSet<u32>,
     /// Whether all other processes are left out.
     pub only_server: bool,
     /// What the own process is to be called.
@@ -42,6 +53,8 @@ pub struct Profile {
     pub profiled: Profiled,
     /// One line for each stack: process and functions from the outside in, separated by semicolons, and the samples.
     pub folded: String,
+    /// The same of where the server and its companions waited, in ns over the whole recording; waiting for work is left out.
+    pub waits: String,
 }
 
 /// What is counted over the stacks of a scope.
@@ -82,20 +95,27 @@ impl Recorded {
         let mut wanted: BTreeMap<u32, bool> = BTreeMap::new();
         let stacks: Vec<_> = self
             .stacks
-            .each()
+            .each(Kind::Running)
             .filter(|(pid, ..)| {
                 let is_server = *wanted.entry(*pid).or_insert_with(|| *pid != IDLE && tree.is_of(*pid, &scope.server));
                 is_server || !scope.only_server
             })
             .collect();
-        let places = stacks.iter().flat_map(|(pid, places, _)| places.iter().map(|place| (*pid, *place)));
+        let waiters: BTreeSet<u32> = scope.server.union(&scope.companions).copied().collect();
+        let waits: Vec<_> = self.stacks.each(Kind::Waiting).filter(|(pid, ..)| tree.is_of(*pid, &waiters)).collect();
+        let all = stacks.iter().chain(&waits);
+        let places = all.flat_map(|(pid, places, _)| places.iter().map(|place| (*pid, *place)));
         let symbols = Symbols::new(places, &self.stacks.maps);
         let mut sums = Sums::default();
         for (pid, places, count) in &stacks {
             let process = (name(*pid, &tree, scope), role(*pid, wanted[pid]));
             sums.add(*pid, process, &frames(&symbols, *pid, places), *count);
         }
-        self.profile(sums)
+        let mut waited = BTreeMap::new();
+        for (pid, places, ns) in &waits {
+            add_wait(&mut waited, &name(*pid, &tree, scope), &frames(&symbols, *pid, places), *ns);
+        }
+        Profile { waits: folded(&waited), ..self.profile(sums) }
     }
 
     fn profile(&self, sums: Sums) -> Profile {
@@ -114,13 +134,35 @@ impl Recorded {
             kernel_share: share(sums.kernel),
             softirq_share: share(sums.softirq),
             reader_share: self.stacks.reader_cpu_ns as f64 / machine_ns as f64,
-            hints: hints(&sums),
+            hints: hints(&sums).into_iter().chain(self.unseen_waits()).collect(),
             functions: functions(&sums),
             processes: processes(&sums),
             ..Profiled::default()
         };
-        let folded = sums.lines.iter().map(|(line, count)| format!("{line} {count}\n")).collect();
-        Profile { profiled, folded }
+        Profile { profiled, folded: folded(&sums.lines), waits: String::new() }
+    }
+
+    /// What is missing of the waiting, if anything.
+    fn unseen_waits(&self) -> Option<String> {
+        match (&self.no_waits, self.stacks.lost_waits) {
+            (Some(why), _) => Some(format!("what threads waited for is told without functions: {why}")),
+            (None, 0) => None,
+            (None, lost) => Some(format!(
+                "{lost} records of threads that left a CPU or came back were lost: the time they waited is told too short"
+            )),
+        }
+    }
+}
+
+fn folded(lines: &BTreeMap<String, u64>) -> String {
+    lines.iter().map(|(line, count)| format!("{line} {count}\n")).collect()
+}
+
+/// Adds the time in which a stack waited, unless that was for work.
+fn add_wait(lines: &mut BTreeMap<String, u64>, process: &str, frames: &[&Frame], ns: u64) {
+    let mut names = frames.iter().flat_map(|frame| &frame.names);
+    if names.all(|name| !FOR_WORK.contains(&name.as_str())) {
+        *lines.entry(line(process, frames)).or_default() += ns;
     }
 }
 
@@ -323,9 +365,37 @@ mod tests {
     }
 
     #[test]
+    fn waiting_for_work_is_no_waiting() {
+        let main = frame("main", Known::Symbol);
+        let of = |name| frame(name, Known::Symbol);
+        let (poll, sleep) = (of("do_sys_poll_[k]"), of("do_nanosleep_[k]"));
+        let mut lines = BTreeMap::new();
+        add_wait(&mut lines, "php", &[&poll, &main], 5);
+        add_wait(&mut lines, "php", &[&poll, &main], 6);
+        add_wait(&mut lines, "php", &[&sleep, &main], 7);
+        for work in FOR_WORK {
+            add_wait(&mut lines, "php", &[&of(work), &main], 1000);
+        }
+        assert_eq!(folded(&lines), "php;main;do_nanosleep_[k] 7\nphp;main;do_sys_poll_[k] 11\n");
+    }
+
+    #[test]
+    fn what_is_not_seen_of_waiting_is_a_hint() {
+        let recorded = |no_waits: Option<&str>, lost_waits| {
+            let mut stacks = super::super::stacks::Stacks::default();
+            stacks.lost_waits = lost_waits;
+            Recorded { stacks, no_waits: no_waits.map(str::to_owned), sampled_ns: NS_PER_S, cpus: 2 }
+        };
+        assert_eq!(recorded(None, 0).unseen_waits(), None);
+        assert!(recorded(None, 3).unseen_waits().unwrap().starts_with("3 records"));
+        assert!(recorded(Some("no such event"), 0).unseen_waits().unwrap().ends_with("no such event"));
+    }
+
+    #[test]
     fn shares_are_of_busy_samples_and_idle_ones_stand_apart() {
-        let recorded = Recorded { stacks: super::super::stacks::Stacks::default(), sampled_ns: NS_PER_S, cpus: 2 };
-        let Profile { profiled, folded } = recorded.profile(sums());
+        let stacks = super::super::stacks::Stacks::default();
+        let recorded = Recorded { stacks, no_waits: None, sampled_ns: NS_PER_S, cpus: 2 };
+        let Profile { profiled, folded, .. } = recorded.profile(sums());
         assert_eq!((profiled.samples, profiled.idle_samples), (100, 900));
         assert_eq!((profiled.symbol_share, profiled.resolved_share), (0.75, 0.85));
         assert_eq!((profiled.kernel_share, profiled.softirq_share), (0.75, 0.25));

@@ -2,6 +2,7 @@
 //!
 //! `sampler` takes them through perf_event while it is switched on, `stacks` counts equal ones, `tree` knows which
 //! process is whose child, `maps` what lies where in it, `symbols` names the addresses afterwards, and `fold` turns all into folded stacks and shares.
+//! `waits` makes time spent waiting of the switches of threads.
 //! The event is the timer `cpu-clock`: it is there with and without a PMU and measures time, not cycles, which cost less
 //! time at a higher clock. A sample stands for 1/99 s of one CPU.
 
@@ -12,6 +13,7 @@ mod sampler;
 mod stacks;
 mod symbols;
 mod tree;
+mod waits;
 
 pub use fold::{Profile, Scope};
 pub use sampler::{FREQUENCY_HZ, Profiler, Unprofiled};

@@ -1,9 +1,11 @@
-//! Takes samples through perf_event: one event and one ring buffer for each CPU, emptied by a thread of its own.
+//! Takes samples through perf_event, of what runs and of threads that leave their CPU: an event of each with its ring buffer
+//! for each CPU, emptied by a thread of its own.
 
-use super::stacks::{Recorded, Stacks};
+use super::stacks::{Kind, Recorded, Stacks};
+use super::waits::{Switch, Waits, What};
 use perf_event::data::Record;
 use perf_event::events::Software;
-use perf_event::{Builder, ReadFormat, SampleFlag, Sampler};
+use perf_event::{Builder, Clock, ReadFormat, SampleFlag, Sampler};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,11 +15,21 @@ use thiserror::Error;
 
 /// Samples a second on each CPU: not a divisor of the rate at which anything else is woken.
 pub const FREQUENCY_HZ: u32 = 99;
-/// What the kernel lets any user lock for each CPU (`perf_event_mlock_kb`, less the page of the ring's head). At most
-/// 127 addresses a sample, so that it takes more than four seconds to fill.
-const RING_BYTES: usize = 512 * 1024;
-/// Time between two looks into the rings.
-const READ_EVERY: Duration = Duration::from_millis(100);
+/// Switches a second on each CPU that are sampled with their call chains. When there are more the kernel takes one of so
+/// many that it comes to about this, and says of how many.
+const SWITCHES_HZ: u64 = 4_999;
+/// The rings of a CPU. Together they are below what the kernel lets any user lock for each CPU (`perf_event_mlock_kb`), with
+/// the page of each ring's head. At most 127 addresses a sample, so that the first takes more than two seconds to fill. In the
+/// other each switch has 32 bytes besides.
+const RING_BYTES: usize = 256 * 1024;
+const SWITCH_RING_BYTES: usize = 128 * 1024;
+/// Time between two looks into the rings. Meanwhile the second takes 100 of the longest samples.
+const READ_EVERY: Duration = Duration::from_millis(20);
+/// The kernel's records of a switch on an event of a CPU, and its marks: the thread leaves, and it would rather have run on
+/// (`PERF_RECORD_SWITCH_CPU_WIDE`, `PERF_RECORD_MISC_SWITCH_OUT`, `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`).
+const SWITCH_CPU_WIDE: u32 = 15;
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// Why nothing can be sampled.
@@ -45,8 +57,21 @@ pub struct Profiler {
 }
 
 struct Shared {
-    rings: Mutex<Vec<Sampler>>,
+    rings: Mutex<Rings>,
     ended: AtomicBool,
+}
+
+/// One of each kind for each CPU.
+struct Rings {
+    running: Vec<Sampler>,
+    /// Or why there are none.
+    switches: Result<Vec<Sampler>, String>,
+}
+
+impl Rings {
+    fn all(&mut self) -> impl Iterator<Item = &mut Sampler> {
+        self.running.iter_mut().chain(self.switches.iter_mut().flatten())
+    }
 }
 
 impl std::fmt::Debug for Shared {
@@ -56,7 +81,7 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    fn rings(&self) -> MutexGuard<'_, Vec<Sampler>> {
+    fn rings(&self) -> MutexGuard<'_, Rings> {
         // Rings are whole between any two calls, whoever panicked.
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -65,19 +90,28 @@ impl Shared {
 impl Profiler {
     /// Gets everything ready, switched off. `thread_cpu_ns` is the CPU time of the thread that calls it.
     pub fn new(thread_cpu_ns: fn() -> u64) -> Result<Self, Unprofiled> {
-        let rings = online_cpus().into_iter().map(ring).collect::<io::Result<Vec<_>>>().map_err(refused)?;
-        if rings.is_empty() {
+        let cpus = online_cpus();
+        let of_each =
+            |ring: fn(usize) -> io::Result<Sampler>| cpus.iter().copied().map(ring).collect::<io::Result<Vec<_>>>();
+        let running = of_each(ring).map_err(refused)?;
+        if running.is_empty() {
             return Err(Unprofiled::Unsupported(io::Error::other("no CPU is listed")));
         }
+        let rings = Rings { running, switches: of_each(switch_ring).map_err(|error| error.to_string()) };
         let shared = Arc::new(Shared { rings: Mutex::new(rings), ended: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let read = move || {
-            let mut stacks = Stacks::default();
+            let (mut stacks, mut waits) = (Stacks::default(), Waits::default());
             loop {
                 // Looked at first, so that the last round finds all there is.
                 let ended = theirs.ended.load(Ordering::Acquire);
-                theirs.rings().iter_mut().for_each(|ring| empty(ring, &mut stacks));
+                let mut rings = theirs.rings();
+                rings.running.iter_mut().for_each(|ring| empty(ring, &mut stacks));
+                rings.switches.iter_mut().flatten().for_each(|ring| empty_switches(ring, &mut waits, &mut stacks));
+                drop(rings);
+                waits.settle(&mut stacks);
                 if ended {
+                    waits.finish(&mut stacks);
                     stacks.reader_cpu_ns = thread_cpu_ns();
                     return stacks;
                 }
@@ -91,12 +125,12 @@ impl Profiler {
     /// Begins to sample.
     pub fn switch_on(&self) {
         // An event of a CPU that has gone offline since cannot be switched; the others can.
-        self.shared.rings().iter_mut().for_each(|ring| drop(ring.enable()));
+        self.shared.rings().all().for_each(|ring| drop(ring.enable()));
     }
 
     /// Stops sampling; what is in the rings stays.
     pub fn switch_off(&self) {
-        self.shared.rings().iter_mut().for_each(|ring| drop(ring.disable()));
+        self.shared.rings().all().for_each(|ring| drop(ring.disable()));
     }
 
     /// Everything that was sampled.
@@ -106,8 +140,10 @@ impl Profiler {
         self.shared.ended.store(true, Ordering::Release);
         let stacks = self.reader.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         let mut rings = self.shared.rings();
-        let on_ns = rings.iter_mut().filter_map(|ring| ring.read_full().ok()?.time_enabled()).max();
-        Recorded { stacks, sampled_ns: on_ns.unwrap_or_default().as_nanos() as u64, cpus: rings.len() as u32 }
+        let on_ns = rings.running.iter_mut().filter_map(|ring| ring.read_full().ok()?.time_enabled()).max();
+        let no_waits = rings.switches.as_ref().err().cloned();
+        let sampled_ns = on_ns.unwrap_or_default().as_nanos() as u64;
+        Recorded { stacks, no_waits, sampled_ns, cpus: rings.running.len() as u32 }
     }
 }
 
@@ -145,11 +181,76 @@ fn ring(cpu: usize) -> io::Result<Sampler> {
         .sampled(RING_BYTES)
 }
 
+/// The event of threads that leave one CPU or return to it, with its ring, switched off. The same is told by the tracepoint
+/// `sched:sched_switch`, which needs a file system that is seldom mounted.
+fn switch_ring(cpu: usize) -> io::Result<Sampler> {
+    let sample = SampleFlag::TID | SampleFlag::TIME | SampleFlag::PERIOD | SampleFlag::CALLCHAIN;
+    Builder::new(Software::CONTEXT_SWITCHES)
+        .any_pid()
+        .one_cpu(cpu)
+        .include_kernel()
+        .sample_frequency(SWITCHES_HZ)
+        .sample(sample)
+        .context_switch(true)
+        // Records of switches end with thread and time.
+        .sample_id_all(true)
+        .clockid(Clock::MONOTONIC)
+        .enabled(false)
+        .build()?
+        .sampled(SWITCH_RING_BYTES)
+}
+
+/// Takes all records out of a ring of switches.
+fn empty_switches(ring: &mut Sampler, waits: &mut Waits, stacks: &mut Stacks) {
+    while let Some(record) = ring.next_record() {
+        if record.ty() == SWITCH_CPU_WIDE {
+            let misc = record.misc();
+            let what = match (misc & SWITCH_OUT != 0, misc & SWITCH_OUT_PREEMPT != 0) {
+                (false, _) => What::Returns,
+                (true, true) => What::Preempted,
+                // The sample, if there was one, has said so.
+                (true, false) => continue,
+            };
+            match thread_and_time(&record.to_contiguous()) {
+                Some((0, _)) => {}
+                Some((tid, time_ns)) => waits.push(Switch { time_ns, tid, what }),
+                None => stacks.lost_waits += 1,
+            }
+            continue;
+        }
+        match record.parse_record() {
+            Ok(Record::Sample(sample)) => {
+                let (Some(pid), Some(tid), Some(time_ns)) = (sample.pid(), sample.tid(), sample.time()) else {
+                    continue;
+                };
+                let (chain, weight) = (sample.callchain().unwrap_or(&[]), sample.period().unwrap_or(1));
+                // An idle CPU is left for every thread that has something to do.
+                if pid != 0 {
+                    waits.push(Switch { time_ns, tid, what: What::Leaves { pid, chain: chain.into(), weight } });
+                }
+            }
+            Ok(Record::Lost(lost)) => stacks.lost_waits += lost.lost,
+            Ok(Record::LostSamples(lost)) => stacks.lost_waits += lost.lost,
+            Ok(_) => {}
+            Err(_) => stacks.lost_waits += 1,
+        }
+    }
+}
+
+/// What stands at the end of every record but samples: process, thread and time.
+fn thread_and_time(record: &[u8]) -> Option<(u32, u64)> {
+    let end: &[u8; 16] = record.last_chunk()?;
+    let (ids, time) = end.split_at(8);
+    Some((u32::from_ne_bytes(ids[4..].try_into().ok()?), u64::from_ne_bytes(time.try_into().ok()?)))
+}
+
 /// Takes all records out of a ring.
 fn empty(ring: &mut Sampler, stacks: &mut Stacks) {
     while let Some(record) = ring.next_record() {
         match record.parse_record() {
-            Ok(Record::Sample(sample)) => stacks.add(sample.pid().unwrap_or(0), sample.callchain().unwrap_or(&[])),
+            Ok(Record::Sample(sample)) => {
+                stacks.add(Kind::Running, sample.pid().unwrap_or(0), sample.callchain().unwrap_or(&[]), 1)
+            }
             Ok(Record::Lost(lost)) => stacks.lost += lost.lost,
             Ok(Record::LostSamples(lost)) => stacks.lost += lost.lost,
             Ok(Record::Fork(fork)) => stacks.tree.forked(fork.pid, fork.ppid),
@@ -198,6 +299,13 @@ mod tests {
         assert_eq!(parse_cpus("0-1\n"), [0, 1]);
         assert_eq!(parse_cpus("0,2-4,7\n"), [0, 2, 3, 4, 7]);
         assert_eq!(parse_cpus(""), [0; 0]);
+    }
+
+    #[test]
+    fn records_of_switches_end_with_thread_and_time() {
+        let record = [&[9; 8][..], &7_u32.to_ne_bytes(), &8_u32.to_ne_bytes(), &99_u64.to_ne_bytes()].concat();
+        assert_eq!(thread_and_time(&record), Some((8, 99)));
+        assert_eq!(thread_and_time(&record[..15]), None);
     }
 
     #[test]

@@ -16,17 +16,30 @@ const MARK_MIN: u64 = (-4095_i64).cast_unsigned();
 #[derive(Debug)]
 pub struct Recorded {
     pub(super) stacks: Stacks,
+    /// Why nothing is known of what was waited for, if that is so.
+    pub(super) no_waits: Option<String>,
     pub(super) sampled_ns: u64,
     pub(super) cpus: u32,
+}
+
+/// What is counted of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Samples in which it ran.
+    Running,
+    /// Time for which it waited; ns.
+    Waiting,
 }
 
 /// Counted stacks.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
-    /// Samples by process and chain, innermost first.
-    counts: HashMap<(u32, Box<[u64]>), u64>,
+    /// By process and chain, innermost first.
+    counts: HashMap<(Kind, u32, Box<[u64]>), u64>,
     addresses: usize,
+    /// Samples of what ran, and of switches, that were taken and could not be kept.
     pub(super) lost: u64,
+    pub(super) lost_waits: u64,
     pub(super) tree: Tree,
     pub(super) maps: AllMaps,
     pub(super) reader_cpu_ns: u64,
@@ -41,26 +54,30 @@ pub(super) struct Place {
 }
 
 impl Stacks {
-    /// Counts one sample.
-    pub(super) fn add(&mut self, pid: u32, chain: &[u64]) {
-        let key = (pid, Box::from(chain));
+    /// Counts `n` more of a stack.
+    pub(super) fn add(&mut self, kind: Kind, pid: u32, chain: &[u64], n: u64) {
+        let key = (kind, pid, Box::from(chain));
         if let Some(count) = self.counts.get_mut(&key) {
-            *count += 1;
+            *count += n;
             return;
         }
         if self.addresses + chain.len() > ADDRESSES_MAX {
-            self.lost += 1;
+            match kind {
+                Kind::Running => self.lost += 1,
+                Kind::Waiting => self.lost_waits += 1,
+            }
             return;
         }
         self.tree.seen(pid);
         self.maps.see(pid, self.tree.parent(pid));
         self.addresses += chain.len();
-        self.counts.insert(key, 1);
+        self.counts.insert(key, n);
     }
 
-    /// Process, places innermost first, and samples of each stack.
-    pub(super) fn each(&self) -> impl Iterator<Item = (u32, Vec<Place>, u64)> + '_ {
-        self.counts.iter().map(|((pid, chain), count)| (*pid, places(chain), *count))
+    /// Process, places innermost first, and what is counted of each stack of a kind.
+    pub(super) fn each(&self, kind: Kind) -> impl Iterator<Item = (u32, Vec<Place>, u64)> + '_ {
+        let of_kind = self.counts.iter().filter(move |((of, ..), _)| *of == kind);
+        of_kind.map(|((_, pid, chain), count)| (*pid, places(chain), *count))
     }
 }
 
@@ -98,13 +115,15 @@ mod tests {
     #[test]
     fn equal_stacks_are_counted_and_memory_is_bounded() {
         let mut stacks = Stacks::default();
-        (0..3).for_each(|_| stacks.add(0, &[USER, 1, 2]));
+        (0..3).for_each(|_| stacks.add(Kind::Running, 0, &[USER, 1, 2], 1));
         stacks.addresses = ADDRESSES_MAX - 3;
-        stacks.add(0, &[USER, 1, 3]);
-        stacks.add(0, &[USER, 1, 4]);
-        stacks.add(0, &[USER, 1, 2]);
-        let mut counts: Vec<_> = stacks.each().map(|(_, places, count)| (places[1].address, count)).collect();
+        stacks.add(Kind::Running, 0, &[USER, 1, 3], 1);
+        stacks.add(Kind::Running, 0, &[USER, 1, 4], 1);
+        stacks.add(Kind::Running, 0, &[USER, 1, 2], 1);
+        stacks.add(Kind::Waiting, 0, &[USER, 1, 2], 1000);
+        let mut counts: Vec<_> = stacks.each(Kind::Running).map(|(_, places, n)| (places[1].address, n)).collect();
         counts.sort_unstable();
-        assert_eq!((counts.as_slice(), stacks.lost), ([(1, 4), (2, 1)].as_slice(), 1));
+        assert_eq!((counts.as_slice(), stacks.lost, stacks.lost_waits), ([(1, 4), (2, 1)].as_slice(), 1, 1));
+        assert_eq!(stacks.each(Kind::Waiting).count(), 0);
     }
 }

@@ -4,13 +4,14 @@ mod diff;
 
 use crate::cli::profile::{ProfileArgs, ProfileVerb};
 use crate::exit::{Exit, Trouble};
-use crate::profiling::{FOLDED, GRAPH, write, write_file};
+use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, write, write_file};
 use crate::progress::Progress;
 use crate::{environment, interrupt, printer, settings, store};
 use engine::clock;
 use model::{FORMAT_PROFILE, NS_PER_S, ProfileRecord, human};
 use observe::profile::{Missing, Recorded, Scope, Unprofiled, behind_port, running};
 use report::flame::Scale;
+use report::off_cpu;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +44,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
         words.push_str(", which has ended meanwhile");
     }
     write(&directory, &profile, &format!("CPU time of {words}"), Scale::Samples)?;
+    keep_stacks(&directory, off_cpu::of_switches(&profile.waits, None, &format!("of {words}")));
     let record = ProfileRecord {
         format: FORMAT_PROFILE.into(),
         scope: words,
@@ -61,6 +63,9 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
         if directory.join(GRAPH).exists() {
             text.push_str(&format!("graph: {}\n", directory.join(GRAPH).display()));
         }
+        if directory.join(STACKS_GRAPH).exists() {
+            text.push_str(&format!("waits: {}\n", directory.join(STACKS_GRAPH).display()));
+        }
         printer::result(&text)?;
     }
     Ok(if rest == Rest::Stopped { Exit::Interrupted } else { Exit::Fine })
@@ -75,7 +80,7 @@ fn scope(args: &ProfileArgs) -> Result<(Scope, String), Trouble> {
         (None, None) => (BTreeSet::new(), "this machine".to_owned()),
     };
     let only_server = !args.all;
-    Ok((Scope { server, only_server, own_name: "plimsoll_profile" }, words))
+    Ok((Scope { server, only_server, own_name: "plimsoll_profile", ..Scope::default() }, words))
 }
 
 /// Why the sampling has ended.

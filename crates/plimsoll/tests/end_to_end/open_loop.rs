@@ -61,6 +61,42 @@ fn overload_accounts_for_every_request() {
 }
 
 #[test]
+fn a_thread_that_stays_awake_sends_on_time_and_does_not_count_that_as_work() {
+    let _alone = load_alone();
+    let target = Target::start(&["--cpus", "0"]);
+    let url = target.url("/bytes/64");
+    let last = std::thread::available_parallelism().map_or(0, |n| n.get() - 1).to_string();
+    let with = |spin: &str| {
+        let args = ["-R", "200", "--arrivals", "constant", "-d", "2s", "--warmup", "0s", "-c", "4", "-t", "1"];
+        let (_, record) = run(&url, &[&args[..], &["--cpus", &last, "--spin", spin]].concat());
+        (number(&record, "latency_ns.slip_client.p50"), number(&record, "generator.cpu_ns_per_request"))
+    };
+    let ((asleep_ns, asleep_cpu_ns), (awake_ns, awake_cpu_ns)) = (with("0s"), with("1ms"));
+    assert!(awake_ns < asleep_ns / 2.0, "{awake_ns} ns late when awake, {asleep_ns} when asleep");
+    // Awake it takes a millisecond of CPU time for each request.
+    assert!(awake_cpu_ns < 2.0 * asleep_cpu_ns, "{awake_cpu_ns} ns of work when awake, {asleep_cpu_ns} when asleep");
+}
+
+#[test]
+fn a_thread_stays_awake_by_itself_only_on_cpus_that_the_server_does_not_use() {
+    let spin_ns = |args: &[&str]| {
+        let fixed = ["run", "-c", "8", "-d", "200ms", "--warmup", "0s", "--json", "-q"];
+        count(&plimsoll(fixed.iter().chain(args)).run().json(), "plan.spin_ns")
+    };
+    let (served, fast) = (spin_ns(&["--serve", "target", "-R", "1000", "-t", "1"]), ["-R", "10000", "-t", "1"]);
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        assert_eq!((served, spin_ns(&[&["--serve", "target"], &fast[..]].concat())), (200_000, 25_000));
+    }
+    assert_eq!(spin_ns(&["--serve", "target"]), 0, "nothing is due in a closed loop");
+    let target = Target::start(&[]);
+    let url = target.url("/bytes/64");
+    assert_eq!((spin_ns(&[&url, "-R", "1000"]), spin_ns(&[&url, "-R", "1000", "--spin", "5us"])), (0, 5000));
+    let ended = plimsoll(["run", &url, "-R", "1000", "--spin", "2s"]).run();
+    ended.exits(2);
+    assert!(ended.stderr.contains("--spin 2s is longer than 1s"), "{}", ended.stderr);
+}
+
+#[test]
 fn stalls_show_in_response_times_as_long_as_they_were() {
     let _alone = load_alone();
     // Enough connections that each request goes out in time, and so few that most wait for one.

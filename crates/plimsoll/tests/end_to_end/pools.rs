@@ -129,6 +129,11 @@ fn who_waits_for_a_database_is_told_to() {
         let ns: f64 = of_pool.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
         let goodput = number(&record, "goodput_per_s.value");
         close_to(ns, blocked(pool, "mariadbd") * 4.0 / goodput * 1e9, 0.01, &folded);
+        // And as functions, from the switches of threads: each response takes one such wait.
+        let stacks = ended.recorded("off-cpu-stacks.folded");
+        let of_php = stacks.lines().filter(|line| line.starts_with("php-fpm8.2;") && line.contains("poll"));
+        let ns: f64 = of_php.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
+        close_to(ns, SLEEP_S * 1e9, 0.3, &stacks);
         (blocked(pool, "mariadbd"), goodput * SLEEP_S / 4.0, format!("{pool:#}"))
     });
 }

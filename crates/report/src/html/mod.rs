@@ -21,6 +21,7 @@ use crate::Named;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
 use model::SweepRecord;
+use profile::Graph;
 use stats::MergedHistogram;
 use std::fmt::Display;
 use view::{Page, ResultView, Table, fact};
@@ -39,6 +40,15 @@ pub struct Distributions {
     pub service: MergedHistogram,
 }
 
+/// Flame graphs as SVG, as far as they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Graphs {
+    /// Where the CPU time went.
+    pub running: Option<String>,
+    /// Where threads waited, with functions.
+    pub waiting: Option<String>,
+}
+
 /// A result and what the page adds to its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
@@ -46,8 +56,8 @@ pub struct Item<'a> {
     pub named: Named<'a>,
     /// Of a run; a sweep has none.
     pub distributions: Option<&'a Distributions>,
-    /// Flame graphs as SVG: of a run or sweep one, of several sweeps one for each; none where none was made.
-    pub graphs: &'a [Option<String>],
+    /// Of a run or sweep one, of several sweeps one for each; missing where there is no profile.
+    pub graphs: &'a [Graphs],
     /// Way from the page to the raw files, ending in a slash; empty when it lies beside them.
     pub base: &'a str,
 }
@@ -57,11 +67,19 @@ struct Shown<'a> {
     /// Name of the directory.
     name: &'a str,
     distributions: Option<&'a Distributions>,
-    graph: Option<&'a str>,
+    graphs: Option<&'a Graphs>,
     /// Way from the page to the raw files, ending in a slash; empty when they lie beside it.
     folder: String,
     /// Whether the page lies in the directory of the result, so that its files can be linked.
     is_beside: bool,
+}
+
+impl Shown<'_> {
+    /// The graphs of what ran and of where threads waited.
+    fn graphs(&self) -> [Option<Graph>; 2] {
+        let graphs = self.graphs.map_or([&None, &None], |graphs| [&graphs.running, &graphs.waiting]);
+        graphs.map(|svg| svg.as_deref().map(Graph::new))
+    }
 }
 
 /// One page about one result, or about several: first side by side, then each by itself.
@@ -89,7 +107,7 @@ fn each(item: &Item<'_>) -> Vec<ResultView> {
     let shown = |index: usize, folder: String| Shown {
         name: item.named.name,
         distributions: item.distributions,
-        graph: item.graphs.get(index).and_then(|graph| graph.as_deref()),
+        graphs: item.graphs.get(index),
         folder: format!("{}{folder}", item.base),
         is_beside: item.base.is_empty(),
     };

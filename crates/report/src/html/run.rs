@@ -37,6 +37,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         percentiles(&curves)
     }));
     let waiting = off_cpu::of_run(record);
+    let [graph, stacks] = shown.graphs();
     ResultView {
         kind: "run",
         name: shown.name.to_owned(),
@@ -47,9 +48,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         remarks: Vec::new(),
         headline: headline(record),
         charts,
-        graph: shown.graph.map(Graph::new),
-        files: files(shown, false, record.profile.is_some(), waiting.is_some()),
+        graph,
+        files: files(shown, false, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
         waiting: waiting.map(|graph| Graph::new(&graph.svg)),
+        waiting_stacks: stacks,
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),

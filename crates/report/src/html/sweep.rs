@@ -35,6 +35,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     ];
     let peak = peak_point(record).and_then(|peak| peak.observed.as_ref());
     let waiting = off_cpu::of_sweep(record);
+    let [graph, stacks] = shown.graphs();
     let header = table::point_header(record);
     ResultView {
         kind: "sweep",
@@ -46,9 +47,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         remarks: Vec::new(),
         headline: headline(record, over),
         charts: reasons_once(charts.into_iter().flatten()),
-        graph: shown.graph.map(Graph::new),
-        files: files(shown, true, record.profile.is_some(), waiting.is_some()),
+        graph,
+        files: files(shown, true, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
         waiting: waiting.map(|graph| Graph::new(&graph.svg)),
+        waiting_stacks: stacks,
         tables: std::iter::once(Table { title: "Points", header, rows: table::point_rows(record) })
             .chain(peak.and_then(|peak| pools::table("What the workers did at the peak", peak)))
             .chain(record.profile.iter().flat_map(profile::tables))

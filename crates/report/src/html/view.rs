@@ -37,6 +37,8 @@ pub(super) struct ResultView {
     pub(super) graph: Option<Graph>,
     /// What was waited for.
     pub(super) waiting: Option<Graph>,
+    /// Where threads waited.
+    pub(super) waiting_stacks: Option<Graph>,
     pub(super) tables: Vec<Table>,
     pub(super) groups: Vec<Group>,
     pub(super) command: String,
@@ -174,8 +176,8 @@ pub(super) fn command(environment: &Environment) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The raw files of a run, or of a sweep, with or without a profile and what was waited for.
-pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool, waited: bool) -> Vec<FileView> {
+/// The raw files of a run, or of a sweep, with those of a profile, of what was waited for, and of where.
+pub(super) fn files(shown: &Shown<'_>, sweep: bool, has: [bool; 3]) -> Vec<FileView> {
     let kept: &[(&str, &str)] = if sweep {
         &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
     } else {
@@ -185,18 +187,15 @@ pub(super) fn files(shown: &Shown<'_>, sweep: bool, profiled: bool, waited: bool
             ("latency.hlog", "latency histograms of every second, for HdrHistogram's tools"),
         ]
     };
+    let graphs = [
+        [("profile.svg", "the flame graph by itself"), ("profile.folded", "its stacks, one a line")],
+        [("off-cpu.svg", "what workers waited for, by itself"), ("off-cpu.folded", "its stacks, one a line")],
+        [
+            ("off-cpu-stacks.svg", "where threads waited, by itself"),
+            ("off-cpu-stacks.folded", "its stacks, one a line"),
+        ],
+    ];
     let (folder, linked) = (&shown.folder, shown.is_beside);
-    let profile: &[(&str, &str)] = match profiled {
-        true => &[("profile.svg", "the flame graph by itself"), ("profile.folded", "its stacks, one a line")],
-        false => &[],
-    };
-    let waits: &[(&str, &str)] = match waited {
-        true => &[("off-cpu.svg", "what workers waited for, by itself"), ("off-cpu.folded", "its stacks, one a line")],
-        false => &[],
-    };
-    kept.iter()
-        .chain(profile)
-        .chain(waits)
-        .map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what })
-        .collect()
+    let made = graphs.iter().zip(has).filter(|(_, is_there)| *is_there).flat_map(|(files, _)| files);
+    kept.iter().chain(made).map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
 }

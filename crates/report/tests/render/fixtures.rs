@@ -544,6 +544,7 @@ fn plan() -> Plan {
         keepalive: true,
         threads: 2,
         cpus: Vec::new(),
+        spin_ns: 0,
         seed: 1,
     }
 }

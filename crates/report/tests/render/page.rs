@@ -4,7 +4,7 @@ use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, vali
 use model::{ProcessRole, Profiled, ProfiledFunction, ProfiledProcess, RunRecord, Second, SweepRecord};
 use report::Named;
 use report::flame::Scale;
-use report::html::{Distributions, Item};
+use report::html::{Distributions, Graphs, Item};
 use report::record::AnyRecord;
 use serde_json::Value;
 use std::process::Command;
@@ -311,7 +311,8 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
 #[test]
 fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
     let record = profiled(valid_run());
-    let graph = [Some("<?xml?><svg width=\"1200\" height=\"134\" onload=\"init(evt)\"><a&b></svg>".to_owned())];
+    let svg = "<?xml?><svg width=\"1200\" height=\"134\" onload=\"init(evt)\"><a&b></svg>".to_owned();
+    let graph = [Graphs { running: Some(svg), waiting: Some("<svg>waits</svg>".to_owned()) }];
     let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
     in_order(
         &page,
@@ -320,11 +321,13 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
             "others (cron) 25 %",
             r#"sandbox="allow-scripts" style="aspect-ratio: 1200 / 134" srcdoc="&#60;!doctype html&#62;"#,
             "&#60;svg width=&#34;1200&#34; height=&#34;134&#34; &#62;&#60;a&#38;b&#62;",
+            "<h2>Where the threads waited</h2>",
             "CPU time by process",
             r#"<th scope="row">nginx (server)</th><td>2</td><td>75 %</td>"#,
             "CPU time by function",
             r#"<th scope="row">send (kernel)</th><td>nginx</td><td>75 %</td>"#,
             r#"<a href="profile.svg">"#,
+            r#"<a href="off-cpu-stacks.svg">"#,
         ],
     );
 }
@@ -358,7 +361,9 @@ fn a_browser_draws_every_chart_without_an_error() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let arms = arms();
     let profiled = profiled(with_seconds(invalid_run()));
-    let graph = [report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", "CPU", Scale::Samples)];
+    let running = report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", "CPU", Scale::Samples);
+    let waiting = report::off_cpu::of_switches("php;main;poll_[k] 30000\n", Some(10.0), "here").map(|waits| waits.svg);
+    let graph = [Graphs { running, waiting }];
     let with_graph = Item { graphs: &graph, ..item("profiled", AnyRecord::Run(&profiled), None) };
     let pages = [
         ("run", of_run(&with_seconds(invalid_run()))),

@@ -24,6 +24,7 @@ fn plan(warmup: Warmup) -> Plan {
         keepalive: true,
         threads: 1,
         cpus: Vec::new(),
+        spin_ns: 0,
         seed: 0,
     }
 }

@@ -61,7 +61,7 @@ pub use sample::{
     ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use served::{Served, Step};
-pub use status::{CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
+pub use status::{Around, CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.

@@ -45,10 +45,23 @@ pub struct StatusRecord {
     pub reason: Option<String>,
     /// Its figures.
     pub figures: BTreeMap<String, Figure>,
+    /// The same before the load and after it: a server that had no connection left for its page in the window has counted
+    /// that all the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub around: BTreeMap<String, Around>,
     /// Requests between the first and the last look of the window by the server's count and by ours; none without a
     /// counter `requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<CountedRequests>,
+}
+
+/// A figure of a status page on both sides of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Around {
+    /// Before it.
+    pub before: f64,
+    /// After it.
+    pub after: f64,
 }
 
 /// The same requests, counted at both ends.

@@ -21,7 +21,7 @@ impl Beside<'_> {
         }
         let status = match event {
             Event::Tick(tick) => self.pages.until(tick),
-            _ => None,
+            _ => self.pages.around(event),
         };
         [self.watch.look(event), status].into_iter().flatten()
     }

@@ -276,7 +276,7 @@ pub(crate) struct GeneratorArgs {
     pub(crate) cpus: Vec<u32>,
     /// With a rate: a load thread whose next request is due within this time stays awake, so that it goes out on time. It
     /// takes CPU time from whatever runs on the same CPU
-    /// [default: 200us, at most a quarter of the time between two requests; 0s when the target is on this machine and may
+    /// [default: 500us, at most a quarter of the time between two requests; 0s when the target is on this machine and may
     /// run on the same CPUs]
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<Duration>,

@@ -24,7 +24,7 @@ const RATE_MAX_PER_S: f64 = 1e9;
 const TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=600_000_000_000;
 /// How long before a request is due its load thread stops sleeping, where nothing else is said: longer than most wake-ups
 /// on a virtual machine take; ns.
-const SPIN_NS: u64 = 200_000;
+const SPIN_NS: u64 = 500_000;
 /// What it may take of the mean time between two requests of a thread, so that most of its CPU stays free.
 const SPIN_SHARE_MAX: f64 = 0.25;
 /// Longest `--spin`; ns.

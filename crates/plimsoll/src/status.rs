@@ -9,9 +9,9 @@ pub(crate) use source::Source;
 
 use ask::Asker;
 use engine::clock::monotonic_ns;
-use model::{Event, StatusLook, Tick};
+use model::{Event, Phase, StatusLook, Tick};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -20,6 +20,10 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The same for who has answered before and now does not: a server that has no connection left for its own page, just when
 /// its counters tell most.
 const AGAIN: Duration = Duration::from_millis(150);
+/// How long the load waits for the first answers, from before it.
+const FIRST_PATIENCE: Duration = Duration::from_millis(250);
+/// Questions after the load, while connections are still being closed.
+const LAST_TRIES: usize = 3;
 /// How often a thread looks whether it is still wanted.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
@@ -34,6 +38,7 @@ pub(crate) struct StatusPages {
 }
 
 impl StatusPages {
+    /// Begins to look; returns when all have been asked once, or soon.
     pub(crate) fn watch<'a>(sources: impl Iterator<Item = &'a Source>) -> Self {
         let (fresh, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let started_ns = Arc::new(AtomicU64::new(0));
@@ -42,8 +47,45 @@ impl StatusPages {
             let started_ns = Arc::clone(&started_ns);
             std::thread::spawn(move || watch(&source, &fresh, &started_ns, &stop))
         });
-        let threads = threads.collect();
-        Self { fresh, started_ns, stop, threads }
+        let threads: Vec<_> = threads.collect();
+        let pages = Self { fresh, started_ns, stop, threads };
+        let mut waited = Duration::ZERO;
+        while pages.fresh().len() < pages.threads.len() && waited < FIRST_PATIENCE {
+            std::thread::sleep(LOOK_UP / 10);
+            waited += LOOK_UP / 10;
+        }
+        pages
+    }
+
+    /// What was said before the load, with its begin, and what is said after it, with its end.
+    pub(crate) fn around(&mut self, event: &Event) -> Option<Event> {
+        let (at_ns, phase) = match event {
+            Event::Started { .. } => (0, Phase::Warmup),
+            Event::Ended { at_ns, .. } => {
+                self.finish();
+                (*at_ns, Phase::Drain)
+            }
+            _ => return None,
+        };
+        self.taken(at_ns, phase)
+    }
+
+    fn fresh(&self) -> MutexGuard<'_, Vec<StatusLook>> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn taken(&self, at_ns: u64, phase: Phase) -> Option<Event> {
+        let looks = std::mem::take(&mut *self.fresh());
+        (!looks.is_empty()).then_some(Event::Status { at_ns, phase, looks })
+    }
+
+    /// Waits for the last answers.
+    fn finish(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // One that has panicked has nothing more to say.
+            let _ = thread.join();
+        }
     }
 
     /// The clock of the load starts with the connections open.
@@ -55,41 +97,52 @@ impl StatusPages {
 
     /// What has come until a tick; none when nothing has.
     pub(crate) fn until(&self, tick: &Tick) -> Option<Event> {
-        let looks = std::mem::take(&mut *self.fresh.lock().unwrap_or_else(PoisonError::into_inner));
-        (!looks.is_empty()).then_some(Event::Status { at_ns: tick.to_ns, phase: tick.phase, looks })
+        self.taken(tick.to_ns, tick.phase)
     }
 }
 
 impl Drop for StatusPages {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            // One that has panicked has nothing more to say.
-            let _ = thread.join();
-        }
+        self.finish();
     }
 }
 
 fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
     let mut asker = Asker::new(source);
     let mut has_answered = false;
-    while !stop.load(Ordering::Relaxed) {
-        let asked_ns = monotonic_ns();
-        let (status, reason) = match asker.ask() {
-            Ok(status) => (Some(status), None),
-            Err(reason) => (None, Some(reason)),
-        };
-        let started_ns = started_ns.load(Ordering::Relaxed);
-        let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
-        let took_ns = monotonic_ns() - asked_ns;
-        let pause = if has_answered && status.is_none() { AGAIN } else { EVERY };
-        has_answered |= status.is_some();
-        let look = StatusLook { url: source.url.clone(), status, reason, at_ns, took_ns };
+    let mut look = || {
+        let look = look(&mut asker, source, started_ns);
+        let is_answer = look.status.is_some();
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
+        is_answer
+    };
+    while !stop.load(Ordering::Relaxed) {
+        let is_answer = look();
+        let pause = if has_answered && !is_answer { AGAIN } else { EVERY };
+        has_answered |= is_answer;
         let mut waited = Duration::ZERO;
         while waited < pause && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK_UP);
             waited += LOOK_UP;
         }
     }
+    // Who has never answered is not asked for a last word.
+    for _ in 0..if has_answered { LAST_TRIES } else { 0 } {
+        if look() {
+            return;
+        }
+        std::thread::sleep(LOOK_UP);
+    }
+}
+
+/// What the page says now.
+fn look(asker: &mut Asker, source: &Source, started_ns: &AtomicU64) -> StatusLook {
+    let asked_ns = monotonic_ns();
+    let (status, reason) = match asker.ask() {
+        Ok(status) => (Some(status), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let started_ns = started_ns.load(Ordering::Relaxed);
+    let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
+    StatusLook { url: source.url.clone(), status, reason, at_ns, took_ns: monotonic_ns() - asked_ns }
 }

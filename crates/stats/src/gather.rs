@@ -142,11 +142,10 @@ impl Gather {
                     self.observed.add(sample);
                 }
             }
-            Event::Status { phase, looks, .. } => {
-                if *phase == Phase::Measure {
-                    self.status.add(looks);
-                }
-            }
+            Event::Status { phase, looks, .. } => match phase {
+                Phase::Measure => self.status.add(looks),
+                Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
+            },
             Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
         }
         Ok(())

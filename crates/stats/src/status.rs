@@ -1,6 +1,7 @@
 //! Status pages over a window: what of each look is kept.
 
-use model::{CountedRequests, Figure, Second, StatusLook, StatusRecord};
+use model::{Around, CountedRequests, Figure, Phase, Second, StatusLook, StatusRecord};
+use std::collections::BTreeMap;
 
 /// The figure that counts requests, on every page that has such a one.
 const REQUESTS: &str = "requests";
@@ -16,6 +17,9 @@ struct Page {
     record: StatusRecord,
     /// First and last look of the window that is being followed.
     counted: Option<(Counted, Counted)>,
+    /// What the page said last before the load of that window began, and first after it had ended.
+    before: Option<BTreeMap<String, f64>>,
+    after: Option<BTreeMap<String, f64>>,
 }
 
 /// The server's counter of requests at a look.
@@ -56,11 +60,27 @@ impl StatusSum {
         }
     }
 
+    /// Takes looks from outside the measured window.
+    pub(crate) fn add_around(&mut self, phase: Phase, looks: &[StatusLook]) {
+        for look in looks {
+            let page = self.page(&look.url);
+            let Some(status) = &look.status else { continue };
+            page.record.server.get_or_insert_with(|| status.server.clone());
+            match phase {
+                Phase::Warmup => page.before = Some(status.figures.clone()),
+                Phase::Measure => {}
+                Phase::Drain => {
+                    page.after.get_or_insert_with(|| status.figures.clone());
+                }
+            }
+        }
+    }
+
     /// The window that is being followed, with these seconds, is over.
     pub(crate) fn settle(&mut self, seconds: &[Second]) {
         for page in &mut self.pages {
-            page.record.requests = page.counted_requests(seconds);
-            page.counted = None;
+            page.record = page.told(seconds);
+            (page.counted, page.before, page.after) = (None, None, None);
         }
     }
 
@@ -69,6 +89,9 @@ impl StatusSum {
         for other in later.records(seconds) {
             let page = &mut self.page(&other.url).record;
             page.requests = sum(page.requests, other.requests);
+            for (name, theirs) in &other.around {
+                page.around.entry(name.clone()).and_modify(|own| own.after = theirs.after).or_insert(*theirs);
+            }
             let (before, after) = (page.looks as f64, other.looks as f64);
             for (name, figure) in &other.figures {
                 let own = page.figures.entry(name.clone()).or_insert(*figure);
@@ -85,14 +108,13 @@ impl StatusSum {
 
     /// What is known of each page; `seconds` are those of the window that is being followed.
     pub(crate) fn records(&self, seconds: &[Second]) -> Vec<StatusRecord> {
-        let record = |page: &Page| StatusRecord { requests: page.counted_requests(seconds), ..page.record.clone() };
-        self.pages.iter().map(record).collect()
+        self.pages.iter().map(|page| page.told(seconds)).collect()
     }
 
     fn page(&mut self, url: &str) -> &mut Page {
         let at = self.pages.iter().position(|page| page.record.url == url).unwrap_or_else(|| {
             let record = StatusRecord { url: url.to_owned(), ..StatusRecord::default() };
-            self.pages.push(Page { record, counted: None });
+            self.pages.push(Page { record, ..Page::default() });
             self.pages.len() - 1
         });
         &mut self.pages[at]
@@ -100,6 +122,18 @@ impl StatusSum {
 }
 
 impl Page {
+    /// What is known of it.
+    fn told(&self, seconds: &[Second]) -> StatusRecord {
+        let mut record = StatusRecord { requests: self.counted_requests(seconds), ..self.record.clone() };
+        if let (Some(before), Some(after)) = (&self.before, &self.after) {
+            let both = before.iter().filter_map(|(name, before)| Some((name, *before, *after.get(name)?)));
+            for (name, before, after) in both {
+                record.around.entry(name.clone()).or_insert(Around { before, after }).after = after;
+            }
+        }
+        record
+    }
+
     /// The counter stands at `requests`, if there is one.
     fn count(&mut self, at_ns: u64, took_ns: u64, requests: Option<f64>) {
         let looks = self.counted.map_or(0, |(_, last)| last.looks) + 1;
@@ -217,6 +251,22 @@ mod tests {
         let [page] = &sum.records(&[])[..] else { panic!("one page") };
         assert_eq!((page.looks, page.server.as_deref(), page.reason.as_deref()), (3, Some("s"), Some("it hangs")));
         assert_eq!(page.figures["busy"], Figure { first: 2.0, last: 5.0, min: 2.0, max: 8.0, mean: 5.0 });
+    }
+
+    #[test]
+    fn a_page_that_had_no_time_in_the_window_is_known_from_before_and_after() {
+        let mut sum = StatusSum::default();
+        sum.add_around(Phase::Warmup, &[look(1.0), look(3.0)]);
+        sum.add_around(Phase::Drain, &[look(9.0), look(10.0)]);
+        let [page] = &sum.records(&[])[..] else { panic!("one page") };
+        assert_eq!((page.looks, page.figures.len(), page.server.as_deref()), (0, 0, Some("s")));
+        assert_eq!(page.around["busy"], Around { before: 3.0, after: 9.0 });
+        let mut later = StatusSum::default();
+        later.add_around(Phase::Warmup, &[look(20.0)]);
+        later.add_around(Phase::Drain, &[look(30.0)]);
+        sum.settle(&[]);
+        sum.merge(&later, &[]);
+        assert_eq!(sum.records(&[])[0].around["busy"], Around { before: 3.0, after: 30.0 });
     }
 
     #[test]

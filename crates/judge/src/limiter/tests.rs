@@ -108,7 +108,7 @@ fn count(evidence: &mut Evidence, part: &str, name: &str, n: u64) {
 fn page(server: &str, figures: &[(&str, f64)]) -> StatusRecord {
     let figure = |value: f64| Figure { first: value, last: value, min: value, max: value, mean: value };
     let figures = figures.iter().map(|(name, value)| ((*name).to_owned(), figure(*value))).collect();
-    StatusRecord { url: "/".into(), server: Some(server.into()), looks: 30, reason: None, requests: None, figures }
+    StatusRecord { url: "/".into(), server: Some(server.into()), looks: 30, figures, ..StatusRecord::default() }
 }
 
 fn context() -> Context {

@@ -1,7 +1,7 @@
 //! What the kernel has counted and status pages have said, as rules ask for it.
 
 use crate::rules::errors::failures_named;
-use model::{Evidence, Figure, FindingState, GaugeObserved, StatusRecord};
+use model::{Around, Evidence, Figure, FindingState, GaugeObserved, StatusRecord};
 
 /// Why a rule about the server's side has nothing to look at.
 pub(crate) const ELSEWHERE: &str = "the server is on another machine, which nobody looked at";
@@ -100,11 +100,14 @@ pub(crate) fn pages<'a>(
     evidence: &'a Evidence,
     servers: &'a [&'a str],
 ) -> impl Iterator<Item = (&'a str, &'a StatusRecord)> {
-    let read = evidence.status.iter().filter(|page| page.looks > 0);
+    let read = evidence.status.iter().filter(|page| page.looks > 0 || !page.around.is_empty());
     read.filter_map(|page| Some((page.server.as_deref()?, page))).filter(move |(server, _)| servers.contains(server))
 }
 
 /// By how much a counter of a status page has grown; none when the page does not have it.
 pub(crate) fn growth(page: &StatusRecord, name: &str) -> Option<f64> {
+    if page.looks < 2 {
+        return page.around.get(name).map(|Around { before, after }| (after - before).max(0.0));
+    }
     page.figures.get(name).map(|Figure { first, last, .. }| (last - first).max(0.0))
 }

@@ -43,7 +43,7 @@ fn check(evidence: &Evidence) -> Outcome {
     );
     let remedy = match (state, evidence.plan.spin_ns) {
         (FindingState::Note, _) => "an ordinary wake-up; the service time does not contain it",
-        (_, 0) => "keep the load threads awake (--spin 200us) on CPUs of their own, or use a quieter client machine",
+        (_, 0) => "keep the load threads awake (--spin 500us) on CPUs of their own, or use a quieter client machine",
         (FindingState::Warning, _) => "use more load threads (-t) or a quieter client machine",
         _ => "use more load threads (-t), a lower rate or a quieter client machine",
     };

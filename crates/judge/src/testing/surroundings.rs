@@ -146,6 +146,7 @@ pub(super) fn status() -> Vec<StatusRecord> {
         looks: 30,
         reason: None,
         figures: figures.iter().map(|(name, value)| ((*name).to_owned(), figure(*value, *value))).collect(),
+        around: BTreeMap::new(),
         requests: None,
     };
     let counted =

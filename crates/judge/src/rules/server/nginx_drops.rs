@@ -42,6 +42,7 @@ fn check(evidence: &Evidence) -> Outcome {
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding, set_figure};
+    use model::Around;
 
     #[test]
     fn what_was_accepted_and_not_handled_was_dropped() {
@@ -52,6 +53,17 @@ mod tests {
         set_figure(&mut evidence, "nginx", "handled", 90.0, 104.0);
         let found = finding(check(&evidence));
         assert!(found.message.starts_with("nginx dropped 50 connections"), "{}", found.message);
+        // Without a connection left it answers in the window once or never.
+        for page in &mut evidence.status {
+            page.looks = 1;
+        }
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        for (name, after) in [("accepted", 200.0), ("handled", 130.0)] {
+            let page = evidence.status.iter_mut().find(|page| page.server.as_deref() == Some("nginx"));
+            page.expect("it is there").around.insert(name.to_owned(), Around { before: 90.0, after });
+        }
+        let found = finding(check(&evidence));
+        assert!(found.message.starts_with("nginx dropped 70 connections"), "{}", found.message);
         evidence.status.clear();
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use procfs::CurrentSI;
 
 use super::page::machine;
+use super::quiet::Quiet;
 use super::real::{self, Said};
 use crate::options::Options;
 use crate::peers::progress::Progress;
@@ -21,12 +21,11 @@ one core each. A verdict is worth something when it is silent there: `cargo xtas
 when a rule makes more than a note of more than 2 % of them.
 
 - LD-04 is left out: windows of 6 s are too short for some quantile, as it says, so that many fit into an hour.
-- A run during which the hypervisor took more than 0.5 % of a CPU away is no clean one, and rules that say so are right: it is
-  told apart, not counted, and made again, at most as often as all that count. What was taken away is read from `/proc/stat`
-  by the task itself, not by what it tests.
+- A run during which the hypervisor took the CPUs away is no clean one, and rules that say so are right (EN-01, CL-08, CL-03): it
+  is told apart, not counted, and made again, at most as often as all that count. It was taken away when `/proc/stat` says so
+  for more than 0.5 % of the time of a CPU, or when more than 0.5 % of the wake-ups of a thread of its own on that CPU, before
+  everybody else, came 0.5 ms late or more. That is read by the task itself, not by what it tests.
 ";
-/// More of a CPU than this given to another machine disturbs a run: half of what the first rules warn of (EN-01, CL-08).
-const STOLEN_MAX: f64 = 0.005;
 /// Says that the windows are too short for some quantile, which they are, so that many fit into a few minutes.
 const TOO_SHORT: &str = "LD-04";
 /// Share of the runs in which a rule may warn; with fewer runs than [`FEW`] once.
@@ -129,38 +128,20 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
 
 /// Measures once; whether nothing disturbed that.
 fn add(runs: &mut Runs, program: &Path, script: &str) -> Result<bool> {
-    let before = cpu_times()?;
-    let (state, fired) = match real::run(program, script) {
+    let quiet = Quiet::watch()?;
+    let said = real::run(program, script);
+    let disturbance = quiet.finish()?;
+    let (state, fired) = match said {
         Ok(Said::Judged { state, fired }) => (state, fired),
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => bail!(problem),
     };
-    let stolen = stolen_most(&before, &cpu_times()?);
-    let is_clean = stolen <= STOLEN_MAX;
+    let is_clean = disturbance.is_little();
     let tally = if is_clean { &mut runs.clean } else { &mut runs.disturbed };
     let fired = tally.add(state, fired);
     if !fired.is_empty() || !is_clean {
-        eprintln!("    {:.1} % of a CPU stolen; more than a note: {}", 100.0 * stolen, fired.join(", "));
+        eprintln!("    {disturbance}; more than a note: {}", fired.join(", "));
     }
     Ok(is_clean)
-}
-
-/// Ticks given to others and ticks in all, of each CPU.
-fn cpu_times() -> Result<Vec<(u64, u64)>> {
-    let stat = procfs::KernelStats::current().context("/proc/stat")?;
-    let times = stat.cpu_time.iter().map(|cpu| {
-        let [stolen, irq, softirq, iowait] =
-            [cpu.steal, cpu.irq, cpu.softirq, cpu.iowait].map(Option::unwrap_or_default);
-        (stolen, cpu.user + cpu.nice + cpu.system + cpu.idle + stolen + irq + softirq + iowait)
-    });
-    Ok(times.collect())
-}
-
-/// The largest share of the time of a CPU that was given to others.
-fn stolen_most(before: &[(u64, u64)], after: &[(u64, u64)]) -> f64 {
-    let share = |((stolen, all), (stolen_after, all_after)): (&(u64, u64), &(u64, u64))| {
-        (stolen_after - stolen) as f64 / (all_after - all).max(1) as f64
-    };
-    before.iter().zip(after).map(share).fold(0.0, f64::max)
 }
 
 /// `docs/clean-runs.md`.
@@ -198,7 +179,7 @@ fn table(by_load: &BTreeMap<&str, Tally>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Runs, Tally, page, stolen_most};
+    use super::{Runs, Tally, page};
 
     #[test]
     fn one_warning_of_few_and_two_percent_of_many_are_borne() {
@@ -228,7 +209,5 @@ mod tests {
         let page = page(&by_load, 1);
         assert!(page.contains("| all | 2 | valid 2 | NE-03 2 |\n\nDisturbed, and not counted:\n"), "{page}");
         assert!(page.ends_with("| b | 1 | invalid 1 | EN-01 1 |\n| all | 1 | invalid 1 | EN-01 1 |\n"), "{page}");
-        let stolen = stolen_most(&[(5, 1000), (0, 1000)], &[(5, 1500), (10, 1500)]);
-        assert!((stolen - 0.02).abs() < 1e-9, "{stolen}");
     }
 }

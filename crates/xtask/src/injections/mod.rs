@@ -3,6 +3,7 @@
 pub(crate) mod clean_runs;
 mod made_up;
 mod page;
+mod quiet;
 pub(crate) mod real;
 
 pub(crate) use page::machine;

@@ -2,6 +2,7 @@
 
 mod page;
 mod runs;
+mod undisturbed;
 
 use anyhow::{Context, Result, bail};
 use model::Estimate;
@@ -40,9 +41,17 @@ struct Results {
     states: Cost,
     accounts: Accounts,
     /// With looks in parts of without.
-    observed: Estimate,
+    observed: Compared,
     /// With a profile and looks, in parts of with looks alone.
-    profiled: Result<Estimate, String>,
+    profiled: Result<Compared, String>,
+}
+
+/// One goodput in parts of another.
+struct Compared {
+    /// In seconds in which nobody else took anything away.
+    undisturbed: Estimate,
+    /// In all.
+    all: Estimate,
 }
 
 /// What looking has cost, as a record tells it.
@@ -102,7 +111,8 @@ fn measure(bench: &Bench, blocks: usize, seed: u64) -> Result<Results> {
     })?;
     let of = |before: usize, after: usize| {
         let pairs: Vec<(f64, f64)> = goodput.per_s.iter().map(|block| (block[before], block[after])).collect();
-        paired_ratio(&pairs)
+        let seconds: Vec<_> = goodput.seconds.iter().map(|arms| (&arms[before][..], &arms[after][..])).collect();
+        Compared { undisturbed: undisturbed::ratio(&seconds, seed), all: paired_ratio(&pairs) }
     };
     Ok(Results {
         looks: cost(&many, "/observed/sampler")?,

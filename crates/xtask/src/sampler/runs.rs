@@ -33,6 +33,8 @@ pub(super) struct Bench {
 /// Goodput of each block by arm.
 pub(super) struct Goodput {
     pub(super) per_s: Vec<[f64; 3]>,
+    /// Good responses of each second.
+    pub(super) seconds: Vec<[Vec<f64>; 3]>,
     /// Why there was no profile.
     pub(super) unprofiled: Option<String>,
 }
@@ -87,17 +89,20 @@ impl Bench {
 
     /// Blocks of all three arms, in every order equally often, the orders shuffled.
     pub(super) fn blocks(&self, blocks: usize, seed: u64, mut begins: impl FnMut(usize)) -> Result<Goodput> {
-        let mut goodput = Goodput { per_s: Vec::with_capacity(blocks), unprofiled: None };
+        let mut goodput = Goodput { per_s: Vec::new(), seconds: Vec::new(), unprofiled: None };
         for (block, order) in orders(blocks, seed).into_iter().enumerate() {
             begins(block);
-            let mut per_s = [0.0; 3];
+            let (mut per_s, mut seconds) = ([0.0; 3], [const { Vec::new() }; 3]);
             for arm in order {
                 let record = self.run(&[&FLAT_OUT[..], ARMS[arm]].concat())?;
                 per_s[arm] = super::number(&record, "/goodput_per_s/value")?;
+                let each = record["seconds"].as_array().context("the record has no seconds")?;
+                seconds[arm] = each.iter().filter_map(|second| second["good"].as_f64()).collect();
                 let why = record.get("profile_unavailable").and_then(Value::as_str);
                 goodput.unprofiled = goodput.unprofiled.or_else(|| why.map(str::to_owned));
             }
             goodput.per_s.push(per_s);
+            goodput.seconds.push(seconds);
         }
         Ok(goodput)
     }

@@ -57,8 +57,8 @@ usage: cargo xtask TASK [OPTIONS]
       --repeat N          how often each load (10)
       --write-docs        write docs/clean-runs.md as well, after each round
   sampler               what looking at a load costs: CPU time of the looks, goodput with and without them and with a
-                        profile; 2 minutes
-      --blocks N          blocks of all three (6)
+                        profile; 5 minutes
+      --blocks N          blocks with and without, and every third with a profile (18)
       --seed N            of the order within them (1)
       --write-docs        write docs/observer-cost.md as well
   fuzz                  every fuzz target, with cargo-fuzz on nightly

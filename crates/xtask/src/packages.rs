@@ -36,6 +36,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "python3", packages: &["python3"] },
     Tool { program: "setpriv", packages: &["util-linux"] },
     Tool { program: "unshare", packages: &["util-linux"] },
+    Tool { program: "prlimit", packages: &["util-linux"] },
+    Tool { program: "perl", packages: &["perl-base"] },
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "ab", packages: &["apache2-utils"] },
     Tool { program: "httperf", packages: &["httperf"] },
@@ -44,19 +46,13 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool { program: "iptables-legacy", packages: &["iptables"] },
     Tool { program: "ip", packages: &["iproute2"] },
     Tool { program: "ss", packages: &["iproute2"] },
+    Tool { program: "tc", packages: &["iproute2"] },
     Tool { program: "pidstat", packages: &["sysstat"] },
     Tool { program: "vmstat", packages: &["procps"] },
+    Tool { program: "pgrep", packages: &["procps"] },
     Tool { program: "time", packages: &["time"] },
     Tool { program: "perf", packages: &["linux-perf"] },
     Tool { program: "node", packages: &["nodejs"] },
-];
-
-/// What the faults made by `injections` need beside what the tests do.
-pub(crate) const FOR_INJECTIONS: &[Tool] = &[
-    Tool { program: "tc", packages: &["iproute2"] },
-    Tool { program: "pgrep", packages: &["procps"] },
-    Tool { program: "prlimit", packages: &["util-linux"] },
-    Tool { program: "/usr/lib/apache2/modules/mod_evasive20.so", packages: &["libapache2-mod-evasive"] },
 ];
 
 /// What the side-by-side measurement needs.

@@ -59,6 +59,7 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
         "LD-02",
         Closed(|e| {
             e.latency.corrected_p99_ns = 1_100_000_000;
+            e.latency.service.max_ns = 700_000_000;
             e.seconds[11].good /= 3;
         }),
     ),

@@ -165,7 +165,7 @@ impl Recorded {
 
 /// The event of one CPU, with its ring, switched off.
 fn ring(cpu: usize) -> io::Result<Sampler> {
-    let sample = SampleFlag::IP | SampleFlag::TID | SampleFlag::CALLCHAIN;
+    let sample = SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN;
     Builder::new(Software::CPU_CLOCK)
         .any_pid()
         .one_cpu(cpu)
@@ -176,6 +176,9 @@ fn ring(cpu: usize) -> io::Result<Sampler> {
         // Who starts whom and what processes are called, so that those are known too that end before a look.
         .task(true)
         .comm(true)
+        // These end with thread and time.
+        .sample_id_all(true)
+        .clockid(Clock::MONOTONIC)
         .enabled(false)
         .build()?
         .sampled(RING_BYTES)
@@ -203,38 +206,43 @@ fn switch_ring(cpu: usize) -> io::Result<Sampler> {
 /// Takes all records out of a ring of switches.
 fn empty_switches(ring: &mut Sampler, waits: &mut Waits, stacks: &mut Stacks) {
     while let Some(record) = ring.next_record() {
-        if record.ty() == SWITCH_CPU_WIDE {
-            let misc = record.misc();
-            let what = match (misc & SWITCH_OUT != 0, misc & SWITCH_OUT_PREEMPT != 0) {
-                (false, _) => What::Returns,
-                (true, true) => What::Preempted,
-                // The sample, if there was one, has said so.
-                (true, false) => continue,
-            };
-            match thread_and_time(&record.to_contiguous()) {
-                Some((0, _)) => {}
-                Some((tid, time_ns)) => waits.push(Switch { time_ns, tid, what }),
-                None => stacks.lost_waits += 1,
-            }
-            continue;
-        }
-        match record.parse_record() {
-            Ok(Record::Sample(sample)) => {
-                let (Some(pid), Some(tid), Some(time_ns)) = (sample.pid(), sample.tid(), sample.time()) else {
-                    continue;
-                };
-                let (chain, weight) = (sample.callchain().unwrap_or(&[]), sample.period().unwrap_or(1));
-                // An idle CPU is left for every thread that has something to do.
-                if pid != 0 {
-                    waits.push(Switch { time_ns, tid, what: What::Leaves { pid, chain: chain.into(), weight } });
-                }
-            }
-            Ok(Record::Lost(lost)) => stacks.lost_waits += lost.lost,
-            Ok(Record::LostSamples(lost)) => stacks.lost_waits += lost.lost,
-            Ok(_) => {}
-            Err(_) => stacks.lost_waits += 1,
+        let switch = match record.ty() {
+            SWITCH_CPU_WIDE => marked(record.misc(), &record.to_contiguous()),
+            _ => record.parse_record().map_err(|_| 1).and_then(sampled),
+        };
+        match switch {
+            // An idle CPU is left for every thread that has something to do.
+            Ok(switch) => switch.filter(|switch| switch.tid != 0).into_iter().for_each(|switch| waits.push(switch)),
+            Err(lost) => stacks.lost_waits += lost,
         }
     }
+}
+
+/// A thread that comes back or is made to leave, by the kernel's record of a switch; else how many are lost.
+fn marked(misc: u16, record: &[u8]) -> Result<Option<Switch>, u64> {
+    let what = match (misc & SWITCH_OUT != 0, misc & SWITCH_OUT_PREEMPT != 0) {
+        (false, _) => What::Returns,
+        (true, true) => What::Preempted,
+        // The sample, if there was one, has said so.
+        (true, false) => return Ok(None),
+    };
+    let (tid, time_ns) = thread_and_time(record).ok_or(1_u64)?;
+    Ok(Some(Switch { time_ns, tid, what }))
+}
+
+/// A thread that leaves of its own, with its call chain; else how many are lost.
+fn sampled(record: Record<'_>) -> Result<Option<Switch>, u64> {
+    let sample = match record {
+        Record::Sample(sample) => sample,
+        Record::Lost(lost) => return Err(lost.lost),
+        Record::LostSamples(lost) => return Err(lost.lost),
+        _ => return Ok(None),
+    };
+    let (Some(pid), Some(tid), Some(time_ns)) = (sample.pid(), sample.tid(), sample.time()) else {
+        return Ok(None);
+    };
+    let (chain, weight) = (sample.callchain().unwrap_or(&[]).into(), sample.period().unwrap_or(1));
+    Ok(Some(Switch { time_ns, tid, what: What::Leaves { pid, chain, weight } }))
 }
 
 /// What stands at the end of every record but samples: process, thread and time.
@@ -256,7 +264,8 @@ fn empty(ring: &mut Sampler, stacks: &mut Stacks) {
             Ok(Record::Fork(fork)) => stacks.tree.forked(fork.pid, fork.ppid),
             // That of a process, not of one of its threads.
             Ok(Record::Comm(comm)) if comm.pid == comm.tid => {
-                stacks.tree.named(comm.pid, &comm.comm);
+                let told_ns = thread_and_time(&record.to_contiguous()).map_or(0, |(_, time_ns)| time_ns);
+                stacks.tree.named(comm.pid, &comm.comm, told_ns);
                 stacks.maps.forget(comm.pid);
             }
             // Ends of processes, and throttling, which is rarer than one in the thousands of samples it needs.

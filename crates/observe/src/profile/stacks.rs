@@ -37,8 +37,9 @@ pub(super) struct Stacks {
     /// By process and chain, innermost first.
     counts: HashMap<(Kind, u32, Box<[u64]>), u64>,
     addresses: usize,
-    /// Samples of what ran, and of switches, that were taken and could not be kept.
+    /// Samples of what ran that were taken and could not be kept.
     pub(super) lost: u64,
+    /// Records of switches that could not be.
     pub(super) lost_waits: u64,
     pub(super) tree: Tree,
     pub(super) maps: AllMaps,

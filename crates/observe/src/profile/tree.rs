@@ -59,11 +59,19 @@ fn holders(inodes: &BTreeSet<u64>) -> Option<BTreeSet<u32>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Names and parents of the processes that were seen.
+/// Names and parents of the processes that were seen. What the kernel says of them comes from a ring for each CPU: a new
+/// program's name may be read before the fork that it comes after.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    names: BTreeMap<u32, String>,
+    names: BTreeMap<u32, Name>,
     parents: BTreeMap<u32, u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Name {
+    text: String,
+    /// When the kernel said so; 0 for a look, and of a name that came with a fork.
+    told_ns: u64,
 }
 
 impl Tree {
@@ -81,21 +89,24 @@ impl Tree {
         }
         self.parents.insert(pid, parent);
         self.seen(parent);
-        if let Some(name) = self.names.get(&parent).cloned() {
-            self.names.insert(pid, name);
+        // One that has a name by now was looked at, or named, after it was forked.
+        if let Some(name) = self.names.get(&parent).filter(|_| !self.names.contains_key(&pid)) {
+            self.names.insert(pid, Name { told_ns: 0, ..name.clone() });
         }
     }
 
-    /// What the kernel has said: this is what `pid` is called from now on.
-    pub(super) fn named(&mut self, pid: u32, name: &[u8]) {
+    /// What the kernel has said at `told_ns`: this is what `pid` is called from now on.
+    pub(super) fn named(&mut self, pid: u32, name: &[u8], told_ns: u64) {
         // Whose child it is has to be seen while it runs.
         self.seen(pid);
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        self.names.insert(pid, String::from_utf8_lossy(name).into_owned());
+        let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        if self.names.get(&pid).is_none_or(|known| known.told_ns <= told_ns) {
+            self.names.insert(pid, Name { text: String::from_utf8_lossy(text).into_owned(), told_ns });
+        }
     }
 
     pub(super) fn name(&self, pid: u32) -> &str {
-        self.names.get(&pid).map_or("(ended)", String::as_str)
+        self.names.get(&pid).map_or("(ended)", |name| name.text.as_str())
     }
 
     pub(super) fn parent(&self, pid: u32) -> Option<u32> {
@@ -120,7 +131,7 @@ impl Tree {
 
     fn look(&mut self, pid: u32) {
         let Ok(stat) = Process::new(pid.cast_signed()).and_then(|process| process.stat()) else { return };
-        self.names.insert(pid, stat.comm);
+        self.names.insert(pid, Name { text: stat.comm, told_ns: 0 });
         self.parents.insert(pid, stat.ppid.cast_unsigned());
     }
 }
@@ -136,7 +147,7 @@ mod tests {
         let (child, grandchild) = (5_000_000, 5_000_001);
         tree.forked(child, own);
         tree.forked(grandchild, child);
-        tree.named(grandchild, b"worker\0\0");
+        tree.named(grandchild, b"worker\0\0", 1);
         let roots = BTreeSet::from([own]);
         assert!(tree.is_of(grandchild, &roots) && tree.is_of(own, &roots) && !tree.is_of(1, &roots));
         assert!(!tree.is_of(own, &BTreeSet::from([child])));
@@ -144,8 +155,19 @@ mod tests {
         assert_eq!(tree.name(5_000_002), "(ended)");
         // One that was there before, and is called something else now.
         let mut tree = Tree::default();
-        tree.named(own, b"renamed");
+        tree.named(own, b"renamed", 1);
         assert!(tree.parents.contains_key(&own) && tree.name(own) == "renamed");
+    }
+
+    #[test]
+    fn a_new_program_keeps_its_name_in_whatever_order_the_rings_are_read() {
+        let (own, child, mut tree) = (std::process::id(), 5_000_000, Tree::default());
+        tree.named(child, b"sh", 20);
+        tree.forked(child, own);
+        tree.named(child, b"env", 10);
+        assert_eq!((tree.name(child), tree.parent(child)), ("sh", Some(own)));
+        tree.named(child, b"sleep", 30);
+        assert_eq!(tree.name(child), "sleep");
     }
 
     #[test]

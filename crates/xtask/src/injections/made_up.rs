@@ -99,16 +99,16 @@ pub(super) static ALL: &[(&str, &str)] = &[
 ];
 
 /// Judges the fault made up for a rule, and the same without it.
-pub(super) fn row(rule: &'static str, fault: &'static str) -> Row {
-    let mut row = Row { times: 1, clean_times: 1, ..Row::new(rule, fault) };
+pub(super) fn row(rule: &'static &'static str, fault: &'static str) -> Row {
+    let mut row = Row { times: 1, clean_times: 1, ..Row::new(std::slice::from_ref(rule), fault) };
     let Some(Trial { fault, clean }) = judge::trial(rule) else {
         row.remark = Some("judge has no fault for it".to_owned());
         return row;
     };
-    row.fired = u32::from(fault.findings.iter().any(|finding| finding.rule == rule));
-    let is_silent = clean.findings.iter().all(|finding| finding.rule != rule);
+    row.fired = u32::from(fault.findings.iter().any(|finding| finding.rule == *rule));
+    let is_silent = clean.findings.iter().all(|finding| finding.rule != *rule);
     row.silent = u32::from(is_silent && clean.unchecked.iter().all(|id| id != rule));
-    let grave = fault.findings.iter().filter(|finding| finding.state > FindingState::Note && finding.rule != rule);
+    let grave = fault.findings.iter().filter(|finding| finding.state > FindingState::Note && finding.rule != *rule);
     row.others = grave.map(|finding| finding.rule.clone()).collect();
     row
 }

@@ -10,6 +10,7 @@ pub(crate) use page::machine;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use real::{Real, Said};
@@ -21,20 +22,20 @@ use crate::{packages, workspace};
 /// How long a script takes, about.
 const SCRIPT_S: f64 = 4.5;
 
-/// What a rule said of a fault.
+/// What rules said of a fault.
 #[derive(Default)]
 struct Row {
-    rule: &'static str,
+    rules: &'static [&'static str],
     fault: &'static str,
     /// How often it was made.
     times: u32,
-    /// How often the rule fired with it, or plimsoll refused to begin because of it.
+    /// How often all of the rules fired with it, or plimsoll refused to begin because of it.
     fired: u32,
     /// How often plimsoll refused to begin.
     refused: u32,
     /// How often the same was measured without it.
     clean_times: u32,
-    /// How often the rule was silent then.
+    /// How often all of them were silent then.
     silent: u32,
     /// What fired with it.
     others: BTreeSet<String>,
@@ -47,18 +48,23 @@ struct Row {
 }
 
 impl Row {
-    fn new(rule: &'static str, fault: &'static str) -> Self {
-        Self { rule, fault, ..Self::default() }
+    fn new(rules: &'static [&'static str], fault: &'static str) -> Self {
+        Self { rules, fault, ..Self::default() }
     }
 
-    /// Whether it says nothing against the rule.
+    /// The rules, as they are listed.
+    fn name(&self) -> String {
+        self.rules.join(", ")
+    }
+
+    /// Whether it says nothing against the rules.
     fn is_well(&self) -> bool {
         self.is_impossible || (self.fired, self.silent) == (self.times, self.clean_times)
     }
 
-    /// What fired because of the fault, beside the rule.
+    /// What fired because of the fault, beside the rules.
     fn also_fired(&self) -> impl Iterator<Item = &str> {
-        let own = |rule: &&String| *rule != self.rule && !self.usual.contains(*rule);
+        let own = |rule: &&String| !self.rules.contains(&rule.as_str()) && !self.usual.contains(*rule);
         self.others.iter().filter(own).map(String::as_str)
     }
 }
@@ -101,14 +107,15 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     if made_up.is_empty() {
         bail!("--only: there is no rule `{}`; `plimsoll rules` lists them", only.unwrap_or_default());
     }
-    let wanted: Vec<&Real> = real::all().filter(|real| !made_up_only && is_wanted(real.rule)).collect();
+    let wanted: Vec<&Real> =
+        real::all().filter(|real| !made_up_only && real.rules.iter().copied().any(is_wanted)).collect();
     let keep = |made: &[Row]| match write {
         true => workspace::write(page::PATH, &page::render(made, &made_up)),
         false => Ok(()),
     };
     let made = if wanted.is_empty() { Vec::new() } else { make(&wanted, Rounds { faults, clean }, keep)? };
     print!("{}", page::tables(&made, &made_up));
-    let failed: Vec<&str> = made.iter().chain(&made_up).filter(|row| !row.is_well()).map(|row| row.rule).collect();
+    let failed: Vec<String> = made.iter().chain(&made_up).filter(|row| !row.is_well()).map(Row::name).collect();
     match failed.is_empty() {
         true => Ok(()),
         false => bail!("silent on a fault, or not silent without one: {}", failed.join(", ")),
@@ -122,7 +129,12 @@ fn complete() -> Result<()> {
     if let Some(rule) = rules.difference(&faults).next() {
         bail!("{rule} has no injection: make one up in judge/src/examples and name it in injections/made_up.rs");
     }
-    match faults.iter().copied().chain(real::all().map(|real| real.rule)).find(|rule| !rules.contains(rule)) {
+    match faults
+        .iter()
+        .copied()
+        .chain(real::all().flat_map(|real| real.rules.iter().copied()))
+        .find(|rule| !rules.contains(rule))
+    {
         Some(rule) => bail!("there is an injection for {rule}, which is no rule"),
         None => Ok(()),
     }
@@ -132,17 +144,20 @@ fn complete() -> Result<()> {
 fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Result<()>) -> Result<Vec<Row>> {
     let program = plimsoll()?;
     let scripts = wanted.len() as f64 * f64::from(rounds.faults + rounds.clean);
-    let mut progress = Progress::new(scripts * SCRIPT_S);
-    let mut rows: Vec<Row> = wanted.iter().map(|real| Row::new(real.rule, real.fault)).collect();
+    let progress = Mutex::new(Progress::new(scripts * SCRIPT_S));
+    let progress = || progress.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut rows: Vec<Row> = wanted.iter().map(|real| Row::new(real.rules, real.fault)).collect();
     for round in 1..=rounds.faults {
-        for (row, real) in rows.iter_mut().zip(wanted) {
-            progress.say(&format!("{} {round} of {}: {}", real.rule, rounds.faults, real.fault));
+        let one = |(row, real): (&mut Row, &'static Real)| {
+            progress().say(&format!("{} {round} of {}: {}", row.name(), rounds.faults, real.fault));
             let scripts = 1 + u32::from(rounds.is_clean(round));
             if !row.is_impossible {
                 measure(row, &program, real, rounds.is_clean(round));
             }
-            progress.did(f64::from(scripts) * SCRIPT_S);
-        }
+            progress().did(f64::from(scripts) * SCRIPT_S);
+        };
+        let pairs = rows.iter_mut().zip(wanted.iter().copied());
+        real::each(pairs.collect(), |(_, real)| real, one);
         keep(&rows)?;
     }
     Ok(rows)
@@ -151,7 +166,6 @@ fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Resul
 /// Everything that is needed, and the binary.
 fn plimsoll() -> Result<PathBuf> {
     packages::ensure(packages::FOR_TESTS)?;
-    packages::ensure(packages::FOR_INJECTIONS)?;
     workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
     Ok(workspace::target().join("debug/plimsoll"))
 }
@@ -160,9 +174,13 @@ fn plimsoll() -> Result<PathBuf> {
 fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
     row.times += 1;
     match real::run(program, real.faulty) {
-        Ok(Said::Judged { fired, .. }) => {
-            row.fired += u32::from(fired.iter().any(|rule| rule == real.rule));
-            row.others.extend(fired);
+        Ok(Said::Judged(judged)) => {
+            let silent = judged.silent(real.rules);
+            row.fired += u32::from(silent.is_empty());
+            if !silent.is_empty() {
+                row.remark = Some(format!("silent: {}", silent.join(", ")));
+            }
+            row.others.extend(judged.fired().map(str::to_owned));
         }
         Ok(Said::Refused(line)) => {
             (row.fired, row.refused) = (row.fired + 1, row.refused + 1);
@@ -179,9 +197,9 @@ fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
     }
     row.clean_times += 1;
     match real::run(program, real.clean) {
-        Ok(Said::Judged { fired, .. }) => {
-            row.silent += u32::from(fired.iter().all(|rule| rule != real.rule));
-            row.usual.extend(fired);
+        Ok(Said::Judged(judged)) => {
+            row.silent += u32::from(!real.rules.iter().any(|rule| judged.tells(rule)));
+            row.usual.extend(judged.fired().map(str::to_owned));
         }
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
             row.remark = Some(format!("without it: {problem}"));

@@ -21,7 +21,8 @@ to both. A rule without an injection, one that is silent on its fault and one th
 
 const REAL: &str = "\
 Made on one machine and measured by the program as it is, in windows of 2 to 22 s: server on one core, client on another, in a
-network namespace of their own. *refused*: plimsoll looked beforehand, named the fault in one line and did not begin (exit
+network namespace of their own. Faults that other loads cannot hide, such as wrong answers, are made four at a time, and so
+are their absences. *refused*: plimsoll looked beforehand, named the fault in one line and did not begin (exit
 code 2).
 ";
 
@@ -40,7 +41,7 @@ pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
 pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
     let most = |times: fn(&Row) -> u32| made.iter().map(times).max().unwrap_or(0);
     let (faults, clean) = (most(|row| row.times), most(|row| row.clean_times));
-    let ways: BTreeSet<&str> = made.iter().filter(|row| !row.is_impossible).map(|row| row.rule).collect();
+    let ways: BTreeSet<&&str> = made.iter().filter(|row| !row.is_impossible).flat_map(|row| row.rules).collect();
     let mut page = format!(
         "# Injections\n\nMade by `cargo xtask injections --repeat {faults} --clean {clean} --write-docs` on {}.\n\n{INTRODUCTION}\n\
          {} rules, all with a made-up fault, {} of them with a real one as well.\n\n\
@@ -52,7 +53,7 @@ pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
     );
     let remarks = made.iter().filter_map(|row| Some((row, row.remark.as_ref()?)));
     for (row, remark) in remarks {
-        let _ = writeln!(page, "- {}: {}", row.rule, remark.lines().next().unwrap_or_default());
+        let _ = writeln!(page, "- {}: {}", row.name(), remark.lines().next().unwrap_or_default());
     }
     let _ = write!(page, "\n## Faults made up\n\n{MADE_UP}\n{}", table(made_up));
     page
@@ -76,7 +77,7 @@ fn table(rows: &[Row]) -> String {
             true => ["not here".to_owned(), String::new()],
             false => [fired(row), of(row.silent, row.clean_times)],
         };
-        let _ = writeln!(table, "| {} | {} | {fired} | {silent} | {} |", row.rule, row.fault, others.join(", "));
+        let _ = writeln!(table, "| {} | {} | {fired} | {silent} | {} |", row.name(), row.fault, others.join(", "));
     }
     table
 }
@@ -98,8 +99,9 @@ mod tests {
 
     #[test]
     fn what_falls_short_stands_out_and_what_cannot_be_is_told() {
-        let mut rows = [("ER-01", "errors", 3), ("CL-06", "too few", 1), ("CL-10", "quota", 3)]
-            .map(|(rule, fault, times)| Row { times, clean_times: 1, ..Row::new(rule, fault) });
+        const RULES: [&[&str]; 3] = [&["ER-01"], &["CL-06"], &["CL-10", "SV-04"]];
+        let mut rows = [(RULES[0], "errors", 3), (RULES[1], "too few", 1), (RULES[2], "quota", 3)]
+            .map(|(rules, fault, times)| Row { times, clean_times: 1, ..Row::new(rules, fault) });
         (rows[0].fired, rows[0].silent) = (2, 1);
         rows[0].others = ["ER-01", "EN-03", "PH-01"].map(str::to_owned).into();
         rows[0].usual = ["EN-03".to_owned()].into();
@@ -109,8 +111,8 @@ mod tests {
         for line in [
             "| ER-01 | errors | **2 of 3** | 1 of 1 | PH-01 |",
             "| CL-06 | too few | refused 1 of 1 | 1 of 1 |  |",
-            "| CL-10 | quota | not here |  |  |",
-            "- CL-10: no control group",
+            "| CL-10, SV-04 | quota | not here |  |  |",
+            "- CL-10, SV-04: no control group",
         ] {
             assert!(page.lines().any(|it| it == line), "{line} is not in {page}");
         }

@@ -2,7 +2,6 @@
 
 mod page;
 mod runs;
-mod undisturbed;
 
 use anyhow::{Context, Result, bail};
 use model::Estimate;
@@ -12,11 +11,11 @@ use stats::paired_ratio;
 use crate::options::Options;
 use crate::peers::progress::Progress;
 use crate::workspace;
-use runs::{Bench, OBSERVED, PLAIN, PROFILED};
+use runs::{Bench, Goodput, OBSERVED, PLAIN, PROFILED};
 
-/// An interval needs as many, and each order of three arms comes once in so many.
-const BLOCKS_MIN: usize = 6;
-/// Of a block, with its three runs; s.
+/// Each order of three arms comes once in six blocks of the load that is measured in every third.
+const BLOCKS_MIN: usize = 18;
+/// Of a block, with two runs of one load, and in every third three of the other; s.
 const BLOCK_S: f64 = 3.0 * 4.2;
 /// Of the three runs before the blocks; s.
 const ALONE_S: f64 = 36.0;
@@ -40,18 +39,26 @@ struct Results {
     sockets: u64,
     states: Cost,
     accounts: Accounts,
-    /// With looks in parts of without.
-    observed: Compared,
-    /// With a profile and looks, in parts of with looks alone.
-    profiled: Result<Compared, String>,
+    /// Of each of the loads.
+    compared: [Compared; 2],
 }
 
-/// One goodput in parts of another.
+/// What is left of the goodput of a load.
 struct Compared {
-    /// In seconds in which nobody else took anything away.
-    undisturbed: Estimate,
-    /// In all.
-    all: Estimate,
+    /// With looks in parts of without.
+    observed: Estimate,
+    /// With a profile and looks, in parts of with looks alone.
+    profiled: Result<Estimate, String>,
+}
+
+impl From<Goodput> for Compared {
+    fn from(goodput: Goodput) -> Self {
+        let ratio = |before: usize, after: usize| {
+            paired_ratio(&goodput.per_s.iter().map(|block| (block[before], block[after])).collect::<Vec<_>>())
+        };
+        let profiled = ratio(OBSERVED, PROFILED);
+        Self { observed: ratio(PLAIN, OBSERVED), profiled: goodput.unprofiled.map_or(Ok(profiled), Err) }
+    }
 }
 
 /// What looking has cost, as a record tells it.
@@ -109,18 +116,12 @@ fn measure(bench: &Bench, blocks: usize, seed: u64) -> Result<Results> {
             progress.did(BLOCK_S);
         }
     })?;
-    let of = |before: usize, after: usize| {
-        let pairs: Vec<(f64, f64)> = goodput.per_s.iter().map(|block| (block[before], block[after])).collect();
-        let seconds: Vec<_> = goodput.seconds.iter().map(|arms| (&arms[before][..], &arms[after][..])).collect();
-        Compared { undisturbed: undisturbed::ratio(&seconds, seed), all: paired_ratio(&pairs) }
-    };
     Ok(Results {
         looks: cost(&many, "/observed/sampler")?,
         sockets: sockets(&many),
         states: cost(&threads, "/observed/pools_sampler")?,
         accounts: accounts(&busy)?,
-        observed: of(PLAIN, OBSERVED),
-        profiled: goodput.unprofiled.map_or_else(|| Ok(of(OBSERVED, PROFILED)), Err),
+        compared: goodput.map(Compared::from),
     })
 }
 

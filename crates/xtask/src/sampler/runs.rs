@@ -19,8 +19,29 @@ pub(super) const PROFILED: usize = 2;
 const ARMS: [&[&str]; 3] = [&["--no-observe"], &[], &["--profile"]];
 /// All orders of them: each comes as often as the others.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-/// As fast as one core answers, from another: not the pool of workers that is measured where nothing is named.
-const FLAT_OUT: [&str; 8] = ["--serve", "target", "-c", "16", "-d", "3s", "--warmup", "500ms"];
+/// What is loaded, on one core from another.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    pub(super) name: &'static str,
+    server: &'static str,
+    connections: &'static str,
+    /// Whether the profile is one of its arms.
+    pub(super) profiled: bool,
+    /// It is measured in one of so many blocks.
+    pub(super) every: usize,
+}
+/// Each answer takes as much of the server's CPU time as the other, however fast its CPU is just now: on a machine whose CPUs
+/// are shared the goodput of a run is within 1 % of the next one's, and that of the other load within 10 %.
+pub(super) const LOADS: [Load; 2] = [
+    Load {
+        name: "1 ms of CPU time a request",
+        server: "target path=/cpu?us=1000",
+        connections: "4",
+        profiled: false,
+        every: 1,
+    },
+    Load { name: "as fast as one core answers", server: "target", connections: "16", profiled: true, every: 3 },
+];
 /// The result is valid, or not: nothing here is about that.
 const FINE: [i32; 2] = [0, 4];
 
@@ -33,8 +54,6 @@ pub(super) struct Bench {
 /// Goodput of each block by arm.
 pub(super) struct Goodput {
     pub(super) per_s: Vec<[f64; 3]>,
-    /// Good responses of each second.
-    pub(super) seconds: Vec<[Vec<f64>; 3]>,
     /// Why there was no profile.
     pub(super) unprofiled: Option<String>,
 }
@@ -87,24 +106,33 @@ impl Bench {
         self.run(&["--serve", "target", "-c", "16", "-d", "8s", "--warmup", "1s"])
     }
 
-    /// Blocks of all three arms, in every order equally often, the orders shuffled.
-    pub(super) fn blocks(&self, blocks: usize, seed: u64, mut begins: impl FnMut(usize)) -> Result<Goodput> {
-        let mut goodput = Goodput { per_s: Vec::new(), seconds: Vec::new(), unprofiled: None };
-        for (block, order) in orders(blocks, seed).into_iter().enumerate() {
+    /// Blocks of all arms of each load, in every order equally often, the orders shuffled.
+    pub(super) fn blocks(&self, blocks: usize, seed: u64, mut begins: impl FnMut(usize)) -> Result<[Goodput; 2]> {
+        let mut goodput = [const { Goodput { per_s: Vec::new(), unprofiled: None } }; LOADS.len()];
+        let orders = LOADS.map(|load| orders(blocks.div_ceil(load.every), seed));
+        for block in 0..blocks {
             begins(block);
-            let (mut per_s, mut seconds) = ([0.0; 3], [const { Vec::new() }; 3]);
-            for arm in order {
-                let record = self.run(&[&FLAT_OUT[..], ARMS[arm]].concat())?;
-                per_s[arm] = super::number(&record, "/goodput_per_s/value")?;
-                let each = record["seconds"].as_array().context("the record has no seconds")?;
-                seconds[arm] = each.iter().filter_map(|second| second["good"].as_f64()).collect();
-                let why = record.get("profile_unavailable").and_then(Value::as_str);
-                goodput.unprofiled = goodput.unprofiled.or_else(|| why.map(str::to_owned));
+            for ((load, orders), goodput) in LOADS.iter().zip(&orders).zip(&mut goodput) {
+                if block % load.every == 0 {
+                    self.block(load, orders[block / load.every], goodput).with_context(|| load.name)?;
+                }
             }
-            goodput.per_s.push(per_s);
-            goodput.seconds.push(seconds);
         }
         Ok(goodput)
+    }
+
+    /// All arms of one load in that order.
+    fn block(&self, load: &Load, order: [usize; 3], goodput: &mut Goodput) -> Result<()> {
+        let mut per_s = [f64::NAN; 3];
+        for arm in order.into_iter().filter(|arm| *arm != PROFILED || load.profiled) {
+            let its = ["--serve", load.server, "-c", load.connections, "-d", "3s", "--warmup", "500ms"];
+            let record = self.run(&[&its[..], ARMS[arm]].concat())?;
+            per_s[arm] = super::number(&record, "/goodput_per_s/value")?;
+            let why = record.get("profile_unavailable").and_then(Value::as_str);
+            goodput.unprofiled = goodput.unprofiled.take().or_else(|| why.map(str::to_owned));
+        }
+        goodput.per_s.push(per_s);
+        Ok(())
     }
 
     /// The record of a run.

@@ -1,28 +1,37 @@
 //! Faults that are made on this machine and measured by the real binary. The tests of plimsoll include this file by its
 //! path, as cargo builds the program for them.
 
-mod answers;
-mod client;
-mod load;
-mod network;
-mod server;
+pub(crate) mod answers;
+pub(crate) mod client;
+pub(crate) mod load;
+pub(crate) mod network;
+pub(crate) mod server;
 
+use model::FindingState;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// No injection takes longer, whatever hangs: ended with all that it has started.
 const LIMIT_S: &str = "90";
 /// Exit codes of a script: plimsoll refuses to begin, and `impossible` of the prelude.
 const REFUSED: i32 = 2;
 const IMPOSSIBLE: i32 = 77;
-/// Rules that say no more than a note of their fault, as it is no fault of the result.
-const NOTES: [&str; 1] = ["SV-01"];
+/// Rules about what is answered, set or counted, not about time: other loads on the same CPUs change nothing of it. In the order
+/// in which they are put to their faults, that which takes a minute first.
+const ALSO_IN_COMPANY: &[&str] = &[
+    "ST-01", "ER-04", "ER-14", "ST-02", "ER-15", "ST-06", "CL-06", "CL-07", "CL-17", "ER-01", "ER-02", "ER-03",
+    "ER-05", "ER-06", "ER-07", "ER-08", "ER-09", "ER-11", "LD-03", "LD-04", "LD-07", "NE-01", "NE-02", "NE-04",
+    "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "PR-01",
+];
+/// So many of them are made at a time.
+const COMPANY: usize = 4;
 
 /// A fault that is made.
 pub(crate) struct Real {
-    /// The rule that must fire.
-    pub(crate) rule: &'static str,
+    /// The rules that must fire.
+    pub(crate) rules: &'static [&'static str],
     /// What is wrong, in a few words.
     pub(crate) fault: &'static str,
     /// Bash that makes it and measures, in the words of the prelude.
@@ -31,19 +40,75 @@ pub(crate) struct Real {
     pub(crate) clean: &'static str,
 }
 
+impl Real {
+    /// When its turn is among those that show whatever else runs on this machine; none when it does not.
+    fn place_in_company(&self) -> Option<usize> {
+        let place = |rule: &&str| ALSO_IN_COMPANY.iter().position(|one| one == rule);
+        self.rules.iter().map(place).collect::<Option<Vec<_>>>()?.into_iter().min()
+    }
+}
+
 /// What plimsoll said.
 pub(crate) enum Said {
-    /// A verdict: its state, and the rules that made more of it than a note.
-    Judged { state: String, fired: Vec<String> },
+    Judged(Judged),
     /// It refused to begin, in one line.
     Refused(String),
     /// This machine cannot have such a fault, and why.
     Impossible(String),
 }
 
+/// A verdict.
+pub(crate) struct Judged {
+    /// Rules that fired, and what they made of the result.
+    pub(crate) findings: Vec<(String, FindingState)>,
+    /// The whole record.
+    pub(crate) record: Value,
+}
+
+impl Judged {
+    /// The rules that made more of it than a note.
+    pub(crate) fn fired(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().filter(|(_, state)| *state > FindingState::Note).map(|(rule, _)| rule.as_str())
+    }
+
+    /// Those of the rules that did not fire.
+    pub(crate) fn silent<'a>(&self, rules: &[&'a str]) -> Vec<&'a str> {
+        rules.iter().copied().filter(|rule| !self.tells(rule)).collect()
+    }
+
+    /// Whether a rule fired: more than a note, unless it never says more.
+    pub(crate) fn tells(&self, rule: &str) -> bool {
+        let state = self.findings.iter().find(|(one, _)| one == rule).map(|(_, state)| *state);
+        state.is_some_and(|state| state > FindingState::Note || has_only_notes(rule))
+    }
+}
+
+/// Whether what a rule is about is no fault of a result, ever.
+fn has_only_notes(rule: &str) -> bool {
+    let card = judge::catalogue().rules.into_iter().find(|card| card.id == rule);
+    card.is_some_and(|card| card.states == [FindingState::Note])
+}
+
 /// All of them, family by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static Real> {
     [client::ALL, answers::ALL, load::ALL, network::ALL, server::ALL].into_iter().flatten()
+}
+
+/// Does something with each fault: first with those that show in company, some at a time, then with the others one by one.
+/// `real` is the fault of a `T`.
+pub(crate) fn each<T: Send>(faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act: impl Fn(T) + Sync) {
+    let (mut together, alone): (Vec<T>, Vec<T>) =
+        faults.into_iter().partition(|fault| real(fault).place_in_company().is_some());
+    together.sort_by_key(|fault| real(fault).place_in_company());
+    let left = Mutex::new(together.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let lane = || {
+        while let Some(fault) = next() {
+            act(fault);
+        }
+    };
+    std::thread::scope(|scope| (0..COMPANY).for_each(|_| drop(scope.spawn(lane))));
+    alone.into_iter().for_each(act);
 }
 
 /// Runs a script of a [`Real`] with `program` as plimsoll, in a directory and a network namespace of its own.
@@ -62,7 +127,7 @@ pub(crate) fn run(program: &Path, script: &str) -> Result<Said, String> {
         Some(0) => {
             let record = std::fs::read(directory.path().join("record.json")).map_err(|error| error.to_string())?;
             let record: Value = serde_json::from_slice(&record).map_err(|error| format!("{error}: {stderr}"))?;
-            judged(&record).ok_or_else(|| "the record has no verdict".to_owned())
+            judged(record).ok_or_else(|| "the record has no verdict".to_owned())
         }
         Some(REFUSED) => Ok(Said::Refused(stderr)),
         Some(IMPOSSIBLE) => Ok(Said::Impossible(stderr)),
@@ -70,10 +135,11 @@ pub(crate) fn run(program: &Path, script: &str) -> Result<Said, String> {
     }
 }
 
-fn judged(record: &Value) -> Option<Said> {
-    let findings = record["verdict"]["findings"].as_array()?.iter();
-    let rules = findings.filter_map(|finding| Some((finding["rule"].as_str()?, finding["state"].as_str()?)));
-    let grave = rules.filter(|(rule, state)| *state != "note" || NOTES.contains(rule));
-    let fired = grave.map(|(rule, _)| rule.to_owned()).collect();
-    Some(Said::Judged { state: record["verdict"]["state"].as_str()?.to_owned(), fired })
+fn judged(record: Value) -> Option<Said> {
+    let finding = |finding: &Value| {
+        let state = serde_json::from_value(finding["state"].clone()).ok()?;
+        Some((finding["rule"].as_str()?.to_owned(), state))
+    };
+    let findings = record["verdict"]["findings"].as_array()?.iter().filter_map(finding).collect();
+    Some(Said::Judged(Judged { findings, record }))
 }

@@ -37,6 +37,44 @@ serve() {
     listening
 }
 
+# halves nagle|nodelay: a server that writes head and body apart, on CPU 0.
+halves() {
+    setpriv --pdeathsig KILL taskset -c 0 python3 - "$1" >listening <<'END' &
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = sys.argv[1] == "nodelay"
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "100")
+        self.end_headers()
+        self.wfile.write(b"x" * 100)
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 8080), Handler)
+print("listening", flush=True)
+server.serve_forever()
+END
+    listening
+}
+
+# site PHP: a folder with that page, for a server of another user.
+site() {
+    mkdir -m 777 site
+    chmod 755 .
+    echo "<?php $1" >site/index.php
+}
+
+# database MAX: a MariaDB with so many connections, and a site that waits for it for 100 ms.
+database() {
+    "$PLIMSOLL" serve mariadb --set "max_connections=$1" >listening &
+    listening
+    socket=$(grep -o '/[^"]*\.sock' listening | head -n 1)
+    site "mysqli_report(MYSQLI_REPORT_OFF);
+        while (!(\$db = @mysqli_connect(null, 'root', '', null, null, '$socket'))) usleep(50000);
+        echo mysqli_query(\$db, 'SELECT SLEEP(0.1)')->num_rows;"
+}
+
 # measure ARGUMENTS: plimsoll itself. Without a record, as when it refuses to begin, its exit code is that of the script.
 measure() {
     local code=0
@@ -50,6 +88,14 @@ load() { measure run "$url$2" -d "$1" --warmup 0s -t 1 --cpus 1 "${@:3}"; }
 # curve PATH FLAGS: a short sweep from CPU 1.
 curve() { measure sweep "$url$1" -d 1s --warmup 200ms --iterations 1 -t 1 --cpus 1 "${@:2}"; }
 
+# rates PATH FROM TO: a short sweep of four rates from CPU 1.
+rates() {
+    measure sweep "$url$1" --over rate --from "$2" --to "$3" --points 4 -d 1s --warmup 200ms --iterations 1 -t 1 --cpus 1
+}
+
+# repeats N: a sweep over a pool, of two loads, that measures each so often, for half a second.
+repeats() { measure sweep "$url/pool" --to 2 --points 2 -d 500ms --warmup 100ms --iterations "$1" -t 1 --cpus 1; }
+
 # underway: waits until a load in this directory is being measured.
 underway() { until grep -qs '"event":"tick"' plimsoll-runs/*/events.jsonl; do sleep 0.05; done; }
 
@@ -59,11 +105,28 @@ ours() { pgrep --ns $$ --nslist net -x "$1"; }
 # hog CPU: another program that keeps it busy.
 hog() { setpriv --pdeathsig KILL taskset -c "$1" bash -c 'while :; do :; done' & }
 
+# brief CPU: other programs that keep it busy, each for some milliseconds. Their parent does not get their times.
+brief() {
+    setpriv --pdeathsig KILL taskset -c "$1" perl -e \
+        '$SIG{CHLD} = "IGNORE"; while (1) { if (fork) { wait; next } $i++ while $i < 100000; exit }' &
+}
+
 # stop_for TIME PID: it stands still for so long.
 stop_for() {
     kill -STOP "$2"
     sleep "$1"
     kill -CONT "$2"
+}
+
+# stutter TIME JOB: the program of a load in the background stands still for so long, again and again, until it ends.
+stutter() {
+    local client
+    client=$(pgrep -P "$2" -x plimsoll)
+    while kill -STOP "$client" 2>/dev/null; do
+        sleep "$1"
+        kill -CONT "$client"
+        sleep "$1"
+    done
 }
 
 # quota PERCENT: makes a control group that has so much of one CPU, of version 1 or 2.

@@ -24,10 +24,27 @@ fn step(name: &str, task: impl FnOnce() -> Result<()>) -> Result<()> {
     task().with_context(|| format!("step `{name}` failed"))
 }
 
-/// Every test of the workspace; `--no-fail-fast` so that the sum covers all of them.
+/// A test that measures can fail because of what others do to this machine. So many failures may be that, and are run again.
+const AGAIN_MAX: usize = 3;
+
+/// Every test of the workspace; `--no-fail-fast` so that the sum covers all of them. The few that fail are run again, one by
+/// one, and those that pass then are named: what is broken fails twice.
 fn tests() -> Result<()> {
-    let mut command = workspace::cargo(&["test", "--workspace", "--no-fail-fast"]);
-    let (tally, success) = count_while_streaming(&mut command)?;
+    let (mut tally, mut success) =
+        count_while_streaming(&mut workspace::cargo(&["test", "--workspace", "--no-fail-fast"]))?;
+    let again = std::mem::take(&mut tally.names);
+    if !success && again.len() as u64 == tally.failed && (1..=AGAIN_MAX).contains(&again.len()) {
+        println!("==== tests that failed, again");
+        let mut command = workspace::cargo(&["test", "--workspace", "--no-fail-fast", "--"]);
+        command.args(["--test-threads=1", "--exact"]).args(&again);
+        let (second, second_success) = count_while_streaming(&mut command)?;
+        // A test that is not found again has not passed.
+        success = second_success && second.passed >= tally.failed;
+        if success {
+            (tally.passed, tally.failed) = (tally.passed + tally.failed, 0);
+            println!("failed at first, passed alone: {}", again.join(", "));
+        }
+    }
     if tally.ignored > 0 {
         println!("{} ignored", tally.ignored);
     }
@@ -47,11 +64,17 @@ struct Tally {
     passed: u64,
     failed: u64,
     ignored: u64,
+    /// Of the tests that failed.
+    names: Vec<String>,
 }
 
 impl Tally {
-    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`; other lines count nothing.
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...` or `test some::name ... FAILED`; other lines
+    /// count nothing.
     fn add_line(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.trim_end().strip_suffix(" ... FAILED")) {
+            self.names.push(name.to_owned());
+        }
         let Some((_, counts)) = line.split_once("test result:") else { return };
         let words: Vec<&str> = counts.split_whitespace().collect();
         for pair in words.windows(2) {
@@ -92,7 +115,8 @@ mod tests {
         tally.add_line("test result: ok. 11 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.1s");
         tally.add_line("test result: \u{1b}[31mFAILED\u{1b}[m. 2 passed; 3 failed; 0 ignored; 0 measured");
         tally.add_line("test parses_4_passed; ... ok");
-        assert_eq!(tally, Tally { passed: 13, failed: 3, ignored: 1 });
+        tally.add_line("test limits::of_a_pool ... FAILED");
+        assert_eq!(tally, Tally { passed: 13, failed: 3, ignored: 1, names: vec!["limits::of_a_pool".to_owned()] });
     }
 
     #[test]
@@ -100,7 +124,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 101"]);
         let (tally, success) = count_while_streaming(&mut command).unwrap();
-        assert_eq!(tally, Tally { passed: 1, failed: 2, ignored: 0 });
+        assert_eq!(tally, Tally { passed: 1, failed: 2, ..Tally::default() });
         assert!(!success);
     }
 }

@@ -1,7 +1,7 @@
 //! Worker pools, from whatever tells of them: the states of their processes, status pages, and threads that never rest.
 
 use super::laws;
-use super::scene::{Scene, kind, wanted};
+use super::scene::{Scene, kind};
 use model::{PoolObserved, Setting, StatusRecord};
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ fn of_status(status: &StatusRecord) -> Option<Pool> {
 fn restless(scene: &Scene<'_>) -> Vec<Pool> {
     let mut by_name: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for thread in scene.groups().flat_map(|(_, group)| &group.threads) {
-        by_name.entry(kind(&thread.name)).or_default().push(wanted(thread));
+        by_name.entry(kind(&thread.name)).or_default().push(scene.wanted(thread));
     }
     let pools = by_name.into_iter().filter_map(|(program, shares)| {
         let busy: Vec<f64> = shares.into_iter().filter(|share| *share >= NEVER_RESTS).collect();

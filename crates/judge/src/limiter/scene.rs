@@ -37,15 +37,21 @@ const PLATEAU: f64 = 0.9;
 /// A thread is alone when the next of its name has less than this share of its CPU time.
 const ALONE: f64 = 0.7;
 
-/// The CPUs that a server may use; shares of all their time.
+/// A hypervisor that leaves less than this is counted as if it left so much: nothing can be said of the server then.
+const GRANTED_MIN: f64 = 0.1;
+
+/// The CPUs that a server may use; shares of all the time that the hypervisor left them: a CPU that is stolen for a tenth of the
+/// time and busy for the rest has nothing to give any more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cpus {
     /// Share in which they were busy, with whatever.
     pub(super) busy: f64,
     /// Share that the load costs: server, companions and interrupts, and the load generator where it runs on them too.
     pub(super) used: f64,
-    /// Where the time went.
+    /// Where the time went; `steal` in parts of all time.
     pub(super) shares: CpuShares,
+    /// Share of the time that the hypervisor left them.
+    pub(super) granted: f64,
     /// How many they are.
     pub(super) count: f64,
 }
@@ -129,20 +135,29 @@ impl<'a> Scene<'a> {
                     user: mean(|(_, cpu)| cpu.user),
                     system: mean(|(_, cpu)| cpu.system),
                     softirq: mean(|(_, cpu)| cpu.softirq),
+                    steal: mean(|(_, cpu)| cpu.steal),
                     ..CpuShares::default()
                 };
                 (mean(|(busy, _)| *busy), shares, all.len() as f64)
             }
             None => {
                 let (user, system, softirq) = (machine.user_mean, machine.system_mean, machine.softirq_mean);
-                let shares = CpuShares { user, system, softirq, ..CpuShares::default() };
+                let shares = CpuShares { user, system, softirq, steal: machine.steal_mean, ..CpuShares::default() };
                 (machine.busy_mean, shares, f64::from(machine.cpus).max(1.0))
             }
         };
         let own_cores: f64 = self.groups().map(|(_, group)| group.cpu_cores).sum();
         let generator = self.generator_beside().map_or(0.0, |generator| generator.cpu_cores);
         let used = ((own_cores + generator) / count + shares.softirq).min(busy);
-        Some(Cpus { busy, used, shares, count })
+        let granted = (1.0 - shares.steal).max(GRANTED_MIN);
+        let CpuShares { user, system, softirq, .. } = shares;
+        let [busy, used, user, system, softirq] = [busy, used, user, system, softirq].map(|share| share / granted);
+        Some(Cpus { busy, used, shares: CpuShares { user, system, softirq, ..shares }, granted, count })
+    }
+
+    /// Share of the time in which a thread ran or waited for a CPU, of all the time in which it could have run.
+    pub(super) fn wanted(&self, thread: &ServerThreadObserved) -> f64 {
+        wanted(thread) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
     }
 
     /// The load generator, where it has no CPUs of its own.
@@ -181,7 +196,7 @@ impl<'a> Scene<'a> {
             put(CPUS.to_owned(), cpus.used, true);
         }
         for thread in self.lone_threads() {
-            put(format!("thread {}", thread.name), wanted(thread), true);
+            put(format!("thread {}", thread.name), self.wanted(thread), true);
         }
         for pool in super::pools::pools(self) {
             put(pool.resource(), pool.occupancy, !pool.is_per_connection());
@@ -216,6 +231,6 @@ pub(super) fn kind(name: &str) -> &str {
 }
 
 /// Share of the time in which a thread ran or waited for a CPU.
-pub(super) fn wanted(thread: &ServerThreadObserved) -> f64 {
+fn wanted(thread: &ServerThreadObserved) -> f64 {
     thread.user_mean + thread.system_mean + thread.wait_mean.unwrap_or(0.0)
 }

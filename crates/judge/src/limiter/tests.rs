@@ -191,6 +191,13 @@ fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"));
     assert!(limiter.says.starts_with("the 1 CPU it may use is 96 % busy (user 10 %, "), "{}", limiter.says);
     assert!(limiter.says.contains("app uses 0.90"), "{}", limiter.says);
+    // What the hypervisor takes is nothing the server could use: 84 % of what it leaves are 96 % of it.
+    seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean[0] = 0.84;
+    assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
+    seen(&mut evidence).machine.as_mut().unwrap().cpu_shares[0].steal = 0.125;
+    let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
+    assert!(limiter.says.starts_with("the 1 CPU it may use is 96 % busy (user 11 %, "), "{}", limiter.says);
+    assert!(limiter.says.contains(" of the time that the hypervisor leaves it; "), "{}", limiter.says);
     // One request in flight is no queue, unless the scheduler has one.
     evidence.outstanding.mean = 1.0;
     assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));

@@ -2,6 +2,7 @@
 
 mod page;
 mod runs;
+mod toggled;
 
 use anyhow::{Context, Result, bail};
 use model::Estimate;
@@ -11,12 +12,14 @@ use stats::paired_ratio;
 use crate::options::Options;
 use crate::peers::progress::Progress;
 use crate::workspace;
-use runs::{Bench, Goodput, OBSERVED, PLAIN, PROFILED};
+use runs::{Bench, Goodput};
 
-/// Each order of three arms comes once in six blocks of the load that is measured in every third.
+/// Fewer have no interval worth the name.
 const BLOCKS_MIN: usize = 18;
-/// Of a block, with two runs of one load, and in every third three of the other; s.
-const BLOCK_S: f64 = 3.0 * 4.2;
+/// Of a block, with two runs of one load, and in every third two of the other; s.
+const BLOCK_S: f64 = 8.0 / 3.0 * 4.2;
+/// Pairs of stretches with and without looks, for each block; those need many more to say as much.
+const PAIRS_PER_BLOCK: usize = 8;
 /// Of the three runs before the blocks; s.
 const ALONE_S: f64 = 36.0;
 /// Processes that do nothing, beside the load.
@@ -39,26 +42,12 @@ struct Results {
     sockets: u64,
     states: Cost,
     accounts: Accounts,
-    /// Of each of the loads.
-    compared: [Compared; 2],
-}
-
-/// What is left of the goodput of a load.
-struct Compared {
-    /// With looks in parts of without.
-    observed: Estimate,
+    /// Goodput with looks in parts of that without: where each request takes as much of the server's CPU time,
+    steady: Estimate,
+    /// and as fast as one core answers.
+    toggled: Estimate,
     /// With a profile and looks, in parts of with looks alone.
     profiled: Result<Estimate, String>,
-}
-
-impl From<Goodput> for Compared {
-    fn from(goodput: Goodput) -> Self {
-        let ratio = |before: usize, after: usize| {
-            paired_ratio(&goodput.per_s.iter().map(|block| (block[before], block[after])).collect::<Vec<_>>())
-        };
-        let profiled = ratio(OBSERVED, PROFILED);
-        Self { observed: ratio(PLAIN, OBSERVED), profiled: goodput.unprofiled.map_or(Ok(profiled), Err) }
-    }
 }
 
 /// What looking has cost, as a record tells it.
@@ -102,7 +91,8 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
 }
 
 fn measure(bench: &Bench, blocks: usize, seed: u64) -> Result<Results> {
-    let mut progress = Progress::new(ALONE_S + blocks as f64 * BLOCK_S);
+    let pairs = blocks * PAIRS_PER_BLOCK;
+    let mut progress = Progress::new(ALONE_S + blocks as f64 * BLOCK_S + pairs as f64 * toggled::PAIR_S);
     progress.say(&format!("{SLEEPERS} sleeping processes and {CONNECTIONS} connections"));
     let many = bench.many()?;
     progress.say(&format!("a server with {THREADS} threads"));
@@ -110,18 +100,28 @@ fn measure(bench: &Bench, blocks: usize, seed: u64) -> Result<Results> {
     progress.say("the CPU time of all processes");
     let busy = bench.busy()?;
     progress.did(ALONE_S);
-    let goodput = bench.blocks(blocks, seed, |block| {
+    let [steady, profiled] = bench.blocks(blocks, seed, |block| {
         progress.say(&format!("block {} of {blocks}", block + 1));
         if block > 0 {
             progress.did(BLOCK_S);
         }
     })?;
+    progress.did(BLOCK_S);
+    let toggled = toggled::pairs(bench, pairs, seed, |pair| {
+        if pair % PAIRS_PER_BLOCK == 0 {
+            progress.say(&format!("looks on and off, pair {} of {pairs}", pair + 1));
+        }
+        progress.did(toggled::PAIR_S);
+    })?;
+    let Goodput { per_s, unprofiled } = profiled;
     Ok(Results {
         looks: cost(&many, "/observed/sampler")?,
         sockets: sockets(&many),
         states: cost(&threads, "/observed/pools_sampler")?,
         accounts: accounts(&busy)?,
-        compared: goodput.map(Compared::from),
+        steady: paired_ratio(&steady.per_s),
+        toggled: paired_ratio(&toggled),
+        profiled: unprofiled.map_or_else(|| Ok(paired_ratio(&per_s)), Err),
     })
 }
 

@@ -2,8 +2,7 @@
 
 use model::Estimate;
 
-use super::runs::{LOADS, Load};
-use super::{CONNECTIONS, Compared, LOOKS_MAX, LOSS_MAX, Results, SLEEPERS, STATES_MAX, THREADS, UNACCOUNTED_MAX};
+use super::{CONNECTIONS, LOOKS_MAX, LOSS_MAX, Results, SLEEPERS, STATES_MAX, THREADS, UNACCOUNTED_MAX};
 use crate::injections::machine;
 
 pub(super) const PATH: &str = "docs/observer-cost.md";
@@ -11,13 +10,15 @@ pub(super) const PATH: &str = "docs/observer-cost.md";
 const METHOD: &str = "\
 - CPU shares are of one core, from the thread's own CPU clock, as `observed.sampler` and `observed.pools_sampler` tell them in
   every record. Looks rest in proportion to what there is to look at, which is in the shares.
-- Goodput is that of the built-in target on one core, loaded from another in windows of 3 s. Each block measures without looks
-  (`--no-observe`) and with them, every third the faster load as well, also with `--profile`; each in an order of its own, and
-  every order comes equally often. The figure is the geometric mean of the ratios of the blocks, with its 95 % interval
-  (Student's t).
-- *1 ms of CPU time a request*: by the clock of the thread that answers. What looks take away from the server's CPU is in the
-  figure, and how fast a shared CPU is just now is not; nor is what looks push out of its caches, and the time of interrupts,
-  which the kernel charges to the thread. *As fast as one core answers* has these, and all that other machines do to the host.
+- *1 ms of CPU time a request*: goodput of the built-in target on one core, loaded from another in windows of 3 s, with looks
+  and without (`--no-observe`) in turn, in an order of its own in each block. The CPU time of a request is that of the thread
+  that answers. What looks take away from the server's CPU is in the figure, and how fast a shared CPU is just now is not; nor
+  is what looks push out of its caches, and the time of interrupts, which the kernel charges to the thread.
+- *As fast as one core answers* has these too, and all that other machines do to the host, by which runs differ by 10 %. It is
+  one long load without looks, beside a run on the same server that sends one request a second and looks: that run is stopped
+  and let go on, 2 s each (`SIGSTOP` and `SIGCONT`), in an order of its own in each pair of such stretches.
+- `--profile`: runs of 3 s with a profile and without in turn, both with looks.
+- A figure is the geometric mean of the ratios of the blocks or pairs, with its 95 % interval (Student's t).
 - *reached* and *missed* are said of the whole interval where there is one. *undecided*: it has values on both sides, as other
   programs were at work; more blocks (`--blocks N`) or a quieter machine make it narrower.
 - Of the busy time what processes used counts, and interrupts where the kernel charges them to no process.
@@ -25,7 +26,7 @@ const METHOD: &str = "\
 
 /// A row for each goal.
 pub(super) fn table(results: &Results) -> String {
-    let Results { looks, sockets, states, accounts, compared } = results;
+    let Results { looks, sockets, states, accounts, .. } = results;
     let cost = |cost: &super::Cost| {
         format!("{} ({:.2} ms a look, {} looks)", share(cost.cpu_share), cost.ms_per_look, cost.looks)
     };
@@ -52,7 +53,7 @@ pub(super) fn table(results: &Results) -> String {
         format!("processes {}, interrupts {}", share(accounts.processes), share(accounts.softirq)),
         word(accounts.missing(), UNACCOUNTED_MAX),
     )];
-    let rows = costs.into_iter().chain(LOADS.iter().zip(compared).flat_map(goodput)).chain(busy);
+    let rows = costs.into_iter().chain(goodput(results)).chain(busy);
     let rows = rows.map(|(what, goal, measured, word)| format!("| {what} | {goal} | {measured} | {word} |\n"));
     format!("| what | goal | measured | |\n| --- | --- | --- | --- |\n{}", rows.collect::<String>())
 }
@@ -60,31 +61,30 @@ pub(super) fn table(results: &Results) -> String {
 /// What it is, its goal, what was measured, and whether that reaches it.
 type Row = (String, String, String, &'static str);
 
-/// The rows of a load.
-fn goodput((load, compared): (&Load, &Compared)) -> impl Iterator<Item = Row> {
-    let Compared { observed, profiled } = compared;
-    let rows = [
+/// What is left of goodput.
+fn goodput(results: &Results) -> [Row; 3] {
+    let compared = |load: &str, unit: &str, estimate: &Estimate| {
+        let what = format!("goodput with looks ÷ without, {load}");
+        (what, format!("within {}", share(LOSS_MAX)), ratio(estimate, unit), within(estimate, LOSS_MAX))
+    };
+    let profiled = results.profiled.as_ref();
+    [
+        compared("1 ms of CPU time a request", "blocks", &results.steady),
+        compared("as fast as one core answers", "pairs", &results.toggled),
         (
-            format!("goodput with looks ÷ without, {}", load.name),
-            format!("within {}", share(LOSS_MAX)),
-            ratio(observed),
-            within(observed, LOSS_MAX),
-        ),
-        (
-            format!("goodput with `--profile` ÷ with looks alone, {}", load.name),
+            "goodput with `--profile` ÷ with looks alone, as fast as one core answers".to_owned(),
             "stated".to_owned(),
-            profiled.as_ref().map_or_else(|why| format!("not available: {why}"), ratio),
+            profiled.map_or_else(|why| format!("not available: {why}"), |profiled| ratio(profiled, "blocks")),
             "",
         ),
-    ];
-    rows.into_iter().take(1 + usize::from(load.profiled))
+    ]
 }
 
 /// `docs/observer-cost.md`.
 pub(super) fn render(results: &Results) -> String {
     format!(
         "# What looking costs\n\nMade by `cargo xtask sampler --blocks {} --write-docs` on {}.\n\n{}\n{METHOD}",
-        results.compared[0].observed.n,
+        results.steady.n,
         machine(),
         table(results)
     )
@@ -94,10 +94,10 @@ fn share(share: f64) -> String {
     format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
 }
 
-fn ratio(ratio: &Estimate) -> String {
+fn ratio(ratio: &Estimate, unit: &str) -> String {
     match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!("{:.4} ({low:.4} to {high:.4}, {} blocks)", ratio.value, ratio.n),
-        _ => format!("{:.4} ({} blocks)", ratio.value, ratio.n),
+        (Some(low), Some(high)) => format!("{:.4} ({low:.4} to {high:.4}, {} {unit})", ratio.value, ratio.n),
+        _ => format!("{:.4} ({} {unit})", ratio.value, ratio.n),
     }
 }
 
@@ -144,8 +144,9 @@ mod tests {
             sockets: 2000,
             states: Cost { looks: 80, ms_per_look: 0.5, cpu_share: 0.005 },
             accounts: Accounts { processes: 0.7, softirq: 0.05 },
-            compared: [estimate(0.994, 0.998, 1.002), estimate(0.9, 0.95, 1.1)]
-                .map(|observed| Compared { observed, profiled: Err("perf_event_paranoid is 3".into()) }),
+            steady: estimate(0.994, 0.998, 1.002),
+            toggled: estimate(0.9, 0.95, 1.1),
+            profiled: Err("perf_event_paranoid is 3".into()),
         };
         let page = render(&results);
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
@@ -153,7 +154,7 @@ mod tests {
         assert!(rows[0].contains("| < 0.5 % of a core | 0.62 % (6.20 ms a look, 15 looks) | **missed** |"), "{page}");
         assert!(rows[1].ends_with("| reached |"), "{page}");
         assert!(rows[2].contains("a request | within 1 % | 0.9980 (0.9940 to 1.0020, 6 blocks) | reached |"), "{page}");
-        assert!(rows[3].ends_with("| 0.9500 (0.9000 to 1.1000, 6 blocks) | undecided |"), "{page}");
+        assert!(rows[3].ends_with("| 0.9500 (0.9000 to 1.1000, 6 pairs) | undecided |"), "{page}");
         assert!(rows[4].contains("not available: perf_event_paranoid is 3"), "{page}");
         assert!(rows[5].contains("processes 70 %, interrupts 5 % | **missed** |"), "{page}");
     }

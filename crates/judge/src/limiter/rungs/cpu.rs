@@ -15,13 +15,15 @@ const OWN: f64 = 0.5;
 const PRESSURE: f64 = 0.2;
 /// Requests in flight for each CPU: what is beyond one waits for it.
 const IN_FLIGHT: f64 = 1.5;
+/// Where a hypervisor leaves less than this of the time, that is told.
+const STOLEN: f64 = 0.98;
 /// Processes named.
 const NAMED_MAX: usize = 3;
 /// Fewer CPUs than this are not worth naming.
 const CORES_MIN: f64 = 0.02;
 
 pub(super) fn look(scene: &Scene<'_>) -> Look {
-    let Some(Cpus { busy, used, shares, count: cpus }) = scene.server_cpus() else {
+    let Some(Cpus { busy, used, shares, granted, count: cpus }) = scene.server_cpus() else {
         return Look::Unchecked("the server's CPUs are not seen: it runs elsewhere, or shows no processes");
     };
     let queue = queue(scene, cpus);
@@ -31,8 +33,9 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
     let parts = [("user", shares.user), ("system", shares.system), ("interrupts", shares.softirq)];
     let split: Vec<_> = parts.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
     let verb = if cpus > 1.0 { "are" } else { "is" };
+    let left = if granted < STOLEN { " of the time that the hypervisor leaves it" } else { "" };
     let says = format!(
-        "the {} it may use {verb} {} busy ({}); {}",
+        "the {} it may use {verb} {} busy ({}){left}; {}",
         plural(cpus as u64, "CPU"),
         percent(busy),
         split.join(", "),
@@ -53,6 +56,7 @@ pub(super) fn look(scene: &Scene<'_>) -> Look {
             ("user_share", shares.user),
             ("system_share", shares.system),
             ("softirq_share", shares.softirq),
+            ("steal_share", shares.steal),
             ("pressure_share", scene.share_of_time("pressure/cpu", "some_ns").unwrap_or(0.0)),
             ("in_flight", scene.evidence.outstanding.mean),
         ]),

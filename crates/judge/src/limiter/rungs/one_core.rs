@@ -4,7 +4,7 @@ use super::pool::{CPUS_BUSY, FOR_CPU, OCCUPIED};
 use super::{Change, Look, Signal, figures};
 use crate::limiter::laws;
 use crate::limiter::pools::pools;
-use crate::limiter::scene::{Cpus, Scene, wanted};
+use crate::limiter::scene::{Cpus, Scene};
 use model::human::percent;
 
 /// A thread that runs or waits for a CPU for this share of the time does nothing else.
@@ -55,10 +55,10 @@ struct Lone {
 
 /// The busiest of the threads that are alone of their kind, or the only worker of a program that does nothing but run.
 fn busiest(scene: &Scene<'_>) -> Option<Lone> {
-    let thread = scene.lone_threads().into_iter().max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
+    let thread = scene.lone_threads().into_iter().max_by(|a, b| scene.wanted(a).total_cmp(&scene.wanted(b)));
     let thread = thread.map(|thread| Lone {
         name: thread.name.clone(),
-        share: wanted(thread),
+        share: scene.wanted(thread),
         waits: thread.wait_mean.unwrap_or(0.0),
     });
     let only = pools(scene).into_iter().find_map(|pool| {

@@ -4,7 +4,7 @@ use super::pool::WAITS;
 use super::{Look, Signal, connections, figures};
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
-use crate::limiter::scene::{Scene, wanted};
+use crate::limiter::scene::Scene;
 use model::human::percent;
 
 /// As for the server itself: a thread that does nothing else, and a pool without a worker to spare.
@@ -70,8 +70,8 @@ pub(super) fn culprit(pool: &Pool, scene: &Scene<'_>) -> Option<Culprit> {
     let group =
         scene.groups().find(|(name, group)| is_it(name) || group.processes.iter().any(|process| is_it(&process.name)));
     let threads = group.into_iter().flat_map(|(_, group)| &group.threads);
-    let busiest = threads.max_by(|a, b| wanted(a).total_cmp(&wanted(b)))?;
-    let share = wanted(busiest);
+    let busiest = threads.max_by(|a, b| scene.wanted(a).total_cmp(&scene.wanted(b)))?;
+    let share = scene.wanted(busiest);
     (share >= THREAD_BUSY)
         .then(|| limit(format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0))), share))
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -34,14 +35,14 @@ pub(super) fn pairs(bench: &Bench, pairs: usize, seed: u64, mut begins: impl FnM
         let directory = bench.records.path().join(name);
         std::fs::create_dir(&directory)?;
         let mut command = bench.command(&[&[url.as_str(), "-d", &long], flags].concat(), &directory);
-        let run = Ending(command.stdout(std::process::Stdio::null()).spawn().context("starting plimsoll")?);
+        let run = Ending(command.stdout(Stdio::null()).spawn().context("starting plimsoll")?);
         Ok((run, Ticks::of(&directory.join(RECORD))?))
     };
     let (looks, mut looked) = start("looks", &LOOKS)?;
     looked.next()?;
     let (_load, mut ticks) = start("load", &[&LOAD[..], &["--no-observe"]].concat())?;
     ticks.next()?;
-    let looks = Looks(Pid::from_child(&looks.0), looks);
+    let looks = Looks(looks);
     let mut goodput = Vec::new();
     for (pair, order) in orders(pairs, seed).into_iter().enumerate() {
         begins(pair);
@@ -64,11 +65,12 @@ fn per_s_of(ticks: &[Tick]) -> f64 {
 }
 
 /// The run whose looks they are.
-struct Looks(Pid, #[expect(dead_code, reason = "ends with this value")] Ending);
+struct Looks(Ending);
 
 impl Looks {
     fn go_on(&self, on: bool) -> Result<()> {
-        kill_process(self.0, if on { Signal::CONT } else { Signal::STOP }).context("the run that looks has ended")
+        let signal = if on { Signal::CONT } else { Signal::STOP };
+        kill_process(Pid::from_child(&self.0.0), signal).context("the run that looks has ended")
     }
 }
 

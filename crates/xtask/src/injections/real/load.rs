@@ -42,9 +42,9 @@ pub(crate) static ALL: &[Real] = &[
     },
     Real {
         rules: &["ST-01"],
-        fault: "each answer comes 2 µs later than the one before, and the warm-up ends by itself",
-        faulty: "target --growth 2us; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 64",
-        clean: "target; measure run \"$url/sleep?time=20ms\" -d 2s --warmup auto -t 1 --cpus 1 -c 64",
+        fault: "each answer comes 20 µs later than the one before, and the warm-up ends by itself",
+        faulty: "target --growth 20us; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 4",
+        clean: "target; measure run \"$url/sleep?time=20ms\" -d 2s --warmup auto -t 1 --cpus 1 -c 4",
     },
     Real {
         rules: &["ST-02"],

@@ -25,7 +25,9 @@ const ALSO_IN_COMPANY: &[&str] = &[
     "ER-05", "ER-06", "ER-07", "ER-08", "ER-09", "ER-11", "LD-03", "LD-04", "LD-07", "NE-01", "NE-02", "NE-04",
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "PR-01",
 ];
-/// So many of them are made at a time.
+/// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it.
+const ALSO_AMONG_IDLE: &[&str] = &["ST-03", "ST-07", "SA-01", "SA-04", "LD-02", "CL-15", "SV-01"];
+/// So many of a kind are made at a time.
 const COMPANY: usize = 4;
 
 /// A fault that is made.
@@ -41,10 +43,9 @@ pub(crate) struct Real {
 }
 
 impl Real {
-    /// When its turn is among those that show whatever else runs on this machine; none when it does not.
-    fn place_in_company(&self) -> Option<usize> {
-        let place = |rule: &&str| ALSO_IN_COMPANY.iter().position(|one| one == rule);
-        self.rules.iter().map(place).collect::<Option<Vec<_>>>()?.into_iter().min()
+    /// When its turn is among those that show beside others; none when it is not one of them.
+    fn place_in(&self, company: &[&str]) -> Option<usize> {
+        company.iter().position(|rule| self.rules.contains(rule))
     }
 }
 
@@ -96,19 +97,22 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Real> {
 
 /// Does something with each fault: first with those that show in company, some at a time, then with the others one by one.
 /// `real` is the fault of a `T`.
-pub(crate) fn each<T: Send>(faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act: impl Fn(T) + Sync) {
-    let (mut together, alone): (Vec<T>, Vec<T>) =
-        faults.into_iter().partition(|fault| real(fault).place_in_company().is_some());
-    together.sort_by_key(|fault| real(fault).place_in_company());
-    let left = Mutex::new(together.into_iter());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let lane = || {
-        while let Some(fault) = next() {
-            act(fault);
-        }
-    };
-    std::thread::scope(|scope| (0..COMPANY).for_each(|_| drop(scope.spawn(lane))));
-    alone.into_iter().for_each(act);
+pub(crate) fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act: impl Fn(T) + Sync) {
+    for company in [ALSO_IN_COMPANY, ALSO_AMONG_IDLE] {
+        let (mut together, alone): (Vec<T>, Vec<T>) =
+            faults.into_iter().partition(|fault| real(fault).place_in(company).is_some());
+        together.sort_by_key(|fault| real(fault).place_in(company));
+        let left = Mutex::new(together.into_iter());
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let lane = || {
+            while let Some(fault) = next() {
+                act(fault);
+            }
+        };
+        std::thread::scope(|scope| (0..COMPANY).for_each(|_| drop(scope.spawn(lane))));
+        faults = alone;
+    }
+    faults.into_iter().for_each(act);
 }
 
 /// Runs a script of a [`Real`] with `program` as plimsoll, in a directory and a network namespace of its own.

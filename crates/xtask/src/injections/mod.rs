@@ -78,9 +78,9 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Whether this round, counted from 1, is one of the clean ones, which are spread evenly.
+    /// Whether this round, counted from 1, is one of the clean ones: the first, and others evenly spread.
     const fn is_clean(self, round: u32) -> bool {
-        round * self.clean / self.faults > (round - 1) * self.clean / self.faults
+        (round - 1) * self.clean % self.faults < self.clean
     }
 }
 
@@ -221,9 +221,9 @@ mod tests {
         let clean = |faults, clean| -> Vec<u32> {
             (1..=faults).filter(|round| Rounds { faults, clean }.is_clean(*round)).collect()
         };
-        assert_eq!(clean(20, 4), [5, 10, 15, 20]);
+        assert_eq!(clean(20, 4), [1, 6, 11, 16]);
         assert_eq!(clean(3, 3), [1, 2, 3]);
-        assert_eq!(clean(5, 2), [3, 5]);
+        assert_eq!(clean(5, 2), [1, 4]);
     }
 
     #[test]

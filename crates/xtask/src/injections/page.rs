@@ -21,9 +21,9 @@ to both. A rule without an injection, one that is silent on its fault and one th
 
 const REAL: &str = "\
 Made on one machine and measured by the program as it is, in windows of 2 to 22 s: server on one core, client on another, in a
-network namespace of their own. Faults that other loads cannot hide, such as wrong answers, are made four at a time, and so
-are their absences. *refused*: plimsoll looked beforehand, named the fault in one line and did not begin (exit
-code 2).
+network namespace of their own. Faults that other loads cannot hide, such as wrong answers, are made four at a time, then
+those that leave the CPUs almost idle, and their absences with them. *refused*: plimsoll looked beforehand, named the fault in
+one line and did not begin (exit code 2).
 ";
 
 const MADE_UP: &str = "\

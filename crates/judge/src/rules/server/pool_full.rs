@@ -86,8 +86,18 @@ impl Pool {
 }
 
 fn remedy(evidence: &Evidence, pool: &Pool) -> String {
-    let machine = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref());
+    let seen = evidence.observed.as_ref();
+    let machine = seen.and_then(|seen| seen.machine.as_ref());
+    let others = seen.and_then(|seen| seen.others.as_ref()).map_or(0.0, |others| others.cpu_cores);
+    let others = machine.map_or(0.0, |machine| others / f64::from(machine.cpus.max(1)));
     match machine.map(|machine| machine.busy_mean) {
+        Some(busy) if busy > CPU_BUSY_SHARE && busy - others <= CPU_BUSY_SHARE => format!(
+            "the CPUs are {} busy too, {} with other programs: stop them and measure again before raising {} above {:.0}",
+            percent(busy),
+            percent(others),
+            pool.setting,
+            pool.workers
+        ),
         Some(busy) if busy > CPU_BUSY_SHARE => format!(
             "the CPUs are {} busy too, so that more workers will buy little: make a request cheaper, or give it more CPUs",
             percent(busy)
@@ -130,5 +140,17 @@ mod tests {
         evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").busy_mean = 0.99;
         let found = finding(check(&evidence));
         assert!(found.message.contains("Apache's 150 workers") && found.remedy.contains("99 % busy too"), "{found:?}");
+        assert!(found.remedy.contains("more workers will buy little"), "{found:?}");
+    }
+
+    #[test]
+    fn strangers_that_keep_the_processors_busy_are_sent_away_first() {
+        let mut evidence = examples::run("SV-01");
+        let seen = evidence.observed.as_mut().expect("it was looked at");
+        let machine = seen.machine.as_mut().expect("seen");
+        machine.busy_mean = 0.99;
+        seen.others.as_mut().expect("seen").cpu_cores = 0.5 * f64::from(machine.cpus);
+        let remedy = finding(check(&evidence)).remedy;
+        assert!(remedy.contains("99 % busy too, 50 % with other programs: stop them"), "{remedy}");
     }
 }

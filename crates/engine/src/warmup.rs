@@ -15,9 +15,12 @@ pub(crate) const LONGEST_NS: u64 = 60 * NS_PER_S;
 
 /// The halves of a settled series differ by at most this share of its mean ...
 const LEVEL_SHARE: f64 = 0.03;
-/// ... or by this many standard errors of their difference. Three would call a goodput settled that falls by a sixth within
-/// a second, when its requests come in step; two only ask for another sample now and then.
-const LEVEL_ERRORS: f64 = 2.0;
+/// ... or by this many standard errors of their difference. It is asked anew with each sample, so that many chances are taken
+/// to call a goodput settled that is not; a lower figure only asks for some more samples now and then.
+const LEVEL_ERRORS: f64 = 1.5;
+/// The standard error of a half comes from the means of so many stretches of it. Requests that come in step make a sample
+/// differ from the next one by far more than stretches do, and its noise would explain any fall.
+const STRETCHES: usize = 5;
 
 /// Watches the goodput series of a warm-up.
 #[derive(Debug, Default)]
@@ -57,12 +60,22 @@ impl Settling {
 /// Whether the two halves of a series have the same mean, as far as its noise lets one say.
 fn is_level(series: &[f64]) -> bool {
     let (first, second) = series.split_at(series.len() / 2);
-    let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len().max(1) as f64;
     let (a, b) = (mean(first), mean(second));
-    let square = |half: &[f64], m: f64| half.iter().map(|x| (x - m).powi(2)).sum::<f64>();
-    let n = series.len().max(1) as f64;
-    let error = 2.0 * ((square(first, a) + square(second, b)) / n).sqrt() / n.sqrt();
+    let error = (square_error(first) + square_error(second)).sqrt();
     (a - b).abs() <= (LEVEL_SHARE * (a + b) / 2.0).max(LEVEL_ERRORS * error)
+}
+
+fn mean(series: &[f64]) -> f64 {
+    series.iter().sum::<f64>() / series.len().max(1) as f64
+}
+
+/// Square of the standard error of a mean, by the method of batch means.
+fn square_error(series: &[f64]) -> f64 {
+    let length = (series.len() / STRETCHES).max(1);
+    let stretches: Vec<f64> = series.chunks_exact(length).map(mean).collect();
+    let all = mean(&stretches);
+    let n = stretches.len().max(2) as f64;
+    stretches.iter().map(|one| (one - all).powi(2)).sum::<f64>() / (n - 1.0) / n
 }
 
 #[cfg(test)]
@@ -104,11 +117,23 @@ mod tests {
 
     #[test]
     fn a_server_that_gets_slower_in_step_with_its_clients_never_settles() {
-        // 64 connections, each answer 0.2 µs later than the one before: whole batches of 64 end in a sample.
-        let answers = |t_s: f64| (2.0 * 64.0 * t_s / 2e-7).sqrt();
-        let batches = |i: usize| (answers(i as f64 * 0.05) / 64.0).floor();
+        // 64 connections, each answer some µs later than the one before: whole batches of 64 end in a sample, later on in
+        // every other one only.
+        for growth_s in [2e-7, 2e-6] {
+            let answers = |t_s: f64| (2.0 * 64.0 * t_s / growth_s).sqrt();
+            let batches = |i: usize| (answers(i as f64 * 0.05) / 64.0).floor();
+            let (samples, outcome) = feed(|i| 64.0 * (batches(i + 1) - batches(i)));
+            assert_eq!((samples as u64 * SAMPLE_NS, outcome), (LONGEST_NS, Settled::Never), "{growth_s}");
+        }
+    }
+
+    #[test]
+    fn requests_that_come_in_step_on_a_steady_server_are_settled_soon() {
+        // 64 answers every 130 ms: two samples without any, one with all.
+        let batches = |i: usize| (i as f64 * 0.05 / 0.13).floor();
         let (samples, outcome) = feed(|i| 64.0 * (batches(i + 1) - batches(i)));
-        assert_eq!((samples as u64 * SAMPLE_NS, outcome), (LONGEST_NS, Settled::Never));
+        assert_eq!(outcome, Settled::Yes);
+        assert!(samples <= 2 * SAMPLES_MIN, "{samples}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! its cut must also be level: its halves may differ by a few percent or by what its noise explains.
 
 use model::NS_PER_S;
-use stats::mser5;
+use stats::{mean, mser5, variance};
 
 /// Goodput is sampled this often.
 pub(crate) const SAMPLE_NS: u64 = 50_000_000;
@@ -65,17 +65,11 @@ fn is_level(series: &[f64]) -> bool {
     (a - b).abs() <= (LEVEL_SHARE * (a + b) / 2.0).max(LEVEL_ERRORS * error)
 }
 
-fn mean(series: &[f64]) -> f64 {
-    series.iter().sum::<f64>() / series.len().max(1) as f64
-}
-
 /// Square of the standard error of a mean, by the method of batch means.
 fn square_error(series: &[f64]) -> f64 {
     let length = (series.len() / STRETCHES).max(1);
     let stretches: Vec<f64> = series.chunks_exact(length).map(mean).collect();
-    let all = mean(&stretches);
-    let n = stretches.len().max(2) as f64;
-    stretches.iter().map(|one| (one - all).powi(2)).sum::<f64>() / (n - 1.0) / n
+    variance(&stretches) / stretches.len().max(1) as f64
 }
 
 #[cfg(test)]

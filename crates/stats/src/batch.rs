@@ -66,7 +66,8 @@ pub fn coefficient_of_variation(runs: &[f64]) -> Option<f64> {
 }
 
 /// Arithmetic mean; 0 for none.
-pub(crate) fn mean(values: &[f64]) -> f64 {
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
@@ -78,7 +79,8 @@ pub(crate) fn half_width(values: &[f64]) -> f64 {
 }
 
 /// Variance (with n - 1) of at least two values.
-fn variance(values: &[f64]) -> f64 {
+#[must_use]
+pub fn variance(values: &[f64]) -> f64 {
     let centre = mean(values);
     values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
 }

@@ -23,7 +23,7 @@ mod sweep;
 mod testing;
 
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
-pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean_of_runs, mean_of_series};
+pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series, variance};
 pub use blocks::shuffled_blocks;
 pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
 pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};

@@ -73,8 +73,8 @@ pub struct CountedRequests {
     pub client: f64,
     /// Time between the looks; ns.
     pub span_ns: u64,
-    /// Complete responses while the two pages were on their way, so that nobody knows on which side of the server's count
-    /// they are.
+    /// Complete responses of which nobody knows on which side of the server's count they are: those while the two pages
+    /// were on their way, and those by which the count within a second may be wrong.
     #[serde(default)]
     pub unclear: f64,
 }

@@ -148,7 +148,7 @@ impl Page {
             let grown = last.requests - first.requests;
             let server = grown - (last.looks - first.looks) as f64;
             let client = completed(seconds, last.at_ns)? - completed(seconds, first.at_ns)?;
-            let unclear = first.on_its_way(seconds)? + last.on_its_way(seconds)?;
+            let unclear = first.unclear(seconds)? + last.unclear(seconds)?;
             let span_ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
             (grown >= 0.0).then_some(CountedRequests { server, client, span_ns, unclear })
         });
@@ -157,10 +157,11 @@ impl Page {
 }
 
 impl Counted {
-    /// Responses that were complete while the page was on its way.
-    fn on_its_way(self, seconds: &[Second]) -> Option<f64> {
+    /// Responses of which nobody knows on which side of the server's count they are: those that were complete while the
+    /// page was on its way, and those by which the count within a second may be wrong.
+    fn unclear(self, seconds: &[Second]) -> Option<f64> {
         let before = completed(seconds, self.at_ns.saturating_sub(self.took_ns)).unwrap_or(0.0);
-        Some(completed(seconds, self.at_ns)? - before)
+        Some(completed(seconds, self.at_ns)? - before + unevenness(seconds, self.at_ns))
     }
 }
 
@@ -185,6 +186,20 @@ fn completed(seconds: &[Second], at_ns: u64) -> Option<f64> {
         before += second.completed;
     }
     None
+}
+
+/// By how many responses [`completed`] may be wrong at an instant, as it takes the second around it to be even: that second
+/// may hold a standstill as long as its count lacks of the fastest of itself and its neighbours, and no more than this rate
+/// gives between the instant and the nearer end of the second.
+fn unevenness(seconds: &[Second], at_ns: u64) -> f64 {
+    let ends = |second: &Second| (second.from_ns, second.from_ns + second.length_ns);
+    let Some(at) = seconds.iter().position(|second| at_ns <= ends(second).1) else { return 0.0 };
+    let around = &seconds[at.saturating_sub(1)..seconds.len().min(at + 2)];
+    let per_ns = around.iter().map(|second| second.completed as f64 / second.length_ns.max(1) as f64);
+    let (least, most) = per_ns.fold((f64::INFINITY, 0.0_f64), |(least, most), n| (least.min(n), most.max(n)));
+    let (from_ns, to_ns) = ends(&seconds[at]);
+    let nearer_ns = at_ns.saturating_sub(from_ns).min(to_ns - at_ns);
+    ((most - least) * seconds[at].length_ns as f64).min(most * nearer_ns as f64)
 }
 
 #[cfg(test)]
@@ -224,6 +239,20 @@ mod tests {
         assert_eq!((found.server, found.span_ns), (2_200.0, 2_200_000_000), "two looks after the first");
         assert!((found.client - 2_200.0).abs() < 1e-9 && (found.unclear - 2.0).abs() < 1e-9, "{found:?}");
         assert_eq!(sum.records(&seconds(1))[0].requests, None, "the last look is outside the window");
+    }
+
+    #[test]
+    fn a_count_within_a_second_is_as_unclear_as_its_neighbours_differ() {
+        let mut seconds = seconds(5);
+        let at = |seconds: &[Second], ms: u64| unevenness(seconds, ms * 1_000_000);
+        assert_eq!(at(&seconds, 4_500), 0.0, "they are even");
+        seconds[1].completed = 400;
+        assert_eq!(at(&seconds, 5_500), 0.0, "it is none of its neighbours");
+        assert!((at(&seconds, 2_500) - 500.0).abs() < 1e-9, "half a second of the full rate");
+        assert!((at(&seconds, 3_600) - 400.0).abs() < 1e-9, "the nearer end");
+        seconds[1].completed = 900;
+        assert!((at(&seconds, 3_500) - 100.0).abs() < 1e-9, "no more than what lacks");
+        assert!((at(&seconds, 4_010) - 10.0).abs() < 1e-9, "close to the end of a second little can be wrong");
     }
 
     #[test]

@@ -179,6 +179,7 @@ fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
             row.fired += u32::from(silent.is_empty());
             if !silent.is_empty() {
                 row.remark = Some(format!("silent: {}", silent.join(", ")));
+                keep(row, &judged.record);
             }
             row.others.extend(judged.fired().map(str::to_owned));
         }
@@ -204,6 +205,15 @@ fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
             row.remark = Some(format!("without it: {problem}"));
         }
+    }
+}
+
+/// Keeps the record of a fault that a rule was silent on, for whoever looks for the reason.
+fn keep(row: &Row, record: &serde_json::Value) {
+    let path = workspace::target().join(format!("silent-{}-{}.json", row.rules[0], row.times));
+    match std::fs::write(&path, record.to_string()) {
+        Ok(()) => eprintln!("{} was silent: {}", row.name(), path.display()),
+        Err(error) => eprintln!("{} was silent, and its record cannot be kept: {error}", row.name()),
     }
 }
 

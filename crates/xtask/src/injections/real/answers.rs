@@ -42,9 +42,9 @@ pub(crate) static ALL: &[Real] = &[
     Real {
         rules: &["ER-07"],
         fault: "somebody else loads the same server",
-        faulty: "(underway; exec \"$PLIMSOLL\" run $url/ -d 4s -c 16 -q --warmup 0s >other) &
-            measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
-        clean: "measure run --serve 'nginx port=8080' -d 4s --warmup 0s -c 4",
+        faulty: "(underway; exec \"$PLIMSOLL\" run $url/ -d 8s -c 16 -q --warmup 0s >other) &
+            measure run --serve 'nginx port=8080' -d 8s --warmup 0s -c 4",
+        clean: "measure run --serve 'nginx port=8080' -d 8s --warmup 0s -c 4",
     },
     Real {
         rules: &["ER-08"],

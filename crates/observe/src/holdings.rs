@@ -1,10 +1,11 @@
 //! What processes hold that is dear to look at: memory with shared pages in parts, and descriptors. At each look some of
-//! the processes are asked, so that each is asked every ten looks, or more seldom when there are very many.
+//! the processes are asked for descriptors, and fewer for memory: each once in ten looks, or more seldom when there are very
+//! many.
 
 use procfs::process::{LimitValue, Process};
 use std::collections::BTreeMap;
 
-/// Looks in which each process is asked once.
+/// Looks in which each process is asked for its memory once.
 const LOOKS_FOR_ALL: usize = 10;
 /// Processes that are asked in one look.
 const ASKED_MAX: usize = 4;
@@ -21,8 +22,9 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {
     held: BTreeMap<i32, Held>,
-    /// The process asked last.
-    last: i32,
+    /// The process asked last for its memory, and that for its descriptors.
+    weighed: i32,
+    counted: i32,
     looks: usize,
 }
 
@@ -33,13 +35,12 @@ impl Holdings {
         let due = |looks: usize| looks * pids.len() / LOOKS_FOR_ALL;
         let asked = (due(self.looks + 1) - due(self.looks)).min(ASKED_MAX);
         self.looks = (self.looks + 1) % LOOKS_FOR_ALL;
-        let new = pids.iter().filter(|pid| !self.held.contains_key(*pid));
-        let after = pids.iter().filter(|pid| **pid > self.last);
-        let turn: Vec<i32> = after.chain(pids).take(asked).copied().collect();
-        let now: Vec<i32> = new.take(ASKED_MAX).chain(&turn).copied().collect();
-        self.last = turn.last().copied().unwrap_or(self.last);
-        for pid in now {
-            self.held.insert(pid, held(pid));
+        let new: Vec<i32> = pids.iter().filter(|pid| !self.held.contains_key(*pid)).take(ASKED_MAX).copied().collect();
+        for pid in new.iter().copied().chain(turn(pids, &mut self.weighed, asked)) {
+            self.held.entry(pid).or_default().weigh(pid);
+        }
+        for pid in new.iter().copied().chain(turn(pids, &mut self.counted, ASKED_MAX)) {
+            self.held.entry(pid).or_default().count(pid);
         }
     }
 
@@ -53,17 +54,39 @@ impl Holdings {
     }
 }
 
+/// The next so many after `last`, each at most once; `last` is then the last of them.
+fn turn(pids: &[i32], last: &mut i32, asked: usize) -> Vec<i32> {
+    let after = pids.iter().filter(|pid| **pid > *last);
+    let turn: Vec<i32> = after.chain(pids).take(asked.min(pids.len())).copied().collect();
+    *last = turn.last().copied().unwrap_or(*last);
+    turn
+}
+
 fn held(pid: i32) -> Held {
-    let Ok(process) = Process::new(pid) else { return Held::default() };
-    let limit = process.limits().ok().map(|limits| match limits.max_open_files.soft_limit {
-        LimitValue::Unlimited => u64::MAX,
-        LimitValue::Value(n) => n,
-    });
-    let pss = process.smaps_rollup().ok().and_then(|rollup| {
-        let all = rollup.memory_map_rollup.into_iter().next()?;
-        all.extension.map.get("Pss").copied()
-    });
-    Held { pss_bytes: pss, fds: process.fd_count().ok().map(|n| n as u64), fds_limit: limit }
+    let mut held = Held::default();
+    held.weigh(pid);
+    held.count(pid);
+    held
+}
+
+impl Held {
+    /// Takes the memory, which the kernel adds up page by page.
+    fn weigh(&mut self, pid: i32) {
+        let rollup = Process::new(pid).and_then(|process| process.smaps_rollup()).ok();
+        let all = rollup.and_then(|rollup| rollup.memory_map_rollup.into_iter().next());
+        self.pss_bytes = all.and_then(|all| all.extension.map.get("Pss").copied());
+    }
+
+    /// Takes the descriptors, which kernels before 6.2 list one by one.
+    fn count(&mut self, pid: i32) {
+        let process = Process::new(pid).ok();
+        self.fds = process.as_ref().and_then(|process| process.fd_count().ok()).map(|n| n as u64);
+        let limits = process.and_then(|process| process.limits().ok());
+        self.fds_limit = limits.map(|limits| match limits.max_open_files.soft_limit {
+            LimitValue::Unlimited => u64::MAX,
+            LimitValue::Value(n) => n,
+        });
+    }
 }
 
 #[cfg(test)]
@@ -94,10 +117,22 @@ mod tests {
         let mut holdings = Holdings::default();
         for looks in 1..=25 {
             holdings.look(&pids);
-            assert!(holdings.held.len() <= looks * ASKED_MAX * 2, "{} after {looks}", holdings.held.len());
+            assert!(holdings.held.len() <= looks * ASKED_MAX * 3, "{} after {looks}", holdings.held.len());
         }
         assert_eq!(holdings.held.len(), 100);
         holdings.look(&pids[..1]);
         assert_eq!(holdings.held.len(), 1, "those that have ended are forgotten");
+    }
+
+    #[test]
+    fn descriptors_of_a_server_that_fills_up_within_seconds_are_seen() {
+        let pids = [std::process::id().cast_signed()];
+        let mut holdings = Holdings::default();
+        holdings.look_at_all(&pids);
+        let before = holdings.of(pids[0]).and_then(|held| held.fds).unwrap();
+        let _opened: Vec<_> = (0..50).map(|_| std::fs::File::open("/proc/self/stat").unwrap()).collect();
+        holdings.look(&pids);
+        let after = holdings.of(pids[0]).and_then(|held| held.fds).unwrap();
+        assert!(after > before + 25, "{before}, and then {after}");
     }
 }

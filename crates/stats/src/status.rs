@@ -195,7 +195,10 @@ fn unevenness(seconds: &[Second], at_ns: u64) -> f64 {
     let ends = |second: &Second| (second.from_ns, second.from_ns + second.length_ns);
     let Some(at) = seconds.iter().position(|second| at_ns <= ends(second).1) else { return 0.0 };
     let around = &seconds[at.saturating_sub(1)..seconds.len().min(at + 2)];
-    let per_ns = around.iter().map(|second| second.completed as f64 / second.length_ns.max(1) as f64);
+    // The last second of a window may be a short rest, whose rate is chance.
+    let longest_ns = around.iter().map(|second| second.length_ns).max().unwrap_or(0);
+    let whole = around.iter().filter(|second| second.length_ns > longest_ns / 2);
+    let per_ns = whole.map(|second| second.completed as f64 / second.length_ns as f64);
     let (least, most) = per_ns.fold((f64::INFINITY, 0.0_f64), |(least, most), n| (least.min(n), most.max(n)));
     let (from_ns, to_ns) = ends(&seconds[at]);
     let nearer_ns = at_ns.saturating_sub(from_ns).min(to_ns - at_ns);
@@ -253,6 +256,8 @@ mod tests {
         seconds[1].completed = 900;
         assert!((at(&seconds, 3_500) - 100.0).abs() < 1e-9, "no more than what lacks");
         assert!((at(&seconds, 4_010) - 10.0).abs() < 1e-9, "close to the end of a second little can be wrong");
+        (seconds[4].completed, seconds[4].length_ns) = (0, 10_000_000);
+        assert_eq!(at(&seconds, 5_500), 0.0, "a short rest tells nothing");
     }
 
     #[test]

@@ -50,9 +50,9 @@ usage: cargo xtask TASK [OPTIONS]
   injections            every rule put to its fault and to the same without it; about 8 minutes a time
       --repeat N          how often each fault is made on this machine (1)
       --clean N           how often the same is measured without it (as often)
-      --only RULE         one rule alone
+      --only RULE,...     these rules alone
       --made-up           only the faults that are made up, which take no time
-      --write-docs        write docs/injections.md as well, after each round
+      --write-docs        write docs/injections.md as well, after each round; with --only the rows of these rules
   clean-runs            loads that nothing is wrong with: no rule may make more than a note of them; a minute a time
       --repeat N          how often each load (10)
       --write-docs        write docs/clean-runs.md as well, after each round

@@ -30,6 +30,11 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Reads a file of the repository.
+pub(crate) fn read(path: &str) -> Result<String> {
+    std::fs::read_to_string(root().join(path)).with_context(|| format!("reading {path}"))
+}
+
 /// Writes a file of the repository, a page of `docs/` mostly.
 pub(crate) fn write(path: &str, text: &str) -> Result<()> {
     std::fs::write(root().join(path), text).with_context(|| format!("writing {path}"))?;

@@ -91,14 +91,14 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     let only: Option<String> = options.value("--only")?;
     let (write, made_up_only) = (options.flag("--write-docs"), options.flag("--made-up"));
     options.finish()?;
-    if write && (only.is_some() || made_up_only) {
-        bail!("--write-docs writes the whole page: leave out --only and --made-up");
+    if write && made_up_only {
+        bail!("--write-docs writes what came of the faults made on this machine: leave out --made-up");
     }
     if clean == 0 || clean > faults {
         bail!("--clean must be from 1 to {faults}, as often as --repeat: each fault is held against its absence");
     }
     complete()?;
-    let is_wanted = |rule: &str| only.as_ref().is_none_or(|only| only == rule);
+    let is_wanted = |rule: &str| only.as_ref().is_none_or(|only| only.split(',').any(|one| one == rule));
     let made_up: Vec<Row> = made_up::ALL
         .iter()
         .filter(|(rule, _)| is_wanted(rule))
@@ -109,9 +109,11 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     }
     let wanted: Vec<&Real> =
         real::all().filter(|real| !made_up_only && real.rules.iter().copied().any(is_wanted)).collect();
-    let keep = |made: &[Row]| match write {
-        true => workspace::write(page::PATH, &page::render(made, &made_up)),
-        false => Ok(()),
+    let before = workspace::read(page::PATH)?;
+    let keep = |made: &[Row]| match (write, &only) {
+        (false, _) => Ok(()),
+        (true, None) => workspace::write(page::PATH, &page::render(made, &made_up)),
+        (true, Some(only)) => workspace::write(page::PATH, &page::again(&before, only, made)?),
     };
     let made = if wanted.is_empty() { Vec::new() } else { make(&wanted, Rounds { faults, clean }, keep)? };
     print!("{}", page::tables(&made, &made_up));

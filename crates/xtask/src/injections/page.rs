@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use anyhow::{Result, bail};
+
 use super::Row;
 
 pub(super) const PATH: &str = "docs/injections.md";
@@ -26,6 +28,8 @@ those that leave the CPUs almost idle, and their absences with them. *refused*: 
 one line and did not begin (exit code 2).
 ";
 
+const FAULTS_MADE_UP: &str = "## Faults made up";
+
 const MADE_UP: &str = "\
 A clean run or sweep with one fault written into its evidence, judged by the same function as a measured one. They are judged
 in the tests as well.
@@ -39,8 +43,7 @@ pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
 
 /// `docs/injections.md`.
 pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
-    let most = |times: fn(&Row) -> u32| made.iter().map(times).max().unwrap_or(0);
-    let (faults, clean) = (most(|row| row.times), most(|row| row.clean_times));
+    let (faults, clean) = times(made);
     let ways: BTreeSet<&&str> = made.iter().filter(|row| !row.is_impossible).flat_map(|row| row.rules).collect();
     let mut page = format!(
         "# Injections\n\nMade by `cargo xtask injections --repeat {faults} --clean {clean} --write-docs` on {}.\n\n{INTRODUCTION}\n\
@@ -51,12 +54,51 @@ pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
         ways.len(),
         table(made)
     );
-    let remarks = made.iter().filter_map(|row| Some((row, row.remark.as_ref()?)));
-    for (row, remark) in remarks {
-        let _ = writeln!(page, "- {}: {}", row.name(), remark.lines().next().unwrap_or_default());
-    }
-    let _ = write!(page, "\n## Faults made up\n\n{MADE_UP}\n{}", table(made_up));
+    page.extend(made.iter().filter_map(remark));
+    let _ = write!(page, "\n{FAULTS_MADE_UP}\n\n{MADE_UP}\n{}", table(made_up));
     page
+}
+
+/// The page with the faults of some rules, `only`, made again.
+///
+/// # Errors
+///
+/// When one of them is not in the page.
+pub(super) fn again(page: &str, only: &str, made: &[Row]) -> Result<String> {
+    let (faults, clean) = times(made);
+    let how = format!("cargo xtask injections --only {only} --repeat {faults} --clean {clean} --write-docs");
+    let is_old = |line: &str| made.iter().any(|row| line.starts_with(&format!("- {}: ", row.name())));
+    let mut lines: Vec<String> = page.lines().filter(|line| !is_old(line)).map(str::to_owned).collect();
+    for row in made {
+        let begin = format!("| {} | {} |", row.name(), row.fault);
+        let Some(place) = lines.iter_mut().find(|line| line.starts_with(&begin)) else {
+            bail!("{PATH} has no row `{begin}`: write the whole page, without --only");
+        };
+        *place = line(row);
+    }
+    let Some(end) = lines.iter().position(|line| line == FAULTS_MADE_UP) else {
+        bail!("{PATH} has no `{FAULTS_MADE_UP}`: write the whole page, without --only");
+    };
+    let remarks: Vec<String> = made.iter().filter_map(remark).map(|line| line.trim_end().to_owned()).collect();
+    lines.splice(end - 1..end - 1, remarks);
+    let introduction = lines.iter().position(|line| line.starts_with("A validity rule")).unwrap_or(0);
+    lines.splice(introduction..introduction, [format!("Then {} again, by `{how}`.", names(made)), String::new()]);
+    Ok(lines.join("\n") + "\n")
+}
+
+/// How often the faults were made, and their absences measured.
+fn times(made: &[Row]) -> (u32, u32) {
+    let most = |times: fn(&Row) -> u32| made.iter().map(times).max().unwrap_or(0);
+    (most(|row| row.times), most(|row| row.clean_times))
+}
+
+fn names(made: &[Row]) -> String {
+    made.iter().map(Row::name).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a fault could not be made, or what went wrong; a line.
+fn remark(row: &Row) -> Option<String> {
+    Some(format!("- {}: {}\n", row.name(), row.remark.as_ref()?.lines().next().unwrap_or_default()))
 }
 
 /// How large the machine is, and how busy it was: with other programs beside it no load is clean.
@@ -72,14 +114,20 @@ fn table(rows: &[Row]) -> String {
     }
     let mut table = "| rule | fault | fired | silent | also fired |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for row in rows {
-        let others: Vec<&str> = row.also_fired().collect();
-        let [fired, silent] = match row.is_impossible {
-            true => ["not here".to_owned(), String::new()],
-            false => [fired(row), of(row.silent, row.clean_times)],
-        };
-        let _ = writeln!(table, "| {} | {} | {fired} | {silent} | {} |", row.name(), row.fault, others.join(", "));
+        table.push_str(&line(row));
+        table.push('\n');
     }
     table
+}
+
+/// A row of the table.
+fn line(row: &Row) -> String {
+    let others: Vec<&str> = row.also_fired().collect();
+    let [fired, silent] = match row.is_impossible {
+        true => ["not here".to_owned(), String::new()],
+        false => [fired(row), of(row.silent, row.clean_times)],
+    };
+    format!("| {} | {} | {fired} | {silent} | {} |", row.name(), row.fault, others.join(", "))
 }
 
 fn fired(row: &Row) -> String {
@@ -117,5 +165,24 @@ mod tests {
             assert!(page.lines().any(|it| it == line), "{line} is not in {page}");
         }
         assert!(!rows[0].is_well() && rows[1].is_well() && rows[2].is_well());
+    }
+
+    #[test]
+    fn faults_that_are_made_again_replace_their_rows_alone() {
+        const RULES: [&[&str]; 2] = [&["ER-01"], &["SV-05"]];
+        let mut rows = RULES.map(|rules| Row { times: 3, fired: 3, clean_times: 1, silent: 1, ..Row::new(rules, "it") });
+        (rows[1].fired, rows[1].remark) = (2, Some("silent: SV-05".to_owned()));
+        let page = render(&rows, &[]);
+        let again_row = || Row { times: 20, fired: 20, clean_times: 2, silent: 2, ..Row::new(RULES[1], "it") };
+        let anew = again(&page, "SV-05", &[again_row()]).expect("it has that row");
+        for line in [
+            "| ER-01 | it | 3 of 3 | 1 of 1 |  |",
+            "| SV-05 | it | 20 of 20 | 2 of 2 |  |",
+            "Then SV-05 again, by `cargo xtask injections --only SV-05 --repeat 20 --clean 2 --write-docs`.",
+        ] {
+            assert!(anew.lines().any(|it| it == line), "{line} is not in {anew}");
+        }
+        assert!(page.contains("- SV-05: silent") && !anew.contains("- SV-05: silent"));
+        again(&page, "ER-02", &[Row::new(&["ER-02"], "it")]).expect_err("the page has no such row");
     }
 }

@@ -30,8 +30,8 @@ pub(crate) static ALL: &[Real] = &[
     Real {
         rules: &["SV-05"],
         fault: "a server with 64 descriptors, 56 connections",
-        faulty: "target; prlimit --pid $server --nofile=64; load 2s / -c 56",
-        clean: "target; load 2s / -c 56",
+        faulty: "target; prlimit --pid $server --nofile=64; load 3s / -c 56",
+        clean: "target; load 3s / -c 56",
     },
     Real {
         rules: &["SV-06"],

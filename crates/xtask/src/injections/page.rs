@@ -170,7 +170,8 @@ mod tests {
     #[test]
     fn faults_that_are_made_again_replace_their_rows_alone() {
         const RULES: [&[&str]; 2] = [&["ER-01"], &["SV-05"]];
-        let mut rows = RULES.map(|rules| Row { times: 3, fired: 3, clean_times: 1, silent: 1, ..Row::new(rules, "it") });
+        let mut rows =
+            RULES.map(|rules| Row { times: 3, fired: 3, clean_times: 1, silent: 1, ..Row::new(rules, "it") });
         (rows[1].fired, rows[1].remark) = (2, Some("silent: SV-05".to_owned()));
         let page = render(&rows, &[]);
         let again_row = || Row { times: 20, fired: 20, clean_times: 2, silent: 2, ..Row::new(RULES[1], "it") };

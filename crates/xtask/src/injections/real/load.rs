@@ -84,8 +84,8 @@ pub(crate) static ALL: &[Real] = &[
     },
     Real {
         rules: &["SA-04", "PH-07"],
-        fault: "a worker of 5 ms, and 8 ms for each request: more than one connection is too many",
-        faulty: "target --pool 1 --pool-time 5ms; curve /pool --to 24 --points 5 --timeout 8ms",
-        clean: "target --pool 1 --pool-time 5ms; curve /pool --to 24 --points 5",
+        fault: "a worker of 20 ms, and 32 ms for each request: more than one connection is too many",
+        faulty: "target --pool 1 --pool-time 20ms; curve /pool --to 24 --points 5 --timeout 32ms",
+        clean: "target --pool 1 --pool-time 20ms; curve /pool --to 24 --points 5",
     },
 ];

@@ -117,7 +117,7 @@ mod tests {
         let mut holdings = Holdings::default();
         for looks in 1..=25 {
             holdings.look(&pids);
-            assert!(holdings.held.len() <= looks * ASKED_MAX * 3, "{} after {looks}", holdings.held.len());
+            assert!(holdings.held.len() <= looks * ASKED_MAX * 2, "{} after {looks}", holdings.held.len());
         }
         assert_eq!(holdings.held.len(), 100);
         holdings.look(&pids[..1]);

@@ -109,7 +109,7 @@ pub(crate) fn run(mut options: Options) -> Result<()> {
     }
     let wanted: Vec<&Real> =
         real::all().filter(|real| !made_up_only && real.rules.iter().copied().any(is_wanted)).collect();
-    let before = workspace::read(page::PATH)?;
+    let before = if write && only.is_some() { workspace::read(page::PATH)? } else { String::new() };
     let keep = |made: &[Row]| match (write, &only) {
         (false, _) => Ok(()),
         (true, None) => workspace::write(page::PATH, &page::render(made, &made_up)),
@@ -181,7 +181,7 @@ fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
             row.fired += u32::from(silent.is_empty());
             if !silent.is_empty() {
                 row.remark = Some(format!("silent: {}", silent.join(", ")));
-                keep(row, &judged.record);
+                keep_record(row, &judged.record);
             }
             row.others.extend(judged.fired().map(str::to_owned));
         }
@@ -211,7 +211,7 @@ fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
 }
 
 /// Keeps the record of a fault that a rule was silent on, for whoever looks for the reason.
-fn keep(row: &Row, record: &serde_json::Value) {
+fn keep_record(row: &Row, record: &serde_json::Value) {
     let path = workspace::target().join(format!("silent-{}-{}.json", row.rules[0], row.times));
     match std::fs::write(&path, record.to_string()) {
         Ok(()) => eprintln!("{} was silent: {}", row.name(), path.display()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::Row;
 
@@ -54,7 +54,7 @@ pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
         ways.len(),
         table(made)
     );
-    page.extend(made.iter().filter_map(remark));
+    page.extend(made.iter().filter_map(remark).map(|line| line + "\n"));
     let _ = write!(page, "\n{FAULTS_MADE_UP}\n\n{MADE_UP}\n{}", table(made_up));
     page
 }
@@ -76,13 +76,16 @@ pub(super) fn again(page: &str, only: &str, made: &[Row]) -> Result<String> {
         };
         *place = line(row);
     }
-    let Some(end) = lines.iter().position(|line| line == FAULTS_MADE_UP) else {
-        bail!("{PATH} has no `{FAULTS_MADE_UP}`: write the whole page, without --only");
+    let place = |lines: &[String], of: &str| {
+        let place = lines.iter().position(|line| line == of);
+        place.with_context(|| format!("{PATH} has no line `{of}`: write the whole page, without --only"))
     };
-    let remarks: Vec<String> = made.iter().filter_map(remark).map(|line| line.trim_end().to_owned()).collect();
-    lines.splice(end - 1..end - 1, remarks);
-    let introduction = lines.iter().position(|line| line.starts_with("A validity rule")).unwrap_or(0);
-    lines.splice(introduction..introduction, [format!("Then {} again, by `{how}`.", names(made)), String::new()]);
+    let remarks_end = place(&lines, FAULTS_MADE_UP)?.saturating_sub(1);
+    lines.splice(remarks_end..remarks_end, made.iter().filter_map(remark));
+    let introduction = place(&lines, INTRODUCTION.lines().next().unwrap_or_default())?;
+    let names: Vec<String> = made.iter().map(Row::name).collect();
+    let told = format!("Then {} again, by `{how}`.", names.join(", "));
+    lines.splice(introduction..introduction, [told, String::new()]);
     Ok(lines.join("\n") + "\n")
 }
 
@@ -92,13 +95,9 @@ fn times(made: &[Row]) -> (u32, u32) {
     (most(|row| row.times), most(|row| row.clean_times))
 }
 
-fn names(made: &[Row]) -> String {
-    made.iter().map(Row::name).collect::<Vec<_>>().join(", ")
-}
-
 /// Why a fault could not be made, or what went wrong; a line.
 fn remark(row: &Row) -> Option<String> {
-    Some(format!("- {}: {}\n", row.name(), row.remark.as_ref()?.lines().next().unwrap_or_default()))
+    Some(format!("- {}: {}", row.name(), row.remark.as_ref()?.lines().next().unwrap_or_default()))
 }
 
 /// How large the machine is, and how busy it was: with other programs beside it no load is clean.

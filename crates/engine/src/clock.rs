@@ -41,6 +41,12 @@ pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// User and system CPU time of the own process so far, all threads; ns.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    read(ClockId::ProcessCPUTime)
+}
+
 /// Wall-clock time, RFC 3339 in UTC, to the millisecond.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]

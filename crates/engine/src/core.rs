@@ -4,6 +4,7 @@
 //! [`Core::deadline_ns`] says when it wants to be called again. The epoll loop and the virtual-time rig drive
 //! the same code.
 
+mod aside;
 mod body;
 mod conn;
 mod finish;
@@ -11,11 +12,13 @@ mod pace;
 mod send;
 mod ticks;
 
+use crate::marks::SliceMarks;
 use crate::recorder::WorkerTick;
 use crate::schedule::Share;
 use crate::source::{Scratch, Source};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
+use aside::Aside;
 use body::BodyChecks;
 pub(crate) use body::{BodyCheck, Look};
 use conn::{Conn, State};
@@ -36,6 +39,8 @@ const BACKOFF_MAX_NS: u64 = 128_000_000;
 const SWEEPS_PER_TIMEOUT: u64 = 50;
 const SWEEP_MIN_NS: u64 = 5_000_000;
 const SWEEP_MAX_NS: u64 = 100_000_000;
+/// How often a load that is over asks whether the disturbance account has come past it.
+const END_LOOK_NS: u64 = 10_000_000;
 
 /// What a core has to do; fixed for its life.
 pub(crate) struct Job {
@@ -67,6 +72,8 @@ pub(crate) struct Core {
     blocked_since_ns: Option<u64>,
     /// Requests assigned to slots.
     in_flight: usize,
+    /// When a request was assigned to a connection last.
+    assigned_ns: u64,
     /// Number of the next request.
     next_number: u64,
     bodies: BodyChecks,
@@ -78,17 +85,22 @@ pub(crate) struct Core {
     quota_used: u64,
     next_sweep_ns: u64,
     ticks: Ticks,
+    aside: Aside,
     /// The window as of this turn.
     start_ns: u64,
     end_ns: u64,
     /// The stretch of it whose sends are kept instant by instant; empty in a closed loop.
     kept_sends: Range<u64>,
+    /// When the last request of the load had ended; none before. ns
+    over_ns: Option<u64>,
+    /// When to ask again whether the account of that time is there; ns.
+    next_end_look_ns: u64,
     ended: bool,
 }
 
 impl Core {
     /// A core whose connections are all closed.
-    pub(crate) fn new(job: Job, window: Arc<Window>) -> Self {
+    pub(crate) fn new(job: Job, window: Arc<Window>, marks: Arc<SliceMarks>) -> Self {
         let conns = (0..job.connections).map(|_| Conn::new(job.pipeline)).collect();
         let ticks = Ticks::new(job.share.index as usize, job.source.len(), job.pace.is_open_loop(), &window);
         Self {
@@ -98,6 +110,7 @@ impl Core {
             end_ns: window.end_ns(),
             blocked_since_ns: None,
             in_flight: 0,
+            assigned_ns: 0,
             next_number: u64::from(job.share.index),
             bodies: BodyChecks::new(&job.source),
             scratch: Scratch::default(),
@@ -106,9 +119,12 @@ impl Core {
             quota_used: 0,
             next_sweep_ns: 0,
             kept_sends: kept_sends(&job.pace, window.start_ns()),
+            over_ns: None,
+            next_end_look_ns: u64::MAX,
             ended: false,
             conns,
             ticks,
+            aside: Aside::new(marks),
             window,
             job,
         }
@@ -161,6 +177,7 @@ impl Core {
         if self.ended {
             return;
         }
+        self.aside.look(now, self.ticks.current());
         self.wake_down(now, net);
         self.send_due(now, net);
         if now >= self.next_sweep_ns {
@@ -171,7 +188,7 @@ impl Core {
 
     /// When the core wants its next [`Core::turn`] if nothing else happens; ns.
     pub(crate) fn deadline_ns(&self) -> u64 {
-        let mut deadline = self.ticks.boundary_ns();
+        let mut deadline = self.ticks.boundary_ns().min(self.next_end_look_ns);
         if self.in_flight > 0 || !self.down.is_empty() {
             deadline = deadline.min(self.next_sweep_ns);
         }
@@ -186,6 +203,12 @@ impl Core {
     pub(crate) fn next_send_ns(&self) -> Option<u64> {
         // What is due without a free slot waits for one; what lies beyond the window is never sent.
         self.job.pace.due_ns().filter(|due| !self.free.is_empty() && self.may_start(*due))
+    }
+
+    /// When the latest request went out, while any response is awaited; ns.
+    #[inline]
+    pub(crate) fn awaiting_since_ns(&self) -> Option<u64> {
+        (self.in_flight > 0).then_some(self.assigned_ns)
     }
 
     /// Whether the load has ended and everything is recorded.
@@ -253,7 +276,7 @@ impl Core {
     /// Bytes have come on connection `conn`.
     #[inline]
     pub(crate) fn on_bytes(&mut self, conn: usize, mut bytes: &[u8], now: u64, net: &mut impl Transport) {
-        self.ticks.advance(now);
+        self.advance(now);
         self.ticks.current().flow.bytes_received += bytes.len() as u64;
         loop {
             let c = &mut self.conns[conn];
@@ -285,7 +308,7 @@ impl Core {
 
     /// The peer has closed its side of connection `conn`.
     pub(crate) fn on_eof(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
-        self.ticks.advance(now);
+        self.advance(now);
         let c = &mut self.conns[conn];
         if !c.is_busy() {
             return self.idle_lost(conn, now, net);
@@ -431,26 +454,47 @@ impl Core {
         self.job.pace.due_ns().is_some_and(|due| self.may_start(due))
     }
 
+    /// Cuts the ticks that have ended by `now`. A window that was prolonged is known by then: else what comes in at its old
+    /// end would be told to be after it, and a slot that is free would rest.
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        if now >= self.ticks.boundary_ns() {
+            self.look_at_window(now);
+        }
+        self.ticks.advance(now);
+    }
+
     fn look_at_window(&mut self, now: u64) {
-        let start_ns = self.window.start_ns();
-        if start_ns != self.start_ns {
-            self.start_ns = start_ns;
-            self.end_ns = self.window.end_ns();
-            self.kept_sends = kept_sends(&self.job.pace, start_ns);
-            self.ticks.window_decided(start_ns, self.end_ns);
+        let (start_ns, end_ns) = (self.window.start_ns(), self.window.end_ns());
+        if (start_ns, end_ns) != (self.start_ns, self.end_ns) {
+            if start_ns != self.start_ns {
+                self.kept_sends = kept_sends(&self.job.pace, start_ns);
+            }
+            (self.start_ns, self.end_ns) = (start_ns, end_ns);
+            self.ticks.window_decided(start_ns, end_ns);
         }
         if self.window.is_stopped() && !self.ended {
-            self.ended = true;
-            self.ticks.finish(now);
+            self.end(now);
         }
+    }
+
+    fn end(&mut self, now: u64) {
+        self.ended = true;
+        self.ticks.advance(now);
+        self.aside.finish(self.ticks.current());
+        self.ticks.finish(now);
     }
 
     fn end_if_done(&mut self, now: u64) {
         let quota_done = self.job.quota.is_some_and(|quota| self.quota_used >= quota);
         let no_more = now >= self.end_ns || quota_done;
-        if no_more && !self.more_is_due() && self.in_flight == 0 {
-            self.ended = true;
-            self.ticks.finish(now);
+        if !no_more || self.more_is_due() || self.in_flight > 0 {
+            return;
+        }
+        if self.aside.is_sure(*self.over_ns.get_or_insert(now), now) {
+            self.end(now);
+        } else {
+            self.next_end_look_ns = now + END_LOOK_NS;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Puts the ticks of all load threads together, second by second.
 
 use crate::recorder::{Latency, Tally, WorkerTick};
-use model::{Cohort, Failure, Histograms, MixCount, Phase, ThreadUse, Tick};
+use model::{Cohort, Failure, Histograms, MixCount, Phase, SliceFlow, ThreadUse, Tick};
 use stats::LatencyHistogram;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ struct Partial {
     cohort: Cohort,
     threads: Vec<ThreadUse>,
     latency: Latency,
+    set_aside: Latency,
+    slices: BTreeMap<u64, SliceFlow>,
     late_ns: u64,
     sends_ns: Vec<u64>,
 }
@@ -45,11 +47,11 @@ impl Merge {
         let wall_ns = tick.to_ns - tick.from_ns;
         let busy = if wall_ns >= BUSY_MIN_NS { tick.cpu_ns as f64 / wall_ns as f64 } else { 0.0 };
         partial.threads[tick.worker] = ThreadUse { cpu_ns: tick.cpu_ns, wall_ns, busy_max: busy.min(1.0) };
-        partial.latency.response.add(&tick.latency.response);
-        partial.latency.service.add(&tick.latency.service);
-        partial.latency.slip_client.add(&tick.latency.slip_client);
-        partial.latency.slip_blocked.add(&tick.latency.slip_blocked);
-        partial.latency.handshake.add(&tick.latency.handshake);
+        partial.latency.add(&tick.latency);
+        partial.set_aside.add(&tick.set_aside);
+        for slice in &tick.slices {
+            partial.slices.entry(slice.slice).or_insert_with(|| SliceFlow::new(slice.slice)).add(slice);
+        }
         partial.late_ns = partial.late_ns.max(tick.late_ns);
         partial.sends_ns.extend_from_slice(&tick.sends_ns);
         self.delivered_ns[tick.worker] = if tick.last { OVER } else { tick.to_ns };
@@ -77,6 +79,8 @@ impl Partial {
             cohort: Cohort::default(),
             threads: vec![ThreadUse::default(); threads],
             latency: Latency::default(),
+            set_aside: Latency::default(),
+            slices: BTreeMap::new(),
             late_ns: 0,
             sends_ns: Vec::new(),
         }
@@ -84,10 +88,6 @@ impl Partial {
 
     fn finish(mut self, from_ns: u64) -> Tick {
         self.sends_ns.sort_unstable();
-        let encode = |histogram: &LatencyHistogram| match histogram.is_empty() {
-            true => String::new(),
-            false => histogram.encode(),
-        };
         Tick {
             phase: self.phase,
             from_ns,
@@ -99,14 +99,24 @@ impl Partial {
             response_p99_ns: self.latency.response.quantile(0.99),
             late_ns: self.late_ns,
             sends_ns: self.sends_ns,
-            histograms: Histograms {
-                response: encode(&self.latency.response),
-                service: encode(&self.latency.service),
-                slip_client: encode(&self.latency.slip_client),
-                slip_blocked: encode(&self.latency.slip_blocked),
-                handshake: encode(&self.latency.handshake),
-            },
+            slices: self.slices.into_values().collect(),
+            histograms: encoded(&self.latency),
+            set_aside: encoded(&self.set_aside),
         }
+    }
+}
+
+fn encoded(latency: &Latency) -> Histograms {
+    let encode = |histogram: &LatencyHistogram| match histogram.is_empty() {
+        true => String::new(),
+        false => histogram.encode(),
+    };
+    Histograms {
+        response: encode(&latency.response),
+        service: encode(&latency.service),
+        slip_client: encode(&latency.slip_client),
+        slip_blocked: encode(&latency.slip_blocked),
+        handshake: encode(&latency.handshake),
     }
 }
 

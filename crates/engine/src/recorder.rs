@@ -1,10 +1,13 @@
 //! What one load thread writes down: counters and histograms of one tick, all memory taken beforehand.
 
-use model::{Failure, Flow, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX};
+use model::{Failure, Flow, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow};
 use stats::LatencyHistogram;
 
 /// Highest status code that can be counted, plus one.
 pub(crate) const STATUS_CODES: usize = 1000;
+
+/// Slices that a tick of a second can have part in, and as many again for one that was held up.
+pub(crate) const SLICES_MAX: usize = 24;
 
 /// One tick of one load thread.
 pub(crate) struct WorkerTick {
@@ -18,6 +21,10 @@ pub(crate) struct WorkerTick {
     pub(crate) flow: Flow,
     pub(crate) tally: Tally,
     pub(crate) latency: Latency,
+    /// See [`model::Tick::set_aside`]; without memory until there is anything in it.
+    pub(crate) set_aside: Latency,
+    /// See [`model::Tick::slices`].
+    pub(crate) slices: Vec<SliceFlow>,
     /// See [`model::Tick::late_ns`].
     pub(crate) late_ns: u64,
     /// See [`model::Tick::sends_ns`]; takes no more than it has memory for.
@@ -66,6 +73,7 @@ impl WorkerTick {
                 ..Latency::default()
             },
             sends_ns: Vec::with_capacity(if has_slip { SENDS_MAX } else { 0 }),
+            slices: Vec::with_capacity(SLICES_MAX),
             ..Self::without_memory(worker)
         }
     }
@@ -81,6 +89,8 @@ impl WorkerTick {
             flow: Flow::default(),
             tally: Tally::new(0),
             latency: Latency::default(),
+            set_aside: Latency::default(),
+            slices: Vec::new(),
             late_ns: 0,
             sends_ns: Vec::new(),
             cpu_ns: 0,
@@ -104,6 +114,8 @@ impl WorkerTick {
         self.cpu_ns = 0;
         self.tally.clear();
         self.latency.clear();
+        self.set_aside.clear();
+        self.slices.clear();
     }
 }
 
@@ -134,6 +146,15 @@ impl Tally {
 }
 
 impl Latency {
+    /// Adds what another recorded.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.response.add(&other.response);
+        self.service.add(&other.service);
+        self.slip_client.add(&other.slip_client);
+        self.slip_blocked.add(&other.slip_blocked);
+        self.handshake.add(&other.handshake);
+    }
+
     fn clear(&mut self) {
         self.response.clear();
         self.service.clear();

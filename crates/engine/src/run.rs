@@ -2,7 +2,9 @@
 
 use crate::clock::{Clock, wall_clock};
 use crate::core::{Job, Pace};
+use crate::marks::SliceMarks;
 use crate::merge::Merge;
+use crate::prolong::Prolonging;
 use crate::recorder::WorkerTick;
 use crate::schedule::{Schedule, Share};
 use crate::source::{Source, TemplateError};
@@ -53,15 +55,26 @@ pub enum RunError {
     Worker(std::io::Error),
 }
 
-/// Carries out `plan` and hands every event to `sink`, in order. Returns when the load has ended; a set `stop`
+/// What acts on a load from outside while it runs.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Ends the load early once it is set.
+    pub stop: Arc<AtomicBool>,
+    /// Which time is disturbed.
+    pub marks: Arc<SliceMarks>,
+    /// By how much the measured window may be prolonged at most when too much of it was disturbed; ns.
+    pub prolong_max_ns: u64,
+}
+
+/// Carries out `plan` and hands every event to `sink`, in order. Returns when the load has ended; a set stop sign
 /// ends it early, and what was measured until then has been told.
 ///
 /// # Errors
 /// If the load cannot be put on, or a thread breaks. Events told before stand.
-pub fn run(plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+pub fn run(plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
     sink(Event::Started { started: wall_clock(), plan: Box::new(plan.clone()) });
-    let mut crew = Crew::spawn(plan)?;
-    let outcome = crew.open(plan, stop, sink).and_then(|()| crew.lead(plan, stop, sink));
+    let mut crew = Crew::spawn(plan, control)?;
+    let outcome = crew.open(plan, &control.stop, sink).and_then(|()| crew.lead(plan, control, sink));
     crew.dismiss();
     outcome
 }
@@ -82,7 +95,7 @@ struct Hand {
 }
 
 impl Crew {
-    fn spawn(plan: &Plan) -> Result<Self, RunError> {
+    fn spawn(plan: &Plan, control: &Control) -> Result<Self, RunError> {
         let window = Arc::new(first_window(plan));
         let source = Arc::new(Source::new(plan)?);
         let tls = plan.tls.as_ref().map(tls::config).transpose()?;
@@ -100,6 +113,7 @@ impl Crew {
                 open_timeout_ns: plan.timeout_ns,
                 spin_ns: plan.spin_ns,
                 window: Arc::clone(&crew.window),
+                marks: Arc::clone(&control.marks),
                 progress: Arc::clone(&good),
                 out: out.clone(),
                 start: start_inbox,
@@ -147,19 +161,24 @@ impl Crew {
     }
 
     /// Starts the clock and tells what happens until the last thread has ended.
-    fn lead(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
-        let clock = Clock::start();
+    fn lead(&self, plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+        let (clock, stop) = (Clock::start(), &control.stop);
         for hand in &self.hands {
             // A thread that is gone has said why.
             let _ = hand.start.send(clock);
         }
         let mut merge = Merge::new(self.hands.len());
         let mut phase = Lead::new(plan);
+        let mut prolonging = Prolonging::new(plan, control);
         while !merge.is_over() {
             if stop.load(Ordering::Relaxed) {
                 self.window.stop();
             }
-            phase.look(plan, clock.now_ns(), self, sink);
+            let now = clock.now_ns();
+            phase.look(plan, now, self, sink);
+            if let Some(by_ns) = prolonging.look(now, &self.window) {
+                sink(Event::Prolonged { at_ns: now, by_ns });
+            }
             match self.inbox.recv_timeout(LOOK_UP) {
                 Ok(FromWorker::Tick(tick)) => {
                     merge.add(&tick);

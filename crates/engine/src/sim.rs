@@ -6,6 +6,7 @@
 mod tests;
 
 use crate::core::{Core, Job, Pace};
+use crate::marks::SliceMarks;
 use crate::merge::Merge;
 use crate::schedule::{Schedule, Share};
 use crate::source::{Scratch, Source};
@@ -140,6 +141,9 @@ struct Sim {
     opened_ns: u64,
     accepts: bool,
     contract: Contract,
+    marks: Arc<SliceMarks>,
+    /// By how much the window is prolonged, shortly before its end.
+    prolonged_ns: Option<u64>,
 }
 
 /// Everything a simulated run has said.
@@ -148,6 +152,8 @@ struct Seen {
     flow: Flow,
     cohort: Cohort,
     latency: MergedHistograms,
+    /// Of these, what was in flight in disturbed time.
+    set_aside: MergedHistograms,
     arrivals: Vec<u64>,
     connects: u64,
     sends: u64,
@@ -167,6 +173,8 @@ impl Sim {
             opened_ns: 0,
             accepts: true,
             contract: Contract { status: Some(200), ..Contract::default() },
+            marks: Arc::default(),
+            prolonged_ns: None,
         }
     }
 
@@ -176,8 +184,9 @@ impl Sim {
         Self { pace: Pace::Open(cursor), ..Self::closed(connections, seconds) }
     }
 
-    fn run(self, server: impl FnMut(u64) -> Answer + 'static) -> Seen {
+    fn run(mut self, server: impl FnMut(u64) -> Answer + 'static) -> Seen {
         let window = Arc::new(Window::new(self.window_ns.0, self.window_ns.1));
+        let shared = Arc::clone(&window);
         let source = source(self.contract);
         let request = source.bytes(0, 0, &mut Scratch::default()).to_vec();
         let job = Job {
@@ -202,13 +211,18 @@ impl Sim {
             connects: 0,
             sends: 0,
         };
-        let mut core = Core::new(job, window);
+        let mut core = Core::new(job, window, Arc::clone(&self.marks));
         for conn in 0..self.connections {
             core.open(conn, self.opened_ns, &mut net).expect("the modelled network opens at once");
         }
         net.accepts = self.accepts;
         core.start(0, &mut net);
-        let ticks = drive(&mut core, &mut net);
+        let ticks = drive(&mut core, &mut net, |now| {
+            let end_ns = self.window_ns.1;
+            if let Some(by_ns) = self.prolonged_ns.take_if(|_| now + SHORTLY_NS >= end_ns) {
+                shared.prolong(end_ns + by_ns);
+            }
+        });
         Seen::new(ticks, net)
     }
 }
@@ -219,8 +233,11 @@ fn source(contract: Contract) -> Source {
     Source::of(&[request], "sim", true, Numbering::default(), 1).expect("no template, no error")
 }
 
-/// Jumps from instant to instant until the core has ended.
-fn drive(core: &mut Core, net: &mut Net) -> Vec<Tick> {
+/// How long before the end of a window it is prolonged.
+const SHORTLY_NS: u64 = 100_000_000;
+
+/// Jumps from instant to instant until the core has ended; `look` is told each.
+fn drive(core: &mut Core, net: &mut Net, mut look: impl FnMut(u64)) -> Vec<Tick> {
     let mut merge = Merge::new(1);
     let mut ticks = Vec::new();
     for _ in 0..STEPS_MAX {
@@ -234,6 +251,7 @@ fn drive(core: &mut Core, net: &mut Net) -> Vec<Tick> {
         }
         let due = net.on_its_way.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         net.now = net.now.max(due.min(core.deadline_ns()));
+        look(net.now);
         while let Some(&Reverse((at, _, conn, generation, due))) = net.on_its_way.peek() {
             if at > net.now {
                 break;
@@ -261,6 +279,7 @@ impl Seen {
             flow: Flow::default(),
             cohort: Cohort::default(),
             latency: MergedHistograms::default(),
+            set_aside: MergedHistograms::default(),
             arrivals: net.arrivals,
             connects: net.connects,
             sends: net.sends,
@@ -272,6 +291,7 @@ impl Seen {
             }
             seen.cohort.add(&tick.cohort);
             seen.latency.add_encoded(&tick.histograms).expect("our own encoding");
+            seen.set_aside.add_encoded(&tick.set_aside).expect("our own encoding");
         }
         seen.ticks = ticks;
         seen

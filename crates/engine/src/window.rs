@@ -28,6 +28,11 @@ impl Window {
         self.start_ns.store(start_ns, Ordering::Release);
     }
 
+    /// Moves the end, which has not come yet, to `end_ns`.
+    pub(crate) fn prolong(&self, end_ns: u64) {
+        self.end_ns.store(end_ns, Ordering::Release);
+    }
+
     #[inline]
     pub(crate) fn start_ns(&self) -> u64 {
         self.start_ns.load(Ordering::Acquire)

@@ -2,9 +2,10 @@
 
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::core::{Core, Job};
+use crate::marks::SliceMarks;
 use crate::recorder::WorkerTick;
 use crate::sockets::{PLAIN_BYTES, Ready, Sockets};
-use crate::spin::Spin;
+use crate::spin::{Next, Spin};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
 use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
@@ -37,6 +38,7 @@ pub(crate) struct Setup {
     /// See [`model::Plan::spin_ns`].
     pub(crate) spin_ns: u64,
     pub(crate) window: Arc<Window>,
+    pub(crate) marks: Arc<SliceMarks>,
     /// Good responses so far, for the automatic warm-up.
     pub(crate) progress: Arc<AtomicU64>,
     pub(crate) out: Sender<FromWorker>,
@@ -83,7 +85,7 @@ impl Worker {
         prepare_thread(setup.cpu);
         let connections = setup.job.connections;
         Ok(Self {
-            core: Core::new(setup.job, Arc::clone(&setup.window)),
+            core: Core::new(setup.job, Arc::clone(&setup.window), setup.marks),
             sockets: Sockets::new(&setup.address, connections, setup.tls)?,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             connections,
@@ -119,7 +121,12 @@ impl Worker {
             if self.core.has_ended() {
                 return Ok(());
             }
-            let sleep_ns = self.spin.sleep_ns(now, self.core.deadline_ns(), self.core.next_send_ns(), thread_cpu_ns);
+            let next = Next {
+                deadline_ns: self.core.deadline_ns(),
+                due_ns: self.core.next_send_ns(),
+                awaiting_since_ns: self.core.awaiting_since_ns(),
+            };
+            let sleep_ns = self.spin.sleep_ns(now, next, thread_cpu_ns);
             let ready = self.sockets.wait(sleep_ns)?;
             self.spin.look(now, ready > 0, thread_cpu_ns);
             for i in 0..ready {

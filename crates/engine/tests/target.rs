@@ -133,11 +133,12 @@ fn sleeps_are_never_short_and_do_not_occupy_the_worker() {
         assert!(clock.now_ns() - begin_ns >= delay_ns, "{delay_ns} ns");
     }
     let mut sleepers: Vec<Client> = (0..10).map(|_| Client::new(&server)).collect();
-    let begin_ns = clock.now_ns();
-    sleepers.iter_mut().for_each(|sleeper| sleeper.request("/sleep?time=300ms"));
-    sleepers.iter_mut().for_each(|sleeper| assert_eq!(sleeper.response().status, 200));
-    let took_ns = clock.now_ns() - begin_ns;
-    assert!((300 * MS..10 * 300 * MS / 2).contains(&took_ns), "ten at once took {took_ns} ns, not ten times 300 ms");
+    sleepers.iter_mut().for_each(|sleeper| sleeper.request("/sleep?time=60s"));
+    // As many as sleep are answered meanwhile, on connections of their own: one worker that waited would keep some of them.
+    for _ in 0..10 {
+        assert_eq!(Client::new(&server).get("/bytes/1").status, 200);
+    }
+    drop(sleepers);
 }
 
 #[test]

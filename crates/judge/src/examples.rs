@@ -65,7 +65,13 @@ fn all() -> impl Iterator<Item = &'static (&'static str, Fault)> {
 
 static FAULTS: &[(&str, Fault)] = &[
     ("CL-01", Closed(|e| e.threads[1].busy_max = 0.95)),
-    ("CL-03", Open(|e| (e.latency.slip_client.p99_ns, e.latency.response.p99_ns) = (2_100_000, 4_000_000))),
+    (
+        "CL-03",
+        Open(|e| {
+            (e.latency.slip_client.p99_ns, e.latency.response.p99_ns) = (2_100_000, 4_000_000);
+            e.latency.service.p99_ns = 2_000_000;
+        }),
+    ),
     (
         "CL-05",
         Open(|e| {

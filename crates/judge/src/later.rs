@@ -11,7 +11,7 @@ pub struct Later {
     pub reason: &'static str,
 }
 
-/// Every such rule, family by family; none of them is among [`crate::rules`].
+/// Every such rule, family by family; none of them is among [`crate::rules()`].
 #[must_use]
 pub fn later() -> &'static [Later] {
     ALL

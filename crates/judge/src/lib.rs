@@ -1,14 +1,15 @@
 //! Whether a number may be believed: validity rules as pure functions of the evidence.
 //!
-//! Responsibilities: one rule per id of the catalogue ([`rules`]), and their merger into a [`Verdict`] for a run
+//! Responsibilities: one rule per id of the catalogue ([`rules()`]), and their merger into a [`Verdict`] for a run
 //! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
 //! id is listed in the verdict; it never counts as passed. What would make rules fire is told beforehand by [`check`];
 //! what stops the server is named by [`limiter`]. What other tools have printed is read and judged in
 //! [`audit`].
 //!
-//! Findings carry their figures in `evidence`. Two families of keys are read by renderers: `LD-04` names a quantile
-//! that must not be printed as `p99_tail_n` (requests beyond it), and `ER-05` one that is only a lower bound as
-//! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`).
+//! Findings carry their figures in `evidence`. Three families of keys are read by renderers: `LD-04` names a quantile
+//! that must not be printed as `p99_tail_n` (requests beyond it), `ER-05` one that is only a lower bound as
+//! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`), and `CL-03` a quantile of the response time that is only an
+//! upper bound as `p99_at_most_ns`.
 
 pub mod audit;
 mod catalogue;
@@ -27,8 +28,9 @@ mod unobserved;
 pub use catalogue::{catalogue, nearest};
 pub use later::{Later, later};
 pub use rule::{Check, Outcome, Rule};
+pub use rules::disturbed::is_disturbed;
 pub use rules::saturation::saturated;
-pub use sweep::judge_sweep;
+pub use sweep::{Carriers, judge_sweep};
 pub use trial::{Trial, trial};
 
 use model::{Evidence, Finding, FindingState, Verdict, VerdictState};

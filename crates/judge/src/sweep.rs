@@ -5,10 +5,12 @@
 //! client bounds the peak, as that point is the proof that it is one; anything further up is a warning at most, as
 //! servers are expected to fail somewhere past their peak.
 
+use crate::rules::disturbed::is_disturbed;
 use crate::rules::saturation::peak_index;
 use crate::{Check, Outcome, rules, unobserved, verdict};
 use model::human::{plural, rate};
-use model::{Evidence, Finding, FindingState, SweepEvidence, Verdict};
+use model::{DISTURBANCE_RULES, Evidence, Finding, FindingState, SweepEvidence, Verdict};
+use std::collections::BTreeSet;
 
 /// Judges a sweep: one finding for each rule, its worst state, and the loads it fired at.
 #[must_use]
@@ -22,11 +24,42 @@ pub fn judge_sweep(sweep: &SweepEvidence) -> Verdict {
     }))
 }
 
+/// The points that the answers of a sweep rest on, by position.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carriers {
+    /// The peak, and the next load, which shows that it is one.
+    pub peak: Vec<usize>,
+    /// The lowest load, whose response time has no queue in it, the last on the way up, and those of the peak.
+    pub knee: Vec<usize>,
+}
+
+impl Carriers {
+    /// Of the points of a sweep; none without points. Where there is a choice an undisturbed load is taken.
+    #[must_use]
+    pub fn of(sweep: &SweepEvidence) -> Option<Self> {
+        let points = &sweep.points;
+        let at = peak_index(points)?;
+        let disturbed = |i: &usize| is_disturbed(points[*i].evidence.disturbance.as_ref());
+        let first = |mut range: std::ops::Range<usize>| range.clone().find(|i| !disturbed(i)).or_else(|| range.next());
+        let peak: Vec<usize> = [Some(at), first(at + 1..points.len())].into_iter().flatten().collect();
+        let below = (0..at).rev().find(|i| !disturbed(i)).or_else(|| at.checked_sub(1));
+        let mut knee: Vec<usize> = [first(0..at), below].into_iter().flatten().chain(peak.iter().copied()).collect();
+        knee.sort_unstable();
+        knee.dedup();
+        Some(Self { peak, knee })
+    }
+
+    fn all(self) -> BTreeSet<usize> {
+        self.peak.into_iter().chain(self.knee).collect()
+    }
+}
+
 /// One rule over all points: unchecked when it fired nowhere and lacked data anywhere.
 fn over_points(sweep: &SweepEvidence, check: fn(&Evidence) -> Outcome) -> Outcome {
     let Some(peak) = peak_index(&sweep.points) else {
         return Outcome::Unchecked("the sweep has no points");
     };
+    let carriers: BTreeSet<usize> = Carriers::of(sweep).map_or_else(BTreeSet::new, |carriers| carriers.all());
     let mut fired = Vec::new();
     let mut unchecked = None;
     for (i, point) in sweep.points.iter().enumerate() {
@@ -34,7 +67,7 @@ fn over_points(sweep: &SweepEvidence, check: fn(&Evidence) -> Outcome) -> Outcom
             Outcome::Pass => {}
             Outcome::Unchecked(reason) => unchecked = Some(reason),
             Outcome::Fired(finding) => {
-                let state = weigh(&finding, i, peak);
+                let state = weigh(&finding, i, peak, &carriers);
                 fired.push((i, Finding { state, ..finding }));
             }
         }
@@ -50,9 +83,12 @@ fn over_points(sweep: &SweepEvidence, check: fn(&Evidence) -> Outcome) -> Outcom
 const OF_LATENCIES: [&str; 2] = ["CL-15", "LD-02"];
 
 /// What a finding at point `i` does to a sweep whose peak is at point `peak`.
-fn weigh(finding: &Finding, i: usize, peak: usize) -> FindingState {
+fn weigh(finding: &Finding, i: usize, peak: usize, carriers: &BTreeSet<usize>) -> FindingState {
     let of_client = finding.rule.starts_with("CL-");
+    let of_disturbance = DISTURBANCE_RULES.contains(&finding.rule.as_str());
     let limit = match i {
+        // Where neither peak nor knee rests on it, the load is marked and says nothing of them.
+        i if of_disturbance && !carriers.contains(&i) => FindingState::Warning,
         _ if OF_LATENCIES.contains(&finding.rule.as_str()) => FindingState::Warning,
         i if i <= peak && finding.rule == "CL-01" => FindingState::Bound,
         i if i <= peak => FindingState::Invalid,

@@ -1,5 +1,5 @@
 //! Constructed evidence: a run nothing is wrong with, to be spoilt one field at a time, for tests and for the examples
-//! of [`crate::catalogue`].
+//! of [`crate::catalogue()`].
 
 mod surroundings;
 
@@ -72,6 +72,7 @@ pub(crate) fn clean_run() -> Evidence {
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
         sends_ns: Vec::new(),
         observed: Some(surroundings::observed()),
+        disturbance: None,
         status: surroundings::status(),
         profile: None,
         fingerprint: Some(surroundings::fingerprint()),
@@ -233,5 +234,7 @@ fn second(i: u64) -> Second {
         response_p99_ns: 4_000_000,
         outstanding: f64::from(CONNECTIONS),
         late_ns: 0,
+        clean_ns: NS_PER_S,
+        clean_good: n,
     }
 }

@@ -1,6 +1,6 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
-use crate::{Cohort, Flow, Plan, Probe, Sample, StatusLook, ThreadUse, TlsSession};
+use crate::{Cohort, Flow, Plan, Probe, Sample, SliceAccount, SliceFlow, StatusLook, ThreadUse, TlsSession};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. Instants are ns since the clock of the run started.
@@ -39,6 +39,20 @@ pub enum Event {
     Tick(Box<Tick>),
     /// Machine, server and generator were looked at, as after each tick.
     Observed(Box<Sample>),
+    /// The disturbance account has come this far.
+    Disturbed {
+        /// The slices before this one are decided.
+        until_slice: u64,
+        /// Slices in which anything was taken; also earlier ones, of which it was not known before.
+        slices: Vec<SliceAccount>,
+    },
+    /// The measured window ends later than planned, as too much of it was disturbed.
+    Prolonged {
+        /// When that was decided; ns.
+        at_ns: u64,
+        /// By how much; ns.
+        by_ns: u64,
+    },
     /// The server under test has said something of itself.
     Status {
         /// When it was taken in; ns.
@@ -95,9 +109,16 @@ pub struct Tick {
     /// [`SENDS_MAX`], and none in a closed loop. ns since the clock of the run started
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends_ns: Vec<u64>,
+    /// The same slice by slice: those of the disturbance account that lie in the tick.
+    #[serde(default)]
+    pub slices: Vec<SliceFlow>,
     /// The histograms; stored beside the event log, not in it.
     #[serde(skip)]
     pub histograms: Histograms,
+    /// Of the values in the histograms of this tick and of earlier ones, those of requests that were in flight in
+    /// disturbed time. Stored in the same way.
+    #[serde(skip)]
+    pub set_aside: Histograms,
 }
 
 /// Requests whose instants are kept of an open loop: with more of them every test of their spread fails some day.
@@ -136,7 +157,9 @@ mod tests {
             response_p99_ns: 9,
             late_ns: 0,
             sends_ns: vec![3],
+            slices: vec![SliceFlow::new(0)],
             histograms: Histograms::default(),
+            set_aside: Histograms::default(),
         }));
         let line = serde_json::to_string(&tick).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), tick, "{line}");

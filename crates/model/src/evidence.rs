@@ -1,6 +1,6 @@
 //! What the judge looks at.
 
-use crate::{Change, Cohort, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
+use crate::{Change, Cohort, Disturbance, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
 
 /// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
@@ -41,6 +41,8 @@ pub struct Evidence {
     pub sends_ns: Vec<u64>,
     /// Machine, server and generator over the measured windows; none when nobody looked.
     pub observed: Option<Observed>,
+    /// What was taken from the CPUs of client and server, and what is left without it; none when that was not observed.
+    pub disturbance: Option<Disturbance>,
     /// Status pages of the server under test.
     pub status: Vec<StatusRecord>,
     /// Where CPU time went; none when that was not sampled.
@@ -147,6 +149,12 @@ pub struct Second {
     /// How late the oldest request was that was due and not yet on its way at the end; 0 in a closed loop. ns
     #[serde(default)]
     pub late_ns: u64,
+    /// The part of it that was not disturbed; ns.
+    #[serde(default)]
+    pub clean_ns: u64,
+    /// Good responses in that part.
+    #[serde(default)]
+    pub clean_good: u64,
 }
 
 /// CPU use of one load thread over a span.

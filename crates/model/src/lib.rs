@@ -8,6 +8,7 @@ mod audit;
 mod catalogue;
 mod check;
 mod counts;
+mod disturbance;
 mod event;
 mod evidence;
 mod failure;
@@ -30,6 +31,10 @@ pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, Manners, Refusal, TargetCheck};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
+pub use disturbance::{
+    Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
+    WholeWindow, slice_of, works_behind_servers,
+};
 pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
@@ -54,7 +59,7 @@ pub use probe::{Body, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use record::{
     Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
-    PointSummary, PoolFit, Quantiles, Requests, RunRecord, SweepRecord, SweepsRecord,
+    PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use sample::{
     CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, Scheduled,

@@ -35,7 +35,8 @@ pub struct Plan {
     pub threads: u32,
     /// CPUs the load threads are pinned to, round robin; empty means not pinned.
     pub cpus: Vec<u32>,
-    /// How long before a request is due by schedule its load thread stops sleeping; 0: it is woken by the request. ns
+    /// How long before a request is due by schedule its load thread stops sleeping, and for how long it awaits the response
+    /// awake; 0: it is woken by either. ns
     #[serde(default)]
     pub spin_ns: u64,
     /// Seed of everything random in the run.

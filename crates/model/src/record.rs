@@ -1,8 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    CheckRow, Connections, LatencySummary, Limiter, Observed, Plan, Probe, Profiled, Second, Served, StatusRecord,
-    TlsSession, Verdict,
+    CheckRow, Connections, Disturbance, LatencySummary, Limiter, Observed, Plan, Probe, Profiled, Second, Served,
+    StatusRecord, TlsSession, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,6 +18,10 @@ pub struct RunRecord {
     pub goodput_per_s: Estimate,
     /// Complete responses per second, good or not.
     pub throughput_per_s: f64,
+    /// CPU time of the server per complete response, with its interval over the seconds; null where it is not observed. Time
+    /// taken by the hypervisor or other programs is not in it; a lower clock frequency and colder caches are. ns
+    #[serde(default)]
+    pub server_cpu_ns_per_request: Option<Estimate>,
     /// What became of the requests.
     pub requests: Requests,
     /// Connections asked for, open and reopened.
@@ -36,6 +40,10 @@ pub struct RunRecord {
     /// Machine, server, generator and sockets over the measured window; null when nobody looked.
     #[serde(default)]
     pub observed: Option<Observed>,
+    /// What was taken from the CPUs of client and server by causes from outside, and what is left without it; null when
+    /// that was not observed.
+    #[serde(default)]
+    pub disturbance: Option<Disturbance>,
     /// Status pages of the server under test, over the measured window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusRecord>,
@@ -264,6 +272,9 @@ pub struct SweepRecord {
     pub knee: Option<Knee>,
     /// Highest goodput, where its plateau begins.
     pub peak: Option<Peak>,
+    /// The loads that peak, knee and limiter rest on: from these they have their verdict.
+    #[serde(default)]
+    pub rests_on: RestsOn,
     /// Highest load known to be held.
     pub capacity: Option<Capacity>,
     /// The fitted pool model.
@@ -286,6 +297,17 @@ pub struct SweepRecord {
     pub started: String,
     /// Whether it was stopped from outside before its plan was done.
     pub interrupted: bool,
+}
+
+/// The loads that the answers of a sweep rest on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RestsOn {
+    /// The peak's, and the next, which shows that it is one.
+    pub peak: Vec<f64>,
+    /// The lowest, those round the bend, and those of the peak.
+    pub knee: Vec<f64>,
+    /// That at which the limiter was looked for.
+    pub limiter: Vec<f64>,
 }
 
 /// Sweeps of several arms, measured one after the other: side by side, not paired.
@@ -329,6 +351,12 @@ pub struct PointSummary {
     /// Occupancy of each pool of workers that is known, 0 to 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pools: BTreeMap<String, f64>,
+    /// Share of the measured time that was undisturbed, 0 to 1; null when that is not known.
+    #[serde(default)]
+    pub clean_share: Option<f64>,
+    /// Whether so much of it stayed disturbed that its numbers are bounds.
+    #[serde(default)]
+    pub disturbed: bool,
 }
 
 /// Where more load stops buying throughput.

@@ -39,6 +39,16 @@ impl Generator {
         self.cpus = cpus(&self.threads);
     }
 
+    /// CPUs that the load threads may run on.
+    pub(crate) fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    /// Numbers of the load threads.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = i32> + '_ {
+        self.threads.iter().map(|thread| thread.tid)
+    }
+
     /// CPU time since the look before. Threads that have ended, or of which the kernel tells nothing, are left out.
     pub(crate) fn look(&mut self) -> Result<GeneratorUse, ProcError> {
         let own = Process::myself()?;

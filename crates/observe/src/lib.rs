@@ -10,6 +10,7 @@
 mod choice;
 mod companion;
 mod control_group;
+mod disturbance;
 mod files;
 mod fingerprint;
 mod generator;
@@ -32,6 +33,7 @@ mod threads;
 mod wanted;
 
 pub use choice::choose;
+pub use disturbance::Publish;
 pub use fingerprint::{TakenFingerprint, fingerprint, sha256};
 pub use observer::Observer;
 pub use states::Clocks;

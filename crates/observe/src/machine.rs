@@ -1,7 +1,8 @@
 //! CPU time of the whole machine, from `/proc/stat`.
 
 use model::{CpuTimes, MachineCpu, NS_PER_S};
-use procfs::{CpuTime, CurrentSI, KernelStats, ProcError};
+use procfs::{CpuTime, CurrentSI, FromReadSI, KernelStats, ProcError};
+use std::path::PathBuf;
 
 /// The machine at the look before.
 #[derive(Debug, Default)]
@@ -9,13 +10,24 @@ pub(crate) struct Machine {
     before: Option<MachineCpu>,
     /// Processes and threads that had ever begun at the look before.
     pub(crate) begun_ever: Option<u64>,
+    /// Another file in the place of `/proc/stat`.
+    file: Option<PathBuf>,
 }
 
 impl Machine {
+    /// What `file` says, which looks like `/proc/stat`.
+    #[cfg(test)]
+    pub(crate) fn of_file(file: PathBuf) -> Self {
+        Self { file: Some(file), ..Self::default() }
+    }
+
     /// CPU time since the look before.
     pub(crate) fn look(&mut self) -> Result<MachineCpu, ProcError> {
         self.begun_ever = None;
-        let stats = KernelStats::current()?;
+        let stats = match &self.file {
+            None => KernelStats::current()?,
+            Some(file) => KernelStats::from_file(file, procfs::current_system_info())?,
+        };
         self.begun_ever = Some(stats.processes);
         let now = MachineCpu { total: times(&stats.total), cpus: stats.cpu_time.iter().map(times).collect() };
         let before = self.before.replace(now.clone()).unwrap_or_else(|| now.clone());

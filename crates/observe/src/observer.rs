@@ -1,6 +1,7 @@
 //! All looks together: one sample from one look to the next.
 
 use crate::companion::Companion;
+use crate::disturbance::{DisturbanceSampler, Publish, Setup};
 use crate::generator::Generator;
 use crate::group::Group;
 use crate::kernel::Kernel;
@@ -11,8 +12,10 @@ use crate::processes::{Present, Processes};
 use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{Clocks, StateSampler, Tree};
+use crate::threads::allowed_cpus;
 use crate::wanted::Wanted;
 use model::{Address, Phase, Sample, ServerUse, Sockets, StatesUse};
+use procfs::process::Process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -33,6 +36,8 @@ pub struct Observer {
     kernel: Kernel,
     /// Only once it was asked for.
     states: Option<std::io::Result<StateSampler>>,
+    /// The same.
+    disturbance: Option<DisturbanceSampler>,
     looked_ns: u64,
     /// What was said about each part last, so that it is said once.
     said: BTreeMap<String, String>,
@@ -70,6 +75,7 @@ impl Observer {
             sockets: SocketTable::default(),
             kernel: Kernel::default(),
             states: None,
+            disturbance: None,
             looked_ns: 0,
             said: BTreeMap::new(),
         };
@@ -92,6 +98,40 @@ impl Observer {
     pub fn watch_states(&mut self, clocks: Clocks) {
         let (listening, _) = self.listen();
         self.states = Some(StateSampler::start(self.tree(listening.as_ref()), clocks));
+    }
+
+    /// Begins to keep the account of what is taken from the CPUs of client and server, on a thread of its own. The run's clock
+    /// started at `epoch_ns` of the monotonic one; `quota_at_begin_ns` is what the server might use each second before the
+    /// first load.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn watch_disturbance(
+        &mut self,
+        clocks: Clocks,
+        epoch_ns: u64,
+        quota_at_begin_ns: Option<u64>,
+        publish: Publish,
+    ) -> std::io::Result<()> {
+        let pids = self.server_pids();
+        let setup = Setup {
+            client_cpus: self.generator.cpus().to_vec(),
+            server_cpus: cpus_of(&pids),
+            load_threads: self.generator.threads().collect(),
+            pids,
+            quota_at_begin_ns,
+            epoch_ns,
+        };
+        self.disturbance = Some(DisturbanceSampler::start(setup, clocks, publish)?);
+        Ok(())
+    }
+
+    /// CPU time that the server's control group may use each second; none without a quota. ns
+    #[must_use]
+    pub fn server_quota_ns(&self) -> Option<u64> {
+        let pid = self.first_pid()?.to_string();
+        let figured = crate::kernel::cgroup(&crate::files::Files::below("/"), &pid).ok()?;
+        figured.gauges.get("cpu_quota_ns_per_s").copied()
     }
 
     /// The processes whose workers are looked at.
@@ -129,6 +169,16 @@ impl Observer {
     pub(crate) fn server_pids(&self) -> Vec<i32> {
         let groups = [self.server_group()].into_iter().chain(self.companions.iter().map(Companion::group));
         groups.flat_map(|group| group.pids()).collect()
+    }
+
+    /// CPUs that server and companions may run on, as they are now; empty when the server's processes are not known, or not
+    /// all of their threads show it.
+    #[must_use]
+    pub fn server_cpus(&self) -> Vec<u32> {
+        if self.server_group().is_empty() {
+            return Vec::new();
+        }
+        allowed_cpus(&self.server_pids()).map_or_else(Vec::new, |cpus| cpus.into_iter().collect())
     }
 
     /// The processes that count as the server.
@@ -186,6 +236,9 @@ impl Observer {
         }
         let states = self.fetch_states(listening.as_ref(), &mut unavailable);
         let sockets = self.look_at_sockets(listening.as_ref());
+        if let Some(disturbance) = &self.disturbance {
+            disturbance.watch(self.server_pids());
+        }
         Sample {
             phase,
             from_ns,
@@ -309,6 +362,14 @@ impl Observer {
         }
         None
     }
+}
+
+/// CPUs that any of these processes may run on.
+fn cpus_of(pids: &[i32]) -> Vec<u32> {
+    let allowed = |pid: &i32| Process::new(*pid).ok()?.status().ok()?.cpus_allowed_list;
+    let cpus: BTreeSet<u32> =
+        pids.iter().filter_map(allowed).flatten().flat_map(|(first, last)| first..=last).collect();
+    cpus.into_iter().collect()
 }
 
 /// The own process, which is part of nothing that is watched.

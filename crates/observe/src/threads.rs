@@ -73,11 +73,27 @@ fn since(before: &ServerThread, now: &ServerThread) -> ServerThread {
     }
 }
 
+/// CPUs that some thread of `pids` may run on now; none when one of the threads does not show them.
+pub(crate) fn allowed_cpus(pids: &[i32]) -> Option<BTreeSet<u32>> {
+    let mut cpus = BTreeSet::new();
+    for (pid, tid) in pids.iter().flat_map(|pid| tids(*pid).map(move |tid| (*pid, tid))) {
+        // A thread that has ended since it was listed runs nowhere.
+        let Some(text) = short(&format!("/proc/{pid}/task/{tid}/status")) else { continue };
+        let ranges = Status::from_buf_read(&text[..]).ok()?.cpus_allowed_list?;
+        cpus.extend(ranges.iter().flat_map(|(first, last)| *first..=*last));
+    }
+    Some(cpus)
+}
+
 /// The threads of a process.
 fn threads(pid: i32) -> Vec<(i32, Seen)> {
+    tids(pid).filter_map(|tid| Some((tid, thread(pid, tid)?))).collect()
+}
+
+/// The numbers of its threads.
+fn tids(pid: i32) -> impl Iterator<Item = i32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let tids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    tids.filter_map(|tid| Some((tid, thread(pid, tid)?))).collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn thread(pid: i32, tid: i32) -> Option<Seen> {
@@ -126,6 +142,27 @@ mod tests {
         assert!(still.voluntary_switches <= 1, "{still:?}");
         drop(to_sleeper);
         echo.join().unwrap();
+    }
+
+    #[test]
+    fn a_process_may_run_where_any_of_its_threads_may() {
+        let own = std::process::id().cast_signed();
+        let all = allowed_cpus(&[own]).unwrap();
+        let last = *all.last().unwrap();
+        let (to_pinned, for_pinned) = mpsc::channel::<()>();
+        let (to_us, for_us) = mpsc::channel();
+        let pinned = std::thread::spawn(move || {
+            let mut set = rustix::thread::CpuSet::new();
+            set.set(last as usize);
+            rustix::thread::sched_setaffinity(None, &set).unwrap();
+            to_us.send(()).unwrap();
+            let _ = for_pinned.recv();
+        });
+        for_us.recv().unwrap();
+        assert_eq!(allowed_cpus(&[own]).unwrap(), all, "its other threads may run anywhere");
+        assert_eq!(allowed_cpus(&[]).unwrap(), BTreeSet::new());
+        drop(to_pinned);
+        pinned.join().unwrap();
     }
 
     #[test]

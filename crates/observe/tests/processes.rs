@@ -1,16 +1,17 @@
-//! Processes of which this test reads the truth in `/proc` itself.
+//! Processes of which this test reads the truth in `/proc` itself. One test at a time: some account for all of the machine.
 
+#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
+#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
+mod decide;
+
+use decide::decide_watched;
 use model::{Phase, Sample, ServerUse};
 use observe::{Observer, Wanted};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 /// The kernel tells CPU time in steps of 10 ms, of user and system time each, and a look takes a moment.
 const ROUNDING_NS: u64 = 60_000_000;
-
-/// Held by tests that account for all of the machine, and by those whose many children end before anybody sees them.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// A shell that ends with the test.
 struct Shell(Child);
@@ -69,114 +70,122 @@ fn companion<'a>(sample: &'a Sample, label: &str) -> &'a ServerUse {
 
 #[test]
 fn a_companion_has_the_cpu_time_that_the_kernel_says_it_has() {
-    let burner = Shell::start("while :; do :; done");
-    let pid = burner.pid();
-    let label = pid.to_string();
-    let mut observer = observer(&[Wanted::parse(&label).expect("a number")]);
-    observer.start(0);
-    let before_ns = cpu_ns(pid);
-    until_burnt(pid, 400_000_000);
-    let sample = observer.sample(1_000, Phase::Measure);
-    let truth_ns = cpu_ns(pid) - before_ns;
-    let used = companion(&sample, &label);
-    assert!(used_ns(used).abs_diff(truth_ns) <= ROUNDING_NS, "{} of {truth_ns}", used_ns(used));
-    let process = &used.processes[0];
-    assert_eq!((process.name.as_str(), process.count), ("sh", 1));
-    assert!(process.pss_bytes.is_some_and(|pss| pss > 0 && pss <= process.rss_bytes), "{process:?}");
-    assert!(process.vms_bytes > process.rss_bytes && process.fds >= Some(3), "{process:?}");
+    decide_watched(|| {
+        let burner = Shell::start("while :; do :; done");
+        let pid = burner.pid();
+        let label = pid.to_string();
+        let mut observer = observer(&[Wanted::parse(&label).expect("a number")]);
+        observer.start(0);
+        let before_ns = cpu_ns(pid);
+        until_burnt(pid, 400_000_000);
+        let sample = observer.sample(1_000, Phase::Measure);
+        let truth_ns = cpu_ns(pid) - before_ns;
+        let used = companion(&sample, &label);
+        assert!(used_ns(used).abs_diff(truth_ns) <= ROUNDING_NS, "{} of {truth_ns}", used_ns(used));
+        let process = &used.processes[0];
+        assert_eq!((process.name.as_str(), process.count), ("sh", 1));
+        assert!(process.pss_bytes.is_some_and(|pss| pss > 0 && pss <= process.rss_bytes), "{process:?}");
+        assert!(process.vms_bytes > process.rss_bytes && process.fds >= Some(3), "{process:?}");
 
-    // It has one thread, which has all of it, and others wanted its CPU or did not.
-    let threads = used.threads.as_ref().expect("the first look was at the start");
-    let [thread] = &threads.threads[..] else { panic!("{threads:?}") };
-    let in_thread_ns = thread.user_ns + thread.system_ns;
-    assert!(in_thread_ns.abs_diff(truth_ns) <= ROUNDING_NS, "{thread:?} of {truth_ns}");
-    assert!(thread.wait_ns.is_some() && (threads.from_ns, thread.pid, thread.tid) == (0, pid, pid), "{thread:?}");
+        // It has one thread, which has all of it, and others wanted its CPU or did not.
+        let threads = used.threads.as_ref().expect("the first look was at the start");
+        let [thread] = &threads.threads[..] else { panic!("{threads:?}") };
+        let in_thread_ns = thread.user_ns + thread.system_ns;
+        assert!(in_thread_ns.abs_diff(truth_ns) <= ROUNDING_NS, "{thread:?} of {truth_ns}");
+        assert!(thread.wait_ns.is_some() && (threads.from_ns, thread.pid, thread.tid) == (0, pid, pid), "{thread:?}");
+    });
 }
 
 #[test]
 fn children_that_come_and_go_count_for_their_companion() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Each child burns for a moment, and is waited for.
-    let script = "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done";
-    let parent = Shell::start(script);
-    let pid = parent.pid();
-    let mut observer = observer(&[Wanted::Process(pid)]);
-    observer.start(0);
-    let before_ns = cpu_ns(pid);
-    let mut told_ns = 0;
-    for look in 1..=4 {
-        until_burnt(pid, 100_000_000);
-        let sample = observer.sample(look, Phase::Measure);
-        let used = companion(&sample, &pid.to_string());
-        assert_eq!(used.ended_unaccounted, 0, "{used:?}");
-        told_ns += used_ns(used);
-    }
-    let truth_ns = cpu_ns(pid) - before_ns;
-    // The last child still runs, and its parent does not have its time yet; and each of some ended ones is rounded.
-    assert!(
-        told_ns + truth_ns / 5 > truth_ns && told_ns < truth_ns + truth_ns / 4 + ROUNDING_NS,
-        "{told_ns} of {truth_ns}"
-    );
+    decide_watched(|| {
+        // Each child burns for a moment, and is waited for.
+        let script = "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done";
+        let parent = Shell::start(script);
+        let pid = parent.pid();
+        let mut observer = observer(&[Wanted::Process(pid)]);
+        observer.start(0);
+        let before_ns = cpu_ns(pid);
+        let mut told_ns = 0;
+        for look in 1..=4 {
+            until_burnt(pid, 100_000_000);
+            let sample = observer.sample(look, Phase::Measure);
+            let used = companion(&sample, &pid.to_string());
+            assert_eq!(used.ended_unaccounted, 0, "{used:?}");
+            told_ns += used_ns(used);
+        }
+        let truth_ns = cpu_ns(pid) - before_ns;
+        // The last child still runs, and its parent does not have its time yet; and each of some ended ones is rounded.
+        assert!(
+            told_ns + truth_ns / 5 > truth_ns && told_ns < truth_ns + truth_ns / 4 + ROUNDING_NS,
+            "{told_ns} of {truth_ns}"
+        );
+    });
 }
 
 #[test]
 fn the_sum_over_many_short_lived_children_is_what_the_kernel_says() {
-    const CHILDREN: u32 = 40;
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Each burns for a moment and is waited for; looks come at any moment of their lives.
-    let script = format!(
-        "read go; n=0; while [ $n -lt {CHILDREN} ]; do \
+    decide_watched(|| {
+        const CHILDREN: u32 = 40;
+        // Each burns for a moment and is waited for; looks come at any moment of their lives.
+        let script = format!(
+            "read go; n=0; while [ $n -lt {CHILDREN} ]; do \
          (i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done); n=$((n+1)); done; echo done; read end"
-    );
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut parent = Shell(command.spawn().expect("a shell"));
-    let pid = parent.pid();
-    let mut observer = observer(&[Wanted::Process(pid)]);
-    observer.start(0);
-    let before_ns = cpu_ns(pid);
-    let out = parent.0.stdout.take().expect("piped");
-    let done = std::thread::spawn(move || BufReader::new(out).read_line(&mut String::new()));
-    parent.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("it reads");
-    let (mut told_ns, mut looks) = (0, 0);
-    loop {
-        let is_last = done.is_finished();
-        looks += 1;
-        let sample = observer.sample(looks, Phase::Measure);
-        told_ns += used_ns(companion(&sample, &pid.to_string()));
-        if is_last {
-            break;
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut parent = Shell(command.spawn().expect("a shell"));
+        let pid = parent.pid();
+        let mut observer = observer(&[Wanted::Process(pid)]);
+        observer.start(0);
+        let before_ns = cpu_ns(pid);
+        let out = parent.0.stdout.take().expect("piped");
+        let done = std::thread::spawn(move || BufReader::new(out).read_line(&mut String::new()));
+        parent.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("it reads");
+        let (mut told_ns, mut looks) = (0, 0);
+        loop {
+            let is_last = done.is_finished();
+            looks += 1;
+            let sample = observer.sample(looks, Phase::Measure);
+            told_ns += used_ns(companion(&sample, &pid.to_string()));
+            if is_last {
+                break;
+            }
         }
-    }
-    let truth_ns = cpu_ns(pid) - before_ns;
-    assert!(looks > u64::from(CHILDREN) / 4 && truth_ns > 100_000_000, "{looks} looks, {truth_ns}");
-    assert!(told_ns.abs_diff(truth_ns) <= ROUNDING_NS, "{told_ns} of {truth_ns} in {looks} looks");
+        let truth_ns = cpu_ns(pid) - before_ns;
+        assert!(looks > u64::from(CHILDREN) / 4 && truth_ns > 100_000_000, "{looks} looks, {truth_ns}");
+        assert!(told_ns.abs_diff(truth_ns) <= ROUNDING_NS, "{told_ns} of {truth_ns} in {looks} looks");
+    });
 }
 
 #[test]
 fn strangers_are_told_beside_and_all_together_are_the_busy_time_of_the_machine() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let burners = [Shell::start("while :; do :; done"), Shell::start("while :; do :; done")];
-    let mut observer = observer(&[]);
-    observer.start(0);
-    until_burnt(burners[0].pid(), 500_000_000);
-    // On a machine with very many processes not all are looked at each time.
-    let samples: Vec<Sample> = (1..=100).map(|look| observer.sample(look, Phase::Measure)).collect();
-    let until = samples.iter().position(|sample| sample.others.is_some()).expect("all processes were looked at");
-    let samples = &samples[..=until];
-    let others = samples[until].others.as_ref().expect("there are some");
-    assert_eq!(others.from_ns, 0);
-    let shells_ns = others.processes.iter().find(|process| process.name == "sh").map(|process| process.cpu_ns);
-    assert!(shells_ns >= Some(500_000_000 - ROUNDING_NS), "{others:?}");
-    let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
-    let machine = samples.iter().filter_map(|sample| sample.machine.as_ref());
-    let (busy_ns, softirq_ns) =
-        machine.fold((0, 0), |sum, cpu| (sum.0 + cpu.total.busy_ns(), sum.1 + cpu.total.softirq_ns));
-    let own_ns: u64 = samples.iter().filter_map(|sample| sample.generator.as_ref()).map(|own| own.cpu_ns).sum();
-    // Interrupts are part of the processes they interrupt, or, as some kernels are built, of none.
-    let share = (others_ns + own_ns) as f64 / busy_ns as f64;
-    let softirq = softirq_ns as f64 / busy_ns as f64;
-    assert!((0.9 - softirq..=1.1).contains(&share), "processes are {share} of the busy time, {softirq} are interrupts");
+    decide_watched(|| {
+        let burners = [Shell::start("while :; do :; done"), Shell::start("while :; do :; done")];
+        let mut observer = observer(&[]);
+        observer.start(0);
+        until_burnt(burners[0].pid(), 500_000_000);
+        // On a machine with very many processes not all are looked at each time.
+        let samples: Vec<Sample> = (1..=100).map(|look| observer.sample(look, Phase::Measure)).collect();
+        let until = samples.iter().position(|sample| sample.others.is_some()).expect("all processes were looked at");
+        let samples = &samples[..=until];
+        let others = samples[until].others.as_ref().expect("there are some");
+        assert_eq!(others.from_ns, 0);
+        let shells_ns = others.processes.iter().find(|process| process.name == "sh").map(|process| process.cpu_ns);
+        assert!(shells_ns >= Some(500_000_000 - ROUNDING_NS), "{others:?}");
+        let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
+        let machine = samples.iter().filter_map(|sample| sample.machine.as_ref());
+        let (busy_ns, softirq_ns) =
+            machine.fold((0, 0), |sum, cpu| (sum.0 + cpu.total.busy_ns(), sum.1 + cpu.total.softirq_ns));
+        let own_ns: u64 = samples.iter().filter_map(|sample| sample.generator.as_ref()).map(|own| own.cpu_ns).sum();
+        // Interrupts are part of the processes they interrupt, or, as some kernels are built, of none.
+        let share = (others_ns + own_ns) as f64 / busy_ns as f64;
+        let softirq = softirq_ns as f64 / busy_ns as f64;
+        assert!(
+            (0.9 - softirq..=1.1).contains(&share),
+            "processes are {share} of the busy time, {softirq} are interrupts"
+        );
+    });
 }
 
 #[test]

@@ -2,12 +2,16 @@
 //!
 //! These run as root, or where kernel.perf_event_paranoid is 0: a refusal fails them.
 
+#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
+#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
+mod decide;
+
+use decide::decide_watched;
 use model::ProcessRole;
 use observe::profile::{Profile, Recorded, Scope};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 const BURN_MS: u64 = 1_000;
 
@@ -30,9 +34,6 @@ fn thread_cpu_ns() -> u64 {
 
 /// A profile of a second in which one thread burns, and the CPU time that thread got; ns.
 fn profile(scope: &Scope) -> (Profile, u64) {
-    // The tests burn in the same process: one after the other, so that none sees another's.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let until = AtomicBool::new(false);
     let (recorded, burnt_ns) = std::thread::scope(|threads| {
         let burner = threads.spawn(|| {
@@ -49,67 +50,76 @@ fn profile(scope: &Scope) -> (Profile, u64) {
 
 #[test]
 fn what_burns_is_on_top_by_name_and_its_time_is_right() {
-    let server = BTreeSet::from([std::process::id()]);
-    let (profile, burnt_ns) = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
-    let profiled = &profile.profiled;
-    let lines: Vec<&str> = profile.folded.lines().collect();
-    let count = |line: &str| line.rsplit_once(' ').and_then(|(_, n)| n.parse::<u64>().ok()).expect("a count");
-    // What was inlined into it stands further in.
-    let burning = lines.iter().filter(|line| line.contains("burn_in_the_profile"));
-    let burning: u64 = burning.map(|line| count(line)).sum();
-    assert!(burning as f64 > 0.8 * profiled.samples as f64, "{lines:#?}");
-    assert_eq!(profiled.functions.iter().map(|function| function.samples).max(), Some(profiled.functions[0].samples));
-    assert!(profiled.resolved_share >= 0.95 && profiled.symbol_share >= 0.95, "{profiled:#?}");
-    assert_eq!((profiled.processes.len(), profiled.lost_samples), (1, 0));
-    assert!(profiled.processes[0].role == ProcessRole::Server && profiled.processes[0].name == "own");
-    // Where others want the CPUs too, a sample finds the burner by chance: within four standard errors.
-    let expected = burnt_ns as f64 / 1e3 / profiled.sample_us();
-    let error = (profiled.samples as f64 - expected).abs();
-    assert!(error < 4.0 * expected.sqrt() + 2.0, "{} samples, expected {expected}", profiled.samples);
-    assert!(lines.iter().all(|line| line.starts_with("own;")), "{lines:?}");
-    let counted: u64 = lines.iter().map(|line| count(line)).sum();
-    assert_eq!(counted, profiled.samples);
-    assert!(profiled.reader_share < 0.05, "{profiled:?}");
+    decide_watched(|| {
+        let server = BTreeSet::from([std::process::id()]);
+        let (profile, burnt_ns) = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
+        let profiled = &profile.profiled;
+        let lines: Vec<&str> = profile.folded.lines().collect();
+        let count = |line: &str| line.rsplit_once(' ').and_then(|(_, n)| n.parse::<u64>().ok()).expect("a count");
+        // What was inlined into it stands further in.
+        let burning = lines.iter().filter(|line| line.contains("burn_in_the_profile"));
+        let burning: u64 = burning.map(|line| count(line)).sum();
+        assert!(burning as f64 > 0.8 * profiled.samples as f64, "{lines:#?}");
+        assert_eq!(
+            profiled.functions.iter().map(|function| function.samples).max(),
+            Some(profiled.functions[0].samples)
+        );
+        assert!(profiled.resolved_share >= 0.95 && profiled.symbol_share >= 0.95, "{profiled:#?}");
+        assert_eq!((profiled.processes.len(), profiled.lost_samples), (1, 0));
+        assert!(profiled.processes[0].role == ProcessRole::Server && profiled.processes[0].name == "own");
+        // Where others want the CPUs too, a sample finds the burner by chance: within four standard errors.
+        let expected = burnt_ns as f64 / 1e3 / profiled.sample_us();
+        let error = (profiled.samples as f64 - expected).abs();
+        assert!(error < 4.0 * expected.sqrt() + 2.0, "{} samples, expected {expected}", profiled.samples);
+        assert!(lines.iter().all(|line| line.starts_with("own;")), "{lines:?}");
+        let counted: u64 = lines.iter().map(|line| count(line)).sum();
+        assert_eq!(counted, profiled.samples);
+        assert!(profiled.reader_share < 0.05, "{profiled:?}");
+    });
 }
 
 #[test]
 fn threads_that_sleep_have_waited_as_long_as_they_slept_and_one_that_burns_has_not() {
-    let until = AtomicBool::new(false);
-    let server = BTreeSet::from([std::process::id()]);
-    let (profile, _) = std::thread::scope(|threads| {
-        let sleeper = threads.spawn(|| {
-            while !until.load(Ordering::Relaxed) {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
+    decide_watched(|| {
+        let until = AtomicBool::new(false);
+        let server = BTreeSet::from([std::process::id()]);
+        let (profile, _) = std::thread::scope(|threads| {
+            let sleeper = threads.spawn(|| {
+                while !until.load(Ordering::Relaxed) {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+            });
+            let profiled = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
+            until.store(true, Ordering::Relaxed);
+            sleeper.join().expect("it sleeps");
+            profiled
         });
-        let profiled = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
-        until.store(true, Ordering::Relaxed);
-        sleeper.join().expect("it sleeps");
-        profiled
+        assert_eq!(profile.profiled.hints.iter().find(|hint| hint.contains("waited")), None);
+        let ns = |of: &str| -> f64 {
+            let lines = profile.waits.lines().filter(|line| line.contains(of));
+            lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum::<f64>()
+        };
+        // The sleeper, the thread that reads the rings, and this one, which waits for the second to pass.
+        let slept = ns("do_nanosleep_[k]") / profile.profiled.sampled_ns as f64;
+        assert!((2.0..4.0).contains(&slept), "three threads slept {slept} of the time: {}", profile.waits);
+        assert!(ns("burn_in_the_profile") < 0.1 * profile.profiled.sampled_ns as f64, "{}", profile.waits);
     });
-    assert_eq!(profile.profiled.hints.iter().find(|hint| hint.contains("waited")), None);
-    let ns = |of: &str| -> f64 {
-        let lines = profile.waits.lines().filter(|line| line.contains(of));
-        lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum::<f64>()
-    };
-    // The sleeper, the thread that reads the rings, and this one, which waits for the second to pass. Other tests of this
-    // file wait for their turn on a lock.
-    let slept = ns("do_nanosleep_[k]") / profile.profiled.sampled_ns as f64;
-    assert!((2.0..4.0).contains(&slept), "three threads slept {slept} of the time: {}", profile.waits);
-    assert!(ns("burn_in_the_profile") < 0.1 * profile.profiled.sampled_ns as f64, "{}", profile.waits);
 }
 
 #[test]
 fn what_is_not_of_the_server_is_left_out_or_told_as_not_its_own() {
-    // A process that does nothing of its own, and has no children.
-    let mut other = std::process::Command::new("sleep").arg("10").spawn().expect("it starts");
-    let server = BTreeSet::from([other.id()]);
-    let (alone, _) = profile(&Scope { server: server.clone(), only_server: true, own_name: "own", ..Scope::default() });
-    let (all, _) = profile(&Scope { server, only_server: false, own_name: "own", ..Scope::default() });
-    other.kill().and_then(|()| other.wait()).expect("it ends");
-    assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
-    let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");
-    assert!(own.role == ProcessRole::Own && own.samples > 5, "{own:?}");
-    // One CPU at least has always somebody on it: the burner, or whoever took it away from the burner.
-    assert!(all.profiled.samples > 70, "{:?}", all.profiled);
+    decide_watched(|| {
+        // A process that does nothing of its own, and has no children.
+        let mut other = std::process::Command::new("sleep").arg("10").spawn().expect("it starts");
+        let server = BTreeSet::from([other.id()]);
+        let (alone, _) =
+            profile(&Scope { server: server.clone(), only_server: true, own_name: "own", ..Scope::default() });
+        let (all, _) = profile(&Scope { server, only_server: false, own_name: "own", ..Scope::default() });
+        other.kill().and_then(|()| other.wait()).expect("it ends");
+        assert!(alone.profiled.samples <= 1, "{:?}", alone.profiled.processes);
+        let own = all.profiled.processes.iter().find(|process| process.name == "own").expect("it burns");
+        assert!(own.role == ProcessRole::Own && own.samples > 5, "{own:?}");
+        // One CPU at least has always somebody on it: the burner, or whoever took it away from the burner.
+        assert!(all.profiled.samples > 70, "{:?}", all.profiled);
+    });
 }

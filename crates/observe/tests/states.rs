@@ -1,5 +1,10 @@
 //! Processes that do one thing, and what is said of them.
 
+#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
+#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
+mod decide;
+
+use decide::decide_watched;
 use model::{Phase, PoolUse, Scheduled, StatesUse};
 use observe::{Clocks, Observer, Wanted};
 use std::collections::BTreeSet;
@@ -43,7 +48,7 @@ fn watch(wanted: &[Wanted], mut meanwhile: impl FnMut()) -> StatesUse {
     let mut observer = Observer::new(address, true, wanted);
     observer.start(0);
     // What it costs is looked at by those who have a clock.
-    observer.watch_states(Clocks { thread_cpu_ns: || 0, monotonic_ns });
+    observer.watch_states(Clocks { thread_cpu_ns: || 0, process_cpu_ns: || 0, monotonic_ns });
     std::thread::sleep(Duration::from_millis(500));
     meanwhile();
     assert!(observer.sample(1, Phase::Measure).states.is_some_and(|states| states.looks > 0));
@@ -58,26 +63,28 @@ fn pool<'a>(states: &'a StatesUse, name: &str) -> &'a PoolUse {
 
 #[test]
 fn what_a_process_waits_for_is_told() {
-    let sleeper = One::start("sleep", &["60"]);
-    // It reads from the pipe at its standard input.
-    let reader = One::start("cat", &[]);
-    let burner = One::start("sh", &["-c", "while :; do :; done"]);
-    let states = watch(&[sleeper.wanted(), reader.wanted(), burner.wanted()], || {});
-    for (name, on) in [("sleep", "sleep"), ("cat", "pipe")] {
-        let pool = pool(&states, name);
-        assert_eq!((pool.running, pool.idle, pool.waits.len()), (0, 0, 1), "{pool:?}");
-        assert_eq!((pool.waits[0].on.as_str(), pool.waits[0].samples), (on, states.looks), "{pool:?}");
-        assert_eq!((pool.workers, pool.workers_max, pool.waits[0].state.as_str()), (states.looks, 1, "S"));
-    }
-    let burner = pool(&states, "sh");
-    assert_eq!((burner.running, burner.idle), (states.looks, 0), "{burner:?}");
-    // Between two looks it ran or waited for a CPU, and the sleeper did neither.
-    let busy = |pool: &PoolUse| {
-        let Scheduled { span_ns, ran_ns, waited_ns } = pool.scheduled.expect("the scheduler tells");
-        (ran_ns + waited_ns) as f64 / span_ns as f64
-    };
-    assert!((0.9..=1.1).contains(&busy(burner)), "{burner:?}");
-    assert!(busy(pool(&states, "sleep")) < 0.01, "{states:?}");
+    decide_watched(|| {
+        let sleeper = One::start("sleep", &["60"]);
+        // It reads from the pipe at its standard input.
+        let reader = One::start("cat", &[]);
+        let burner = One::start("sh", &["-c", "while :; do :; done"]);
+        let states = watch(&[sleeper.wanted(), reader.wanted(), burner.wanted()], || {});
+        for (name, on) in [("sleep", "sleep"), ("cat", "pipe")] {
+            let pool = pool(&states, name);
+            assert_eq!((pool.running, pool.idle, pool.waits.len()), (0, 0, 1), "{pool:?}");
+            assert_eq!((pool.waits[0].on.as_str(), pool.waits[0].samples), (on, states.looks), "{pool:?}");
+            assert_eq!((pool.workers, pool.workers_max, pool.waits[0].state.as_str()), (states.looks, 1, "S"));
+        }
+        let burner = pool(&states, "sh");
+        assert_eq!((burner.running, burner.idle), (states.looks, 0), "{burner:?}");
+        // Between two looks it ran or waited for a CPU, and the sleeper did neither.
+        let busy = |pool: &PoolUse| {
+            let Scheduled { span_ns, ran_ns, waited_ns } = pool.scheduled.expect("the scheduler tells");
+            (ran_ns + waited_ns) as f64 / span_ns as f64
+        };
+        assert!((0.9..=1.1).contains(&busy(burner)), "{burner:?}");
+        assert!(busy(pool(&states, "sleep")) < 0.01, "{states:?}");
+    });
 }
 
 #[test]
@@ -102,12 +109,14 @@ fn the_program_at_the_other_end_of_a_socket_is_named() {
 
 #[test]
 fn workers_that_come_and_go_are_counted() {
-    // The shell is another program than what it starts, and so no master of its own kind.
-    let parent = One::start("sh", &["-c", "while :; do sleep 0.3; done"]);
-    let states = watch(&[parent.wanted()], || {});
-    let sleepers = pool(&states, "sleep");
-    assert!(sleepers.begun >= 1 && sleepers.ended >= 1, "{states:#?}");
-    assert!(sleepers.workers <= states.looks && sleepers.workers > 0, "one at a time: {sleepers:?}");
-    let shell = pool(&states, "sh");
-    assert!(shell.waits.iter().all(|wait| wait.on == "child"), "{shell:?}");
+    decide_watched(|| {
+        // The shell is another program than what it starts, and so no master of its own kind.
+        let parent = One::start("sh", &["-c", "while :; do sleep 0.3; done"]);
+        let states = watch(&[parent.wanted()], || {});
+        let sleepers = pool(&states, "sleep");
+        assert!(sleepers.begun >= 1 && sleepers.ended >= 1, "{states:#?}");
+        assert!(sleepers.workers <= states.looks && sleepers.workers > 0, "one at a time: {sleepers:?}");
+        let shell = pool(&states, "sh");
+        assert!(shell.waits.iter().all(|wait| wait.on == "child"), "{shell:?}");
+    });
 }

@@ -23,7 +23,7 @@ impl Beside<'_> {
             Event::Tick(tick) => self.pages.until(tick),
             _ => self.pages.around(event),
         };
-        [self.watch.look(event), status].into_iter().flatten()
+        [self.watch.account(event), self.watch.look(event), status].into_iter().flatten()
     }
 
     /// Starts what begins with the load.

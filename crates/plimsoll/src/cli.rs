@@ -96,6 +96,10 @@ pub(crate) struct RunArgs {
     /// Load before the window, not measured: a time, 0s, or auto (until MSER-5 finds goodput settled)
     #[arg(long, value_name = "TIME|auto", default_value = "2s")]
     pub(crate) warmup: WarmupArg,
+    /// Time that may be spent on measuring again what was disturbed: CPU time taken by the hypervisor, a quota or other
+    /// programs [default: half of the planned time]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<Duration>,
     /// Sample where the CPU time goes during the window, for a flame graph: profile.svg, and in the page; what workers
     /// waited for is off-cpu.svg. What it costs is in the numbers of this run, so measure once more without for the
     /// headline
@@ -171,6 +175,10 @@ pub(crate) struct SweepArgs {
     /// Load before each window, not measured: a time, 0s, or auto
     #[arg(long, value_name = "TIME|auto", default_value = "500ms")]
     pub(crate) warmup: WarmupArg,
+    /// Time that may be spent on measuring again what was disturbed: CPU time taken by the hypervisor, a quota or other
+    /// programs [default: half of the planned time]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<Duration>,
     /// With --over rate: connections opened beforehand, and so the most requests in flight
     #[arg(short, long, value_name = "N", default_value = "256")]
     pub(crate) connections: Count,
@@ -210,6 +218,7 @@ pub(crate) struct RequestArgs {
     pub(crate) body: Option<String>,
     /// Mix the requests in this file, one a line: [WEIGHT] [METHOD] PATH|URL [BODY|@FILE], such as /index.html or
     /// 3 POST /cart @cart.json; # begins a comment. All to one server, each as often as its weight (1) says
+    #[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags, reason = "help that is printed as it stands")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body", "har"])]
     pub(crate) urls: Option<PathBuf>,
     /// Mix the requests that a browser has recorded (HAR 1.1 or 1.2): those to the URL, or else to the server that
@@ -274,10 +283,10 @@ pub(crate) struct GeneratorArgs {
     /// CPUs to pin the load threads to, such as 1 or 2,3 [default: not pinned; with the built-in target its own half]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) cpus: Vec<u32>,
-    /// With a rate: a load thread whose next request is due within this time stays awake, so that it goes out on time. It
-    /// takes CPU time from whatever runs on the same CPU
+    /// With a rate: a load thread stays awake when its next request is due within this time, and for this time after one has
+    /// gone out, so that it goes out, and its response is noticed, on time. It takes CPU time from whatever runs on the same CPU
     /// [default: 500us, at most a quarter of the time between two requests; 0s when the target is on this machine and may
-    /// run on the same CPUs]
+    /// run on the same CPUs, or does not show on which it may]
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<Duration>,
     /// Seed of everything random

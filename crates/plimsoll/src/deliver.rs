@@ -53,7 +53,7 @@ fn keep(directory: &Path, record: AnyRecord<'_>, json: &str) -> bool {
 /// Writes the page of a result beside it; returns false when the disk did not take it, which has then been told.
 fn write_page(directory: &Path, named: Named<'_>) -> bool {
     let distributions = match named.record {
-        AnyRecord::Run(_) => stored::distributions(directory),
+        AnyRecord::Run(record) => stored::distributions(directory, stored::basis(record)),
         AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => None,
     };
     let graphs = graphs(directory, named.record);
@@ -79,6 +79,7 @@ mod tests {
 
     fn sweep(state: VerdictState, unchecked: &str) -> SweepRecord {
         SweepRecord {
+            rests_on: model::RestsOn::default(),
             format: FORMAT_SWEEP.into(),
             arm: None,
             verdict: Verdict {

@@ -2,6 +2,7 @@
 
 use judge::audit::{SECRET_HEADERS, redact};
 use model::Environment;
+use rustix::thread::CpuSet;
 
 /// Headers whose value is a secret.
 const REDACTED: &str = "<redacted>";
@@ -30,9 +31,36 @@ pub(crate) fn describe() -> Environment {
 /// CPUs this process may run on, in rising order; never empty.
 pub(crate) fn usable_cpus() -> Vec<u32> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return vec![0] };
-    let cpus: Vec<u32> =
-        (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+    let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
     if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// CPUs of this machine, whoever may use them. Unlike the standard library's count it does not stop at those that this
+/// process may use.
+pub(crate) fn online_cpus() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    count_cpus(&text).unwrap_or(usize::MAX)
+}
+
+/// Length of a list such as `0-3,8`.
+fn count_cpus(list: &str) -> Option<usize> {
+    let length = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        Some((last + 1).saturating_sub(first))
+    };
+    list.trim().split(',').map(length).sum()
+}
+
+/// Confines the calling thread, and those that it will start, to `cpus`; any when there are none. What cannot be done is
+/// said by the threads that are pinned to one of them each.
+pub(crate) fn confine(cpus: &[u32]) {
+    let mut set = CpuSet::new();
+    let cpus: Vec<_> = cpus.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CpuSet::MAX_CPU).collect();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    if !cpus.is_empty() {
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
 }
 
 /// Headers as they may be stored.
@@ -81,6 +109,12 @@ mod tests {
         let headers = redact_headers(&[("authorization".into(), "t0p".into()), ("Accept".into(), "*/*".into())]);
         assert_eq!(headers[0].1, REDACTED);
         assert_eq!(headers[1].1, "*/*");
+    }
+
+    #[test]
+    fn a_list_of_cpus_is_counted() {
+        assert_eq!(["0", "0-1\n", "0-3,8", "0-3,8,12-13"].map(count_cpus), [1, 2, 5, 7].map(Some));
+        assert_eq!(["", "x", "0-"].map(count_cpus), [None; 3]);
     }
 
     #[test]

@@ -16,13 +16,17 @@ use crate::subject::Subject;
 use crate::sys::forget_used_text;
 use crate::target_url::{TargetUrl, is_local};
 use crate::watch::{self, Watch};
-use engine::run::RunError;
+use engine::marks::SliceMarks;
+use engine::run::{Control, RunError};
 use judge::check::Machine;
 use judge::limiter::{Context, speeds};
-use model::{Address, CheckRow, CheckState, Environment, Event, Load, Numbering, Plan, Probe, Sample, Stop, Warmup};
+use model::{
+    Address, CheckRow, CheckState, Environment, Event, Load, NS_PER_S, Numbering, Plan, Probe, Sample, Stop, Warmup,
+};
 use observe::TakenFingerprint;
 use stack::Spec;
 use stats::Gather;
+use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +34,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
 pub(crate) const NUMBERS_A_LOAD: u64 = 1_000_000_000;
+
+/// A shorter window was asked for because it is short, and is not prolonged.
+const PROLONG_FROM_NS: u64 = 3 * NS_PER_S;
 
 /// What stands before the first load of a verb: the target is there, was looked at, and its results have a place.
 pub(crate) struct Prepared {
@@ -50,6 +57,10 @@ pub(crate) struct Prepared {
     foreseen: Vec<CheckRow>,
     /// Loads measured so far.
     loads: u64,
+    /// Time that may still be spent on making up for disturbed time; ns.
+    pub(crate) budget_ns: u64,
+    /// The server's CPU quota before the first load.
+    quota: OnceCell<Option<u64>>,
     /// The record of this verb.
     pub(crate) directory: PathBuf,
     /// When preparing began, RFC 3339.
@@ -119,6 +130,9 @@ impl Prepared {
         let first = subject.url.origin() + &settings.requests[0].path;
         progress.line(report::terminal::probe(&probe, &first).trim_end());
         let parts = watch::wanted(subject.processes(), &asked.observe);
+        if wants_server_cpus(&settings, &address) {
+            settings.server_cpus = watch::server_cpus(&address, asked.server.as_ref(), &parts);
+        }
         forget_used_text();
         let known = wanted.is_known.then(TakenFingerprint::default);
         let fingerprint = known.unwrap_or_else(|| watch::fingerprint(&address, asked.server.as_ref(), &parts));
@@ -133,6 +147,8 @@ impl Prepared {
             asked,
             is_observed: wanted.is_observed,
             loads: 0,
+            budget_ns: 0,
+            quota: OnceCell::new(),
             directory,
             started,
             stop,
@@ -208,8 +224,21 @@ impl Prepared {
     pub(crate) fn measure(&mut self, plan: &Plan, label: &str, directory: &Path) -> Result<Gather, Trouble> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        let mut beside = self.beside(plan, None);
-        measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)
+        let control = self.control(plan);
+        let mut beside = self.beside(plan, None, &control.marks);
+        let gather = measure(plan, &self.probe, directory, &control, &mut beside, &mut self.progress)?;
+        self.budget_ns = self.budget_ns.saturating_sub(gather.prolonged_ns());
+        Ok(gather)
+    }
+
+    /// What acts on the load of `plan`: one that is disturbed may take half as long again, within the budget.
+    fn control(&self, plan: &Plan) -> Control {
+        let window_ns = match plan.stop {
+            Stop::Duration { duration_ns } => duration_ns,
+            Stop::Count { .. } => 0,
+        };
+        let prolong_max_ns = if window_ns < PROLONG_FROM_NS { 0 } else { self.budget_ns.min(window_ns / 2) };
+        Control { stop: Arc::clone(&self.stop), marks: Arc::default(), prolong_max_ns }
     }
 
     /// The same with samples of where the CPU time of its window goes.
@@ -223,19 +252,20 @@ impl Prepared {
         self.progress.begin(label, plan);
         let companions = watch::wanted(self.subject.processes(), &self.asked.observe);
         let mut sampling = Sampling::new(plan, self.asked.server.as_ref(), &companions);
-        let mut beside = self.beside(plan, Some(&mut sampling));
-        let gather = measure(plan, &self.probe, directory, &self.stop, &mut beside, &mut self.progress)?;
+        let control = self.control(plan);
+        let mut beside = self.beside(plan, Some(&mut sampling), &control.marks);
+        let gather = measure(plan, &self.probe, directory, &control, &mut beside, &mut self.progress)?;
         self.progress.say("looking up names for the profile");
         Ok((gather, sampling.finish()))
     }
 
     /// What looks on while the load of `plan` runs. A restart has given the server new processes.
-    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>) -> Beside<'a> {
+    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>, marks: &Arc<SliceMarks>) -> Beside<'a> {
         if !self.is_observed {
             return Beside { watch: Watch::off(), pages: StatusPages::watch(std::iter::empty()), sampling };
         }
         let watched = watch::wanted(self.subject.processes(), &self.asked.observe);
-        let watch = Watch::new(&plan.target.address, self.asked.server.as_ref(), &watched);
+        let watch = Watch::new(&plan.target.address, self.asked.server.as_ref(), &watched, marks, &self.quota);
         let own = self.subject.status_pages();
         let pages = StatusPages::watch(own.iter().chain(&self.asked.status));
         Beside { watch, pages, sampling }
@@ -245,6 +275,13 @@ impl Prepared {
     pub(crate) fn is_interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// Whether the CPUs of somebody else's server have to be looked up: on this machine, with some CPUs that are not for the
+/// load. Otherwise they are known, or cannot be apart from those of the load.
+fn wants_server_cpus(settings: &Settings, address: &Address) -> bool {
+    let load = settings.load_cpus().len();
+    settings.server_cpus.is_empty() && is_local(address) && load < environment::online_cpus()
 }
 
 /// Eight letters and digits made from a time.
@@ -266,7 +303,7 @@ fn measure(
     plan: &Plan,
     probe: &Probe,
     directory: &Path,
-    stop: &AtomicBool,
+    control: &Control,
     beside: &mut Beside<'_>,
     progress: &mut Progress,
 ) -> Result<Gather, Trouble> {
@@ -290,14 +327,14 @@ fn measure(
     take(Event::Probed(probe.clone()));
     // What has prepared the load has run for the last time, and what judges it has not run yet.
     forget_used_text();
-    let outcome = engine::run::run(plan, stop, &mut take);
+    let outcome = engine::run::run(plan, control, &mut take);
     forget_used_text();
     if let Some(error) = damage {
         return Err(Trouble::usage(format!("a histogram of this run cannot be read back: {error}")));
     }
     match outcome {
         Ok(()) => Ok(gather),
-        Err(RunError::NoConnection { .. }) if stop.load(Ordering::Relaxed) => Err(Trouble::interrupted()),
+        Err(RunError::NoConnection { .. }) if control.stop.load(Ordering::Relaxed) => Err(Trouble::interrupted()),
         Err(error @ RunError::NoConnection { .. }) => Err(Trouble::target(error)),
         Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Template(_) | RunError::Worker(_))) => {
             Err(Trouble::usage(error))

@@ -88,12 +88,14 @@ impl Sampling {
                     profiler.switch_off();
                 }
             }
+            Event::Prolonged { by_ns, .. } => self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns),
             Event::Ended { .. } => profiler.switch_off(),
             Event::Probed(_)
             | Event::Started { .. }
             | Event::Connected { .. }
             | Event::Tick(_)
             | Event::Observed(_)
+            | Event::Disturbed { .. }
             | Event::Status { .. } => {}
         }
     }

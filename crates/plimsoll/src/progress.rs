@@ -49,7 +49,15 @@ impl Progress {
             Event::Tick(tick) => self.say(&self.tick_text(tick)),
             Event::Connected { .. } => self.say("warming up"),
             Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
-            Event::Probed(_) | Event::Started { .. } | Event::Observed(_) | Event::Ended { .. } => {}
+            Event::Prolonged { by_ns, .. } => {
+                self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns);
+                self.say("measuring for longer: too much CPU time was taken from client or server");
+            }
+            Event::Probed(_)
+            | Event::Started { .. }
+            | Event::Observed(_)
+            | Event::Disturbed { .. }
+            | Event::Ended { .. } => {}
         }
     }
 

@@ -22,10 +22,10 @@ const PIPELINE_MAX: u64 = 64;
 const RATE_MAX_PER_S: f64 = 1e9;
 /// Shortest and longest `--timeout`; ns.
 const TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=600_000_000_000;
-/// How long before a request is due its load thread stops sleeping, where nothing else is said: longer than most wake-ups
-/// on a virtual machine take; ns.
+/// How long before a request is due its load thread stops sleeping, and for how long it awaits the response awake, where
+/// nothing else is said: longer than most wake-ups on a virtual machine take; ns.
 const SPIN_NS: u64 = 500_000;
-/// What it may take of the mean time between two requests of a thread, so that most of its CPU stays free.
+/// What each of the two may take of the mean time between two requests on a CPU, so that half of the CPU stays free.
 const SPIN_SHARE_MAX: f64 = 0.25;
 /// Longest `--spin`; ns.
 const SPIN_MAX_NS: u64 = 1_000_000_000;
@@ -48,8 +48,8 @@ pub(crate) struct Settings {
     pub(crate) cpus: Vec<u32>,
     /// What was asked for by `--spin`; ns.
     pub(crate) spin_ns: Option<u64>,
-    /// Whether the load has CPUs that the server does not use, as far as that is known of a server on this machine.
-    pub(crate) has_own_cpus: bool,
+    /// CPUs that a server on this machine may use; empty while that is not known.
+    pub(crate) server_cpus: Vec<u32>,
     pub(crate) seed: u64,
 }
 
@@ -87,7 +87,7 @@ impl Settings {
             threads: threads.map(|n| n as u32),
             cpus: generator.cpus.clone(),
             spin_ns: generator.spin.map(spin_ns).transpose()?,
-            has_own_cpus: false,
+            server_cpus: Vec::new(),
             seed: generator.seed,
         })
     }
@@ -126,15 +126,20 @@ impl Settings {
         }
     }
 
-    /// How long before a request is due a load thread stops sleeping: what was asked for, else nothing where that could take
+    /// How long a load thread stays awake round each request: what was asked for, else nothing where that could take
     /// CPU time from the server. In a closed loop no request is due by schedule.
     fn spin_for(&self, address: &Address, load: Load, threads: u32) -> u64 {
         let Load::Open { rate_per_s, .. } = load else { return 0 };
-        let gap_ns = f64::from(threads) / rate_per_s * model::NS_PER_S as f64;
-        self.spin_ns.unwrap_or_else(|| match self.has_own_cpus || !is_local(address) {
-            true => SPIN_NS.min((SPIN_SHARE_MAX * gap_ns) as u64),
-            false => 0,
+        self.spin_ns.unwrap_or_else(|| {
+            let cpus = self.load_cpus();
+            let is_apart = !is_local(address) || are_apart(&cpus, &self.server_cpus);
+            if is_apart { default_spin_ns(rate_per_s, threads, cpus.len() as u32) } else { 0 }
         })
+    }
+
+    /// CPUs that the load threads may use: those they are pinned to, else all that this process may use.
+    pub(crate) fn load_cpus(&self) -> Vec<u32> {
+        if self.cpus.is_empty() { usable_cpus() } else { self.cpus.clone() }
     }
 
     /// Load threads: what was asked for, else one a pinned CPU, else all CPUs, else half of them when the server
@@ -147,6 +152,18 @@ impl Settings {
             pinned => pinned,
         })
     }
+}
+
+/// Whether the load has CPUs of its own beside a server that may use those of `server`; not while these are unknown.
+fn are_apart(load: &[u32], server: &[u32]) -> bool {
+    !server.is_empty() && load.iter().all(|cpu| !server.contains(cpu))
+}
+
+/// Busy wait of `threads` load threads on `cpus` CPUs of their own: bounded, so that half of each CPU stays free.
+fn default_spin_ns(rate_per_s: f64, threads: u32, cpus: u32) -> u64 {
+    // Threads that share a CPU take their busy waits from each other.
+    let gap_ns = f64::from(threads.min(cpus)) / rate_per_s * model::NS_PER_S as f64;
+    SPIN_NS.min((SPIN_SHARE_MAX * gap_ns) as u64)
 }
 
 /// `--spin` within bounds.
@@ -305,6 +322,59 @@ mod tests {
         assert_eq!(header("X-A:  b ").unwrap(), ("X-A".into(), "b".into()));
         for text in ["nocolon", ": x", "X A: b", "X-A: b\r\nEvil: 1", "Content-Length: 3"] {
             assert!(header(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_load_is_apart_only_from_a_server_whose_cpus_are_known_and_others() {
+        assert!(are_apart(&[1], &[0]));
+        assert!(are_apart(&[2, 3], &[0, 1]));
+        assert!(!are_apart(&[0, 1], &[0]), "one CPU in common");
+        assert!(!are_apart(&[0], &[0]));
+        assert!(!are_apart(&[1], &[]), "the server may be anywhere");
+    }
+
+    #[test]
+    fn a_busy_wait_takes_a_quarter_of_a_cpu_at_most_before_and_after_a_request() {
+        let at = |rate_per_s, threads, cpus| default_spin_ns(rate_per_s, threads, cpus);
+        assert_eq!([at(100.0, 1, 1), at(1000.0, 1, 1), at(5000.0, 1, 1)], [500_000, 250_000, 50_000]);
+        assert_eq!(at(5000.0, 2, 2), 100_000, "each thread has half of the requests");
+        assert_eq!(at(5000.0, 4, 1), 50_000, "four threads on one CPU wait for all of them");
+        assert_eq!(at(5000.0, 1, 4), 50_000);
+    }
+
+    #[test]
+    fn the_busy_wait_follows_from_where_server_and_load_run() {
+        let local: Address = "127.0.0.1:80".parse().unwrap();
+        let far: Address = "192.0.2.1:80".parse().unwrap();
+        let open = Load::Open { rate_per_s: 1000.0, arrivals: Arrivals::Poisson, connections: 8 };
+        let spin = |cpus: &[u32], server: &[u32], address, load| {
+            let settings = Settings { cpus: cpus.into(), server_cpus: server.into(), ..plain() };
+            settings.spin_for(address, load, 1)
+        };
+        assert_eq!(spin(&[1], &[0], &local, open), 250_000, "CPUs of their own");
+        assert_eq!(spin(&[1], &[0, 1], &local, open), 0, "the server may use ours");
+        assert_eq!(spin(&[1], &[], &local, open), 0, "nobody knows where the server runs");
+        assert_eq!(spin(&[1], &[], &far, open), 250_000, "on another machine");
+        assert_eq!(spin(&[1], &[0], &local, Load::Closed { connections: 8 }), 0, "nothing is due in a closed loop");
+        let asked = Settings { spin_ns: Some(5_000), ..plain() };
+        assert_eq!(asked.spin_for(&local, open, 1), 5_000);
+    }
+
+    fn plain() -> Settings {
+        Settings {
+            requests: Vec::new(),
+            pipeline: 1,
+            tls: None,
+            detour: None,
+            keepalive: true,
+            timeout_ns: model::NS_PER_S,
+            expect: Expect::default(),
+            threads: None,
+            cpus: Vec::new(),
+            spin_ns: None,
+            server_cpus: Vec::new(),
+            seed: 1,
         }
     }
 

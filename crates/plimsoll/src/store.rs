@@ -134,6 +134,8 @@ impl Recorder {
             | Event::Connected { .. }
             | Event::Warmed { .. }
             | Event::Observed(_)
+            | Event::Disturbed { .. }
+            | Event::Prolonged { .. }
             | Event::Status { .. }
             | Event::Ended { .. } => self.write_event(event),
         };
@@ -148,13 +150,17 @@ impl Recorder {
 
     fn write_histograms(&mut self, tick: &Tick) -> std::io::Result<()> {
         let length_ns = tick.to_ns - tick.from_ns;
-        let h = &tick.histograms;
+        let (all, aside) = (&tick.histograms, &tick.set_aside);
         for (tag, encoded) in [
-            ("response", &h.response),
-            ("service", &h.service),
-            ("slip_client", &h.slip_client),
-            ("slip_blocked", &h.slip_blocked),
-            ("handshake", &h.handshake),
+            ("response", &all.response),
+            ("service", &all.service),
+            ("slip_client", &all.slip_client),
+            ("slip_blocked", &all.slip_blocked),
+            ("handshake", &all.handshake),
+            ("set_aside_response", &aside.response),
+            ("set_aside_service", &aside.service),
+            ("set_aside_slip_client", &aside.slip_client),
+            ("set_aside_slip_blocked", &aside.slip_blocked),
         ] {
             stats::interval_log::write_interval(&mut self.histograms, tag, tick.from_ns, length_ns, encoded)?;
         }

@@ -1,7 +1,7 @@
 //! Reads a run directory back: the record, and the histograms beside it.
 
 use crate::exit::Trouble;
-use model::{FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, RunRecord, SweepRecord, SweepsRecord};
+use model::{Basis, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, RunRecord, SweepRecord, SweepsRecord};
 use report::Named;
 use report::html::Distributions;
 use report::record::AnyRecord;
@@ -55,8 +55,8 @@ impl Stored {
 
     /// The distributions of a run; none of sweeps, or when the histograms are gone or damaged.
     pub(crate) fn distributions(&self) -> Option<Distributions> {
-        match self.record {
-            Record::Run(_) => distributions(&self.directory),
+        match &self.record {
+            Record::Run(record) => distributions(&self.directory, basis(record)),
             Record::Sweep(_) | Record::Sweeps(_) => None,
         }
     }
@@ -86,17 +86,29 @@ impl Record {
     }
 }
 
-/// The histograms of all seconds in `directory`, merged; none when there is nothing to merge.
-pub(crate) fn distributions(directory: &Path) -> Option<Distributions> {
+/// What the numbers of a run rest on.
+pub(crate) fn basis(record: &RunRecord) -> Basis {
+    record.disturbance.as_ref().map_or(Basis::Whole, |seen| seen.basis)
+}
+
+/// The histograms of all seconds in `directory`, merged, on the `basis` of the record's numbers; none when there is nothing
+/// to merge.
+pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Distributions> {
     let log = std::fs::read_to_string(directory.join("latency.hlog")).ok()?;
-    let mut merged = Distributions::default();
+    let (mut merged, mut set_aside) = (Distributions::default(), Distributions::default());
     for interval in stats::interval_log::read(&log) {
         let (tag, histogram) = interval.ok()?;
         match tag {
             "response" => merged.response.add(&histogram),
             "service" => merged.service.add(&histogram),
+            "set_aside_response" => set_aside.response.add(&histogram),
+            "set_aside_service" => set_aside.service.add(&histogram),
             _ => {}
         }
+    }
+    if basis == Basis::Clean {
+        merged.response.subtract(&set_aside.response);
+        merged.service.subtract(&set_aside.service);
     }
     (!merged.response.is_empty()).then_some(merged)
 }
@@ -138,8 +150,8 @@ mod tests {
     #[test]
     fn histograms_that_are_gone_or_damaged_are_none() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(distributions(directory.path()).is_none());
+        assert!(distributions(directory.path(), Basis::Whole).is_none());
         std::fs::write(directory.path().join("latency.hlog"), "Tag=response,0.000,1.000,1.000,AAAA\n").unwrap();
-        assert!(distributions(directory.path()).is_none());
+        assert!(distributions(directory.path(), Basis::Whole).is_none());
     }
 }

@@ -152,10 +152,7 @@ impl Subject {
         if settings.cpus.is_empty() {
             settings.cpus.clone_from(&served.load_cpus);
         }
-        let server_cpus = self.server_cpus();
-        settings.has_own_cpus = !settings.cpus.is_empty()
-            && !server_cpus.is_empty()
-            && settings.cpus.iter().all(|cpu| !server_cpus.contains(cpu));
+        settings.server_cpus = self.server_cpus();
         if let (Some(tls), Some(pem)) = (&mut settings.tls, served.running.certificate()) {
             tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(Trouble::usage)?);
         }

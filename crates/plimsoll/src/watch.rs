@@ -2,10 +2,13 @@
 //! carries no load, and on the load's own time axis.
 
 use crate::target_url::is_local;
-use engine::clock::{Clock, monotonic_ns, thread_cpu_ns};
-use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, Tick};
+use engine::clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
+use engine::marks::SliceMarks;
+use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, SliceAccount, Tick};
 use observe::{Clocks, Observer, TakenFingerprint, Wanted};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Looks at a machine without load: so many that the processes of a busy one are seen, of which not each look tells all.
@@ -22,6 +25,12 @@ pub(crate) enum Watch {
         observer: Box<Observer>,
         /// Once the load has begun.
         clock: Option<Clock>,
+        /// Which time is disturbed, for those who carry the load.
+        marks: Arc<SliceMarks>,
+        /// What the account says and no event has told yet.
+        pending: Arc<Mutex<Pending>>,
+        /// The server's CPU quota before the first load.
+        quota_at_begin_ns: Option<u64>,
     },
     /// Nobody looks, which is said once.
     Off { is_said: bool },
@@ -29,9 +38,18 @@ pub(crate) enum Watch {
 
 impl Watch {
     /// Finds the processes of the server, whoever listens at `address` unless it is named, and those that are `wanted`
-    /// besides, which takes a moment.
-    pub(crate) fn new(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> Self {
-        Self::On { observer: Box::new(observer(address, is_local(address), server, wanted)), clock: None }
+    /// besides, which takes a moment. Disturbed time will be told by `marks`; a CPU quota of the server counts as one of its
+    /// limits when it is that of before the first load, which `quota` knows once it was asked.
+    pub(crate) fn new(
+        address: &Address,
+        server: Option<&Wanted>,
+        wanted: &[Wanted],
+        marks: &Arc<SliceMarks>,
+        quota: &OnceCell<Option<u64>>,
+    ) -> Self {
+        let observer = Box::new(observer(address, is_local(address), server, wanted));
+        let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());
+        Self::On { observer, clock: None, marks: Arc::clone(marks), pending: Arc::default(), quota_at_begin_ns }
     }
 
     /// Looks at nothing.
@@ -41,11 +59,25 @@ impl Watch {
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        if let (Event::Connected { .. }, Self::On { observer, clock }) = (event, self) {
-            observer.start(0);
-            observer.watch_states(Clocks { thread_cpu_ns, monotonic_ns });
-            *clock = Some(Clock::start());
+        let (Event::Connected { .. }, Self::On { observer, clock, marks, pending, quota_at_begin_ns }) = (event, self)
+        else {
+            return;
+        };
+        observer.start(0);
+        let clocks = Clocks { thread_cpu_ns, process_cpu_ns, monotonic_ns };
+        observer.watch_states(clocks);
+        let now = *clock.insert(Clock::start());
+        let publish = publish(Arc::clone(marks), Arc::clone(pending));
+        if observer.watch_disturbance(clocks, now.epoch_ns(), *quota_at_begin_ns, publish).is_ok() {
+            marks.keep();
         }
+    }
+
+    /// How far the account has come since it was told last. The last tick comes when that of the window's end is sure.
+    pub(crate) fn account(&self, event: &Event) -> Option<Event> {
+        let (Event::Tick(_), Self::On { pending, .. }) = (event, self) else { return None };
+        let Pending { until_slice, slices } = std::mem::take(&mut *hold(pending));
+        (until_slice > 0).then_some(Event::Disturbed { until_slice, slices })
     }
 
     /// The sample that belongs to a tick.
@@ -53,7 +85,7 @@ impl Watch {
         let Event::Tick(tick) = event else { return None };
         let sample = match self {
             Self::Off { is_said } => (!std::mem::replace(is_said, true)).then(|| unseen(tick))?,
-            Self::On { observer, clock } => {
+            Self::On { observer, clock, .. } => {
                 let before_ns = thread_cpu_ns();
                 let sample = observer.sample((*clock)?.now_ns(), tick.phase);
                 let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
@@ -62,6 +94,29 @@ impl Watch {
         };
         Some(Event::Observed(Box::new(sample)))
     }
+}
+
+/// The part of the account that no event has told.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    until_slice: u64,
+    slices: Vec<SliceAccount>,
+}
+
+/// Hands the account to those who carry the load, and keeps it for the next event.
+fn publish(marks: Arc<SliceMarks>, pending: Arc<Mutex<Pending>>) -> observe::Publish {
+    Box::new(move |slices, until_slice| {
+        slices.iter().filter(|slice| slice.worst().is_some()).for_each(|slice| marks.mark(slice.slice));
+        marks.publish(until_slice);
+        let mut pending = hold(&pending);
+        pending.until_slice = until_slice;
+        pending.slices.extend_from_slice(slices);
+    })
+}
+
+/// What is pending is whole between any two calls, whoever panicked.
+fn hold(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Says that nobody looked at a tick, nor will.
@@ -119,6 +174,11 @@ pub(crate) fn distinct(all: impl Iterator<Item = Wanted>) -> Vec<Wanted> {
 /// What this machine is, and the programs of the server and of what is `wanted` besides.
 pub(crate) fn fingerprint(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> TakenFingerprint {
     TakenFingerprint::new(observe::fingerprint(&observer(address, is_local(address), server, wanted)))
+}
+
+/// CPUs that the server at `address` on this machine and what is `wanted` besides may use; empty when that is not known.
+pub(crate) fn server_cpus(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> Vec<u32> {
+    observer(address, true, server, wanted).server_cpus()
 }
 
 fn observer(address: &Address, is_here: bool, server: Option<&Wanted>, wanted: &[Wanted]) -> Observer {

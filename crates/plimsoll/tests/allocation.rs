@@ -7,7 +7,6 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -95,7 +94,7 @@ fn allocations(served: &Served, requests: u64, keepalive: bool, text: Option<&st
             good += tick.cohort.good;
         }
     };
-    engine::run::run(&plan, &AtomicBool::new(false), &mut count).expect("it runs");
+    engine::run::run(&plan, &engine::run::Control::default(), &mut count).expect("it runs");
     assert_eq!(good, requests);
     let change = region.change();
     (change.allocations + change.reallocations) as f64

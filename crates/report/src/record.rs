@@ -2,7 +2,8 @@
 
 use model::{
     Bytes, Environment, Estimate, Evidence, FORMAT_RUN, FORMAT_SWEEPS, Generator, LatencyRecord, MixCount, MixRecord,
-    NS_PER_S, Peak, PointSummary, Request, Requests, RunRecord, SweepRecord, SweepsRecord, Verdict, VerdictState,
+    ObservedSecond, Peak, PointSummary, Request, Requests, RunRecord, Second, SweepRecord, SweepsRecord, Verdict,
+    VerdictState,
 };
 use std::collections::BTreeSet;
 
@@ -46,7 +47,8 @@ pub fn run_record(
         format: FORMAT_RUN.to_owned(),
         verdict,
         goodput_per_s: goodput,
-        throughput_per_s: ratio(flow.completed as f64 * NS_PER_S as f64, evidence.measured_ns as f64),
+        throughput_per_s: stats::throughput_per_s(evidence),
+        server_cpu_ns_per_request: server_cpu(evidence),
         requests: Requests {
             planned: cohort.planned,
             sent: cohort.sent,
@@ -71,6 +73,7 @@ pub fn run_record(
         generator: generator(evidence),
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
+        disturbance: evidence.disturbance.clone(),
         status: evidence.status.clone(),
         profile: evidence.profile.clone(),
         profile_unavailable: None,
@@ -83,6 +86,30 @@ pub fn run_record(
         iterations: evidence.iterations,
         interrupted: evidence.interrupted,
     }
+}
+
+/// Server CPU time per complete response; the interval is that of its seconds.
+fn server_cpu(evidence: &Evidence) -> Option<Estimate> {
+    let observed = evidence.observed.as_ref()?;
+    let value = observed.server.as_ref()?.cpu_ns_per_request?;
+    let seconds = observed.seconds.iter().zip(&evidence.seconds);
+    let costs: Option<Vec<f64>> = match observed.seconds.len() == evidence.seconds.len() && evidence.iterations == 1 {
+        true => seconds.map(|(seen, second)| cost_ns(seen, second)).collect(),
+        false => None,
+    };
+    let series = stats::mean_of_series(&costs.unwrap_or_default());
+    let shift = value - series.value;
+    Some(Estimate {
+        value,
+        low: series.low.map(|low| low + shift),
+        high: series.high.map(|high| high + shift),
+        n: series.n,
+    })
+}
+
+fn cost_ns(seen: &ObservedSecond, second: &Second) -> Option<f64> {
+    let per_ns = ratio(second.completed as f64, second.length_ns as f64);
+    seen.server_cores.filter(|_| per_ns > 0.0).map(|cores| cores / per_ns)
 }
 
 /// One point of a sweep's curve from its merged record and the goodput of each of its iterations, per second.
@@ -105,6 +132,8 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
         server_cpu_cores: observed.and_then(|observed| Some(observed.server.as_ref()?.cpu_cores)),
         machine_busy_mean: observed.and_then(|observed| Some(observed.machine.as_ref()?.busy_mean)),
         pools: pools.map(|pool| (pool.name.clone(), pool.occupancy)).collect(),
+        clean_share: record.disturbance.as_ref().map(|seen| ratio(seen.clean_ns as f64, record.measured_ns as f64)),
+        disturbed: false,
     }
 }
 
@@ -198,6 +227,8 @@ mod tests {
             server_cpu_cores: None,
             machine_busy_mean: None,
             pools: Default::default(),
+            clean_share: None,
+            disturbed: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Servers under test: configured, started, checked, restarted and ended, privately and cleanly.
 //!
-//! [`Spec`] (what is asked for) -> [`layout`](servers::Server::layout) (files, processes, address; a pure function) ->
+//! [`Spec`] (what is asked for) -> `layout` (files, processes, address; a pure function) ->
 //! [`Running`] (a directory and a keeper). The *keeper* is a small process between us and the servers: it starts them,
 //! and ends them and all they have started when it is told to or when we are gone, however we went.
 

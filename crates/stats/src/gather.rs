@@ -1,33 +1,41 @@
 //! From events to evidence: what the judge sees.
 
 use crate::batch::{mean_of_runs, mean_of_series};
+use crate::disturbed::{Account, Cut};
 use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
 use crate::status::StatusSum;
 use crate::{DecodeError, MergedHistogram, omission};
 use model::{
-    Connections, Estimate, Event, Evidence, Histograms, Latencies, Load, NS_PER_S, Outstanding, Phase, Plan,
-    SERVICE_BIN_NS, SERVICE_BINS, Second, ThreadUse, Tick, Warmup,
+    Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, NS_PER_S, Outstanding,
+    Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, ThreadUse, Tick, Warmup,
 };
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
 const TICK_MIN_NS: u64 = NS_PER_S / 2;
 
-/// Good responses per second, with a 95 % interval where one is honest.
+/// Good responses per second, with a 95 % interval where one is honest; of the undisturbed time where that is the basis.
 ///
 /// For one run the interval comes from batch means over its seconds ([`mean_of_series`]). Evidence of several
 /// iterations does not tell them apart any more and gets no interval; ask [`Gather::goodput`] instead.
 #[must_use]
 pub fn goodput(evidence: &Evidence) -> Estimate {
-    let value = per_second(evidence.flow.good, evidence.measured_ns);
+    let (good, _, ns) = counted(evidence);
+    let value = per_second(good, ns);
     if evidence.iterations != 1 {
         return Estimate { value, low: None, high: None, n: u64::from(evidence.iterations) };
     }
+    let is_clean = clean(evidence).is_some();
+    let of_second = |second: &Second| match is_clean {
+        true => (second.clean_good, second.clean_ns),
+        false => (second.good, second.length_ns),
+    };
     let rates: Vec<f64> = evidence
         .seconds
         .iter()
-        .filter(|second| second.length_ns >= TICK_MIN_NS)
-        .map(|second| per_second(second.good, second.length_ns))
+        .map(of_second)
+        .filter(|(_, ns)| *ns >= TICK_MIN_NS)
+        .map(|(good, ns)| per_second(good, ns))
         .collect();
     let series = mean_of_series(&rates);
     // short ticks count in the value but not in the series: the interval moves along
@@ -40,10 +48,24 @@ pub fn goodput(evidence: &Evidence) -> Estimate {
     }
 }
 
-/// Complete responses per second, good or not.
+/// Complete responses per second, good or not; of the undisturbed time where that is the basis.
 #[must_use]
 pub fn throughput_per_s(evidence: &Evidence) -> f64 {
-    per_second(evidence.flow.completed, evidence.measured_ns)
+    let (_, completed, ns) = counted(evidence);
+    per_second(completed, ns)
+}
+
+/// The undisturbed time, where the numbers rest on it.
+fn clean(evidence: &Evidence) -> Option<&Disturbance> {
+    evidence.disturbance.as_ref().filter(|disturbance| disturbance.basis == Basis::Clean)
+}
+
+/// Good and complete responses, and the time in which they came; ns.
+fn counted(evidence: &Evidence) -> (u64, u64, u64) {
+    match clean(evidence) {
+        Some(clean) => (clean.clean_good, clean.clean_completed, clean.clean_ns),
+        None => (evidence.flow.good, evidence.flow.completed, evidence.measured_ns),
+    }
 }
 
 /// The latency histograms of a load, all seconds and iterations merged; ns. See [`model::Histograms`].
@@ -70,13 +92,27 @@ pub struct Gather {
     /// Sums and lists are kept up to date; what follows from them is filled in by [`Gather::evidence`].
     evidence: Evidence,
     histograms: MergedHistograms,
+    /// Of these, what was in flight in disturbed time.
+    set_aside: MergedHistograms,
+    /// The own run's.
+    account: Account,
+    /// That of the runs merged in.
+    merged_cut: Cut,
     in_flight: InFlight,
     observed: ObservedSum,
     status: StatusSum,
-    /// Runs merged in, one entry each; the own run is not among them.
-    merged_per_s: Vec<f64>,
+    /// Runs merged in; the own run is not among them.
+    merged: Vec<Iteration>,
     own_good: u64,
     own_ns: u64,
+}
+
+/// Goodput of one iteration.
+#[derive(Clone, Copy, Debug)]
+struct Iteration {
+    per_s: f64,
+    /// Whether too little of it was undisturbed to count beside others.
+    says_little: bool,
 }
 
 impl Gather {
@@ -98,6 +134,7 @@ impl Gather {
             outstanding: Outstanding::default(),
             sends_ns: Vec::new(),
             observed: None,
+            disturbance: None,
             status: Vec::new(),
             profile: None,
             fingerprint: None,
@@ -111,10 +148,13 @@ impl Gather {
         Self {
             evidence,
             histograms: MergedHistograms::default(),
+            set_aside: MergedHistograms::default(),
+            account: Account::default(),
+            merged_cut: Cut::default(),
             in_flight: InFlight::default(),
             observed: ObservedSum::default(),
             status: StatusSum::default(),
-            merged_per_s: Vec::new(),
+            merged: Vec::new(),
             own_good: 0,
             own_ns: 0,
         }
@@ -139,9 +179,11 @@ impl Gather {
             Event::Observed(sample) => {
                 self.observed.note(sample);
                 if sample.phase == Phase::Measure {
-                    self.observed.add(sample);
+                    self.observed.add(sample, self.account.clean_share(sample.from_ns, sample.to_ns));
                 }
             }
+            Event::Disturbed { slices, .. } => self.account.add(slices),
+            Event::Prolonged { by_ns, .. } => self.account.prolong(*by_ns),
             Event::Status { phase, looks, .. } => match phase {
                 Phase::Measure => self.status.add(looks),
                 Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
@@ -156,6 +198,9 @@ impl Gather {
     /// Of the connections, `requested` and `established` are those of the worst iteration, the rest adds up; it
     /// has settled when all have, and was interrupted when any was.
     pub fn merge(&mut self, other: &Self) {
+        self.merged.extend(other.iterations());
+        self.merged_cut.add(&other.cut(&mut []));
+        self.set_aside.add(&other.set_aside);
         let (mine, theirs) = (&mut self.evidence, &other.evidence);
         mine.measured_ns += theirs.measured_ns;
         mine.iterations += theirs.iterations;
@@ -185,14 +230,15 @@ impl Gather {
         self.in_flight.merge(&other.in_flight);
         self.observed.merge(&other.observed);
         self.status.merge(&other.status, &theirs.seconds);
-        self.merged_per_s.extend(other.iterations_per_s());
     }
 
     /// What the judge looks at. Can be asked at any time; a run without [`Event::Ended`] counts as interrupted.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         let mut evidence = self.evidence.clone();
-        evidence.latency = self.histograms.summaries();
+        let cut = self.cut(&mut evidence.seconds);
+        evidence.disturbance = cut.disturbance(evidence.flow.good, &self.histograms, &self.set_aside);
+        evidence.latency = self.latencies(cut.basis());
         if let (Load::Closed { connections }, 1..) = (evidence.plan.load, evidence.flow.completed) {
             // What a connection needs for one request.
             let slots = u64::from(connections) * u64::from(evidence.plan.pipeline);
@@ -202,8 +248,32 @@ impl Gather {
         evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         evidence.status = self.status.records(&self.evidence.seconds);
-        evidence.observed = self.observed.observed(throughput_per_s(&evidence));
+        // Both over the whole window: CPU time that was used, and the responses it was used for.
+        evidence.observed = self.observed.observed(per_second(evidence.flow.completed, evidence.measured_ns));
         evidence
+    }
+
+    /// The latencies that the headline rests on.
+    fn latencies(&self, basis: Basis) -> Latencies {
+        match basis {
+            Basis::Whole => self.histograms.summaries(),
+            Basis::Clean => {
+                let mut clean = self.histograms.clone();
+                clean.subtract(&self.set_aside);
+                clean.summaries()
+            }
+        }
+    }
+
+    /// The windows of all iterations, cut; the own seconds stand first among `seconds`, and all of those are told what of
+    /// them is clean.
+    fn cut(&self, seconds: &mut [Second]) -> Cut {
+        let mut cut = self.account.cut(seconds);
+        if self.iterations().any(|iteration| !iteration.says_little) {
+            self.iterations().filter(|iteration| iteration.says_little).for_each(|_| cut.leave_out());
+        }
+        cut.add(&self.merged_cut);
+        cut
     }
 
     /// The histograms behind the latency summaries.
@@ -212,19 +282,50 @@ impl Gather {
         &self.histograms
     }
 
-    /// Goodput of each iteration in the order they were merged; per second.
+    /// Goodput of each iteration in the order they were merged; per second. Those of which too little was undisturbed are left
+    /// out where there are others.
     #[must_use]
     pub fn iterations_per_s(&self) -> Vec<f64> {
-        let own = per_second(self.own_good, self.own_ns);
-        std::iter::once(own).chain(self.merged_per_s.iter().copied()).collect()
+        let all_say_little = self.iterations().all(|iteration| iteration.says_little);
+        let that_count = self.iterations().filter(|iteration| all_say_little || !iteration.says_little);
+        that_count.map(|iteration| iteration.per_s).collect()
+    }
+
+    /// The own run and those merged in.
+    fn iterations(&self) -> impl Iterator<Item = Iteration> + '_ {
+        let cut = self.account.cut(&mut []);
+        let per_s = match cut.basis() {
+            Basis::Clean => cut.goodput_per_s(),
+            Basis::Whole => per_second(self.own_good, self.own_ns),
+        };
+        std::iter::once(Iteration { per_s, says_little: cut.says_little() }).chain(self.merged.iter().copied())
+    }
+
+    /// By how much the windows were prolonged; ns.
+    #[must_use]
+    pub fn prolonged_ns(&self) -> u64 {
+        self.cut(&mut []).prolonged_ns()
+    }
+
+    /// Whether too little of it was undisturbed to say anything.
+    #[must_use]
+    pub fn says_little(&self) -> bool {
+        self.iterations().all(|iteration| iteration.says_little)
+    }
+
+    /// Undisturbed time of all iterations as a share of `planned_ns`; 1 where nobody kept an account.
+    #[must_use]
+    pub fn clean_share_of(&self, planned_ns: u64) -> f64 {
+        let disturbance = self.cut(&mut []).disturbance(0, &self.histograms, &self.set_aside);
+        disturbance.map_or(1.0, |disturbance| disturbance.clean_ns as f64 / planned_ns.max(1) as f64)
     }
 
     /// Good responses per second: of one run as [`goodput`] has it, of several iterations their mean with an
     /// interval over the iterations ([`mean_of_runs`]).
     #[must_use]
     pub fn goodput(&self) -> Estimate {
-        if self.merged_per_s.is_empty() {
-            return goodput(&self.evidence);
+        if self.merged.is_empty() {
+            return goodput(&self.evidence());
         }
         let mut estimate = mean_of_runs(&self.iterations_per_s());
         estimate.low = estimate.low.map(|low| low.max(0.0));
@@ -233,6 +334,7 @@ impl Gather {
 
     fn tick(&mut self, tick: &Tick) -> Result<(), DecodeError> {
         self.histograms.add_encoded(&tick.histograms)?;
+        self.set_aside.add_encoded(&tick.set_aside)?;
         let evidence = &mut self.evidence;
         evidence.cohort.add(&tick.cohort);
         evidence.connections.opened += tick.flow.opened;
@@ -250,6 +352,7 @@ impl Gather {
         let length_ns = tick.to_ns.saturating_sub(tick.from_ns);
         evidence.measured_ns += length_ns;
         evidence.flow.add(&tick.flow);
+        self.account.tick(tick, evidence.seconds.len());
         evidence.seconds.push(second(tick, length_ns));
         // the busy share of a tick is its own CPU over its own time, and only long ticks have one
         let threads: Vec<ThreadUse> = tick
@@ -301,6 +404,14 @@ impl MergedHistograms {
         self.handshake.add(&other.handshake);
     }
 
+    /// Takes every value of `other`, which is among the own ones, away.
+    pub fn subtract(&mut self, other: &Self) {
+        self.response.subtract(&other.response);
+        self.service.subtract(&other.service);
+        self.slip_client.subtract(&other.slip_client);
+        self.slip_blocked.subtract(&other.slip_blocked);
+    }
+
     /// The distributions in a few figures.
     #[must_use]
     pub fn summaries(&self) -> Latencies {
@@ -335,6 +446,9 @@ fn second(tick: &Tick, length_ns: u64) -> Second {
         response_p99_ns: tick.response_p99_ns,
         outstanding: if length_ns == 0 { 0.0 } else { tick.flow.outstanding_ns as f64 / length_ns as f64 },
         late_ns: tick.late_ns,
+        // Known once the window is cut.
+        clean_ns: 0,
+        clean_good: 0,
     }
 }
 

@@ -6,6 +6,7 @@
 mod arrivals;
 mod batch;
 mod blocks;
+mod disturbed;
 mod gather;
 mod histogram;
 pub mod interval_log;

@@ -74,7 +74,7 @@ pub(crate) fn outstanding(evidence: &Evidence, in_flight: &InFlight, service: &M
 
 /// Standard deviation of the time that the requests at the ends of all windows add to one side only; ns.
 ///
-/// A request found in flight at an instant has been so, and will be, for a time R whose mean square is E[S^3] / 3E[S],
+/// A request found in flight at an instant has been so, and will be, for a time R whose mean square is `E[S^3] / 3E[S]`,
 /// S being the service time. How many are found has the mean square L + L^2 with Poisson arrivals; that they all wait
 /// for the same stall, so that their R are alike, is the worst case, and taken for granted.
 fn straddling_ns(mean_in_flight: f64, windows: u32, service: &MergedHistogram) -> f64 {

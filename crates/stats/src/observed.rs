@@ -21,6 +21,9 @@ const OTHERS_NAMED_MAX: usize = 10;
 /// Shorter samples are too coarse for a share: the kernel tells CPU time in steps of 10 ms.
 const SAMPLE_MIN_NS: u64 = NS_PER_S / 2;
 
+/// Samples of which at least this share was undisturbed tell what workers do when nobody takes their CPUs.
+const CLEAN_SHARE: f64 = 0.75;
+
 /// Sums over the samples of a window, and over those of other windows merged in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ObservedSum {
@@ -32,6 +35,8 @@ pub(crate) struct ObservedSum {
     others: Option<OthersSum>,
     kernel: KernelSum,
     pools: PoolsSum,
+    /// The same of undisturbed samples only.
+    clean_pools: PoolsSum,
     sampler: SamplerSum,
     accounted: Accounts,
     seconds: Vec<ObservedSecond>,
@@ -87,8 +92,8 @@ impl ObservedSum {
         self.unavailable.extend(sample.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
     }
 
-    /// Adds a sample of the measured window.
-    pub(crate) fn add(&mut self, sample: &Sample) {
+    /// Adds a sample of the measured window, of which `clean_share` (0 to 1) was undisturbed.
+    pub(crate) fn add(&mut self, sample: &Sample, clean_share: f64) {
         let length_ns = sample.to_ns.saturating_sub(sample.from_ns);
         let mut second = ObservedSecond { from_ns: sample.from_ns, length_ns, ..ObservedSecond::default() };
         let is_long = length_ns >= SAMPLE_MIN_NS;
@@ -123,6 +128,9 @@ impl ObservedSum {
         self.kernel.add(&sample.kernel);
         if let Some(states) = &sample.states {
             second.pools = self.pools.add(states, length_ns, is_long);
+            if clean_share >= CLEAN_SHARE {
+                self.clean_pools.add(states, length_ns, is_long);
+            }
         }
         if let Some(cpu_ns) = sample.look_cpu_ns {
             self.sampler.merge(&SamplerSum { looks: 1, cpu_ns, cpu_ns_max: cpu_ns, wall_ns: length_ns });
@@ -188,6 +196,7 @@ impl ObservedSum {
         self.accounted.busy_ns += other.accounted.busy_ns;
         self.kernel.merge(&other.kernel);
         self.pools.merge(&other.pools);
+        self.clean_pools.merge(&other.clean_pools);
         self.sampler.merge(&other.sampler);
         self.series.merge(&other.series, self.seconds.len());
         self.seconds.extend_from_slice(&other.seconds);
@@ -219,7 +228,7 @@ impl ObservedSum {
             counters: self.kernel.counters().clone(),
             gauges: self.kernel.gauges(),
             sampler: self.sampler.observed(),
-            pools: self.pools.observed(),
+            pools: self.pools.observed_without(&self.clean_pools),
             pools_sampler: self.pools.sampler(),
             seconds: self.seconds.clone(),
             series,
@@ -458,7 +467,7 @@ mod tests {
 
     fn sum(samples: &[Sample]) -> ObservedSum {
         let mut sum = ObservedSum::default();
-        samples.iter().for_each(|sample| sum.add(sample));
+        samples.iter().for_each(|sample| sum.add(sample, 1.0));
         sum
     }
 

@@ -3,27 +3,39 @@
 
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use crate::options::Options;
-use crate::workspace;
+use crate::{tools, workspace};
 
-/// Runs all targets, prints executions and findings of each, and fails when there was a finding.
+/// Runs all targets as long as the options say, prints executions and findings of each, and fails when there was a finding.
 pub(crate) fn run(mut options: Options) -> Result<()> {
     let length = Length::read(&mut options)?;
     options.finish()?;
+    every(length)
+}
+
+/// The same for so many seconds each.
+pub(crate) fn every_target(seconds: u32) -> Result<()> {
+    every(Length { seconds: Some(seconds), executions: None })
+}
+
+fn every(length: Length) -> Result<()> {
     let folder = workspace::root().join("fuzz");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).context("reading fuzz/Cargo.toml")?;
     let targets = targets(&manifest)?;
-    ensure_cargo_fuzz()?;
+    let tool = cargo_fuzz()?;
+    // All at once, so that no core waits for the last part of one of them.
+    println!("     building {} targets", targets.len());
+    workspace::run(nightly_cargo(&tool, &["fuzz", "build", "--sanitizer", "none"])?.current_dir(&folder))?;
     let mut findings = 0;
     for target in &targets {
         println!("==== {}: {length}", target.name);
-        let outcome = fuzz(&folder, target, length)?;
+        let outcome = fuzz(&folder, &tool, target, length)?;
         println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
         for finding in &outcome.findings {
             println!("     {finding}");
@@ -91,7 +103,7 @@ struct Outcome {
     findings: Vec<String>,
 }
 
-fn fuzz(folder: &Path, target: &Target, length: Length) -> Result<Outcome> {
+fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<Outcome> {
     // The first directory collects what is found and stays out of git.
     let found = format!("corpus/{}", target.name);
     std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
@@ -105,7 +117,7 @@ fn fuzz(folder: &Path, target: &Target, length: Length) -> Result<Outcome> {
     std::fs::create_dir_all(folder.join("target")).context("cannot create fuzz/target")?;
     let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     println!("     log: {}", log.display());
-    let mut command = nightly_cargo(&arguments);
+    let mut command = nightly_cargo(tool, &arguments)?;
     let status = command.current_dir(folder).stderr(file).status().context("cannot start cargo fuzz")?;
     let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();
     let outcome = read_log(&log);
@@ -147,27 +159,25 @@ fn targets(manifest: &str) -> Result<Vec<Target>> {
         .collect()
 }
 
-fn ensure_cargo_fuzz() -> Result<()> {
-    let installed = nightly_cargo(&["fuzz", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .context("cannot start rustup: fuzzing needs the nightly toolchain")?;
-    if installed.success() {
-        return Ok(());
+/// Directory of cargo-fuzz, which is installed when it is missing, as is the nightly toolchain.
+fn cargo_fuzz() -> Result<PathBuf> {
+    let has_nightly = Command::new("rustup").args(["run", "nightly", "rustc", "--version"]).output();
+    if !has_nightly.context("cannot start rustup: fuzzing needs the nightly toolchain")?.status.success() {
+        println!("==== rustup toolchain install nightly");
+        workspace::run(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))?;
     }
-    println!("==== cargo install cargo-fuzz");
-    workspace::run(&mut nightly_cargo(&["install", "--locked", "cargo-fuzz"]))
+    tools::ensure("cargo-fuzz")
 }
 
 /// Cargo of the nightly toolchain, free of what the pinned toolchain put into the environment of this task.
-fn nightly_cargo(arguments: &[&str]) -> Command {
+fn nightly_cargo(tool: &Path, arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments).stdin(Stdio::null());
     for name in ["RUSTUP_TOOLCHAIN", "CARGO", "LD_LIBRARY_PATH", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH"] {
         command.env_remove(name);
     }
-    command
+    command.env("PATH", tools::path_with(tool)?);
+    Ok(command)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod chaos;
 mod docs;
 mod fuzz;
 mod injections;
+mod noise;
 mod null_server;
 mod options;
 mod packages;
@@ -15,6 +16,7 @@ mod peers;
 mod sampler;
 mod test;
 mod tidy;
+mod tools;
 mod workspace;
 
 use std::process::ExitCode;
@@ -24,7 +26,10 @@ use options::Options;
 const USAGE: &str = "\
 usage: cargo xtask TASK [OPTIONS]
 
-  test                  packages, format, lints, tidy and all tests; what CI runs
+  test                  format, tidy, lints, docs and the hermetic tests: no root, no packages, nothing that time decides
+      --all               also licences, 20 seconds of each fuzz target, and the measuring tests with real servers, one at a
+                          time; installs what these need, as root. One that a disturbed machine keeps from deciding is named
+                          and counted as skipped. What CI runs; 20 minutes
   tidy                  rules of this repository that no lint checks
   peers                 plimsoll beside wrk, h2load, ab, httperf, hey, siege, oha and rewrk: same server, interleaved
                         rounds; about 15 minutes
@@ -61,6 +66,22 @@ usage: cargo xtask TASK [OPTIONS]
       --blocks N          blocks with and without, and every third with a profile (18)
       --seed N            of the order within them (1)
       --write-docs        write docs/observer-cost.md as well
+  noise                 how often a sweep is right beside noise of known size: a program that takes a CPU, a load generator
+                        that is paused, a quota that is changed half-way; a minute a try
+      --tries N           of each case (20)
+      --kind KIND,...     hog, pause or quota (all)
+      --on PLACE,...      server, client or both (server,client)
+      --share P,...       percent of the time, or of the CPU time (5,20,40)
+      --burst-min S --burst-max S
+                          lengths of bursts in seconds (0.02 and 3)
+      --seed N            of lengths and places of bursts (1)
+      --quiet-tries N     sweeps of the quiet machine, before (3)
+      --binary PATH       another plimsoll than the one built here
+      --keep DIR          keep the JSON of every sweep there
+      --quick             a short sweep (8 seconds): does everything still run?
+      --write-docs        write docs/noise.md as well, after each try of all cases
+  hog                   the program that takes a CPU, which noise uses as well
+      --cpu N --share S --seconds T --seed N --burst-min S --burst-max S
   fuzz                  every fuzz target, with cargo-fuzz on nightly
       --seconds S         time per target (60)
       --executions N      executions per target, instead of a time or within it
@@ -70,8 +91,10 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let task = arguments.next().unwrap_or_default();
     let options = Options::new(arguments);
+    if task == "test" {
+        return test::run(options);
+    }
     let outcome = match task.as_str() {
-        "test" => options.finish().and_then(|()| test::run()),
         "tidy" => options.finish().and_then(|()| tidy::run()),
         "docs" => options.finish().and_then(|()| docs::run()),
         "peers" => peers::run(options),
@@ -82,6 +105,8 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(options),
         "injections" => injections::run(options),
         "sampler" => sampler::run(options),
+        "noise" => noise::run(options),
+        "hog" => noise::hog::run(options),
         "clean-runs" => injections::clean_runs::run(options),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

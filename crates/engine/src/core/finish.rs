@@ -1,5 +1,6 @@
 //! How requests end: with a response, or without one.
 
+use super::aside::Value;
 use super::{Core, conn};
 use crate::recorder::STATUS_CODES;
 use crate::transport::Transport;
@@ -23,6 +24,7 @@ impl Core {
         let goes_on = self.job.keepalive && response.keepalive && c.whole > 0;
         let in_window = self.in_window(flight.intended_ns);
         self.request_over(conn, now);
+        self.ticks.in_slice(now, flight.intended_ns, broken.is_none());
         let tick = self.ticks.current();
         tick.flow.completed += 1;
         match broken {
@@ -47,7 +49,9 @@ impl Core {
                 mix.response_ns += response_ns;
             }
             tick.latency.response.record(response_ns);
-            tick.latency.service.record(now - flight.started_ns);
+            let service_ns = now - flight.started_ns;
+            tick.latency.service.record(service_ns);
+            self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
         }
         if !goes_on {
             self.abandon(conn, net);
@@ -83,7 +87,9 @@ impl Core {
                 if each.kind == FailureKind::Timeout {
                     tick.tally.censored += 1;
                     tick.latency.response.record(now - flight.intended_ns);
-                    tick.latency.service.record(now - flight.started_ns);
+                    let service_ns = now - flight.started_ns;
+                    tick.latency.service.record(service_ns);
+                    self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
                 }
             }
             if !unopened {
@@ -112,6 +118,7 @@ impl Core {
             tick.tally.failures[Failure::new(FailurePhase::Send, FailureKind::Timeout).index()] += 1;
             tick.latency.response.record(now - intended);
             tick.latency.slip_blocked.record(now - intended);
+            self.aside.put(intended, now, Value::GivenUp, tick);
         }
     }
 

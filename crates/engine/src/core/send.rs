@@ -1,5 +1,6 @@
 //! How requests get onto connections.
 
+use super::aside::Value;
 use super::conn::{Flight, State};
 use super::{Core, Opening};
 use crate::transport::Transport;
@@ -23,6 +24,7 @@ impl Core {
         }
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;
+        self.assigned_ns = now;
         if self.in_window(intended) {
             self.quota_used += 1;
             let tick = self.ticks.current();
@@ -31,6 +33,7 @@ impl Core {
             if self.job.pace.is_open_loop() {
                 tick.latency.slip_client.record(now - intended - blocked);
                 tick.latency.slip_blocked.record(blocked);
+                self.aside.put(intended, now, Value::Sent { blocked_ns: blocked }, tick);
                 if self.kept_sends.contains(&now) {
                     tick.sent_at(now);
                 }

@@ -1,8 +1,8 @@
 //! Cuts the record of a worker into ticks of a second that never span two phases.
 
-use crate::recorder::WorkerTick;
+use crate::recorder::{SLICES_MAX, WorkerTick};
 use crate::window::{UNDECIDED_NS, Window};
-use model::{NS_PER_S, Phase};
+use model::{NS_PER_S, Phase, SLICE_NS, SliceFlow, slice_of};
 use std::collections::VecDeque;
 
 /// The tick being written, those waiting to be taken, and those that came back.
@@ -23,6 +23,8 @@ pub(super) struct Ticks {
     good_before: u64,
     /// When the next request is due, as of the last time the schedule was looked at; ns.
     due_ns: u64,
+    /// The end of the slice that is last in the current tick; 0 without one. ns
+    slice_end_ns: u64,
 }
 
 /// Ticks a worker keeps at hand. When the coordinator is slower than that, one more is allocated.
@@ -44,6 +46,7 @@ impl Ticks {
             outstanding_since_ns: 0,
             good_before: 0,
             due_ns: u64::MAX,
+            slice_end_ns: 0,
         };
         ticks.begin(0);
         ticks
@@ -76,6 +79,26 @@ impl Ticks {
         }
     }
 
+    /// A response that was scheduled at `intended_ns` has come at `now`.
+    #[inline]
+    pub(super) fn in_slice(&mut self, now: u64, intended_ns: u64, is_good: bool) {
+        if now >= self.slice_end_ns {
+            self.begin_slice(now);
+        }
+        let Some(slice) = self.current.slices.last_mut() else { return };
+        slice.completed += 1;
+        slice.good += u64::from(is_good);
+        slice.oldest_ns = slice.oldest_ns.min(intended_ns);
+    }
+
+    fn begin_slice(&mut self, now: u64) {
+        let slice = slice_of(now);
+        self.slice_end_ns = (slice + 1) * SLICE_NS;
+        if self.current.slices.len() < SLICES_MAX {
+            self.current.slices.push(SliceFlow::new(slice));
+        }
+    }
+
     /// Requests in flight change by `change` at `now`.
     #[inline]
     pub(super) fn outstanding(&mut self, now: u64, change: i64) {
@@ -93,8 +116,10 @@ impl Ticks {
     /// The bounds of the window have become known.
     pub(super) fn window_decided(&mut self, start_ns: u64, end_ns: u64) {
         (self.start_ns, self.end_ns) = (start_ns, end_ns);
-        if self.current.phase == Phase::Warmup && start_ns > self.current.from_ns {
-            self.boundary_ns = self.boundary_ns.min(start_ns);
+        match self.current.phase {
+            Phase::Warmup if start_ns > self.current.from_ns => self.boundary_ns = self.boundary_ns.min(start_ns),
+            Phase::Measure => self.boundary_ns = (self.current.from_ns + NS_PER_S).min(end_ns),
+            Phase::Warmup | Phase::Drain => {}
         }
     }
 
@@ -128,6 +153,7 @@ impl Ticks {
         } else {
             (Phase::Drain, UNDECIDED_NS)
         };
+        self.slice_end_ns = 0;
         self.current.phase = phase;
         self.current.from_ns = from_ns;
         self.boundary_ns = (from_ns + NS_PER_S).min(limit);

@@ -352,3 +352,112 @@ fn everything_pipelined_on_a_broken_connection_has_failed() {
     assert_eq!(seen.cohort.failures.keys().collect::<Vec<_>>(), ["first_byte.closed"]);
     assert!((4..=16).contains(&seen.cohort.failed()), "{:?}", seen.cohort.failures);
 }
+
+/// Marks for a run of which the slices of `disturbed` are disturbed.
+fn marked(disturbed: impl IntoIterator<Item = u64>) -> Arc<SliceMarks> {
+    let marks = SliceMarks::default();
+    marks.keep();
+    disturbed.into_iter().for_each(|slice| marks.mark(slice));
+    marks.publish(1000);
+    Arc::new(marks)
+}
+
+/// Values from `ns` on.
+fn at_least(histogram: &MergedHistogram, ns: u64) -> u64 {
+    histogram.buckets().filter(|(value_ns, _)| *value_ns >= ns).map(|(_, n)| n).sum()
+}
+
+#[test]
+fn stalls_of_the_server_stay_to_the_request_while_disturbed_time_is_cut() {
+    // A stall of 200 ms begins each second: 200 of 1,000 requests wait. Disturbed are 300 ms in the middle of each second,
+    // where no stall is: all stalls stay.
+    let mut sim = Sim::open(Arrivals::Constant, 1000.0, 256, 10);
+    sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
+    sim.marks = marked((10..110).filter(|slice| (4..7).contains(&(slice % 10))));
+    let seen = sim.run(stalling(200_000_000));
+    let mut clean = seen.latency.clone();
+    clean.subtract(&seen.set_aside);
+    assert_eq!(seen.set_aside.response.count(), 10 * 300, "those scheduled in disturbed time");
+    assert_eq!(at_least(&clean.response, 1_000_000), at_least(&seen.latency.response, 1_000_000));
+    assert_eq!(at_least(&seen.set_aside.response, 1_000_000), 0);
+    assert_eq!((clean.response.count(), clean.slip_client.count()), (7_000, 7_000));
+    near("p99 of what is left", clean.response.quantile(0.99), 193.0, 0.02);
+}
+
+#[test]
+fn a_stall_is_cut_only_with_the_time_it_lies_in() {
+    // Of ten stalls three lie in disturbed time: seven are left, with each of their requests.
+    let mut sim = Sim::open(Arrivals::Constant, 1000.0, 256, 10);
+    sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
+    sim.marks = marked([20, 21, 50, 51, 80, 81]);
+    let seen = sim.run(stalling(200_000_000));
+    let mut clean = seen.latency.clone();
+    clean.subtract(&seen.set_aside);
+    let of_one = at_least(&seen.latency.response, 1_000_000) / 10;
+    assert!(of_one >= 198, "{of_one}");
+    assert_eq!(at_least(&clean.response, 1_000_000), 7 * of_one);
+    assert_eq!(at_least(&seen.set_aside.response, 1_000_000), 3 * of_one);
+}
+
+#[test]
+fn a_request_in_flight_in_disturbed_time_is_set_aside_whenever_it_ends() {
+    // Each takes 250 ms: set aside are those that were out in slice 20, which began in it or up to 250 ms before.
+    let mut sim = Sim::closed(10, 5);
+    sim.marks = marked([20]);
+    let seen = sim.run(|now| Answer::At(now + 250_000_000));
+    assert_eq!(seen.set_aside.response.count(), 10 * 2, "those sent at 1.75 s, which end in it, and at 2.0 s");
+    let mut quiet = Sim::closed(10, 5);
+    quiet.marks = marked([]);
+    let quiet = quiet.run(|now| Answer::At(now + 250_000_000));
+    assert_eq!((quiet.set_aside.response.count(), quiet.latency.response.count()), (0, seen.latency.response.count()));
+}
+
+#[test]
+fn slices_hold_all_that_came_and_since_when_the_oldest_was_out() {
+    let seen = Sim::closed(4, 2).run(|now| Answer::At(now + 30_000_000));
+    let measured: Vec<_> = seen.ticks.iter().filter(|tick| tick.phase == Phase::Measure).collect();
+    let slices: Vec<_> = measured.iter().flat_map(|tick| &tick.slices).collect();
+    assert_eq!(slices.iter().map(|slice| slice.good).sum::<u64>(), seen.flow.good);
+    assert_eq!(slices.iter().map(|slice| slice.completed).sum::<u64>(), seen.flow.completed);
+    // What ends first in slice 1 is from 90 ms.
+    assert_eq!((slices[1].slice, slices[1].oldest_ns), (1, 90_000_000));
+}
+
+#[test]
+fn a_window_that_is_prolonged_goes_on_without_a_gap() {
+    for pace in ["closed", "open"] {
+        let mut sim = match pace {
+            "closed" => Sim::closed(4, 2),
+            _ => Sim::open(Arrivals::Constant, 400.0, 16, 2),
+        };
+        sim.prolonged_ns = Some(1_500_000_000);
+        let seen = sim.run(|now| Answer::At(now + 10_000_000));
+        let measured: Vec<_> = seen.ticks.iter().filter(|tick| tick.phase == Phase::Measure).collect();
+        let ns: u64 = measured.iter().map(|tick| tick.to_ns - tick.from_ns).sum();
+        assert_eq!(ns, 3_500_000_000, "{pace}");
+        // 4 of them at a time, 10 ms each; what was sent in the last 10 ms ends after the window.
+        let truth = 400 * 7 / 2;
+        assert!(seen.flow.good.abs_diff(truth) <= 4, "{pace}: {}", seen.flow.good);
+        assert_eq!(seen.cohort.planned, truth, "{pace}");
+    }
+}
+
+#[test]
+fn a_load_that_is_over_waits_for_the_account_of_its_end_and_no_longer() {
+    // The account never comes past the first second: a number of requests and a window both end all the same.
+    for quota in [Some(500), None] {
+        let mut sim = Sim::closed(2, 3);
+        sim.quota = quota;
+        if quota.is_some() {
+            sim.window_ns = (0, crate::window::UNDECIDED_NS);
+        }
+        let unsure = SliceMarks::default();
+        unsure.keep();
+        unsure.publish(10);
+        sim.marks = Arc::new(unsure);
+        let seen = sim.run(|now| Answer::At(now + 10_000_000));
+        let over_ns = if quota.is_some() { 2_500_000_000 } else { 3_000_000_000 };
+        let end_ns = seen.ticks.last().expect("a tick").to_ns;
+        assert!((over_ns..=over_ns + 400_000_000).contains(&end_ns), "{quota:?}: {end_ns}");
+    }
+}

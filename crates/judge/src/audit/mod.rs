@@ -2,7 +2,7 @@
 //!
 //! Responsibilities: one reader a tool ([`Claims`] or why not), the facts that follow from what was read, rules with the
 //! ids of the catalogue, several outputs held against each other and against what a text
-//! says of them ([`compare`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its figures
+//! says of them ([`compare()`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its figures
 //! is unchecked. Secrets never leave this module.
 
 mod claim;

@@ -212,7 +212,9 @@ fn steal_and_other_programs_are_judged_by_their_rules() {
         total.add(&cpu);
         Some(MachineCpu { total, cpus: vec![cpu; 2] })
     };
-    for (per_mille, expected) in [(5, "EN-01 Fine"), (20, "EN-01 Warning"), (60, "EN-01 Invalid")] {
+    for (per_mille, expected) in
+        [(5, "EN-01 Fine"), (20, "EN-01 Warning"), (60, "EN-01 Warning"), (800, "EN-01 Invalid")]
+    {
         scene.samples[0].machine = stolen(per_mille);
         assert_eq!(scene.row("steal"), expected, "{per_mille}");
     }

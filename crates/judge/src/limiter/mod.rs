@@ -4,7 +4,7 @@
 //! ceilings says what would come next, and so what removing this one can buy. Nothing is named where a fault of the
 //! client or of the answers (rules CL and ER) has made the number invalid: then the server was not what was measured.
 //!
-//! The laws are in [`laws`]; thresholds are of the rungs, one file each.
+//! The laws are in `laws`; thresholds are of the rungs, one file each.
 
 pub mod confirm;
 pub(crate) mod laws;
@@ -16,6 +16,7 @@ pub use rungs::network::speeds;
 pub use scene::Context;
 
 use crate::judge_run;
+use crate::rules::disturbed::is_disturbed;
 use crate::rules::saturation::peak_index;
 use model::{
     Confidence, Evidence, FindingState, Limiter, NextLimiter, Prediction, SweepEvidence, Utilisation, Verdict,
@@ -163,11 +164,21 @@ fn confidence(scene: &Scene<'_>, signal: &Signal) -> Confidence {
     // What tells of itself (time throttled, connections dropped) has no share that would have to be near its ceiling.
     let near = signal.share.is_none_or(|share| share >= NEAR);
     let signs = [near, signal.queue, scene.shape.flat == Some(true), scene.shape.grows == Some(true)];
-    match signs.into_iter().filter(|sign| *sign).count() {
+    let found = match signs.into_iter().filter(|sign| *sign).count() {
         4 => Confidence::High,
         2 | 3 => Confidence::Medium,
         _ => Confidence::Low,
+    };
+    match found {
+        Confidence::High if is_taken(scene, signal) => Confidence::Medium,
+        Confidence::Medium if is_taken(scene, signal) => Confidence::Low,
+        found => found,
     }
+}
+
+/// Whether what is named is what was taken: CPUs that look short may be so only because others had them.
+fn is_taken(scene: &Scene<'_>, signal: &Signal) -> bool {
+    ["cpu-limited", "single-thread-limited"].contains(&signal.name) && is_disturbed(scene.evidence.disturbance.as_ref())
 }
 
 #[cfg(test)]

@@ -77,14 +77,17 @@ pub(super) struct Scene<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) context: &'a Context,
     pub(super) shape: Shape,
-    /// Good responses per second.
+    /// Good responses per second of the whole window, as CPU time is.
     pub(super) per_s: f64,
+    /// Good responses per second of undisturbed time, as what workers do is.
+    pub(super) clean_per_s: f64,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(evidence: &'a Evidence, context: &'a Context, shape: Shape) -> Self {
-        let scene = Self { evidence, context, shape, per_s: 0.0 };
-        Self { per_s: evidence.flow.good as f64 / scene.seconds(), ..scene }
+        let scene = Self { evidence, context, shape, per_s: 0.0, clean_per_s: 0.0 };
+        let clean_per_s = stats::goodput(evidence).value;
+        Self { per_s: evidence.flow.good as f64 / scene.seconds(), clean_per_s, ..scene }
     }
 
     /// Length of the measured windows.

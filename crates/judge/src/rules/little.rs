@@ -45,6 +45,9 @@ fn check(evidence: &Evidence) -> Outcome {
             return Outcome::Unchecked("so few requests in so short a window may be that far off by chance");
         }
         w if w <= WARNING_OFF => return Outcome::Pass,
+        _ if disturbed_share(evidence) > WARNING_OFF => {
+            return Outcome::Unchecked("requests held up at the ends of a disturbed window may be that much");
+        }
         w if w <= INVALID_OFF => FindingState::Warning,
         _ => FindingState::Invalid,
     };
@@ -69,6 +72,12 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
+/// Share of the window that is set aside, 0 to 1: requests that were held up at its ends are in one side of the law only.
+fn disturbed_share(evidence: &Evidence) -> f64 {
+    let set_aside_ns = evidence.disturbance.as_ref().map_or(0, |seen| seen.set_aside_ns);
+    set_aside_ns as f64 / evidence.measured_ns.max(1) as f64
+}
+
 /// Users that are never idle, so that the requests in flight must be as many; none where that does not hold.
 fn connected_users(evidence: &Evidence) -> Option<f64> {
     let never_idle = evidence.plan.load.is_closed()
@@ -89,6 +98,16 @@ mod tests {
     use super::*;
     use crate::testing::{Spoil, clean_open_run, clean_run, finding, state};
     use model::Outstanding;
+
+    #[test]
+    fn where_much_of_the_window_was_disturbed_the_law_says_nothing() {
+        let mut evidence = clean_run();
+        evidence.outstanding.little = 46.0;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        let set_aside_ns = evidence.measured_ns / 5;
+        evidence.disturbance = Some(model::Disturbance { set_aside_ns, ..model::Disturbance::default() });
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
 
     #[test]
     fn fires_by_how_far_the_law_is_off() {

@@ -7,6 +7,7 @@ mod client_busy;
 mod closed_loop;
 mod connections;
 mod curve;
+pub(crate) mod disturbed;
 mod environment;
 mod errors;
 mod facts;

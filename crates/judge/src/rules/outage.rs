@@ -5,7 +5,7 @@
 
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, plural};
-use model::{Evidence, FindingState, NS_PER_S};
+use model::{Evidence, FindingState, NS_PER_S, Second};
 
 /// A typical response has to be much faster than a second before an empty second means anything.
 const TYPICAL_MAX_NS: u64 = NS_PER_S / 5;
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-15",
     title: "the server stopped answering",
     detects: "whole seconds without one good response, in a run whose typical response takes far less than a second",
-    threshold: "any such second: warning; more than 5 % of the window: invalid (own thresholds)",
+    threshold: "any such second: warning; more than 5 % of the window, disturbed seconds not counted: invalid (own thresholds)",
     data: "goodput by the second, and a median service time of at most 200 ms",
     check: Check::Run(check),
 };
@@ -35,25 +35,38 @@ fn check(evidence: &Evidence) -> Outcome {
     // Nothing was asked of the server in a second without anything sent, failed or completed, except by a load
     // that waits for it.
     let asked = |sent: u64, failed: u64| evidence.plan.load.is_closed() || sent > 0 || failed > 0;
-    let silent = whole.iter().filter(|second| second.good == 0 && asked(second.sent, second.failed)).count();
-    if silent == 0 || evidence.cohort.good == 0 {
+    let is_silent = |second: &&&Second| second.good == 0 && asked(second.sent, second.failed);
+    let silent: Vec<_> = whole.iter().filter(is_silent).collect();
+    if silent.is_empty() || evidence.cohort.good == 0 {
         return Outcome::Pass;
     }
-    let share = silent as f64 / whole.len() as f64;
-    let state = if share > INVALID_SHARE { FindingState::Invalid } else { FindingState::Warning };
+    let disturbed = silent.iter().filter(|second| is_disturbed(evidence, second)).count();
+    let share = silent.len() as f64 / whole.len() as f64;
+    let share_alone = (silent.len() - disturbed) as f64 / whole.len() as f64;
+    let state = if share_alone > INVALID_SHARE { FindingState::Invalid } else { FindingState::Warning };
+    let taken = match disturbed {
+        0 => String::new(),
+        n => format!("; in {n} of them CPU time was taken from client or server, which may be why"),
+    };
     let message = format!(
-        "no good response at all in {} ({} of the window): the goodput is a mean over times with and without a server",
-        plural(silent as u64, "whole second"),
+        "no good response at all in {} ({} of the window): the goodput is a mean over times with and without a server{taken}",
+        plural(silent.len() as u64, "whole second"),
         percent(share)
     );
     let remedy = "look into the server's log for those seconds (run.json, seconds) and measure again".to_owned();
-    Outcome::fired(RULE.id, state, message, remedy, [("silent_seconds", silent as f64), ("share", share)])
+    Outcome::fired(RULE.id, state, message, remedy, [("silent_seconds", silent.len() as f64), ("share", share)])
+}
+
+/// Whether most of a second was disturbed, so that it need not be the server that was silent.
+fn is_disturbed(evidence: &Evidence, second: &Second) -> bool {
+    evidence.disturbance.is_some() && second.clean_ns < second.length_ns / 2
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding};
+    use model::Disturbance;
 
     #[test]
     fn silent_on_a_server_that_keeps_answering() {
@@ -76,6 +89,22 @@ mod tests {
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Invalid);
         assert!(found.message.contains("15 whole seconds (50 % of the window)"), "{}", found.message);
+    }
+
+    #[test]
+    fn seconds_in_which_the_client_stood_still_are_a_warning() {
+        let mut evidence = clean_run();
+        evidence.disturbance = Some(Disturbance::default());
+        for second in &mut evidence.seconds[10..13] {
+            (second.good, second.clean_ns) = (0, 0);
+        }
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.ends_with("in 3 of them CPU time was taken from client or server, which may be why"));
+        for second in &mut evidence.seconds[10..13] {
+            second.clean_ns = NS_PER_S;
+        }
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
     }
 
     #[test]

@@ -9,7 +9,7 @@ const UNLIMITED_BYTES: u64 = 1 << 62;
 const NS_PER_US: u64 = 1000;
 
 /// The quota and memory of the groups of a process. `of` is a process number, or `self`.
-pub(super) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
+pub(crate) fn cgroup(files: &Files, of: &str) -> Result<Figured, Missing> {
     let groups = files.text(&format!("/proc/{of}/cgroup"))?;
     let mut figured = Figured::default();
     if let Some(places) = places(files, &groups, "cpu") {

@@ -7,6 +7,8 @@ mod network;
 mod power;
 mod pressure;
 
+pub(crate) use cgroup::cgroup;
+
 use crate::files::{Files, Missing};
 use model::{Figures, KernelFigures};
 use std::cell::OnceCell;
@@ -77,9 +79,9 @@ const PARTS: [Part; 16] = [
     part("pressure/io", |scene| pressure::pressure(scene.files, "io")),
     part("memory", memory::memory),
     part("paging", memory::paging),
-    part("cgroup/generator", |scene| cgroup::cgroup(scene.files, "self")),
+    part("cgroup/generator", |scene| cgroup(scene.files, "self")),
     part("cgroup/server", |scene| match scene.server {
-        Some(pid) => cgroup::cgroup(scene.files, &pid.to_string()),
+        Some(pid) => cgroup(scene.files, &pid.to_string()),
         None => Err(Missing::Because("the processes of the server are not seen")),
     }),
     Part { name: "frequency", is_dear: true, read: power::frequency },

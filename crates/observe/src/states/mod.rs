@@ -25,6 +25,8 @@ pub(crate) use sampler::StateSampler;
 pub struct Clocks {
     /// CPU time of the thread that calls it; ns.
     pub thread_cpu_ns: fn() -> u64,
+    /// CPU time of the own process; ns.
+    pub process_cpu_ns: fn() -> u64,
     /// Time that passes; ns.
     pub monotonic_ns: fn() -> u64,
 }

@@ -102,6 +102,9 @@ fn style(program: &str, title: &str) -> Style {
     }
 }
 
+/// Largest gap between two segments of a program: the largest alignment that linkers give them, and some.
+const SEGMENT_GAP_MAX: u64 = 16 << 20;
+
 /// Where the variables of a program lie: what its own file is mapped to, and what follows at once.
 fn statics(pid: i32) -> Option<Range<u64>> {
     let process = Process::new(pid).ok()?;
@@ -111,7 +114,10 @@ fn statics(pid: i32) -> Option<Range<u64>> {
         let (start, end) = map.address;
         match (&mut found, &map.pathname) {
             (None, MMapPath::Path(path)) if *path == program => found = Some(start..end),
-            (Some(found), MMapPath::Path(path)) if *path == program => found.end = end,
+            // A program may map its own file once more, as who looks up names in it does: that is far away.
+            (Some(found), MMapPath::Path(path)) if *path == program && start < found.end + SEGMENT_GAP_MAX => {
+                found.end = end;
+            }
             (Some(found), MMapPath::Anonymous) if found.end == start => found.end = end,
             _ => {}
         }

@@ -23,7 +23,11 @@ use std::time::Duration;
 /// Rest between points: what the last one left in the server's queues and ours must not reach the next.
 const REST: Duration = Duration::from_millis(200);
 /// Time of a measurement beyond its window and warm-up (connecting, rest), for the estimate of time left.
-const OVERHEAD_S: f64 = 0.4;
+const OVERHEAD_S: f64 = 0.5;
+/// A load of which less than this share of the planned time was undisturbed is measured again.
+const CLEAN_SHARE_MIN: f64 = 0.5;
+/// Times that one load is measured again before the search goes on.
+const AGAIN_MAX: usize = 2;
 const LOAD_MAX: u64 = 1_000_000_000;
 const POINTS_MAX: u64 = 100;
 const ITERATIONS_MAX: u64 = 1000;
@@ -78,10 +82,13 @@ fn measure(
         stop: Arc::clone(stop),
     };
     let prepared = Prepared::new(wanted, create)?;
-    let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0 };
+    let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0, spent_ns: 0 };
     let most = walk.plan(search.to)?;
     walk.prepared.foresee(&most);
     let mut walked = walk.walk(Sweep::new(*search));
+    if walked.is_ok() {
+        walked = walk.measure_again();
+    }
     if walk.points.is_empty() {
         walk.prepared.progress.end();
         walked?;
@@ -139,6 +146,8 @@ struct Walk<'a> {
     /// In the order first measured.
     points: Vec<Point>,
     measured: usize,
+    /// Time spent on measuring again; ns.
+    spent_ns: u64,
 }
 
 impl Walk<'_> {
@@ -152,6 +161,7 @@ impl Walk<'_> {
                 self.prepared.restart()?;
             }
             let gather = self.measure(load, iteration, of)?;
+            let gather = self.or_again(load, gather, of)?;
             // A point that was cut short says little; it is kept only when it is all there is.
             if self.prepared.is_interrupted() && !self.points.is_empty() {
                 return Ok(());
@@ -170,6 +180,71 @@ impl Walk<'_> {
             std::thread::sleep(REST);
         }
         Ok(())
+    }
+
+    /// What was measured at a load; once more, twice at the most, where so much of it was disturbed that the search would be
+    /// led astray.
+    fn or_again(&mut self, load: f64, mut gather: Gather, of: usize) -> Result<Gather, Trouble> {
+        for _ in 0..AGAIN_MAX {
+            let seconds = self.seconds_each(&self.plan(load)?);
+            if !gather.says_little() || self.prepared.is_interrupted() || self.left_ns(of, seconds) < ns(seconds) {
+                break;
+            }
+            self.spent_ns += gather.prolonged_ns();
+            gather = self.repeat(load, seconds)?;
+        }
+        Ok(gather)
+    }
+
+    /// Loads of which too much was disturbed are measured once more, the worst first, as long as the budget lasts.
+    fn measure_again(&mut self) -> Result<(), Trouble> {
+        let planned = self.measured;
+        while let Some(load) = self.worst() {
+            let seconds = self.seconds_each(&self.plan(load)?);
+            if self.prepared.is_interrupted() || self.left_ns(planned, seconds) < ns(seconds) {
+                return Ok(());
+            }
+            let gather = self.repeat(load, seconds)?;
+            if self.prepared.is_interrupted() {
+                return Ok(());
+            }
+            self.keep(load, gather);
+            self.prepared.check()?;
+        }
+        Ok(())
+    }
+
+    /// The load with the least undisturbed time, if that is too little.
+    fn worst(&self) -> Option<f64> {
+        let window_ns = self.args.duration.ns;
+        let clean = |point: &Point| point.gather.clean_share_of(window_ns * self.args.iterations.0);
+        let all = self.points.iter().map(|point| (point.load, clean(point)));
+        let worst = all.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        (worst.1 < CLEAN_SHARE_MIN).then_some(worst.0)
+    }
+
+    fn repeat(&mut self, load: f64, seconds: f64) -> Result<Gather, Trouble> {
+        self.spent_ns += ns(seconds);
+        self.measured += 1;
+        let plan = self.plan(load)?;
+        self.prepared.budget_ns = 0;
+        let text = self.load_text(load);
+        self.prepared.progress.line(&format!("again   {text}: too much CPU time was taken from client or server"));
+        let label = format!("again, {text}, about {:.0} s: ", seconds);
+        let directory = self.make_directory(&format!("{:02}-again", self.measured))?;
+        let gather = self.prepared.measure(&plan, &label, &directory)?;
+        std::thread::sleep(REST);
+        Ok(gather)
+    }
+
+    /// What is left of the time for measuring again, where `planned` measurements take so many seconds each; ns.
+    fn left_ns(&self, planned: usize, seconds: f64) -> u64 {
+        // A search that needs more points than were planned has no larger budget for it.
+        let planned = planned.min((self.args.points.0 * self.args.iterations.0) as usize) as f64;
+        let half = || ns(planned * (seconds - OVERHEAD_S) / 2.0);
+        let whole_ns = self.args.budget.map_or_else(half, |budget| budget.ns);
+        let prolonged_ns: u64 = self.points.iter().map(|point| point.gather.prolonged_ns()).sum();
+        whole_ns.saturating_sub(self.spent_ns + prolonged_ns)
     }
 
     /// Measures the peak's load once more, with samples. It is not among the points, so that their numbers stay clean.
@@ -202,6 +277,7 @@ impl Walk<'_> {
         let left_s = (of.saturating_sub(self.measured) + 1) as f64 * self.seconds_each(&plan);
         let label = format!("point {}/{of}, {}, about {left_s:.0} s for all: ", self.measured, self.load_text(load));
         let directory = self.point_directory(load, iteration)?;
+        self.prepared.budget_ns = self.left_ns(of, self.seconds_each(&plan));
         self.prepared.measure(&plan, &label, &directory)
     }
 
@@ -217,13 +293,9 @@ impl Walk<'_> {
     }
 
     fn keep(&mut self, load: f64, gather: Gather) {
-        let per_s = gather.iterations_per_s();
         match self.points.iter_mut().find(|point| point.load == load) {
-            None => self.points.push(Point { load, iterations_per_s: per_s, gather }),
-            Some(point) => {
-                point.iterations_per_s.extend(per_s);
-                point.gather.merge(&gather);
-            }
+            None => self.points.push(Point { load, gather }),
+            Some(point) => point.gather.merge(&gather),
         }
     }
 
@@ -264,12 +336,16 @@ impl Walk<'_> {
     }
 }
 
+fn ns(seconds: f64) -> u64 {
+    (seconds * NS_PER_S as f64) as u64
+}
+
 fn outcome(gather: &Gather) -> Outcome {
     let evidence = gather.evidence();
     let seconds = evidence.measured_ns.max(1) as f64 / NS_PER_S as f64;
     let cohort = &evidence.cohort;
     Outcome {
-        goodput_per_s: evidence.flow.good as f64 / seconds,
+        goodput_per_s: gather.goodput().value,
         offered_per_s: (!evidence.plan.load.is_closed()).then_some(cohort.planned as f64 / seconds),
         good_share: if cohort.planned == 0 { 0.0 } else { cohort.good as f64 / cohort.planned as f64 },
     }

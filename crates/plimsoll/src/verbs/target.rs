@@ -1,6 +1,7 @@
 //! `plimsoll target`: the built-in test server in the foreground.
 
 use crate::cli::TargetArgs;
+use crate::environment::confine;
 use crate::exit::{Exit, Trouble};
 use crate::settings::in_range;
 use crate::{interrupt, printer};
@@ -25,6 +26,8 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, Trouble> {
     let stop = interrupt::watch()?;
     let config = config(args)?;
     raise_limits(&config, args.max_connections.is_some());
+    // All of its threads, so that others may see that the rest of the machine is free of it.
+    confine(&config.cpus);
     let certificate = config.tls.as_ref().map(|tls| tls.certificate.chain_pem.clone());
     let running = start(config).map_err(|error| match error {
         TargetError::Bind { .. } => Trouble::usage(format!("{error}; choose another with --listen")),

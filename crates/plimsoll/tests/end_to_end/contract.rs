@@ -1,6 +1,6 @@
 //! What `--expect` declares about bodies, held against servers that answer with others.
 
-use crate::support::{BrokenServer, Findings, count, load_alone, plimsoll};
+use crate::support::{BrokenServer, Findings, count, plimsoll};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,7 +41,6 @@ fn run(server: &BrokenServer, expect: &[&str]) -> Value {
 
 #[test]
 fn wrong_text_in_one_body_of_twenty_is_found_in_those_looked_at() {
-    let _alone = load_alone();
     let record = run(&one_in_twenty(), &["--expect", r#"status=200,body~"</html>""#]);
     assert_eq!(count(&record, "requests.body_checked"), 200, "one in 17");
     assert_eq!(count(&record, "requests.failures.contract.body"), 10, "one in 20 of these");
@@ -53,7 +52,6 @@ fn wrong_text_in_one_body_of_twenty_is_found_in_those_looked_at() {
 
 #[test]
 fn wrong_hash_in_one_body_of_twenty_is_found_in_those_looked_at() {
-    let _alone = load_alone();
     let record = run(&one_in_twenty(), &["--expect", "hash"]);
     assert_eq!(count(&record, "requests.failures.contract.hash"), 10);
     assert!(Findings(&record).of("ER-03").1.contains("10 of 200"));
@@ -61,7 +59,6 @@ fn wrong_hash_in_one_body_of_twenty_is_found_in_those_looked_at() {
 
 #[test]
 fn bodies_that_are_as_declared_are_silent() {
-    let _alone = load_alone();
     let record = run(&server(|_| GOOD.into()), &["--expect", "hash,body~</html>,size=17"]);
     assert_eq!(count(&record, "requests.body_checked"), 200);
     assert_eq!(count(&record, "requests.good"), 3400);
@@ -70,7 +67,6 @@ fn bodies_that_are_as_declared_are_silent() {
 
 #[test]
 fn content_is_not_looked_at_unasked() {
-    let _alone = load_alone();
     let record = run(&one_in_twenty(), &[]);
     assert_eq!(count(&record, "requests.body_checked"), 0);
     assert_eq!(count(&record, "requests.good"), 3400);
@@ -78,7 +74,6 @@ fn content_is_not_looked_at_unasked() {
 
 #[test]
 fn a_page_that_changes_its_size_has_a_band_of_sizes() {
-    let _alone = load_alone();
     // The probe gets 100, 101 and 102 bytes; later come 100 to 111, and every 100th answer is an error page.
     let seen = AtomicU64::new(0);
     let server = BrokenServer::start(move |peer| {

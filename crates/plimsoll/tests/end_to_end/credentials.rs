@@ -1,6 +1,6 @@
 //! `--auth`: the server gets the credentials, and nobody else.
 
-use crate::support::{BrokenServer, Ended, list, load_alone, plimsoll, shell};
+use crate::support::{BrokenServer, Ended, list, plimsoll, shell};
 use std::path::Path;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -36,7 +36,6 @@ fn files(directory: &Path) -> Vec<String> {
 
 #[test]
 fn credentials_from_variables_and_files_reach_the_server_and_no_record() {
-    let _alone = load_alone();
     for (auth, value) in [
         ("basic:env:LOGIN", BASIC),
         ("basic:file:login", BASIC),
@@ -62,7 +61,6 @@ fn credentials_from_variables_and_files_reach_the_server_and_no_record() {
 
 #[test]
 fn secrets_in_a_url_reach_the_server_and_no_record() {
-    let _alone = load_alone();
     let server = BrokenServer::start(|peer| {
         while let Some(request) = peer.request() {
             peer.send(if request.starts_with("GET /?token=t0k3n&page=1 ") { OK } else { DENIED });
@@ -79,7 +77,6 @@ fn secrets_in_a_url_reach_the_server_and_no_record() {
 
 #[test]
 fn a_sweep_keeps_the_secret_too() {
-    let _alone = load_alone();
     let server = guarded("Bearer t0k3n");
     let args = format!("sweep '{}' --auth bearer:env:TOKEN --to 2 --points 2 --iterations 1 -d 200ms", server.url("/"));
     let ended = shell(&format!("TOKEN=t0k3n exec \"$PLIMSOLL\" {args} --warmup 0s --json")).run();
@@ -89,7 +86,6 @@ fn a_sweep_keeps_the_secret_too() {
 
 #[test]
 fn a_file_that_others_can_read_is_warned_about_and_used() {
-    let _alone = load_alone();
     let server = guarded(BASIC);
     let run = format!("run '{}' --auth basic:file:login -n 50 -c 2 --warmup 0s -q", server.url("/"));
     let ended = shell(&format!("echo user:s3cret >login; chmod 644 login; exec \"$PLIMSOLL\" {run}")).run();

@@ -1,6 +1,6 @@
 //! `--unix-socket` and `--connect-to`: another way to the server, the same request.
 
-use crate::support::{BrokenServer, Certificate, Target, count, load_alone, plimsoll, text};
+use crate::support::{BrokenServer, Certificate, Target, count, plimsoll, text};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,6 @@ fn run(args: &[&str]) -> Value {
 
 #[test]
 fn a_unix_socket_is_measured_like_a_port() {
-    let _alone = load_alone();
     let (target, path, _directory) = on_unix_socket(&[]);
     assert_eq!(target.address(), format!("unix:{path}"));
     for more in [&[][..], &["--no-keepalive"], &["-R", "2000"]] {
@@ -33,7 +32,6 @@ fn a_unix_socket_is_measured_like_a_port() {
 
 #[test]
 fn the_record_of_a_unix_socket_reads_back_and_names_it() {
-    let _alone = load_alone();
     let (_target, path, _directory) = on_unix_socket(&[]);
     let args = ["run", "http://localhost/bytes/1", "--unix-socket", &path, "-n", "50", "-c", "2", "--warmup", "0s"];
     let ended = plimsoll(args).run();
@@ -45,7 +43,6 @@ fn the_record_of_a_unix_socket_reads_back_and_names_it() {
 
 #[test]
 fn tls_over_a_unix_socket_works_too() {
-    let _alone = load_alone();
     let (target, path, _directory) = on_unix_socket(&["--tls"]);
     let args = ["run", "https://localhost/bytes/64", "--unix-socket", &path, "--ca-cert", "ca.pem", "-n", "100"];
     let ended = plimsoll(args.iter().chain(&["-c", "2", "--warmup", "0s", "--json"]))
@@ -56,7 +53,6 @@ fn tls_over_a_unix_socket_works_too() {
 
 #[test]
 fn another_address_gets_the_request_of_the_url() {
-    let _alone = load_alone();
     let hosts = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&hosts);
     let server = BrokenServer::start(move |peer| {
@@ -83,7 +79,6 @@ fn another_address_gets_the_request_of_the_url() {
 
 #[test]
 fn the_name_in_the_certificate_stays_that_of_the_url() {
-    let _alone = load_alone();
     let certificate = Certificate::new("shop.invalid", 2040);
     let directory = tempfile::tempdir().expect("a directory");
     let [cert, key] = ["cert.pem", "key.pem"].map(|name| directory.path().join(name).display().to_string());

@@ -1,6 +1,6 @@
 //! Servers that pass the probe and fail under load: the run ends in time and accounts for every request.
 
-use crate::support::{BrokenServer, Findings, Peer, Target, count, load_alone, number, plimsoll};
+use crate::support::{BrokenServer, Findings, Peer, Target, count, decide_watched, number, plimsoll};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,32 +23,32 @@ fn accounted(record: &Value) {
 
 #[test]
 fn answers_that_never_come_are_failures_and_lower_bounds_of_latency() {
-    let _alone = load_alone();
-    let requests = Arc::new(AtomicU64::new(0));
-    let server = BrokenServer::start(move |peer| {
-        while peer.request().is_some() {
-            if requests.fetch_add(1, Ordering::Relaxed) % 100 == 99 {
-                return peer.hold();
+    decide_watched(|| {
+        let requests = Arc::new(AtomicU64::new(0));
+        let server = BrokenServer::start(move |peer| {
+            while peer.request().is_some() {
+                if requests.fetch_add(1, Ordering::Relaxed) % 100 == 99 {
+                    return peer.hold();
+                }
+                peer.send(HELLO);
             }
-            peer.send(HELLO);
-        }
+        });
+        let args = ["run", &server.url("/"), "-n", "1000", "-c", "4", "--timeout", "200ms", "--warmup", "0s", "--json"];
+        let ended = plimsoll(args).run();
+        let record = ended.exits(4).json();
+        // The three requests of the probe come first; numbers 99, 199, ... 999 follow.
+        assert_eq!(count(&record, "requests.failures.first_byte.timeout"), 10);
+        assert_eq!(count(&record, "requests.censored"), 10);
+        assert_eq!(count(&record, "requests.good"), 990);
+        assert_eq!(count(&record, "latency_ns.response.n"), 1000);
+        assert!(number(&record, "latency_ns.response.max") >= 199e6, "{:#}", record["latency_ns"]);
+        accounted(&record);
+        assert!(ended.took < Duration::from_secs(15), "{ended:#?}");
     });
-    let args = ["run", &server.url("/"), "-n", "1000", "-c", "4", "--timeout", "200ms", "--warmup", "0s", "--json"];
-    let ended = plimsoll(args).run();
-    let record = ended.exits(4).json();
-    // The three requests of the probe come first; numbers 99, 199, ... 999 follow.
-    assert_eq!(count(&record, "requests.failures.first_byte.timeout"), 10);
-    assert_eq!(count(&record, "requests.censored"), 10);
-    assert_eq!(count(&record, "requests.good"), 990);
-    assert_eq!(count(&record, "latency_ns.response.n"), 1000);
-    assert!(number(&record, "latency_ns.response.max") >= 199e6, "{:#}", record["latency_ns"]);
-    accounted(&record);
-    assert!(ended.took < Duration::from_secs(15), "{ended:#?}");
 }
 
 #[test]
 fn server_that_dies_ends_no_run_before_its_time() {
-    let _alone = load_alone();
     // Slow enough that what fails later is a share that counts: retries are paced by a pause of their own.
     let mut server = BrokenServer::start(|peer| {
         while peer.request().is_some() {
@@ -62,7 +62,7 @@ fn server_that_dies_ends_no_run_before_its_time() {
     let ended = started.end();
     let record = ended.exits(4).json();
     assert_eq!(record["interrupted"], false);
-    assert_eq!(count(&record, "measured_ns"), 3_000_000_000);
+    assert!(count(&record, "measured_ns") >= 3_000_000_000, "disturbed time may prolong it");
     assert!(count(&record, "requests.good") > 100);
     assert!(count(&record, "requests.failures.connect.refused") > 0);
     assert_eq!(Findings(&record).of("ER-01").0, "invalid");
@@ -72,7 +72,6 @@ fn server_that_dies_ends_no_run_before_its_time() {
 
 #[test]
 fn server_that_is_gone_after_the_probe_is_named() {
-    let _alone = load_alone();
     let server = BrokenServer::start_for(PROBE_CONNECTIONS, answer);
     let ended = plimsoll(["run", &server.url("/"), "-c", "3", "-d", "1s", "-q"]).run();
     ended.fails(3, &["none of 3 connections", "connect.refused"]);
@@ -80,7 +79,6 @@ fn server_that_is_gone_after_the_probe_is_named() {
 
 #[test]
 fn server_that_closes_now_and_then_is_no_failure() {
-    let _alone = load_alone();
     let server = BrokenServer::start(|peer| {
         for _ in 0..9 {
             if peer.request().is_none() || !peer.send(HELLO) {
@@ -104,7 +102,6 @@ fn server_that_closes_now_and_then_is_no_failure() {
 
 #[test]
 fn server_that_closes_unannounced_is_accounted_for() {
-    let _alone = load_alone();
     let server = BrokenServer::saying(HELLO);
     let args = ["run", &server.url("/"), "-n", "300", "-c", "3", "--warmup", "0s", "--json"];
     let record = plimsoll(args).run().exits(4).json();
@@ -115,7 +112,6 @@ fn server_that_closes_unannounced_is_accounted_for() {
 
 #[test]
 fn http_1_0_bodies_end_with_the_connection() {
-    let _alone = load_alone();
     let server = BrokenServer::saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nhello until the end");
     let args = ["run", &server.url("/"), "-n", "200", "-c", "2", "--warmup", "0s", "--json"];
     let record = plimsoll(args).run().exits(4).json();
@@ -127,7 +123,6 @@ fn http_1_0_bodies_end_with_the_connection() {
 
 #[test]
 fn broken_bodies_under_load_are_counted_by_kind() {
-    let _alone = load_alone();
     for (answer, kind) in [
         (&b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello"[..], "body.closed"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "body.malformed"),
@@ -151,7 +146,6 @@ fn broken_bodies_under_load_are_counted_by_kind() {
 
 #[test]
 fn connections_closed_for_being_too_many_are_failures() {
-    let _alone = load_alone();
     let target = Target::start(&["--max-connections", "2"]);
     let args = ["run", &target.url("/bytes/64"), "-c", "8", "-d", "1s", "--warmup", "0s", "--json"];
     let record = plimsoll(args).run().exits(4).json();

@@ -1,7 +1,7 @@
 //! Published mistakes and known faults, by the numbers of the golden tests of the method: what must be said of each.
 
-use crate::injections::real::{self, Said};
-use crate::support::{BrokenServer, Ended, Findings, load_alone, number, plimsoll};
+use crate::injections::real::{self, Judged, Said};
+use crate::support::{BrokenServer, Decider, Ended, Findings, Watched, number, plimsoll, watch};
 use serde_json::Value;
 use std::path::Path;
 
@@ -34,7 +34,6 @@ fn golden_5_twenty_two_bytes_called_2048_are_caught_in_a_report() {
 /// The same server, measured: a body that is as large as it should be only while the probe looks.
 #[test]
 fn golden_5_twenty_two_bytes_called_2048_are_caught_in_a_run() {
-    let _alone = load_alone();
     let run = |expect: &str| -> Ended {
         let server = BrokenServer::start(|peer| {
             let size = if peer.index < PROBE_CONNECTIONS { 2048 } else { 22 };
@@ -66,8 +65,6 @@ struct Recipe {
 
 /// What windows of a second on a machine that others use as well bring with them, whatever the fault.
 const ALWAYS: [&str; 9] = ["LD-04", "LD-08", "CL-08", "CL-09", "EN-01", "EN-03", "EN-04", "PH-06", "SA-05"];
-/// Measured anew where others kept a fault from showing.
-const ATTEMPTS: usize = 3;
 
 const CLIENT: &[Recipe] = &[
     Recipe {
@@ -133,8 +130,7 @@ const NETWORK_AND_SERVER: &[Recipe] = &[
 
 #[test]
 fn golden_10_faults_of_the_client_trip_their_rules_and_no_others() {
-    let _alone = load_alone();
-    CLIENT.iter().for_each(trips);
+    trip(CLIENT);
     let refused = real::run(Path::new(env!("CARGO_BIN_EXE_plimsoll")), "target; ulimit -n 1024; load 1s / -c 10000");
     let Ok(Said::Refused(line)) = refused else { panic!("10,000 connections with 1,024 descriptors are begun") };
     assert!(line.contains("10000 connections need") && line.contains("the hard limit is 1024"), "{line}");
@@ -142,14 +138,12 @@ fn golden_10_faults_of_the_client_trip_their_rules_and_no_others() {
 
 #[test]
 fn golden_10_wrong_answers_trip_their_rules_and_no_others() {
-    let _alone = load_alone();
-    ANSWERS.iter().for_each(trips);
+    trip(ANSWERS);
 }
 
 #[test]
 fn golden_10_faults_of_network_and_server_trip_their_rules_and_no_others() {
-    let _alone = load_alone();
-    NETWORK_AND_SERVER.iter().for_each(trips);
+    trip(NETWORK_AND_SERVER);
 }
 
 /// A cache that warms up for longer than the longest warm-up, 60 s, and arms that were measured AAAA BBBB while the machine
@@ -167,21 +161,25 @@ fn golden_10_what_cannot_be_made_in_a_test_is_judged_on_evidence_or_named_unchec
     assert!(said.contains("not yet: needs a baseline"), "{said}");
 }
 
-/// Makes a fault until its rules fire and no others do, and fails with what was said at last.
-#[track_caller]
-fn trips(recipe: &Recipe) {
-    let Recipe { fault, script, must, may } = recipe;
-    let mut told = Vec::new();
-    for _ in 0..ATTEMPTS {
-        let judged = match real::run(Path::new(env!("CARGO_BIN_EXE_plimsoll")), script) {
-            Ok(Said::Judged(judged)) => judged,
-            Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => panic!("{fault}: {problem}"),
-        };
-        let is_known = |rule: &str| [*must, *may, &ALWAYS].iter().any(|known| known.contains(&rule));
-        if judged.silent(must).is_empty() && judged.fired().all(is_known) {
-            return;
-        }
-        told.push(judged.fired().collect::<Vec<_>>().join(", "));
+/// Makes each fault: its rules fire, and no others do.
+fn trip(recipes: &[Recipe]) {
+    let decider = Decider::new();
+    for recipe in recipes {
+        let Recipe { fault, script, must, may } = recipe;
+        // Faults take CPU time themselves: what others take is watched from here.
+        let measure = || watch(|| judged(recipe, script));
+        decider.decide(fault, measure, |Watched { value: judged, .. }| {
+            let is_known = |rule: &str| [*must, *may, &ALWAYS].iter().any(|known| known.contains(&rule));
+            let fired = judged.fired().collect::<Vec<_>>().join(", ");
+            let expected = judged.silent(must).is_empty() && judged.fired().all(is_known);
+            assert!(expected, "{fault} must trip {must:?}, and at most {may:?}; fired: {fired}");
+        });
     }
-    panic!("{fault} must trip {must:?}, and at most {may:?}; fired: {}", told.join("; then "));
+}
+
+fn judged(Recipe { fault, .. }: &Recipe, script: &str) -> Judged {
+    match real::run(Path::new(env!("CARGO_BIN_EXE_plimsoll")), script) {
+        Ok(Said::Judged(judged)) => judged,
+        Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => panic!("{fault}: {problem}"),
+    }
 }

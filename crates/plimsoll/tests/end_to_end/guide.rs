@@ -1,6 +1,6 @@
 //! Every command line of docs/coming-from.md, as a shell takes it: against a private server, and shortened.
 
-use crate::support::{Certificate, Findings, Kind, SOCKET, Server, Site, count, load_alone, shell, text};
+use crate::support::{Certificate, Findings, Kind, SOCKET, Server, Site, count, shell, text};
 use serde_json::Value;
 
 const GUIDE: &str = include_str!("../../../../docs/coming-from.md");
@@ -12,7 +12,6 @@ const CONNECTIONS_MAX: u64 = 200;
 
 #[test]
 fn every_command_line_of_the_guide_works() {
-    let _alone = load_alone();
     let front_page = vec![b'.'; 12_000];
     let files = ["index.html", "index.php", "urandom"].map(|name| (name, &front_page[..]));
     let certificate = Certificate::for_names(&["127.0.0.1", "shop.example"]);

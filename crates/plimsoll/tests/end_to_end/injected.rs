@@ -1,6 +1,6 @@
 //! Faults put into a server, a load or a connection, and the rule that has to say so.
 
-use crate::support::{BrokenServer, Findings, Target, close_to, count, load_alone, number, plimsoll};
+use crate::support::{BrokenServer, Findings, Target, close_to, count, decide_watched, number, plimsoll};
 use serde_json::Value;
 
 /// Connections of the probe: one to see whether anybody listens, and one for each of its fetches.
@@ -14,7 +14,6 @@ fn run(args: &[&str]) -> Value {
 
 #[test]
 fn a_rate_limiter_is_no_capacity() {
-    let _alone = load_alone();
     let target = Target::start(&["--limit", "200/50"]);
     let record = run(&[&target.url("/bytes/64"), "-n", "1000", "-c", "4"]);
     let (state, message) = Findings(&record).of("ER-08");
@@ -24,7 +23,6 @@ fn a_rate_limiter_is_no_capacity() {
 
 #[test]
 fn connections_that_the_server_closes_are_not_kept_ones() {
-    let _alone = load_alone();
     let server = BrokenServer::saying("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
     let record = run(&[&server.url("/"), "-n", "200", "-c", "2"]);
     let (state, message) = Findings(&record).of("ER-09");
@@ -36,7 +34,6 @@ fn connections_that_the_server_closes_are_not_kept_ones() {
 
 #[test]
 fn a_cache_and_a_page_that_shrinks_under_load_are_told() {
-    let _alone = load_alone();
     let server = BrokenServer::start(|peer| {
         let size = if peer.index < PROBE_CONNECTIONS { 2048 } else { 22 };
         let answer = format!("HTTP/1.1 200 OK\r\nX-Cache: HIT\r\nContent-Length: {size}\r\n\r\n{}", "x".repeat(size));
@@ -53,7 +50,6 @@ fn a_cache_and_a_page_that_shrinks_under_load_are_told() {
 
 #[test]
 fn failing_fast_is_told_from_answering() {
-    let _alone = load_alone();
     let target = Target::start(&["--pool", "2", "--pool-time", "10ms", "--pool-queue", "4"]);
     let url = target.url("/pool");
     let loads = ["--from", "4", "--to", "32", "--points", "4", "--iterations", "1", "-d", "500ms", "--warmup", "0s"];
@@ -64,47 +60,50 @@ fn failing_fast_is_told_from_answering() {
 
 #[test]
 fn a_rate_above_the_capacity_makes_a_backlog_and_fills_the_connections() {
-    let _alone = load_alone();
-    let target = Target::start(&["--pool", "2", "--pool-time", "10ms"]);
-    let load = ["-R", "300", "-c", "32", "-d", "9s", "--timeout", "10s", "--arrivals", "constant"];
-    let record = run(&[&[&target.url("/pool") as &str][..], &load].concat());
-    let (state, message) = Findings(&record).of("ST-02");
-    assert_eq!(state, "invalid");
-    // 100 of 300 requests find no worker.
-    let growth = record["verdict"]["findings"].as_array().expect("a list").iter().find(|f| f["rule"] == "ST-02");
-    close_to(number(&growth.expect("it fired")["evidence"], "growth_per_s"), 100.0, 0.1, message);
-    assert_eq!(Findings(&record).of("CL-15").0, "bound");
-    // On one machine, and which CPUs either may use is known.
-    Findings(&record).of("LD-08");
-    assert!(number(&record, "seconds.8.late_ns") > number(&record, "seconds.2.late_ns"), "{:#}", record["seconds"]);
+    decide_watched(|| {
+        let target = Target::start(&["--pool", "2", "--pool-time", "10ms"]);
+        let load = ["-R", "300", "-c", "32", "-d", "9s", "--timeout", "10s", "--arrivals", "constant"];
+        let record = run(&[&[&target.url("/pool") as &str][..], &load].concat());
+        let (state, message) = Findings(&record).of("ST-02");
+        assert_eq!(state, "invalid");
+        // 100 of 300 requests find no worker.
+        let growth = record["verdict"]["findings"].as_array().expect("a list").iter().find(|f| f["rule"] == "ST-02");
+        close_to(number(&growth.expect("it fired")["evidence"], "growth_per_s"), 100.0, 0.1, message);
+        assert_eq!(Findings(&record).of("CL-15").0, "bound");
+        // On one machine, and which CPUs either may use is known.
+        Findings(&record).of("LD-08");
+        assert!(number(&record, "seconds.8.late_ns") > number(&record, "seconds.2.late_ns"), "{:#}", record["seconds"]);
+    });
 }
 
 #[test]
 fn nginx_counts_what_the_client_counts() {
-    let _alone = load_alone();
-    let record = run(&["--serve", "nginx workers=1", "-c", "8", "-d", "3s"]);
-    let counted = &record["status"][0]["requests"];
-    let (client, server) = (number(counted, "client"), number(counted, "server"));
-    // Pages are slow to come on a busy machine, and what was answered meanwhile may be on either side.
-    assert!((client - server).abs() <= 0.05 * server + number(counted, "unclear"), "{counted:#}");
-    assert!(number(counted, "span_ns") > 1e9, "{counted:#}");
-    Findings(&record).is_silent("ER-07");
-    Findings(&record).is_silent("ER-12");
+    decide_watched(|| {
+        let record = run(&["--serve", "nginx workers=1", "-c", "8", "-d", "3s"]);
+        let counted = &record["status"][0]["requests"];
+        let (client, server) = (number(counted, "client"), number(counted, "server"));
+        // Pages are slow to come on a busy machine, and what was answered meanwhile may be on either side.
+        assert!((client - server).abs() <= 0.05 * server + number(counted, "unclear"), "{counted:#}");
+        assert!(number(counted, "span_ns") > 1e9, "{counted:#}");
+        Findings(&record).is_silent("ER-07");
+        Findings(&record).is_silent("ER-12");
+    });
 }
 
 #[test]
 fn three_findings_are_shown_and_the_rest_on_demand() {
-    let _alone = load_alone();
-    let target = Target::start(&["--error-share", "0.1"]);
-    let url = target.url("/bytes/64");
-    let text = |more: &[&str]| {
-        let args = ["run", &url, "-n", "2000", "-c", "4", "--warmup", "0s", "-q"];
-        plimsoll(args.iter().chain(more)).run().exits(4).stdout.clone()
-    };
-    let short = text(&[]);
-    assert!(short.starts_with("INVALID ") && short.contains("(plimsoll report DIR, or -v)"), "{short}");
-    let findings = |text: &str| text.lines().filter(|line| line.contains("-> ")).count();
-    assert!(findings(&short) <= 3 && !short.contains("LD-07"), "{short}");
-    let long = text(&["-v"]);
-    assert!(findings(&long) > 3 && long.contains("NOTE    LD-07  one URL"), "{long}");
+    decide_watched(|| {
+        let target = Target::start(&["--error-share", "0.1"]);
+        let url = target.url("/bytes/64");
+        let text = |more: &[&str]| {
+            let args = ["run", &url, "-n", "2000", "-c", "4", "--warmup", "0s", "-q"];
+            plimsoll(args.iter().chain(more)).run().exits(4).stdout.clone()
+        };
+        let short = text(&[]);
+        assert!(short.starts_with("INVALID ") && short.contains("(plimsoll report DIR, or -v)"), "{short}");
+        let findings = |text: &str| text.lines().filter(|line| line.contains("-> ")).count();
+        assert!(findings(&short) <= 3 && !short.contains("LD-07"), "{short}");
+        let long = text(&["-v"]);
+        assert!(findings(&long) > 3 && long.contains("NOTE    LD-07  one URL"), "{long}");
+    });
 }

@@ -1,6 +1,6 @@
 //! ^C, SIGTERM and SIGKILL in the middle: what was measured is kept, and nothing is left running.
 
-use crate::support::{BrokenServer, Started, Target, count, list, load_alone, plimsoll, wait_for};
+use crate::support::{BrokenServer, Started, Target, count, list, plimsoll, wait_for};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn first_signal_ends_the_load_and_keeps_what_was_measured() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     for signal in [Signal::INT, Signal::TERM] {
         let url = target.url("/sleep?time=5ms");
@@ -45,7 +44,6 @@ fn second_signal_ends_the_program_at_once() {
 
 #[test]
 fn signal_before_anything_is_measured_says_so() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let started = plimsoll(["run", &target.url("/bytes/1"), "-c", "2", "-d", "30s", "--warmup", "30s"]).start();
     started.wait_for_events("connected", 1);
@@ -57,7 +55,6 @@ fn signal_before_anything_is_measured_says_so() {
 
 #[test]
 fn interrupted_sweep_keeps_its_points() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let url = target.url("/sleep?time=5ms");
     let args = ["sweep", &url, "-d", "500ms", "--warmup", "0s", "--to", "64", "--points", "8", "--json"];
@@ -77,7 +74,6 @@ fn interrupted_sweep_keeps_its_points() {
 
 #[test]
 fn killed_program_takes_its_target_along() {
-    let _alone = load_alone();
     let started = plimsoll(["run", "-d", "30s", "--warmup", "0s", "-q"]).start();
     started.wait_for_events("tick", 1);
     let children = children(started.pid());
@@ -90,7 +86,6 @@ fn killed_program_takes_its_target_along() {
 
 #[test]
 fn finished_program_leaves_no_target() {
-    let _alone = load_alone();
     let started = plimsoll(["run", "-d", "1s", "--warmup", "0s", "-q", "--json"]).start();
     started.wait_for_events("connected", 1);
     let children = children(started.pid());

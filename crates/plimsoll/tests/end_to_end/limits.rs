@@ -1,14 +1,11 @@
 //! What stops a server, of servers whose limit is known.
 
-use crate::support::{Program, Target, close_to, count, installed, load_alone, number, plimsoll, shell, text};
+use crate::support::{Decider, Program, Target, close_to, count, decide, installed, number, plimsoll, shell, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Long enough for status pages to be read once in the window.
 const WINDOW: [&str; 6] = ["-d", "1200ms", "--warmup", "400ms", "--json", "-q"];
-
-/// Runs on a machine that others use as well.
-const ATTEMPTS: usize = 8;
 
 /// The record of a run with these arguments, and its limiter.
 #[track_caller]
@@ -32,93 +29,102 @@ pub(crate) fn run_first(args: &[&str]) -> Program {
     Program::new("bash", first.iter().chain(args))
 }
 
-/// The limiter of a run in which strangers left the CPUs alone: where they do not, none may be named, and it is tried
-/// anew a few times.
-#[track_caller]
-pub(crate) fn limited_alone(program: impl Fn() -> Program) -> Value {
-    for _ in 0..ATTEMPTS {
-        let (record, limiter) = limited(program());
-        let strangers = record["observed"]["others"]["cpu_cores"].as_f64().expect("they were looked at");
-        if strangers <= 0.4 || limiter.is_object() {
-            assert!(limiter.is_object(), "no limiter, and only {strangers} CPUs used by others");
-            return limiter;
-        }
-    }
-    panic!("others used more than 0.4 CPUs in each of {ATTEMPTS} runs, and nothing was named");
+/// Decides by the limiter of a run.
+pub(crate) fn decide_limiter(program: impl Fn() -> Program, check: impl Fn(&Value)) {
+    decide(|| limited(program()), |(_, limiter)| check(limiter));
 }
 
 /// 3 workers of 40 ms make 75/s, and 6 make 150/s: slow enough that a busy machine makes little difference. Behind Apache
 /// there is no other setting to hold against it.
 #[test]
 fn a_pool_is_named_and_twice_as_many_workers_do_twice_as_much() {
-    let _alone = load_alone();
     let serve = "php-fpm front=apache children=3 sleep=40ms";
     let args = ["run", "--serve", serve, "-c", "18", "-d", "400ms", "--warmup", "100ms", "--confirm", "--json"];
-    let ended = plimsoll(args).run();
-    let limiter = ended.json()["limiter"].clone();
-    assert_eq!(text(&limiter, "name"), "worker-pool-limited", "{limiter:#}");
-    let tried = &limiter["confirmation"];
-    assert_eq!(text(&limiter, "confidence"), "confirmed", "{tried:#}");
-    assert_eq!((text(tried, "setting"), count(tried, "from"), count(tried, "to")), ("children", 3, 6));
-    close_to(number(tried, "ratio.value"), 2.0, 0.25, "effect");
-    assert!(number(tried, "ratio.low") <= number(tried, "ratio.value"), "{tried:#}");
-    assert_eq!(tried["control"], Value::Null, "nothing else can be changed");
-    let blocks = tried["blocks"].as_array().expect("a list");
-    let orders: BTreeSet<String> = blocks.iter().map(|block| block["order"].to_string()).collect();
-    assert!(blocks.len() == 6 && orders.len() > 1, "{orders:?}");
-    assert!(ended.run_directory().join("confirm/6-after/events.jsonl").exists());
-    assert!(ended.stderr.contains("confirming 6/6  after "), "{}", ended.stderr);
+    let measure = || {
+        let ended = plimsoll(args).run();
+        (ended.json(), ended)
+    };
+    decide(measure, |(record, ended)| {
+        let limiter = &record["limiter"];
+        assert_eq!(text(limiter, "name"), "worker-pool-limited", "{limiter:#}");
+        let tried = &limiter["confirmation"];
+        assert_eq!(text(limiter, "confidence"), "confirmed", "{tried:#}");
+        assert_eq!((text(tried, "setting"), count(tried, "from"), count(tried, "to")), ("children", 3, 6));
+        close_to(number(tried, "ratio.value"), 2.0, 0.25, "effect");
+        assert!(number(tried, "ratio.low") <= number(tried, "ratio.value"), "{tried:#}");
+        assert_eq!(tried["control"], Value::Null, "nothing else can be changed");
+        let blocks = tried["blocks"].as_array().expect("a list");
+        let orders: BTreeSet<String> = blocks.iter().map(|block| block["order"].to_string()).collect();
+        assert!(blocks.len() == 6 && orders.len() > 1, "{orders:?}");
+        assert!(ended.run_directory().join("confirm/6-after/events.jsonl").exists());
+        assert!(ended.stderr.contains("confirming 6/6  after "), "{}", ended.stderr);
+    });
 }
 
 /// Its workers are arithmetic: no process waits in them.
 #[test]
 fn the_pool_of_the_target_is_named_by_its_own_page() {
-    let _alone = load_alone();
     let args = ["run", "--serve", "target pool=5 pool-time=40ms", "-c", "30", "-d", "2s", "--warmup", "400ms"];
-    let (_, limiter) = limited(plimsoll(args.iter().chain(&["--json", "-q"])));
-    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "target workers"));
-    assert_eq!(text(&limiter, "prediction.change"), "10 target workers instead of 5");
-    assert!(number(&limiter, "evidence.queue_min") > 15.0, "{limiter:#}");
-    let ceiling = number(&limiter, "ceiling_per_s");
-    assert!((90.0..=132.0).contains(&ceiling), "5 workers of 40 ms: {ceiling}");
+    decide_limiter(
+        || plimsoll(args.iter().chain(&["--json", "-q"])),
+        |limiter| {
+            assert_eq!((text(limiter, "name"), text(limiter, "resource")), ("worker-pool-limited", "target workers"));
+            assert_eq!(text(limiter, "prediction.change"), "10 target workers instead of 5");
+            assert!(number(limiter, "evidence.queue_min") > 15.0, "{limiter:#}");
+            let ceiling = number(limiter, "ceiling_per_s");
+            assert!((90.0..=132.0).contains(&ceiling), "5 workers of 40 ms: {ceiling}");
+        },
+    );
 }
 
 /// A server that plimsoll does not know, with a number of workers in its command line.
 #[test]
 fn a_pool_of_gunicorn_is_named_with_the_flag_of_its_command_line() {
-    let _alone = load_alone();
     installed("gunicorn", "gunicorn");
     let app = b"import time\ndef app(environ, start):\n    time.sleep(0.02)\n    \
                 start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
     let serve = "-- gunicorn -w 3 app:app -b 127.0.0.1:{port}";
-    let (_, limiter) = limited(run(&["--serve", serve, "--no-keepalive", "-c", "12"]).with_file("app.py", app));
-    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("worker-pool-limited", "gunicorn workers"));
-    assert!(text(&limiter, "says").contains("waiting on sleep"), "{limiter:#}");
-    assert_eq!((text(&limiter, "prediction.setting"), number(&limiter, "prediction.to")), ("-w", 6.0));
+    decide_limiter(
+        || run(&["--serve", serve, "--no-keepalive", "-c", "12"]).with_file("app.py", app),
+        |limiter| {
+            assert_eq!((text(limiter, "name"), text(limiter, "resource")), ("worker-pool-limited", "gunicorn workers"));
+            assert!(text(limiter, "says").contains("waiting on sleep"), "{limiter:#}");
+            assert_eq!((text(limiter, "prediction.setting"), number(limiter, "prediction.to")), ("-w", 6.0));
+        },
+    );
 }
 
 #[test]
 fn a_pool_of_php_is_named_over_both_sockets() {
-    let _alone = load_alone();
+    let decider = Decider::new();
     for socket in ["unix", "tcp"] {
         let serve = format!("php-fpm children=3 sleep=20ms socket={socket}");
-        let (_, limiter) = limited(run(&["--serve", &serve, "-c", "12"]));
-        assert_eq!(text(&limiter, "name"), "worker-pool-limited", "{limiter:#}");
-        assert!(text(&limiter, "resource").starts_with("php-fpm"), "{limiter:#}");
-        assert_eq!(text(&limiter, "prediction.setting"), "pm.max_children");
-        let ceiling = number(&limiter, "ceiling_per_s");
-        assert!((90.0..=155.0).contains(&ceiling), "3 workers of 20 ms and a little: {ceiling}");
+        let measure = || limited(run(&["--serve", &serve, "-c", "12"]));
+        decider.decide(socket, measure, |(_, limiter)| {
+            assert_eq!(text(limiter, "name"), "worker-pool-limited", "{limiter:#}");
+            assert!(text(limiter, "resource").starts_with("php-fpm"), "{limiter:#}");
+            assert_eq!(text(limiter, "prediction.setting"), "pm.max_children");
+            let ceiling = number(limiter, "ceiling_per_s");
+            assert!((90.0..=155.0).contains(&ceiling), "3 workers of 20 ms and a little: {ceiling}");
+        });
     }
 }
 
 #[test]
 fn a_busy_cpu_is_named_with_what_it_does() {
-    let _alone = load_alone();
     let serve = "nginx workers=2 cpus=0 gzip=on file-size=300KiB";
-    let limiter = limited_alone(|| run(&["--serve", serve, "-c", "16", "-H", "Accept-Encoding: gzip"]));
-    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("cpu-limited", "server CPUs"), "{limiter:#}");
-    assert!(text(&limiter, "says").contains("the 1 CPU it may use is"), "{limiter:#}");
-    assert!(text(&limiter, "says").contains("nginx uses "), "{limiter:#}");
+    decide_limiter(
+        || run(&["--serve", serve, "-c", "16", "-H", "Accept-Encoding: gzip"]),
+        |limiter| {
+            assert_eq!(
+                (text(limiter, "name"), text(limiter, "resource")),
+                ("cpu-limited", "server CPUs"),
+                "{limiter:#}"
+            );
+            assert!(text(limiter, "says").contains("the 1 CPU it may use is"), "{limiter:#}");
+            assert!(text(limiter, "says").contains("nginx uses "), "{limiter:#}");
+        },
+    );
 }
 
 /// A server that burns CPU time in one thread, for any number of connections.
@@ -140,79 +146,80 @@ asyncio.run(main())
 
 #[test]
 fn one_thread_on_several_cpus_is_named() {
-    let _alone = load_alone();
     let program = || run(&["--serve", "cpus=0-1 -- python3 burn.py {port}", "-c", "8"]);
-    let limiter = limited_alone(|| program().with_file("burn.py", ONE_THREAD.as_bytes()));
-    assert_eq!(text(&limiter, "name"), "single-thread-limited", "{limiter:#}");
-    assert!(text(&limiter, "resource").starts_with("thread python"), "{limiter:#}");
-    assert!(number(&limiter, "ceiling_per_s") < 260.0, "4 ms each: {limiter:#}");
-}
-
-/// The same of a program of one thread: where others fill the CPUs that it leaves, these are named (`cpu-limited`), and it is
-/// tried anew.
-#[track_caller]
-fn one_core(program: impl Fn() -> Program) -> Value {
-    let mut told = Vec::new();
-    for _ in 0..ATTEMPTS {
-        let (_, limiter) = limited(program());
-        if limiter["name"] == "single-thread-limited" {
-            return limiter;
-        }
-        told.push(limiter["name"].to_string());
-    }
-    panic!("no thread is named in {ATTEMPTS} runs, but {told:?}");
+    decide_limiter(
+        || program().with_file("burn.py", ONE_THREAD.as_bytes()),
+        |limiter| {
+            assert_eq!(text(limiter, "name"), "single-thread-limited", "{limiter:#}");
+            assert!(text(limiter, "resource").starts_with("thread python"), "{limiter:#}");
+            assert!(number(limiter, "ceiling_per_s") < 260.0, "4 ms each: {limiter:#}");
+        },
+    );
 }
 
 /// Compressing keeps its event loop busy; the other CPU has room for the load and for a second worker.
 #[test]
 fn one_worker_of_nginx_on_two_cpus_is_one_core_and_a_second_one_is_foretold() {
-    let _alone = load_alone();
     let serve = "nginx workers=1 cpus=0-1 gzip=on file-size=300KiB";
-    let limiter = one_core(|| run(&["--serve", serve, "-c", "8", "-H", "Accept-Encoding: gzip"]));
-    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("single-thread-limited", "thread nginx"));
-    let prediction = &limiter["prediction"];
-    assert_eq!((text(prediction, "setting"), number(prediction, "to")), ("worker_processes", 2.0), "{limiter:#}");
-    // Twice as much at most, or what both CPUs can do together with the load generator.
-    let bought = number(prediction, "expected_per_s") / number(&limiter, "ceiling_per_s");
-    assert!((1.1..=2.0).contains(&bought), "{bought} times: {limiter:#}");
+    decide_limiter(
+        || run(&["--serve", serve, "-c", "8", "-H", "Accept-Encoding: gzip"]),
+        |limiter| {
+            assert_eq!((text(limiter, "name"), text(limiter, "resource")), ("single-thread-limited", "thread nginx"));
+            let prediction = &limiter["prediction"];
+            assert_eq!(
+                (text(prediction, "setting"), number(prediction, "to")),
+                ("worker_processes", 2.0),
+                "{limiter:#}"
+            );
+            // Twice as much at most, or what both CPUs can do together with the load generator.
+            let bought = number(prediction, "expected_per_s") / number(limiter, "ceiling_per_s");
+            assert!((1.1..=2.0).contains(&bought), "{bought} times: {limiter:#}");
+        },
+    );
 }
 
 #[test]
 fn one_thread_of_the_target_is_one_core_and_no_pool_of_one() {
-    let _alone = load_alone();
     let target = Target::start(&["--workers", "1"]);
     // Before other programs, where this user may.
     shell(&format!("chrt -a -r -p 1 {} || :", target.pid())).run().exits(0);
-    let limiter = one_core(|| run(&[&target.url("/cpu?us=2000"), "-c", "8"]));
-    assert_eq!((text(&limiter, "name"), text(&limiter, "resource")), ("single-thread-limited", "thread target-0"));
-    assert!(number(&limiter, "ceiling_per_s") < 520.0, "2 ms each: {limiter:#}");
+    decide_limiter(
+        || run(&[&target.url("/cpu?us=2000"), "-c", "8"]),
+        |limiter| {
+            assert_eq!(
+                (text(limiter, "name"), text(limiter, "resource")),
+                ("single-thread-limited", "thread target-0")
+            );
+            assert!(number(limiter, "ceiling_per_s") < 520.0, "2 ms each: {limiter:#}");
+        },
+    );
 }
 
 #[test]
 fn the_only_worker_of_a_pool_is_called_that() {
-    let _alone = load_alone();
-    let (_, limiter) = limited(run_first(&["--serve", "php-fpm children=1 sleep=20ms", "-c", "6", "-d", "1200ms"]));
-    assert_eq!(
-        (text(&limiter, "name"), text(&limiter, "prediction.setting")),
-        ("worker-pool-limited", "pm.max_children")
+    decide_limiter(
+        || run_first(&["--serve", "php-fpm children=1 sleep=20ms", "-c", "6", "-d", "1200ms"]),
+        |limiter| {
+            assert_eq!(
+                (text(limiter, "name"), text(limiter, "prediction.setting")),
+                ("worker-pool-limited", "pm.max_children")
+            );
+            assert!(text(limiter, "says").starts_with("its only worker (php-fpm"), "{limiter:#}");
+        },
     );
-    assert!(text(&limiter, "says").starts_with("its only worker (php-fpm"), "{limiter:#}");
 }
 
 #[test]
 fn a_server_with_room_has_no_limiter_and_a_sweep_says_so() {
-    let _alone = load_alone();
     let serve = "target pool=50 pool-time=20ms";
-    let (_, limiter) = limited(run(&["--serve", serve, "-c", "5"]));
-    assert!(limiter.is_null(), "{limiter:#}");
+    decide_limiter(|| run(&["--serve", serve, "-c", "5"]), |limiter| assert!(limiter.is_null(), "{limiter:#}"));
     let short = ["--to", "2", "--points", "2", "--iterations", "1", "-d", "300ms", "--json"];
-    let ended = plimsoll(["sweep", "--serve", serve].iter().chain(&short)).run();
-    assert_eq!(text(&ended.json(), "limiter.name"), "not-saturated", "{:#}", ended.json()["limiter"]);
+    let sweep = || plimsoll(["sweep", "--serve", serve].iter().chain(&short)).run().json();
+    decide(sweep, |sweep| assert_eq!(text(sweep, "limiter.name"), "not-saturated", "{:#}", sweep["limiter"]));
 }
 
 #[test]
 fn what_cannot_be_confirmed_is_told() {
-    let _alone = load_alone();
     let target = Target::start(&["--pool", "2", "--pool-time", "10ms"]);
     let args = ["run", &target.url("/pool"), "-c", "8", "--confirm", "-d", "300ms", "--warmup", "0s", "--json"];
     let ended = plimsoll(args).run();

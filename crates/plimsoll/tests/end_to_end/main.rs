@@ -1,11 +1,9 @@
 //! The real binary, from outside: against its own target, against nginx, Apache, lighttpd and Caddy, and against servers
 //! that break the rules.
 //!
-//! One test binary, so that [`support::load_alone`] keeps loads from disturbing each other.
+//! Measuring tests: they put a load on something, so only one runs at a time (group `measuring` of `.config/nextest.toml`), and
+//! where a busy machine could change an outcome, [`support::decide`] judges.
 
-mod audit;
-mod bad_input;
-mod broken_peers;
 mod check;
 mod chosen_server;
 mod contract;
@@ -19,18 +17,15 @@ mod injections;
 mod interrupted;
 mod limits;
 mod limits_behind;
-mod manual;
 mod observed;
 mod observing;
 mod open_loop;
 mod other_clients;
-mod output;
 mod pools;
 mod profiles;
 mod record;
 mod report;
 mod requests;
-mod rules;
 mod servers;
 mod serving;
 mod status_pages;

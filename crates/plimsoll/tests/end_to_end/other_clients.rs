@@ -1,6 +1,6 @@
 //! curl, wrk, ab and httperf against `plimsoll target`: it is a web server for everybody.
 
-use crate::support::{Program, Target, installed, load_alone};
+use crate::support::{Program, Target, installed};
 
 #[test]
 fn curl_gets_exactly_the_bytes_it_asks_for() {
@@ -63,7 +63,6 @@ fn curl_speaks_tls_and_finds_unix_sockets() {
 
 #[test]
 fn wrk_finishes_without_errors() {
-    let _alone = load_alone();
     let wrk = installed("wrk", "wrk");
     let target = Target::start(&[]);
     let ended = Program::new(wrk, ["-t1", "-c8", "-d1s", &target.url("/bytes/1KiB")]).run();
@@ -87,7 +86,6 @@ fn said(text: &str, label: &str) -> u64 {
 /// ab speaks HTTP/1.0, and with `-k` asks for the connection to be kept.
 #[test]
 fn ab_counts_what_the_target_counts() {
-    let _alone = load_alone();
     let ab = installed("ab", "apache2-utils");
     for (keep, path) in [(false, "/bytes/1KiB"), (true, "/bytes/1KiB"), (false, "/bytes/1KiB?chunked")] {
         let target = Target::start(&[]);
@@ -110,7 +108,6 @@ fn ab_counts_what_the_target_counts() {
 
 #[test]
 fn httperf_counts_what_the_target_counts() {
-    let _alone = load_alone();
     let httperf = installed("httperf", "httperf");
     for (version, calls) in [("1.0", "1"), ("1.1", "1"), ("1.1", "5")] {
         let target = Target::start(&[]);

@@ -1,7 +1,8 @@
 //! Workers whose occupation is known: by arithmetic, by what they were told to wait for, or because they have nothing to do.
 
 use crate::support::{
-    Nginx, Program, close_to, count, installed, load_alone, number, plimsoll, serve, shell, text, wait_for,
+    Decider, Ended, Nginx, Program, close_to, count, decide, decide_watched, installed, number, plimsoll, serve, shell,
+    text, wait_for,
 };
 use serde_json::Value;
 use stack::{Running, Spec};
@@ -31,38 +32,28 @@ fn blocked(pool: &Value, on: &str) -> f64 {
     pool["blocked"][on].as_f64().unwrap_or_default()
 }
 
-/// The record of a run that may be too short to be valid.
+/// The record of a run that may be too short to be valid, and all that it left.
 #[track_caller]
-fn record(program: Program) -> Value {
+fn recorded(program: Program) -> (Value, Ended) {
     let ended = program.run();
-    serde_json::from_str(&ended.recorded("run.json")).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+    let record = serde_json::from_str(&ended.recorded("run.json"));
+    (record.unwrap_or_else(|error| panic!("{error}: {ended:?}")), ended)
 }
 
-/// Measures up to three times until the shares are as they should be: while other programs keep the CPUs busy, requests
-/// sleep longer than they were told to, and few looks are taken.
 #[track_caller]
-fn measured_close(share: f64, mut measure: impl FnMut() -> (f64, f64, String)) {
-    let mut told = Vec::new();
-    for _ in 0..3 {
-        let (value, expected, what) = measure();
-        if (value - expected).abs() <= share * expected {
-            return;
-        }
-        told.push(format!("{value} is not {expected}: {what}"));
-    }
-    panic!("{}", told.join("\n"));
+fn record(program: Program) -> Value {
+    recorded(program).0
 }
 
 #[test]
 fn children_of_php_fpm_are_occupied_as_long_as_their_requests_take() {
-    let _alone = load_alone();
     let serve = format!("php-fpm children={CHILDREN} sleep=20ms");
     let children = f64::from(CHILDREN);
+    let decider = Decider::new();
     for connections in ["4", "8", "24"] {
-        measured_close(0.1, || {
-            let ended = run(&["--serve", &serve], &["-c", connections, "-d", "3s"]).run();
-            let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
-            let pool = pool(&record, POOL);
+        let measure = || recorded(run(&["--serve", &serve], &["-c", connections, "-d", "3s"]));
+        decider.decide(connections, measure, |(record, ended)| {
+            let pool = pool(record, POOL);
             assert_eq!((count(pool, "workers_max"), number(pool, "workers_mean")), (u64::from(CHILDREN), children));
             let occupancy = number(pool, "occupancy");
             let parts: f64 = pool["blocked"].as_object().expect("shares").values().filter_map(Value::as_f64).sum();
@@ -70,13 +61,13 @@ fn children_of_php_fpm_are_occupied_as_long_as_their_requests_take() {
             close_to(number(pool, "idle"), 1.0 - occupancy, 1e-6, "the rest");
             let told = ended.stdout.contains(&format!("{POOL}, {CHILDREN} workers: "));
             assert_eq!(told, occupancy >= 0.5, "{}", ended.stdout);
-            let front = self::pool(&record, "nginx: worker process");
+            let front = self::pool(record, "nginx: worker process");
             assert_eq!(front["blocked"], serde_json::json!({}), "an event loop is idle while others work: {front:#}");
             assert!(record["observed"]["seconds"][1]["pools"][POOL].as_f64() > Some(0.0), "a point of the chart");
             // X S / W: each good response has kept one worker for as long as it slept. What it ran besides, and how long
             // it had to wait for a CPU and for nginx, depends on who else is on this machine.
-            let expected = number(&record, "goodput_per_s.value") * SLEEP_S / children;
-            (blocked(pool, "sleep"), expected, format!("at {connections} connections, {pool:#}"))
+            let expected = number(record, "goodput_per_s.value") * SLEEP_S / children;
+            close_to(blocked(pool, "sleep"), expected, 0.1, &format!("at {connections} connections, {pool:#}"));
         });
     }
 }
@@ -99,7 +90,6 @@ fn database() -> (Running, i32) {
 
 #[test]
 fn who_waits_for_a_database_is_told_to() {
-    let _alone = load_alone();
     installed("/usr/lib/php/20220829/mysqli.so", "php8.2-mysql");
     let (database, pid) = database();
     let socket = database.dir().join("run/mysqld.sock");
@@ -112,49 +102,52 @@ fn who_waits_for_a_database_is_told_to() {
     let serve = format!("php-fpm children=4 root={}", site.path().display());
     let observe = pid.to_string();
     let args = ["-c", "2", "-d", "3s", "--observe", &observe, "--profile"];
-    measured_close(0.2, || {
-        let ended = run(&["--serve", &serve], &args).run();
-        let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
-        let pool = pool(&record, POOL);
-        // The database itself: its threads that have a connection wait for the time to pass, each at a place of its own.
-        let threads = self::pool(&record, "mariadbd: connections");
-        assert!(blocked(threads, "condition") > 0.2, "{threads:#}");
-        assert!(
-            ended.recorded("off-cpu.svg").contains("mariadbd") && ended.recorded("report.html").contains("Off-CPU")
-        );
-        // The same waits as stacks, for each response.
-        let folded = ended.recorded("off-cpu.folded");
-        let of_pool =
-            folded.lines().filter(|line| line.starts_with(&format!("{POOL};")) && line.contains(";mariadbd "));
-        let ns: f64 = of_pool.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
-        let goodput = number(&record, "goodput_per_s.value");
-        close_to(ns, blocked(pool, "mariadbd") * 4.0 / goodput * 1e9, 0.01, &folded);
-        // And as functions, from the switches of threads: each response takes one such wait.
-        let stacks = ended.recorded("off-cpu-stacks.folded");
-        let of_php = stacks.lines().filter(|line| line.starts_with("php-fpm8.2;") && line.contains("poll"));
-        let ns: f64 = of_php.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
-        close_to(ns, SLEEP_S * 1e9, 0.3, &stacks);
-        (blocked(pool, "mariadbd"), goodput * SLEEP_S / 4.0, format!("{pool:#}"))
-    });
+    decide(
+        || recorded(run(&["--serve", &serve], &args)),
+        |(record, ended)| {
+            let pool = pool(record, POOL);
+            // The database itself: its threads that have a connection wait for the time to pass, each at a place of its own.
+            let threads = self::pool(record, "mariadbd: connections");
+            assert!(blocked(threads, "condition") > 0.2, "{threads:#}");
+            assert!(
+                ended.recorded("off-cpu.svg").contains("mariadbd") && ended.recorded("report.html").contains("Off-CPU")
+            );
+            // The same waits as stacks, for each response.
+            let folded = ended.recorded("off-cpu.folded");
+            let of_pool =
+                folded.lines().filter(|line| line.starts_with(&format!("{POOL};")) && line.contains(";mariadbd "));
+            let ns: f64 = of_pool.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
+            let goodput = number(record, "goodput_per_s.value");
+            close_to(ns, blocked(pool, "mariadbd") * 4.0 / goodput * 1e9, 0.01, &folded);
+            // And as functions, from the switches of threads: each response takes one such wait.
+            let stacks = ended.recorded("off-cpu-stacks.folded");
+            let of_php = stacks.lines().filter(|line| line.starts_with("php-fpm8.2;") && line.contains("poll"));
+            let ns: f64 = of_php.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
+            close_to(ns, SLEEP_S * 1e9, 0.3, &stacks);
+            close_to(blocked(pool, "mariadbd"), goodput * SLEEP_S / 4.0, 0.2, &format!("{pool:#}"));
+        },
+    );
 }
 
 #[test]
 fn workers_that_are_replaced_are_counted_and_followed() {
-    let _alone = load_alone();
-    let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
-    let url = nginx.url("/small");
-    let started = plimsoll(["run", &url, "-c", "4", "-d", "4s", "--warmup", "0s", "-q"]).start();
-    started.wait_for_events("observed", 1);
-    shell(&format!("kill -HUP {}", nginx.pid())).run().exits(0);
-    let ended = started.end();
-    let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
-    let pool = pool(&record, "nginx: worker process");
-    assert!(count(pool, "begun") >= 2 && count(pool, "ended") >= 2, "{pool:#}");
-    let seconds = record["observed"]["seconds"].as_array().expect("a list");
-    // Two workers, and what the server had of CPUs: nobody but them has any. A look may have no second of its own.
-    let worked =
-        |second: &Value| second["pools"]["nginx: worker process"].as_f64() > Some(0.4 * number(second, "server_cores"));
-    assert!(seconds.iter().skip(2).any(worked), "the new ones work: {seconds:#?}");
+    decide_watched(|| {
+        let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
+        let url = nginx.url("/small");
+        let started = plimsoll(["run", &url, "-c", "4", "-d", "4s", "--warmup", "0s", "-q"]).start();
+        started.wait_for_events("observed", 1);
+        shell(&format!("kill -HUP {}", nginx.pid())).run().exits(0);
+        let ended = started.end();
+        let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
+        let pool = pool(&record, "nginx: worker process");
+        assert!(count(pool, "begun") >= 2 && count(pool, "ended") >= 2, "{pool:#}");
+        let seconds = record["observed"]["seconds"].as_array().expect("a list");
+        // Two workers, and what the server had of CPUs: nobody but them has any. A look may have no second of its own.
+        let worked = |second: &Value| {
+            second["pools"]["nginx: worker process"].as_f64() > Some(0.4 * number(second, "server_cores"))
+        };
+        assert!(seconds.iter().skip(2).any(worked), "the new ones work: {seconds:#?}");
+    });
 }
 
 /// One request at a time, each of 30 ms, on a connection of its own.
@@ -175,7 +168,6 @@ server.serve_forever()
 
 #[test]
 fn a_server_of_one_thread_is_occupied_by_one_request_at_a_time() {
-    let _alone = load_alone();
     let directory = tempfile::tempdir().expect("a directory");
     let script = directory.path().join("single.py");
     let python = installed("python3", "python3-minimal");
@@ -189,17 +181,24 @@ fn a_server_of_one_thread_is_occupied_by_one_request_at_a_time() {
     assert!(up.is_some(), "it listens");
     let url = format!("http://127.0.0.1:{port}/");
     let load = |rate: &[&str]| record(run(&[&url, "--no-keepalive"], &[&["-d", "3s"], rate].concat()));
-    measured_close(0.1, || {
-        let record = load(&["-c", "1"]);
-        let pool = &record["observed"]["pools"][0];
-        assert!(text(pool, "program").starts_with("python3") && count(pool, "workers_max") == 1, "{pool:#}");
-        assert!(blocked(pool, "sleep") > 0.6, "{pool:#}");
-        (number(pool, "occupancy"), number(&record, "goodput_per_s.value") * 0.03, format!("{pool:#}"))
-    });
+    decide(
+        || load(&["-c", "1"]),
+        |record| {
+            let pool = &record["observed"]["pools"][0];
+            assert!(text(pool, "program").starts_with("python3") && count(pool, "workers_max") == 1, "{pool:#}");
+            assert!(blocked(pool, "sleep") > 0.6, "{pool:#}");
+            let expected = number(record, "goodput_per_s.value") * 0.03;
+            close_to(number(pool, "occupancy"), expected, 0.1, &format!("{pool:#}"));
+        },
+    );
     // 3 % and chance: a look finds it occupied or not.
-    let idle = load(&["-R", "1", "-c", "1"]);
-    let pool = &idle["observed"]["pools"][0];
-    assert!(number(pool, "idle") > 0.5, "{pool:#}");
+    decide(
+        || load(&["-R", "1", "-c", "1"]),
+        |idle| {
+            let pool = &idle["observed"]["pools"][0];
+            assert!(number(pool, "idle") > 0.5, "{pool:#}");
+        },
+    );
     drop(server);
 }
 
@@ -211,23 +210,25 @@ fn free_port() -> u16 {
 /// Who looks gets a CPU just when a worker has gone to sleep, and never sees it run.
 #[test]
 fn an_event_loop_on_a_busy_machine_is_occupied_as_long_as_it_runs() {
-    let _alone = load_alone();
     let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
-    let record = record(run(&[&nginx.url("/small")], &["-c", "8", "-d", "2s"]));
-    let pool = pool(&record, "nginx: worker process");
-    let cores = number(&record["observed"]["server"], "cpu_cores");
-    close_to(number(pool, "running"), cores / 2.0, 0.1, &format!("{cores} CPUs for two workers: {pool:#}"));
-    assert!(number(pool, "occupancy") >= number(pool, "running"), "{pool:#}");
+    let measure = || record(run(&[&nginx.url("/small")], &["-c", "8", "-d", "2s"]));
+    decide(measure, |record| {
+        let pool = pool(record, "nginx: worker process");
+        let cores = number(&record["observed"]["server"], "cpu_cores");
+        close_to(number(pool, "running"), cores / 2.0, 0.1, &format!("{cores} CPUs for two workers: {pool:#}"));
+        assert!(number(pool, "occupancy") >= number(pool, "running"), "{pool:#}");
+    });
 }
 
 #[test]
 fn a_server_with_next_to_nothing_to_do_is_idle() {
-    let _alone = load_alone();
     let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 2);
-    let record = record(run(&[&nginx.url("/small")], &["-R", "10", "-c", "2", "-d", "2s"]));
-    let pool = pool(&record, "nginx: worker process");
-    assert!(number(pool, "occupancy") < 0.05 && number(pool, "idle") > 0.95, "{pool:#}");
-    assert!(count(pool, "samples") >= 20, "two workers, ten times a second: {pool:#}");
-    let sampler = &record["observed"]["pools_sampler"];
-    assert!(number(sampler, "cpu_ns_per_look") > 1_000.0 && count(sampler, "looks") >= 10, "{sampler:#}");
+    let measure = || record(run(&[&nginx.url("/small")], &["-R", "10", "-c", "2", "-d", "2s"]));
+    decide(measure, |record| {
+        let pool = pool(record, "nginx: worker process");
+        assert!(number(pool, "occupancy") < 0.05 && number(pool, "idle") > 0.95, "{pool:#}");
+        assert!(count(pool, "samples") >= 20, "two workers, ten times a second: {pool:#}");
+        let sampler = &record["observed"]["pools_sampler"];
+        assert!(number(sampler, "cpu_ns_per_look") > 1_000.0 && count(sampler, "looks") >= 10, "{sampler:#}");
+    });
 }

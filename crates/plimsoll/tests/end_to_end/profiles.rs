@@ -3,7 +3,7 @@
 //! Sampling needs root, or kernel.perf_event_paranoid=0: a refusal fails these tests.
 
 use crate::support::{
-    Findings, Nginx, Program, Started, Target, close_to, count, installed, list, load_alone, number, plimsoll, text,
+    Findings, Nginx, Program, Started, Target, close_to, count, decide_watched, installed, list, number, plimsoll, text,
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -42,140 +42,147 @@ fn share_through(folded: &str, function: &str) -> f64 {
 
 #[test]
 fn the_server_behind_a_port_is_profiled_and_its_burn_is_found() {
-    let _alone = load_alone();
-    let target = Target::start(&["--workers", "1"]);
-    let port = target.address().rsplit_once(':').expect("a port").1;
-    let load = load(&target);
-    wait_for_load(&load);
-    let ended = plimsoll(["profile", "--port", port, "-d", "2s", "-o", "out"]).run();
-    ended.exits(0);
-    end_early(load);
-    let record: Value = serde_json::from_str(&ended.file("out/profile.json")).expect("JSON");
-    let profile = &record["profile"];
-    assert!(number(profile, "resolved_share") >= 0.95 && count(profile, "samples") > 20, "{profile:#}");
-    assert_eq!(count(profile, "lost_samples"), 0);
-    let process = &profile["processes"][0];
-    assert_eq!((text(process, "name"), text(process, "role")), ("plimsoll", "server"));
-    let folded = ended.file("out/profile.folded");
-    assert!(share_through(&folded, BURN) > 0.8, "{folded}");
-    assert!(folded.lines().all(|line| line.starts_with("plimsoll;")), "{folded}");
-    assert!(folded.contains("do_syscall_64_[k]"), "the kernel is named: {folded}");
-    assert!(ended.file("out/profile.svg").contains(BURN));
-    // What it cost is measured and told.
-    let cost = number(profile, "reader_share");
-    assert!(cost > 0.0 && cost < 0.02 && ended.stdout.contains("CPU time to read the samples"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("known ") && ended.stdout.contains("graph: out/profile.svg"), "{}", ended.stdout);
+    decide_watched(|| {
+        let target = Target::start(&["--workers", "1"]);
+        let port = target.address().rsplit_once(':').expect("a port").1;
+        let load = load(&target);
+        wait_for_load(&load);
+        let ended = plimsoll(["profile", "--port", port, "-d", "2s", "-o", "out"]).run();
+        ended.exits(0);
+        end_early(load);
+        let record: Value = serde_json::from_str(&ended.file("out/profile.json")).expect("JSON");
+        let profile = &record["profile"];
+        assert!(number(profile, "resolved_share") >= 0.95 && count(profile, "samples") > 20, "{profile:#}");
+        assert_eq!(count(profile, "lost_samples"), 0);
+        let process = &profile["processes"][0];
+        assert_eq!((text(process, "name"), text(process, "role")), ("plimsoll", "server"));
+        let folded = ended.file("out/profile.folded");
+        assert!(share_through(&folded, BURN) > 0.8, "{folded}");
+        assert!(folded.lines().all(|line| line.starts_with("plimsoll;")), "{folded}");
+        assert!(folded.contains("do_syscall_64_[k]"), "the kernel is named: {folded}");
+        assert!(ended.file("out/profile.svg").contains(BURN));
+        // What it cost is measured and told.
+        let cost = number(profile, "reader_share");
+        assert!(cost > 0.0 && cost < 0.02 && ended.stdout.contains("CPU time to read the samples"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("known ") && ended.stdout.contains("graph: out/profile.svg"), "{}", ended.stdout);
+    });
 }
 
 #[test]
 fn shares_are_those_of_perf_over_the_same_seconds() {
-    let _alone = load_alone();
-    let target = Target::start(&["--workers", "1"]);
-    let load = load(&target);
-    wait_for_load(&load);
-    let perf = Program::new("perf", ["record", "-q", "-e", "cpu-clock", "-F", "99", "-a", "-o", "data", "sleep", "3"]);
-    let perf = perf.start();
-    let ended = plimsoll(["profile", "--all", "-d", "3s", "-o", "out", "--json"]).run();
-    let perf = perf.end();
-    end_early(load);
-    perf.exits(0);
-    let script = Program::new("perf", ["script", "-i", &perf.path("data").to_string_lossy(), "-F", "pid"]).run();
-    let pids: Vec<&str> = script.exits(0).stdout.lines().map(str::trim).collect();
-    let all = pids.iter().filter(|pid| **pid != "0").count() as f64;
-    let of_target = pids.iter().filter(|pid| **pid == target.pid().to_string()).count() as f64;
-    // The load is a plimsoll, too: the target's samples are those in its burn.
-    let ours = share_through(&ended.file("out/profile.folded"), BURN);
-    let theirs = of_target / all;
-    assert!((ours - theirs).abs() < 0.15 && theirs > 0.2, "{ours} against {theirs} by perf");
-    let samples = count(&ended.exits(0).json(), "profile.samples") as f64;
-    close_to(samples, all, 0.2, "samples of busy CPUs, and those of perf");
+    decide_watched(|| {
+        let target = Target::start(&["--workers", "1"]);
+        let load = load(&target);
+        wait_for_load(&load);
+        let perf =
+            Program::new("perf", ["record", "-q", "-e", "cpu-clock", "-F", "99", "-a", "-o", "data", "sleep", "3"]);
+        let perf = perf.start();
+        let ended = plimsoll(["profile", "--all", "-d", "3s", "-o", "out", "--json"]).run();
+        let perf = perf.end();
+        end_early(load);
+        perf.exits(0);
+        let script = Program::new("perf", ["script", "-i", &perf.path("data").to_string_lossy(), "-F", "pid"]).run();
+        let pids: Vec<&str> = script.exits(0).stdout.lines().map(str::trim).collect();
+        let all = pids.iter().filter(|pid| **pid != "0").count() as f64;
+        let of_target = pids.iter().filter(|pid| **pid == target.pid().to_string()).count() as f64;
+        // The load is a plimsoll, too: the target's samples are those in its burn.
+        let ours = share_through(&ended.file("out/profile.folded"), BURN);
+        let theirs = of_target / all;
+        assert!((ours - theirs).abs() < 0.15 && theirs > 0.2, "{ours} against {theirs} by perf");
+        let samples = count(&ended.exits(0).json(), "profile.samples") as f64;
+        close_to(samples, all, 0.2, "samples of busy CPUs, and those of perf");
+    });
 }
 
 #[test]
 fn a_profiled_run_has_its_window_in_record_page_and_verdict() {
-    let _alone = load_alone();
-    let target = Target::start(&["--workers", "1"]);
-    let url = target.url("/cpu?us=2000");
-    let args = ["run", &url, "-c", "2", "-d", "2s", "--warmup", "500ms", "--profile", "-o", "out"];
-    let ended = plimsoll(args).run();
-    ended.exits(4);
-    let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
-    let profile = &record["profile"];
-    // Not the warm-up, and the whole window.
-    close_to(number(profile, "sampled_ns"), number(&record, "measured_ns"), 0.05, "time sampled");
-    let (state, message) = Findings(&record).of("PR-01");
-    assert!(state == "warning" && message.starts_with("profiled at 99 Hz"), "{message}");
-    let processes = profile["processes"].as_array().expect("a list");
-    let of = |role: &str| processes.iter().find(|process| process["role"] == role).expect("one of that role");
-    let (server, own) = (of("server"), of("own"));
-    assert_eq!((text(server, "name"), text(own, "name")), ("plimsoll", "load_generator"));
-    // Two witnesses: samples, and the process's own account in /proc. Of k samples the standard error is the root of k.
-    let by_proc_us = number(&record, "observed.server.cpu_ns_per_request") / 1e3;
-    let by_chance = 4.0 / number(server, "samples").sqrt();
-    close_to(number(server, "cpu_us_per_good_request"), by_proc_us, by_chance, "CPU time for each response");
-    assert!(number(server, "resolved_share") >= 0.95, "{server:#}");
-    let folded = ended.file("out/profile.folded");
-    let of_server: Vec<&str> = folded.lines().filter(|line| line.starts_with("plimsoll;")).collect();
-    assert!(share_through(&of_server.join("\n"), BURN) > 0.8, "{folded}");
-    for part in ["PR-01", "profile ", "server (plimsoll)"] {
-        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
-    }
-    let page = ended.file("out/report.html");
-    assert!(page.contains("<iframe class=\"flame\"") && page.contains("CPU time by function"), "no graph in the page");
-    // It is still there when the page is made once more.
-    std::fs::remove_file(ended.path("out/report.html")).expect("it is there");
-    let again = plimsoll(["report".as_ref(), ended.path("out").as_os_str()]).run();
-    again.exits(0);
-    assert!(ended.file("out/report.html").contains("<iframe class=\"flame\""));
+    decide_watched(|| {
+        let target = Target::start(&["--workers", "1"]);
+        let url = target.url("/cpu?us=2000");
+        let args = ["run", &url, "-c", "2", "-d", "2s", "--warmup", "500ms", "--profile", "-o", "out"];
+        let ended = plimsoll(args).run();
+        ended.exits(4);
+        let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
+        let profile = &record["profile"];
+        // Not the warm-up, and the whole window.
+        close_to(number(profile, "sampled_ns"), number(&record, "measured_ns"), 0.05, "time sampled");
+        let (state, message) = Findings(&record).of("PR-01");
+        assert!(state == "warning" && message.starts_with("profiled at 99 Hz"), "{message}");
+        let processes = profile["processes"].as_array().expect("a list");
+        let of = |role: &str| processes.iter().find(|process| process["role"] == role).expect("one of that role");
+        let (server, own) = (of("server"), of("own"));
+        assert_eq!((text(server, "name"), text(own, "name")), ("plimsoll", "load_generator"));
+        // Two witnesses: samples, and the process's own account in /proc. Of k samples the standard error is the root of k.
+        let by_proc_us = number(&record, "observed.server.cpu_ns_per_request") / 1e3;
+        let by_chance = 4.0 / number(server, "samples").sqrt();
+        close_to(number(server, "cpu_us_per_good_request"), by_proc_us, by_chance, "CPU time for each response");
+        assert!(number(server, "resolved_share") >= 0.95, "{server:#}");
+        let folded = ended.file("out/profile.folded");
+        let of_server: Vec<&str> = folded.lines().filter(|line| line.starts_with("plimsoll;")).collect();
+        assert!(share_through(&of_server.join("\n"), BURN) > 0.8, "{folded}");
+        for part in ["PR-01", "profile ", "server (plimsoll)"] {
+            assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+        }
+        let page = ended.file("out/report.html");
+        assert!(
+            page.contains("<iframe class=\"flame\"") && page.contains("CPU time by function"),
+            "no graph in the page"
+        );
+        // It is still there when the page is made once more.
+        std::fs::remove_file(ended.path("out/report.html")).expect("it is there");
+        let again = plimsoll(["report".as_ref(), ended.path("out").as_os_str()]).run();
+        again.exits(0);
+        assert!(ended.file("out/report.html").contains("<iframe class=\"flame\""));
 
-    // The same once more: nothing has changed but by chance, and both directions are drawn.
-    let (out, diff) = (ended.path("out"), ended.path("diff"));
-    let change = plimsoll([
-        "profile".as_ref(),
-        "diff".as_ref(),
-        out.as_os_str(),
-        out.as_os_str(),
-        "-o".as_ref(),
-        diff.as_os_str(),
-    ])
-    .run();
-    let line =
-        change.exits(0).stdout.lines().find(|line| line.starts_with("plimsoll ")).expect("the server").to_owned();
-    assert!(line.ends_with("+0.0 %"), "{line}");
-    assert_eq!(list(&diff).len(), 3);
-    let folded = ended.file("diff/diff.folded");
-    let same = folded.lines().all(|line| {
-        let counts: Vec<&str> = line.rsplitn(3, ' ').take(2).collect();
-        counts[0] == counts[1]
+        // The same once more: nothing has changed but by chance, and both directions are drawn.
+        let (out, diff) = (ended.path("out"), ended.path("diff"));
+        let change = plimsoll([
+            "profile".as_ref(),
+            "diff".as_ref(),
+            out.as_os_str(),
+            out.as_os_str(),
+            "-o".as_ref(),
+            diff.as_os_str(),
+        ])
+        .run();
+        let line =
+            change.exits(0).stdout.lines().find(|line| line.starts_with("plimsoll ")).expect("the server").to_owned();
+        assert!(line.ends_with("+0.0 %"), "{line}");
+        assert_eq!(list(&diff).len(), 3);
+        let folded = ended.file("diff/diff.folded");
+        let same = folded.lines().all(|line| {
+            let counts: Vec<&str> = line.rsplitn(3, ' ').take(2).collect();
+            counts[0] == counts[1]
+        });
+        assert!(same && folded.contains(BURN), "{folded}");
     });
-    assert!(same && folded.contains(BURN), "{folded}");
 }
 
 #[test]
 fn a_profiled_sweep_keeps_its_points_clean() {
-    let _alone = load_alone();
-    let target = Target::start(&["--workers", "1"]);
-    let url = target.url("/cpu?us=2000");
-    let args = ["sweep", &url, "--to", "2", "--points", "2", "--iterations", "1", "-d", "1s", "--warmup", "0s"];
-    let ended = plimsoll(args.iter().chain(&["--profile", "-o", "out"])).run();
-    let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
-    assert_eq!(number(&record, "profile.load"), number(&record, "peak.load"));
-    let ratio = number(&record, "profile.goodput_per_s") / number(&record, "peak.goodput_per_s");
-    assert!(ratio > 0.0 && (number(&record, "profile.goodput_change") - (ratio - 1.0)).abs() < 1e-9, "{ratio}");
-    for point in record["points"].as_array().expect("points") {
-        assert!(point.get("profile").is_none() && count(point, "iterations") == 1, "{point:#}");
-    }
-    assert!(!record["verdict"]["findings"].to_string().contains("PR-01"), "its numbers are clean");
-    assert_eq!(list(&ended.path("out/points")).len(), 3, "two points, and the profiled one apart");
-    assert!(ended.file("out/report.html").contains("<iframe class=\"flame\""));
-    // Wherever the line was broken.
-    let words = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("than at this load without"), "{words}");
+    decide_watched(|| {
+        let target = Target::start(&["--workers", "1"]);
+        let url = target.url("/cpu?us=2000");
+        let args = ["sweep", &url, "--to", "2", "--points", "2", "--iterations", "1", "-d", "1s", "--warmup", "0s"];
+        let ended = plimsoll(args.iter().chain(&["--profile", "-o", "out"])).run();
+        let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
+        assert_eq!(number(&record, "profile.load"), number(&record, "peak.load"));
+        let ratio = number(&record, "profile.goodput_per_s") / number(&record, "peak.goodput_per_s");
+        assert!(ratio > 0.0 && (number(&record, "profile.goodput_change") - (ratio - 1.0)).abs() < 1e-9, "{ratio}");
+        for point in record["points"].as_array().expect("points") {
+            assert!(point.get("profile").is_none() && count(point, "iterations") == 1, "{point:#}");
+        }
+        assert!(!record["verdict"]["findings"].to_string().contains("PR-01"), "its numbers are clean");
+        assert_eq!(list(&ended.path("out/points")).len(), 3, "two points, and the profiled one apart");
+        assert!(ended.file("out/report.html").contains("<iframe class=\"flame\""));
+        // Wherever the line was broken.
+        let words = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("than at this load without"), "{words}");
+    });
 }
 
 #[test]
 fn without_permission_one_line_says_what_to_set_and_the_run_goes_on() {
-    let _alone = load_alone();
     let target = Target::start(&["--workers", "1"]);
     let home = tempfile::tempdir().expect("a directory");
     let program = home.path().join("plimsoll");
@@ -253,33 +260,34 @@ const NODE: &str = "
 
 #[test]
 fn a_function_that_was_compiled_just_in_time_has_its_name() {
-    let _alone = load_alone();
-    let mut command = Command::new(installed("node", "nodejs"));
-    // It leaves a log beside the map, in the directory that it runs in.
-    let directory = tempfile::tempdir().expect("a directory");
-    command.args(["--perf-basic-prof", "-e", NODE]).stdout(Stdio::piped()).current_dir(directory.path());
-    let mut node = command.spawn().expect("it starts");
-    let map = format!("/tmp/perf-{}.map", node.id());
-    let mut port = String::new();
-    BufReader::new(node.stdout.take().expect("piped")).read_line(&mut port).expect("its port");
-    let url = format!("http://127.0.0.1:{}/", port.trim());
-    let ended = plimsoll(["run", &url, "-c", "2", "-d", "2s", "--warmup", "500ms", "--profile", "-o", "out"]).run();
-    node.kill().and_then(|()| node.wait()).expect("it ends");
-    std::fs::remove_file(map).expect("it has left its map");
-    let folded = ended.file("out/profile.folded");
-    let of_node: Vec<&str> = folded.lines().filter(|line| line.starts_with("node;")).collect();
-    assert!(of_node.len() > 1, "{folded}");
-    let (named, by_file) = ("burnInJavaScript", "_[j]");
-    let share = share_through(&of_node.join("\n"), named);
-    assert!(share > 0.5, "{share}: {of_node:#?}");
-    let marked = of_node.iter().flat_map(|line| line.split(';')).filter(|frame| frame.contains(named));
-    assert!(marked.into_iter().all(|frame| frame.contains(by_file)), "{of_node:#?}");
-    // Debian's node keeps frame pointers, so that nothing is said of them.
-    let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
-    assert_eq!(
-        record["profile"]["hints"].as_array().into_iter().flatten().filter(|hint| is_of_chains(hint)).count(),
-        0
-    );
+    decide_watched(|| {
+        let mut command = Command::new(installed("node", "nodejs"));
+        // It leaves a log beside the map, in the directory that it runs in.
+        let directory = tempfile::tempdir().expect("a directory");
+        command.args(["--perf-basic-prof", "-e", NODE]).stdout(Stdio::piped()).current_dir(directory.path());
+        let mut node = command.spawn().expect("it starts");
+        let map = format!("/tmp/perf-{}.map", node.id());
+        let mut port = String::new();
+        BufReader::new(node.stdout.take().expect("piped")).read_line(&mut port).expect("its port");
+        let url = format!("http://127.0.0.1:{}/", port.trim());
+        let ended = plimsoll(["run", &url, "-c", "2", "-d", "2s", "--warmup", "500ms", "--profile", "-o", "out"]).run();
+        node.kill().and_then(|()| node.wait()).expect("it ends");
+        std::fs::remove_file(map).expect("it has left its map");
+        let folded = ended.file("out/profile.folded");
+        let of_node: Vec<&str> = folded.lines().filter(|line| line.starts_with("node;")).collect();
+        assert!(of_node.len() > 1, "{folded}");
+        let (named, by_file) = ("burnInJavaScript", "_[j]");
+        let share = share_through(&of_node.join("\n"), named);
+        assert!(share > 0.5, "{share}: {of_node:#?}");
+        let marked = of_node.iter().flat_map(|line| line.split(';')).filter(|frame| frame.contains(named));
+        assert!(marked.into_iter().all(|frame| frame.contains(by_file)), "{of_node:#?}");
+        // Debian's node keeps frame pointers, so that nothing is said of them.
+        let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
+        assert_eq!(
+            record["profile"]["hints"].as_array().into_iter().flatten().filter(|hint| is_of_chains(hint)).count(),
+            0
+        );
+    });
 }
 
 /// Whether a hint says that callers are lost.
@@ -289,7 +297,6 @@ fn is_of_chains(hint: &Value) -> bool {
 
 #[test]
 fn a_server_without_frame_pointers_is_told_to_have_none() {
-    let _alone = load_alone();
     let nginx = Nginx::with_workers(&[("small", &[b'.'; 64])], 1);
     let args = ["run", &nginx.url("/small"), "-c", "8", "-d", "2s", "--warmup", "0s", "--profile", "-o", "out"];
     let ended = plimsoll(args).run();

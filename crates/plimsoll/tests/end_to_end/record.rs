@@ -1,8 +1,8 @@
 //! What is left of a run: the JSON contract, the events and the histograms, all of which tell the same.
 
-use crate::support::{Target, close_to, count, load_alone, number, plimsoll, text};
+use crate::support::{Target, close_to, count, number, plimsoll, text};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use model::{Cohort, Event, Flow, Phase, RunRecord};
+use model::{Basis, Cohort, Event, Flow, Phase, RunRecord};
 use serde_json::Value;
 use stats::MergedHistogram;
 
@@ -18,10 +18,11 @@ const CONTRACT: &str = "format verdict.state verdict.findings verdict.unchecked 
 
 #[test]
 fn record_events_and_histograms_tell_the_same() {
-    let _alone = load_alone();
     let target = Target::start(&["--error-share", "0.02"]);
     let url = target.url("/sleep?time=1ms");
-    let ended = plimsoll(["run", &url, "-c", "8", "-t", "2", "-d", "2s", "--warmup", "500ms", "--json"]).run();
+    let ended =
+        plimsoll(["run", &url, "-c", "8", "-t", "2", "-d", "2s", "--warmup", "500ms", "--budget", "0s", "--json"])
+            .run();
     let record = ended.exits(4).json();
     let stored = ended.recorded("run.json");
     assert_eq!(stored, ended.stdout, "run.json and stdout differ");
@@ -78,21 +79,32 @@ fn events_add_up(events: &[Event], record: &RunRecord) {
     assert_eq!(cohort.failures, requests.failures);
     assert_eq!(cohort.planned, cohort.good + cohort.failed(), "each request has one end");
     assert_eq!((flow.bytes_received, flow.bytes_sent), (record.bytes.received, record.bytes.sent));
-    assert_eq!(flow.completed as f64 / 2.0, record.throughput_per_s);
+    let clean = record.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean);
+    let throughput_per_s = match clean {
+        Some(clean) => clean.clean_completed as f64 / (clean.clean_ns as f64 / 1e9),
+        None => flow.completed as f64 / 2.0,
+    };
+    close_to(record.throughput_per_s, throughput_per_s, 1e-9, "throughput");
 }
 
 fn histograms_add_up(log: &str, record: &Value) {
     assert!(!log.contains("Tag=slip_client"), "a closed loop has no schedule to be late for");
     for tag in ["response", "service"] {
-        let mut merged = MergedHistogram::new();
+        let (mut merged, mut aside) = (MergedHistogram::new(), MergedHistogram::new());
         for entry in IntervalLogIterator::new(log.as_bytes()) {
             let LogEntry::Interval(interval) = entry.expect("a log HdrHistogram can read") else { continue };
-            if interval.tag().is_some_and(|found| found.as_str() == tag) {
-                merged.add(&MergedHistogram::decode(interval.encoded_histogram()).expect("a histogram"));
+            let histogram = MergedHistogram::decode(interval.encoded_histogram()).expect("a histogram");
+            match interval.tag().map(|found| found.as_str().to_owned()) {
+                Some(found) if found == tag => merged.add(&histogram),
+                Some(found) if found == format!("set_aside_{tag}") => aside.add(&histogram),
+                _ => {}
             }
         }
         let n = count(record, "requests.completed") + count(record, "requests.censored");
         assert_eq!(merged.count(), n, "{tag}");
+        if record["disturbance"]["basis"] == "clean" {
+            merged.subtract(&aside);
+        }
         for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999), ("max", 1.0)] {
             let stored = number(record, &format!("latency_ns.{tag}.{name}"));
             close_to(merged.quantile(q) as f64, stored, 0.002, &format!("{name} of {tag}"));
@@ -102,7 +114,6 @@ fn histograms_add_up(log: &str, record: &Value) {
 
 #[test]
 fn text_names_the_record_and_leaves_progress_to_stderr() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let url = target.url("/bytes/64");
     let ended = plimsoll(["run", &url, "-n", "1000", "-c", "2", "--warmup", "0s"]).run();
@@ -118,7 +129,6 @@ fn text_names_the_record_and_leaves_progress_to_stderr() {
 
 #[test]
 fn results_of_one_second_get_directories_of_their_own() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let script = format!(
         "for i in 1 2 3; do \"$PLIMSOLL\" run '{}' -n 1 -c 1 --warmup 0s -q >/dev/null; done; ls plimsoll-runs | wc -l",

@@ -1,11 +1,10 @@
 //! Results shown again: the page beside every result, and `plimsoll report`.
 
-use crate::support::{Target, close_to, installed, load_alone, number, plimsoll, shell};
+use crate::support::{Target, close_to, installed, number, plimsoll, shell};
 use serde_json::{Value, json};
 
 #[test]
 fn a_result_has_its_page_and_is_shown_in_every_format() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let script = format!(
         "set -e
@@ -39,7 +38,6 @@ fn a_result_has_its_page_and_is_shown_in_every_format() {
 /// Pools of 2 and of 4 workers that take 2 ms each: arithmetic says 1,000 and 2,000 per second.
 #[test]
 fn two_sweeps_show_both_peaks_side_by_side() {
-    let _alone = load_alone();
     let (small, large) =
         (Target::start(&["--pool", "2", "--pool-time", "2ms"]), Target::start(&["--pool", "4", "--pool-time", "2ms"]));
     let size = "--from 1 --to 16 --points 3 --iterations 1 -d 400ms --warmup 100ms --json -q";
@@ -111,7 +109,6 @@ fn what_is_no_result_is_one_line_and_a_usage_error() {
 /// A disk that was full, a copy that broke off, a file edited by hand: whatever is left of a record is never half shown.
 #[test]
 fn a_damaged_result_is_one_line_in_every_format_and_writes_nothing() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let script = format!(
         "\"$PLIMSOLL\" run '{}' -n 300 -c 2 --warmup 0s --json -o good >/dev/null || true
@@ -148,7 +145,6 @@ fn a_damaged_result_is_one_line_in_every_format_and_writes_nothing() {
 #[test]
 fn a_page_takes_no_more_memory_than_its_text() {
     const SCRIPT_KB: u64 = 4_500;
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let time = installed("time", "time");
     let script = format!(

@@ -1,6 +1,6 @@
 //! More than one request: mixes, recordings, templates, pipelines.
 
-use crate::support::{BrokenServer, Program, Target, count, load_alone, plimsoll};
+use crate::support::{BrokenServer, Program, Target, count, plimsoll};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,6 @@ fn args<'a>(url: &'a str, n: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_mix_has_the_shares_of_its_weights_and_a_contract_for_each_request() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let list = "# sizes\n3 /bytes/10\n/bytes/1000\nPOST /upload?size=5 hello\nHEAD /bytes/70000\n";
     let before = target.seen();
@@ -38,7 +37,6 @@ fn a_mix_has_the_shares_of_its_weights_and_a_contract_for_each_request() {
 
 #[test]
 fn a_wrong_answer_in_a_mix_is_told_apart_from_the_others() {
-    let _alone = load_alone();
     let server = BrokenServer::start(|peer| {
         let mut late = 0;
         while let Some(request) = peer.request() {
@@ -58,7 +56,6 @@ fn a_wrong_answer_in_a_mix_is_told_apart_from_the_others() {
 
 #[test]
 fn a_recording_is_played_with_the_status_it_had() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let entry = |method: &str, url: &str, status: u16| serde_json::json!({"request": {"method": method, "url": url, "headers": []}, "response": {"status": status}});
     let entries = [
@@ -92,7 +89,6 @@ fn noting() -> (BrokenServer, Arc<Mutex<Vec<String>>>) {
 
 #[test]
 fn no_two_requests_of_a_sweep_from_a_template_are_the_same() {
-    let _alone = load_alone();
     let (server, noted) = noting();
     let url = server.url("/posts/{{counter}}");
     let body = r#"{"slug": "{{run}}-{{random:10}}", "n": {{int:1..6}}}"#;
@@ -117,7 +113,6 @@ fn no_two_requests_of_a_sweep_from_a_template_are_the_same() {
 
 #[test]
 fn a_pipeline_is_answered_in_full_and_in_order() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let before = target.seen();
     let list = b"/bytes/10\n/bytes/3000\n";

@@ -1,6 +1,6 @@
 //! `--serve`: plimsoll starts what it measures.
 
-use crate::support::{count, load_alone, number, plimsoll, shell, text};
+use crate::support::{count, decide_watched, number, plimsoll, shell, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -10,7 +10,6 @@ const SHORT_SWEEP: [&str; 8] = ["--points", "2", "--iterations", "1", "--to", "2
 
 #[test]
 fn a_run_starts_its_server_on_other_cpus_and_leaves_nothing() {
-    let _alone = load_alone();
     let ended = plimsoll(["run", "--serve", "nginx workers=1 file-size=3KiB", "-c", "4"].iter().chain(&SHORT)).run();
     let record = ended.json();
     let served = &record["environment"]["served"];
@@ -37,7 +36,6 @@ fn a_run_starts_its_server_on_other_cpus_and_leaves_nothing() {
 
 #[test]
 fn several_servers_are_several_curves_in_one_report() {
-    let _alone = load_alone();
     let arms = ["--serve", "nginx", "--serve", "nginx tls=on gzip=on workers=2"];
     let ended = plimsoll(["sweep"].iter().chain(&arms).chain(&SHORT_SWEEP)).run();
     let record: Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
@@ -63,24 +61,24 @@ fn several_servers_are_several_curves_in_one_report() {
 
 #[test]
 fn a_pool_tells_of_its_queue_and_its_workers() {
-    let _alone = load_alone();
-    let serve = "php-fpm children=2 sleep=20ms socket=tcp";
-    let args = ["run", "--serve", serve, "-c", "8", "-d", "3s", "--warmup", "1s", "--json", "-q"];
-    let record = plimsoll(args).run().json();
-    let page = &record["status"][0];
-    assert_eq!(text(page, "server"), "php-fpm", "{page:#}");
-    assert!(count(page, "looks") >= 2, "{page:#}");
-    // 8 are out at any time, and 2 of them are being worked on, or 1 for the moment in which a worker takes its next; the
-    // one that asks has a socket of its own.
-    assert_eq!(number(page, "figures.processes.max"), 2.0);
-    assert!(number(page, "figures.processes_active.mean") >= 1.0, "{page:#}");
-    let queue = number(page, "figures.listen_queue.mean");
-    assert!((4.0..=7.0).contains(&queue), "{page:#}");
+    decide_watched(|| {
+        let serve = "php-fpm children=2 sleep=20ms socket=tcp";
+        let args = ["run", "--serve", serve, "-c", "8", "-d", "3s", "--warmup", "1s", "--json", "-q"];
+        let record = plimsoll(args).run().json();
+        let page = &record["status"][0];
+        assert_eq!(text(page, "server"), "php-fpm", "{page:#}");
+        assert!(count(page, "looks") >= 2, "{page:#}");
+        // 8 are out at any time, and 2 of them are being worked on, or 1 for the moment in which a worker takes its next; the
+        // one that asks has a socket of its own.
+        assert_eq!(number(page, "figures.processes.max"), 2.0);
+        assert!(number(page, "figures.processes_active.mean") >= 1.0, "{page:#}");
+        let queue = number(page, "figures.listen_queue.mean");
+        assert!((4.0..=7.0).contains(&queue), "{page:#}");
+    });
 }
 
 #[test]
 fn a_restart_between_points_is_another_process() {
-    let _alone = load_alone();
     let script =
         format!("echo started >> starts; exec {} target --listen 127.0.0.1:$PORT", env!("CARGO_BIN_EXE_plimsoll"));
     let serve = format!("-- sh -c '{script}'");
@@ -93,7 +91,6 @@ fn a_restart_between_points_is_another_process() {
 
 #[test]
 fn a_server_that_dies_under_load_ends_the_run_and_keeps_what_was_measured() {
-    let _alone = load_alone();
     let script = format!("exec timeout 1 {} target --listen 127.0.0.1:$PORT", env!("CARGO_BIN_EXE_plimsoll"));
     let serve = format!("-- sh -c '{script}'");
     let ended = plimsoll(["run", "--serve", &serve, "-c", "2", "-d", "3s", "--warmup", "0s", "--json"]).run();
@@ -104,7 +101,6 @@ fn a_server_that_dies_under_load_ends_the_run_and_keeps_what_was_measured() {
 
 #[test]
 fn a_program_is_built_and_its_log_kept() {
-    let _alone = load_alone();
     let own = env!("CARGO_BIN_EXE_plimsoll");
     let file = format!(
         "command = [\"./server\", \"target\", \"--listen\", \"127.0.0.1:{{port}}\"]\n\
@@ -140,7 +136,6 @@ const PAGE: &str = include_str!("../../../../docs/serve.md");
 
 #[test]
 fn every_command_line_of_the_page_works() {
-    let _alone = load_alone();
     let lines: Vec<&str> = PAGE.lines().filter(|line| line.starts_with("plimsoll ")).collect();
     assert!(lines.len() >= 4, "{lines:#?}");
     for line in lines {

@@ -1,6 +1,6 @@
 //! `--status`: pages and counters of servers that plimsoll has not started, and what cannot be read of them.
 
-use crate::support::{Ended, Program, Target, count, load_alone, number, plimsoll, serve, text};
+use crate::support::{Ended, Program, Target, count, number, plimsoll, serve, text};
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use stack::{Door, Running, Spec};
@@ -45,7 +45,6 @@ fn socket(server: &Running) -> String {
 
 #[test]
 fn pages_of_web_servers_are_read() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let servers =
         ["nginx", "apache", "lighttpd", "php-fpm children=3"].map(|text| serve(&Spec::parse(text).expect("known")));
@@ -72,7 +71,6 @@ fn pages_of_web_servers_are_read() {
 
 #[test]
 fn databases_tell_their_counters() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let [maria, redis] = ["mariadb", "redis"].map(|name| serve(&Spec::parse(name).expect("known")));
     // Those of servers of our own are found without being asked for.
@@ -115,7 +113,6 @@ fn over_tcp(path: String) -> SocketAddr {
 
 #[test]
 fn databases_are_asked_over_tcp_and_with_a_password() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let [maria, redis] = ["mariadb", "redis"].map(|name| serve(&Spec::parse(name).expect("known")));
     let sockets = [socket(&maria), socket(&redis)];
@@ -149,7 +146,6 @@ fn databases_are_asked_over_tcp_and_with_a_password() {
 
 #[test]
 fn a_password_comes_from_the_environment_or_a_file() {
-    let _alone = load_alone();
     let (target, maria) = (Target::start(&[]), serve(&Spec::parse("mariadb").expect("known")));
     let socket = socket(&maria);
     let options = mysql::OptsBuilder::new().user(Some("root")).socket(Some(&socket));
@@ -178,7 +174,6 @@ fn a_password_comes_from_the_environment_or_a_file() {
 
 #[test]
 fn what_cannot_be_read_is_said_once_and_the_run_goes_on() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     // One that takes connections and says nothing.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");

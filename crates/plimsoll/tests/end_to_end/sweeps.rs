@@ -1,13 +1,12 @@
 //! Sweeps of nginx: a server nobody here wrote.
 
-use crate::support::{Nginx, close_to, count, load_alone, number, plimsoll, text};
+use crate::support::{Nginx, close_to, count, decide_watched, number, plimsoll, text};
 use serde_json::Value;
 
 const SMALL: &[u8] = &[b'.'; 64];
 
 #[test]
 fn sweep_over_connections_rises_and_is_judged() {
-    let _alone = load_alone();
     let nginx = Nginx::start(&[("small", SMALL)]);
     let ended = plimsoll(["sweep", &nginx.url("/small"), "-d", "1s", "--warmup", "100ms"].iter().copied().chain([
         "--iterations",
@@ -29,21 +28,22 @@ fn sweep_over_connections_rises_and_is_judged() {
 
 #[test]
 fn sweep_over_rate_offers_what_it_says() {
-    let _alone = load_alone();
-    let nginx = Nginx::start(&[("small", SMALL)]);
-    let url = nginx.url("/small");
-    let over = ["sweep", &url, "--over", "rate", "--from", "200", "--to", "800", "--arrivals", "constant"];
-    let size = ["-d", "500ms", "--warmup", "100ms", "--iterations", "1", "--points", "3", "--json"];
-    let ended = plimsoll(over.iter().chain(&size)).run();
-    let record = ended.json();
-    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:#?}");
-    let loads = swept(&record, "rate");
-    assert_eq!((loads.first(), loads.last()), (Some(&200.0), Some(&800.0)), "{loads:?}");
-    for (load, point) in loads.iter().zip(record["points"].as_array().expect("a list")) {
-        // Half a second of the rate, to the request; how many came back inside it is the machine's business.
-        close_to(count(point, "requests.planned") as f64, load / 2.0, 0.01, "planned requests");
-        assert_eq!(count(point, "requests.good"), count(point, "requests.planned"), "{:#}", point["requests"]);
-    }
+    decide_watched(|| {
+        let nginx = Nginx::start(&[("small", SMALL)]);
+        let url = nginx.url("/small");
+        let over = ["sweep", &url, "--over", "rate", "--from", "200", "--to", "800", "--arrivals", "constant"];
+        let size = ["-d", "500ms", "--warmup", "100ms", "--iterations", "1", "--points", "3", "--json"];
+        let ended = plimsoll(over.iter().chain(&size)).run();
+        let record = ended.json();
+        assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:#?}");
+        let loads = swept(&record, "rate");
+        assert_eq!((loads.first(), loads.last()), (Some(&200.0), Some(&800.0)), "{loads:?}");
+        for (load, point) in loads.iter().zip(record["points"].as_array().expect("a list")) {
+            // Half a second of the rate, to the request; how many came back inside it is the machine's business.
+            close_to(count(point, "requests.planned") as f64, load / 2.0, 0.01, "planned requests");
+            assert_eq!(count(point, "requests.good"), count(point, "requests.planned"), "{:#}", point["requests"]);
+        }
+    });
 }
 
 /// Checks the shape of a sweep and returns its loads.

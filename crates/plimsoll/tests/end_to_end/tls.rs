@@ -1,8 +1,6 @@
 //! https:// URLs: against nginx with TLS 1.2 and 1.3, and against servers whose TLS is wrong.
 
-use crate::support::{
-    BrokenServer, Certificate, Ended, Findings, Nginx, Target, count, load_alone, number, plimsoll, text,
-};
+use crate::support::{BrokenServer, Certificate, Ended, Findings, Nginx, Target, count, number, plimsoll, text};
 use serde_json::Value;
 
 const SMALL: &[u8] = &[b'.'; 64];
@@ -21,7 +19,6 @@ fn run(nginx: &Nginx, certificate: &Certificate, args: &[&str]) -> Value {
 
 #[test]
 fn both_versions_are_measured_without_a_failure() {
-    let _alone = load_alone();
     let certificate = usual();
     for version in ["TLSv1.2", "TLSv1.3"] {
         let nginx = Nginx::secure(&[("small", SMALL)], version, &certificate);
@@ -38,7 +35,6 @@ fn both_versions_are_measured_without_a_failure() {
 
 #[test]
 fn each_new_connection_resumes_unless_told_not_to() {
-    let _alone = load_alone();
     let certificate = usual();
     for version in ["TLSv1.2", "TLSv1.3"] {
         let nginx = Nginx::secure(&[("small", SMALL)], version, &certificate);
@@ -54,7 +50,6 @@ fn each_new_connection_resumes_unless_told_not_to() {
 
 #[test]
 fn answers_and_bodies_of_many_records_are_whole() {
-    let _alone = load_alone();
     let certificate = usual();
     let large = vec![b'x'; 300_000];
     let nginx = Nginx::secure(&[("small", &large)], "TLSv1.3", &certificate);
@@ -74,7 +69,6 @@ fn answers_and_bodies_of_many_records_are_whole() {
 
 #[test]
 fn an_open_loop_and_a_sweep_work_too() {
-    let _alone = load_alone();
     let certificate = usual();
     let nginx = Nginx::secure(&[("small", SMALL)], "TLSv1.3", &certificate);
     let record = run(&nginx, &certificate, &["-R", "200", "-c", "8", "-d", "1s"]);
@@ -106,7 +100,6 @@ fn certificates_that_cannot_be_trusted_are_said_with_the_way_out() {
 
 #[test]
 fn insecure_takes_any_certificate_and_says_so() {
-    let _alone = load_alone();
     let nginx = Nginx::secure(&[("small", SMALL)], "TLSv1.3", &Certificate::new("other.test", 2021));
     let url = nginx.url("/small");
     let ended = plimsoll(["run", &url, "-k", "-c", "2", "-n", "50", "--warmup", "0s", "-q"]).run();
@@ -162,7 +155,6 @@ fn a_server_that_wants_to_know_the_client_is_said() {
 
 #[test]
 fn without_a_url_the_built_in_target_speaks_tls_and_is_trusted() {
-    let _alone = load_alone();
     let ended = plimsoll(["run", "--tls", "-c", "4", "-n", "200", "--warmup", "0s", "--json", "--no-keepalive"]).run();
     let record = ended.exits(4).json();
     assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
@@ -178,7 +170,6 @@ fn without_a_url_the_built_in_target_speaks_tls_and_is_trusted() {
 /// A certificate as `openssl req -x509` makes it may sign others; named with `--ca-cert` it is trusted all the same.
 #[test]
 fn the_target_shows_a_certificate_of_ones_own() {
-    let _alone = load_alone();
     let certificate = Certificate::that_may_sign("127.0.0.1", 2040);
     let directory = tempfile::tempdir().expect("a directory");
     let [cert, key] = ["cert.pem", "key.pem"].map(|name| directory.path().join(name).display().to_string());

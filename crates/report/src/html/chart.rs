@@ -192,6 +192,22 @@ pub(super) fn upright(load: f64, colour: &'static str, dash: DashType) -> Shape 
         .line(ShapeLine::new().color(colour).width(1.5).dash(dash))
 }
 
+/// A grey band from bottom to top between two values.
+pub(super) fn band(from: f64, to: f64) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Rect)
+        .layer(ShapeLayer::Below)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(from)
+        .x1(to)
+        .y0(0.0)
+        .y1(1.0)
+        .fill_color(GREY)
+        .opacity(0.25)
+        .line(ShapeLine::new().width(0.0))
+}
+
 /// Words to the right of `load`; how high is left to the caller.
 pub(super) fn beside(load: f64, text: &str) -> Annotation {
     // Annotations on a logarithmic axis are placed by exponent.

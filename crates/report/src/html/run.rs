@@ -1,6 +1,6 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
-use super::chart::{COLOURS, Chart, RED, chart, from_zero, layout, line, reasons_once, time_axis};
+use super::chart::{COLOURS, Chart, RED, band, chart, from_zero, layout, line, reasons_once, time_axis};
 use super::profile::{self, Graph};
 use super::status;
 use super::timeline::{Timeline, clock};
@@ -78,7 +78,13 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
         facts.push(fact("response time, 99 % within", shown("p99", response.p99)));
     }
     facts.push(fact("failed", words::failed(record)));
+    if let Some(text) = words::cpu_per_request(record) {
+        facts.push(fact("CPU time per request", text));
+    }
     facts.push(fact("load", words::load(record)));
+    if let Some(text) = words::disturbed(record) {
+        facts.push(fact("disturbed", text));
+    }
     if let Some(text) = words::schedule(record) {
         facts.push(fact("on schedule", text));
     }
@@ -205,12 +211,10 @@ fn timeline(record: &RunRecord) -> Vec<Chart> {
     if failed > 0 {
         traces.push(rates("failed", RED, &|s| s.failed));
     }
-    let note = if failed > 0 {
-        "each second of the measured window"
-    } else {
-        "each second of the measured window; none failed"
-    };
-    let mut charts = vec![chart("Responses per second", note, traces, layout(clock(record), from_zero())).on_clock()];
+    let mut note = "each second of the measured window".to_owned();
+    note.push_str(if failed > 0 { "" } else { "; none failed" });
+    let axes = shaded(layout(clock(record), from_zero()), record, &mut note);
+    let mut charts = vec![chart("Responses per second", &note, traces, axes).on_clock()];
 
     let answered: Vec<_> = seconds.iter().zip(&at_s).filter(|(s, _)| s.response_p50_ns > 0).collect();
     if answered.len() > 1 {
@@ -222,11 +226,24 @@ fn timeline(record: &RunRecord) -> Vec<Chart> {
         let traces =
             vec![times("p50", COLOURS[2], &|s| s.response_p50_ns), times("p99", COLOURS[1], &|s| s.response_p99_ns)];
         let all = answered.iter().flat_map(|(s, _)| [s.response_p50_ns as f64, s.response_p99_ns as f64]);
-        let axes = layout(clock(record), time_axis(all));
-        let note = "median and 99th percentile of each second, logarithmic";
-        charts.push(chart("Response time", note, traces, axes).on_clock());
+        let mut note = "median and 99th percentile of each second, logarithmic".to_owned();
+        let axes = shaded(layout(clock(record), time_axis(all)), record, &mut note);
+        charts.push(chart("Response time", &note, traces, axes).on_clock());
     }
     charts
+}
+
+/// Disturbed time in grey behind the curves, which `note` then explains. Of several iterations each has a time axis of its own:
+/// those are not drawn.
+fn shaded(mut axes: Layout, record: &RunRecord, note: &mut String) -> Layout {
+    let seen = record.disturbance.as_ref().filter(|seen| record.iterations == 1 && !seen.stretches.is_empty());
+    let (Some(seen), Some(first)) = (seen, record.seconds.first()) else { return axes };
+    let at_s = |ns: u64| ns.saturating_sub(first.from_ns) as f64 / 1e9;
+    for stretch in &seen.stretches {
+        axes.add_shape(band(at_s(stretch.from_ns), at_s(stretch.to_ns)));
+    }
+    note.push_str("; disturbed time in grey");
+    axes
 }
 
 /// Latency against percentile, stretched so that each further nine has the same width.

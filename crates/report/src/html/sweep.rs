@@ -2,8 +2,8 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once, share_axis,
-    time_axis, upright,
+    COLOURS, Chart, Curve, GREY, RED, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once,
+    share_axis, time_axis, upright,
 };
 use super::profile::{self, Graph};
 use super::run::plan;
@@ -11,11 +11,11 @@ use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fa
 use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
-use crate::terminal::sweep::{Over, knee_text, load, peak_text};
+use crate::terminal::sweep::{Over, disturbed, knee_text, load, peak_text};
 use crate::{off_cpu, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord};
-use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, Mode};
+use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::Margin;
 use plotly::{Layout, Scatter};
 
@@ -69,6 +69,9 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     let peak = record.peak.map_or_else(|| "nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
     let mut facts = vec![fact("peak goodput", peak), fact("knee", knee_text(record, over))];
     facts.push(fact("load", load(record, over)));
+    if let Some(text) = disturbed(record) {
+        facts.push(fact("disturbed", text));
+    }
     if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
         facts.push(fact("profile at the peak", text));
     }
@@ -110,6 +113,13 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
         traces.push(each.hover_info(HoverInfo::Skip));
     }
     traces.push(means("goodput", COLOURS[0], record));
+    let rings: (Vec<f64>, Vec<f64>) =
+        record.curve.iter().filter(|point| point.disturbed).map(|point| (point.load, point.goodput_per_s)).unzip();
+    if !rings.0.is_empty() {
+        let ring = Marker::new().color(RED).size(13).symbol(MarkerSymbol::CircleOpen);
+        let rings = Scatter::new(rings.0, rings.1).name("disturbed").mode(Mode::Markers).marker(ring);
+        traces.push(rings.hover_info(HoverInfo::Skip));
+    }
     let axes = layout(load_axis(loads(), over.axis()), from_zero())
         .y_axis2(share_axis())
         .margin(Margin::new().left(68).right(52).top(40).bottom(50));
@@ -177,7 +187,7 @@ pub(super) fn told(record: &SweepRecord, key: &str, label: &str) -> (Vec<f64>, V
         if ns > 0 && text != "-" {
             x.push(point.load);
             y.push(ns as f64);
-            hover.push(format!("{label} {}", text.replace(">=", "at least")));
+            hover.push(format!("{label} {}", text.replace(">=", "at least").replace("<=", "at most")));
         }
     }
     (x, y, hover)

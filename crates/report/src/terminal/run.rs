@@ -6,7 +6,7 @@ use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
 use model::human::{self, count, percent, plural, rate, time};
-use model::{Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
+use model::{Basis, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -17,6 +17,8 @@ const SHOWN: [(&str, &str); 5] = [("p50", "p50"), ("p90", "p90"), ("p99", "p99")
 pub(crate) const MIX_HEADER: [&str; 4] = ["request", "answered", "good", "mean"];
 /// Requests of a mix shown.
 const MIX_MAX: usize = 20;
+/// Where less of the time was taken, rates can be compared.
+const TAKEN_MIN: f64 = 0.01;
 /// Failures and statuses named in a line.
 const NAMED_MAX: usize = 5;
 
@@ -31,8 +33,14 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if good != all {
         out.push_str(&labelled("throughput", &format!("{all} (every complete response, wrong ones too)"), style));
     }
+    if let Some(text) = cpu_per_request(record) {
+        out.push_str(&labelled("CPU/request", &text, style));
+    }
     out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record), style));
+    if let Some(text) = disturbed(record) {
+        out.push_str(&labelled("disturbed", &text, style));
+    }
     if let Some(text) = schedule(record) {
         out.push_str(&labelled("on schedule", &text, style));
     }
@@ -72,16 +80,32 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     out
 }
 
-/// A quantile as far as it may be told: `-` when too few requests are behind it, `>= x` when the timeout cut it.
+/// A quantile of the response time as far as it may be told: `-` when too few requests are behind it, `>= x` when the
+/// timeout cut it, `<= x` when most of it may be the client's own lateness.
 pub(crate) fn quantile(verdict: &Verdict, key: &str, ns: u64) -> String {
-    let names = |rule: &str, key: String| finding_of(verdict, rule).is_some_and(|f| f.evidence.contains_key(&key));
-    if names("LD-04", format!("{key}_tail_n")) {
+    match service_quantile(verdict, key, ns) {
+        text if text == "-" || text.starts_with(">=") => text,
+        text if names(verdict, "CL-03", &format!("{key}_at_most_ns")) => format!("<= {text}"),
+        text => text,
+    }
+}
+
+/// The same of the service time, which begins when the request is sent.
+fn service_quantile(verdict: &Verdict, key: &str, ns: u64) -> String {
+    if names(verdict, "LD-04", &format!("{key}_tail_n")) {
         "-".to_owned()
-    } else if names("ER-05", format!("{key}_at_least_ns")) {
+    } else if names(verdict, "ER-05", &format!("{key}_at_least_ns")) {
         format!(">= {}", time(ns as f64))
+    } else if is_disturbed(verdict) {
+        format!("<= {}", time(ns as f64))
     } else {
         time(ns as f64)
     }
+}
+
+/// Whether `rule` has fired with `key` among its figures.
+fn names(verdict: &Verdict, rule: &str, key: &str) -> bool {
+    finding_of(verdict, rule).is_some_and(|found| found.evidence.contains_key(key))
 }
 
 /// `3 iterations of 10.0 s`, or `30.0 s`.
@@ -124,9 +148,44 @@ pub(crate) fn schedule(record: &RunRecord) -> Option<String> {
     Some(format!("all but {share} of the requests were sent ({} of {})", count(sent), count(planned)))
 }
 
+/// Whether CPU time that was taken makes the numbers bounds.
+pub(crate) fn is_disturbed(verdict: &Verdict) -> bool {
+    DISTURBANCE_RULES.iter().any(|rule| is_bound_by(verdict, rule))
+}
+
+/// What was set aside, and why; none when nothing was.
+pub(crate) fn disturbed(record: &RunRecord) -> Option<String> {
+    let seen = record.disturbance.as_ref()?;
+    let cause = seen.cause.filter(|_| seen.set_aside_ns > 0)?;
+    let (aside, all) = (time(seen.set_aside_ns as f64), time(record.measured_ns as f64));
+    let prolonged = match seen.prolonged_ns {
+        0 => String::new(),
+        ns => format!("; measured {} longer for it", time(ns as f64)),
+    };
+    let what = match seen.basis {
+        Basis::Clean => format!("set aside, with {}", plural(seen.set_aside_requests, "request")),
+        Basis::Whole => "disturbed, and too little was left without".to_owned(),
+    };
+    Some(format!("{aside} of {all} {what} ({} most){prolonged}", cause.words()))
+}
+
+/// What the server needs for one response, a headline where rates cannot be compared: where CPU time was taken. Else it stands
+/// beside the server.
+pub(crate) fn cpu_per_request(record: &RunRecord) -> Option<String> {
+    record.disturbance.as_ref().filter(|seen| seen.taken_share > TAKEN_MIN)?;
+    let cost = record.server_cpu_ns_per_request?;
+    let interval = match (cost.low, cost.high) {
+        (Some(low), Some(high)) => format!(" (95 % interval {} to {})", time(low), time(high)),
+        _ => String::new(),
+    };
+    let note = "; time that was taken is not in it, frequency and caches are";
+    Some(format!("{} of the server{interval}{note}", time(cost.value)))
+}
+
 pub(crate) fn goodput(record: &RunRecord) -> String {
     let Estimate { value, low, high, n } = record.goodput_per_s;
-    let bound = if is_bound_by(&record.verdict, "CL-01") { ">= " } else { "" };
+    let is_bound = is_bound_by(&record.verdict, "CL-01") || is_disturbed(&record.verdict);
+    let bound = if is_bound { ">= " } else { "" };
     match (low, high) {
         (Some(low), Some(high)) => {
             format!("{bound}{} (95 % interval {} to {}, n = {n})", rate(value), rate(low), rate(high))
@@ -217,7 +276,11 @@ fn by_column(verdict: &Verdict, columns: &[(&str, &Quantiles)]) -> String {
 
 /// The timeout cuts response and service times; slip is known even of requests that were never answered.
 fn cell(verdict: &Verdict, row: &str, key: &str, ns: u64) -> String {
-    if row.starts_with("late") { time(ns as f64) } else { quantile(verdict, key, ns) }
+    match row {
+        "response" => quantile(verdict, key, ns),
+        "service" => service_quantile(verdict, key, ns),
+        _ => time(ns as f64),
+    }
 }
 
 fn values(quantiles: &Quantiles) -> [u64; 5] {
@@ -346,4 +409,32 @@ pub(crate) fn client(record: &RunRecord) -> String {
         percent(generator.busy_max),
         time(generator.cpu_ns_per_request)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Finding, FindingState, VerdictState};
+
+    fn verdict(rule: &str, key: &str) -> Verdict {
+        let finding = Finding {
+            rule: rule.to_owned(),
+            state: FindingState::Bound,
+            message: String::new(),
+            remedy: String::new(),
+            evidence: [(key.to_owned(), 4e6)].into(),
+        };
+        Verdict { state: VerdictState::Bound, findings: vec![finding], unchecked: Vec::new(), unchecked_why: [].into() }
+    }
+
+    #[test]
+    fn own_lateness_bounds_the_response_time_from_above_and_no_other() {
+        let late = verdict("CL-03", "p99_at_most_ns");
+        assert_eq!(cell(&late, "response", "p99", 4_000_000), "<= 4.00 ms");
+        assert_eq!(cell(&late, "response", "p50", 4_000_000), "4.00 ms");
+        assert_eq!(cell(&late, "service", "p99", 2_000_000), "2.00 ms");
+        assert_eq!(cell(&late, "late, client", "p99", 2_000_000), "2.00 ms");
+        let cut = verdict("ER-05", "p99_at_least_ns");
+        assert_eq!(cell(&cut, "service", "p99", 2_000_000), ">= 2.00 ms", "the timeout cuts both");
+    }
 }

@@ -4,7 +4,7 @@ use super::Style;
 use super::curve::curve;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed::server_column;
-use super::run::{measured, quantile};
+use super::run::{is_disturbed, measured, quantile};
 use super::verdict::{findings, headline, is_bound_by};
 use model::human::{count, percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, SweepRecord};
@@ -24,6 +24,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     out.push_str(&labelled("knee", &knee_text(record, over), style));
     out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record, over), style));
+    if let Some(text) = disturbed(record) {
+        out.push_str(&labelled("disturbed", &text, style));
+    }
     if let Some(point) = record.points.first() {
         out.push_str(&labelled("target", &point.plan.target.to_string(), style));
         if let Some(served) = &record.environment.served {
@@ -105,8 +108,28 @@ pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String 
 
 /// The goodput of the peak, as a lower bound where it is one.
 pub(crate) fn peak_rate(record: &SweepRecord, peak: Peak) -> String {
-    let bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
+    let is_bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
+    let bound = is_bound || is_disturbed(&record.verdict);
     format!("{}{}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s))
+}
+
+/// What was set aside over all loads; none when nothing was.
+pub(crate) fn disturbed(record: &SweepRecord) -> Option<String> {
+    let seen: Vec<_> = record.points.iter().filter_map(|point| point.disturbance.as_ref()).collect();
+    let aside_ns: u64 = seen.iter().map(|seen| seen.set_aside_ns).sum();
+    let most = seen.iter().max_by(|a, b| a.taken_share.total_cmp(&b.taken_share)).and_then(|seen| seen.cause);
+    let cause = most.filter(|_| aside_ns > 0)?;
+    let all_ns: u64 = record.points.iter().map(|point| point.measured_ns).sum();
+    let stayed = match record.curve.iter().filter(|point| point.disturbed).count() {
+        0 => String::new(),
+        n => format!("; {} stayed disturbed", plural(n as u64, "load")),
+    };
+    Some(format!(
+        "{} of {} set aside with the requests in flight in it ({} most){stayed}",
+        time(aside_ns as f64),
+        time(all_ns as f64),
+        cause.words()
+    ))
 }
 
 pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {
@@ -158,8 +181,14 @@ pub(crate) fn row(record: &SweepRecord, i: usize, point: &PointSummary, over: Ov
         shown("p99", point.response_p99_ns),
         percent(point.failed_share),
         percent(point.generator_busy_max),
-        if is_peak { "peak".to_owned() } else { String::new() },
+        mark(is_peak, point.disturbed),
     ]
+}
+
+/// What is to be said of a point.
+fn mark(is_peak: bool, is_disturbed: bool) -> String {
+    let marks = [(is_peak, "peak"), (is_disturbed, "disturbed")];
+    marks.iter().filter(|(is_so, _)| *is_so).map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
 }
 
 /// Half the distance between the best and the worst iteration, relative to their mean.

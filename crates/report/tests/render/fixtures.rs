@@ -1,13 +1,13 @@
 //! Fixed records: what the golden files are rendered from.
 
-use crate::beside::series;
+use crate::series::series;
 use model::{
     Arrivals, Body, Capacity, Change, CheckRow, CheckState, Cohort, Confidence, Confirmation, ConfirmationOutcome,
     Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState,
     Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load,
     MachineObserved, NS_PER_S, NextLimiter, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved,
-    Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RunRecord, SamplerObserved, Second,
-    ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
+    Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RestsOn, RunRecord, SamplerObserved,
+    Second, ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
     ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
@@ -267,6 +267,7 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         points.push(run);
     }
     SweepRecord {
+        rests_on: RestsOn::default(),
         format: FORMAT_SWEEP.to_owned(),
         arm: None,
         verdict: verdict(VerdictState::Valid, vec![closed_loop()], &[]),
@@ -338,6 +339,7 @@ fn evidence(good: u64) -> Evidence {
         plan: plan(),
         probe: Some(stable_probe()),
         measured_ns: SECONDS * NS_PER_S,
+        disturbance: None,
         iterations: 1,
         flow: Flow {
             sent: good,
@@ -372,6 +374,8 @@ fn evidence(good: u64) -> Evidence {
             response_p99_ns: latency.p99_ns,
             outstanding: 64.0,
             late_ns: 0,
+            clean_ns: SECONDS * NS_PER_S,
+            clean_good: good,
         }],
         threads: vec![ThreadUse { cpu_ns: 15 * NS_PER_S, wall_ns: SECONDS * NS_PER_S, busy_max: 0.61 }; 2],
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },

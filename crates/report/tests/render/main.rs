@@ -6,4 +6,6 @@ mod contract;
 mod fixtures;
 mod golden;
 mod page;
+mod pages;
 mod pools;
+mod series;

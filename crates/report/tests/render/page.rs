@@ -1,13 +1,11 @@
-//! The HTML page: what is in it, what must not be, and that a browser draws every chart of it.
+//! The HTML page: what is in it, and what must not be.
 
 use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
-use model::{ProcessRole, Profiled, ProfiledFunction, ProfiledProcess, RunRecord, Second, SweepRecord};
+use crate::pages::{charts, distributions, item, of_run, of_sweep, page, profiled, with_seconds};
 use report::Named;
-use report::flame::Scale;
-use report::html::{Distributions, Graphs, Item};
+use report::html::{Graphs, Item};
 use report::record::AnyRecord;
 use serde_json::Value;
-use std::process::Command;
 
 const HOSTILE: &str = r#"http://h/<script>alert(1)</script>"'&amp;</title>|`*"#;
 /// A page of twelve points and its script.
@@ -333,157 +331,6 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
 }
 
 /// With a profile: nginx, and something that has nothing to do with the load.
-fn profiled(mut record: RunRecord) -> RunRecord {
-    let process = |name: &str, role, count, samples: u64| ProfiledProcess {
-        name: name.into(),
-        role,
-        count,
-        samples,
-        share: samples as f64 / 40.0,
-        cpu_us_per_good_request: Some(samples as f64),
-        symbol_share: 1.0,
-        ..ProfiledProcess::default()
-    };
-    let function = ProfiledFunction { name: "send_[k]".into(), process: "nginx".into(), samples: 30, share: 0.75 };
-    record.profile = Some(Profiled {
-        frequency_hz: 99,
-        samples: 40,
-        sample_us_per_good_request: Some(1.0),
-        processes: vec![process("nginx", ProcessRole::Server, 2, 30), process("cron", ProcessRole::Other, 1, 10)],
-        functions: vec![function],
-        ..Profiled::default()
-    });
-    record
-}
-
-#[test]
-fn a_browser_draws_every_chart_without_an_error() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let arms = arms();
-    let profiled = profiled(with_seconds(invalid_run()));
-    let running = report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", "CPU", Scale::Samples);
-    let waiting = report::off_cpu::of_switches("php;main;poll_[k] 30000\n", Some(10.0), "here").map(|waits| waits.svg);
-    let graph = [Graphs { running, waiting }];
-    let with_graph = Item { graphs: &graph, ..item("profiled", AnyRecord::Run(&profiled), None) };
-    let pages = [
-        ("run", of_run(&with_seconds(invalid_run()))),
-        ("zoomed", zoomed(&of_run(&with_seconds(invalid_run())))),
-        ("profiled", page(&[with_graph])),
-        ("sweep", of_sweep(&valid_sweep())),
-        ("arms", page(&[item("both", AnyRecord::Sweeps(&arms), None)])),
-    ];
-    for (name, page) in pages {
-        let path = directory.path().join(format!("{name}.html"));
-        std::fs::write(&path, &page).expect("a file in it");
-        // `timeout` ends a browser that hangs; nothing is asserted on how long it takes.
-        let shown = Command::new("timeout")
-            .args(["--kill-after=5", "60", "chromium", "--headless", "--no-sandbox", "--disable-gpu"])
-            .args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom"])
-            .arg(format!("--user-data-dir={}", directory.path().join("profile").display()))
-            .arg(format!("file://{}", path.display()))
-            .output()
-            .expect("timeout, of coreutils, starts");
-        let (dom, log) = (String::from_utf8_lossy(&shown.stdout), String::from_utf8_lossy(&shown.stderr));
-        assert!(shown.status.success(), "chromium (Debian package chromium) failed: {log}");
-        let console: Vec<_> = log.lines().filter(|line| line.contains(":CONSOLE")).collect();
-        assert_eq!(console, [""; 0], "{name}");
-        let charts = charts(&page);
-        assert!(
-            charts.len() > 1 && dom.matches(" drawn\"").count() == charts.len(),
-            "{name}: not every chart is drawn"
-        );
-        if name == "zoomed" {
-            let ranges = format!("data-ranges=\"{}\"", ["1,2"; 7].join(";"));
-            assert!(dom.contains(&ranges), "the charts on one time axis zoom together");
-            continue;
-        }
-        let (strips, curves): (Vec<_>, Vec<_>) =
-            charts.iter().flat_map(|chart| chart["data"].as_array().expect("curves")).partition(|of| is_strips(of));
-        assert_eq!(dom.matches("class=\"trace scatter ").count(), curves.len(), "{name}: a curve is missing");
-        // Plotly paints strips into an image; one without pixels would be a short one.
-        let images = dom.split("<image ").skip(1).filter(|image| image.contains("href=\"data:image/png;base64,iVBOR"));
-        assert_eq!(images.count(), strips.len(), "{name}: strips are missing");
-    }
-}
-
-/// The page with a reader who zooms its first chart once all are drawn, and a note of what all show then.
-fn zoomed(page: &str) -> String {
-    let reader = r#"<script>
-        const every = setInterval(() => {
-            const charts = [...document.querySelectorAll(".chart")];
-            if (!charts.every(chart => chart.classList.contains("drawn"))) return;
-            clearInterval(every);
-            Plotly.relayout(charts[0], { "xaxis.range[0]": 1, "xaxis.range[1]": 2 });
-            const timed = charts.filter(chart => "clock" in chart.dataset);
-            const note = () => document.body.dataset.ranges = timed.map(chart => chart.layout.xaxis.range.join()).join(";");
-            setTimeout(note, 500);
-        }, 100);
-    </script></body>"#;
-    page.replace("</body>", reader)
-}
-
-pub(crate) fn of_run(record: &RunRecord) -> String {
-    page(&[item("run", AnyRecord::Run(record), Some(&distributions()))])
-}
-
-pub(crate) fn of_sweep(record: &SweepRecord) -> String {
-    page(&[item("sweep", AnyRecord::Sweep(record), None)])
-}
-
-fn page(items: &[Item<'_>]) -> String {
-    report::html::page(items).to_string()
-}
-
-fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Distributions>) -> Item<'a> {
-    Item { named: Named { name, record }, distributions, graphs: &[], base: "" }
-}
-
-/// A million values from 1 ms to 11 ms.
-fn distributions() -> Distributions {
-    let mut found = Distributions::default();
-    for i in 0..1_000_000 {
-        found.response.record(1_000_000 + 10 * i);
-        found.service.record(900_000 + 10 * i);
-    }
-    found
-}
-
-/// The record with a timeline of five seconds, of which one stood still.
-pub(crate) fn with_seconds(mut record: RunRecord) -> RunRecord {
-    let first = record.seconds[0];
-    record.seconds = (0..5).map(|i| Second { from_ns: i * first.length_ns, failed: 10 * i, ..first }).collect();
-    record.seconds[3] = Second { good: 0, completed: 0, response_p50_ns: 0, response_p99_ns: 0, ..record.seconds[3] };
-    record
-}
-
-/// Every chart of a page; fails when one has a curve without points.
-#[track_caller]
-pub(crate) fn charts(page: &str) -> Vec<Value> {
-    let data = page.split(r#"<script type="application/json">"#).skip(1);
-    let charts: Vec<Value> = data
-        .map(|rest| serde_json::from_str(rest.split("</script>").next().unwrap_or_default()).expect("JSON"))
-        .collect();
-    for chart in &charts {
-        let curves = chart["data"].as_array().expect("curves");
-        assert!(!curves.is_empty());
-        for curve in curves {
-            let length = |axis: &str| curve[axis].as_array().map_or(0, Vec::len);
-            if is_strips(curve) {
-                let cells = curve["z"].as_array().expect("strips").iter().map(|strip| strip.as_array().map(Vec::len));
-                assert!(cells.eq(vec![Some(length("x") - 1); length("y")]) && length("y") > 0, "{curve}");
-            } else {
-                assert!(length("x") > 0 && length("x") == length("y"), "{curve}");
-            }
-        }
-    }
-    charts
-}
-
-/// Whether it is a row of cells for each name, between edges.
-fn is_strips(trace: &Value) -> bool {
-    trace["type"] == "heatmap"
-}
-
 pub(crate) fn names(chart: &Value) -> Vec<&str> {
     chart["data"].as_array().expect("curves").iter().map(|curve| curve["name"].as_str().expect("a name")).collect()
 }

@@ -2,7 +2,8 @@
 
 use crate::fixtures::{valid_run, valid_sweep};
 use crate::golden::WIDE;
-use crate::page::{charts, in_order, names, of_run, of_sweep, with_seconds};
+use crate::page::{in_order, names};
+use crate::pages::{charts, of_run, of_sweep, with_seconds};
 use model::{Observed, PoolObserved, RunRecord, SweepRecord, WaitObserved};
 use report::{off_cpu, terminal};
 

@@ -231,8 +231,10 @@ fn tls(spec: &Spec, place: &Place) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::configured;
+    use super::super::tests::{configured, modules};
     use super::*;
+
+    const MODULES: [&str; 6] = ["mpm_event", "mpm_prefork", "authz_core", "mime", "dir", "status"];
 
     fn plain(spec: &Spec, place: &Place) -> Result<String, StackError> {
         configuration(spec, place, &Parts::default())
@@ -240,14 +242,18 @@ mod tests {
 
     #[test]
     fn workers_and_threads_are_what_is_served_at_once() {
-        let text = configured("apache workers=2 threads=8", plain).expect("it can be");
+        let modules = modules(&[&MODULES[..], &HTACCESS_MODULES].concat());
+        let with = |settings: &str| {
+            let text = format!("apache modules={} workers=2 threads=8 {settings}", modules.path().display());
+            configured(&text, plain).expect("it can be")
+        };
+        let text = with("");
         for line in
             ["StartServers 2", "ServerLimit 2", "ThreadsPerChild 8", "MaxRequestWorkers 16", "AllowOverride None"]
         {
             assert!(text.lines().any(|found| found.trim() == line), "{line} is not in {text}");
         }
-        let text =
-            configured("apache workers=2 threads=8 mpm=prefork htaccess=on status=off", plain).expect("it can be");
+        let text = with("mpm=prefork htaccess=on status=off");
         assert!(text.contains("StartServers 16\n") && text.contains("mpm_prefork_module"), "{text}");
         assert!(text.contains("rewrite_module") && text.contains("AllowOverride All"), "{text}");
         assert!(!text.contains("ThreadsPerChild") && !text.contains("server-status"), "{text}");
@@ -255,7 +261,9 @@ mod tests {
 
     #[test]
     fn what_apache_cannot_have_is_refused() {
-        let error = configured("apache mpm=prefork workers=1000 threads=1000", plain).expect_err("too many");
+        let modules = modules(&MODULES);
+        let text = format!("apache modules={} mpm=prefork workers=1000 threads=1000", modules.path().display());
+        let error = configured(&text, plain).expect_err("too many");
         assert!(error.to_string().contains("at most 20000"), "{error}");
         let error = configured("apache modules=/nonexistent", plain).expect_err("none there").to_string();
         assert!(

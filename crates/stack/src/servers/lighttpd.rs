@@ -151,30 +151,37 @@ fn idle_s(spec: &Spec) -> Result<u64, StackError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::configured;
+    use super::super::tests::{configured, modules};
     use super::*;
 
     #[test]
     fn one_worker_is_one_process() {
-        let text = configured("lighttpd", configuration).expect("it can be");
+        let modules = modules(&["status"]);
+        let with = |settings: &str| {
+            let text = format!("lighttpd modules={} {settings}", modules.path().display());
+            configured(&text, configuration).expect("it can be")
+        };
+        let text = with("");
         assert!(
             text.contains("server.max-worker = 0\n") && text.contains("max-keep-alive-requests = 65535\n"),
             "{text}"
         );
-        let text = configured("lighttpd workers=2 keepalive=off sendfile=off", configuration).expect("it can be");
+        let text = with("workers=2 keepalive=off sendfile=off");
         assert!(text.contains("server.max-worker = 2\n") && text.contains("max-keep-alive-requests = 0\n"), "{text}");
         assert!(text.contains("network-backend = \"writev\""), "{text}");
     }
 
     #[test]
     fn what_lighttpd_cannot_count_is_refused() {
-        for (asked, part) in [
-            ("keepalive-requests=65537", "at most 65536"),
-            ("keepalive_timeout=1500ms", "whole seconds"),
-            ("modules=/nonexistent", "apt-get install lighttpd,"),
-            ("modules=/nonexistent status=off tls=on", "apt-get install lighttpd-mod-openssl,"),
+        let modules = modules(&["status"]);
+        let there = format!("modules={}", modules.path().display());
+        for (asked, modules, part) in [
+            ("keepalive-requests=65537", there.as_str(), "at most 65536"),
+            ("keepalive_timeout=1500ms", &there, "whole seconds"),
+            ("", "modules=/nonexistent", "apt-get install lighttpd,"),
+            ("status=off tls=on", "modules=/nonexistent", "apt-get install lighttpd-mod-openssl,"),
         ] {
-            let error = configured(&format!("lighttpd {asked}"), configuration).expect_err(asked).to_string();
+            let error = configured(&format!("lighttpd {modules} {asked}"), configuration).expect_err(asked).to_string();
             assert!(error.contains(part), "{error}");
         }
     }

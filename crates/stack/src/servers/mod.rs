@@ -213,4 +213,13 @@ mod tests {
         let spec = Spec::parse(text).expect("known");
         configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
     }
+
+    /// A directory of modules as a package brings them, so that no test needs that.
+    pub(super) fn modules(names: &[&str]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in names {
+            std::fs::write(directory.path().join(format!("mod_{name}.so")), "").expect("a file in it");
+        }
+        directory
+    }
 }

@@ -3,7 +3,9 @@
 use super::*;
 use crate::LatencyHistogram;
 use crate::testing::Noise;
-use model::{Cohort, Flow, Numbering, Request, Stop, Target, TlsSession};
+use model::{
+    Basis, Cause, Cohort, Flow, Numbering, Request, SLICE_NS, SliceAccount, SliceFlow, Stop, Target, TlsSession,
+};
 
 fn plan(warmup: Warmup) -> Plan {
     Plan {
@@ -58,6 +60,8 @@ fn tick(phase: Phase, from_ms: u64, to_ms: u64, good: u64) -> Tick {
         response_p99_ns: 11_000_000,
         late_ns: 3,
         sends_ns: vec![from_ms * 1_000_000],
+        slices: Vec::new(),
+        set_aside: Histograms::default(),
         histograms: Histograms { response: latencies.clone(), service: latencies, ..Histograms::default() },
     }
 }
@@ -232,4 +236,64 @@ fn a_damaged_histogram_leaves_nothing_half_done() {
     assert!(gather.apply(&Event::Tick(Box::new(t))).is_err());
     let e = gather.evidence();
     assert_eq!((e.measured_ns, e.latency.response.n, e.flow.good), (0, 0, 0));
+}
+
+/// A second of ten slices with 100 good responses of 10 ms each; of slice `slow` all took 300 ms, and are set aside.
+fn second_of_slices(second: u64, slow: Option<u64>) -> Tick {
+    let first = 10 * second;
+    let slices = (first..first + 10).map(|slice| SliceFlow {
+        slice,
+        good: if slow == Some(slice) { 10 } else { 100 },
+        completed: 100,
+        oldest_ns: slice * SLICE_NS,
+    });
+    let slices: Vec<_> = slices.collect();
+    let good = slices.iter().map(|slice| slice.good).sum();
+    let slow_ns = slow.map(|_| encoded(vec![300_000_000; 10])).unwrap_or_default();
+    let all = (0..good).map(|n| if slow.is_some() && n < 10 { 300_000_000 } else { 10_000_000 });
+    let all = encoded(all);
+    Tick {
+        slices,
+        histograms: Histograms { response: all.clone(), service: all, ..Histograms::default() },
+        set_aside: Histograms { response: slow_ns.clone(), service: slow_ns, ..Histograms::default() },
+        ..tick(Phase::Measure, 1000 * second, 1000 * (second + 1), good)
+    }
+}
+
+fn disturbed(slice: u64) -> Event {
+    let taken_ns = [(Cause::ServerSteal, SLICE_NS)].into();
+    Event::Disturbed { until_slice: slice + 1, slices: vec![SliceAccount { slice, taken_ns }] }
+}
+
+#[test]
+fn disturbed_time_is_in_neither_rate_nor_latencies_and_both_numbers_are_told() {
+    let mut events = ticks([second_of_slices(1, None), second_of_slices(2, Some(25)), second_of_slices(3, None)]);
+    events.push(disturbed(25));
+    let gather = gather(fixed(), events);
+    let evidence = gather.evidence();
+    assert_eq!((goodput(&evidence).value, throughput_per_s(&evidence)), (1000.0, 1000.0));
+    assert_eq!((evidence.latency.response.n, evidence.latency.response.max_ns / 1_000_000), (2900, 10));
+    assert_eq!(gather.goodput().value, 1000.0);
+    let seen = evidence.disturbance.unwrap();
+    assert_eq!((seen.basis, seen.set_aside_ns, seen.set_aside_requests), (Basis::Clean, SLICE_NS, 10));
+    assert_eq!((seen.whole.goodput_per_s, seen.whole.response_ns.max / 1_000_000), (970.0, 300));
+    assert_eq!(evidence.cohort.planned, 2910, "every request is in one count all the same");
+    assert_eq!(evidence.seconds[1].clean_ns, 900_000_000);
+}
+
+#[test]
+fn an_iteration_that_was_disturbed_all_the_time_does_not_count_beside_others() {
+    let mut events = ticks([second_of_slices(1, None)]);
+    events.extend((10..20).map(disturbed));
+    let lost = gather(fixed(), events);
+    assert!(lost.says_little() && lost.iterations_per_s() == [1000.0], "it is all there is");
+    let mut quiet = vec![Event::Disturbed { until_slice: 9, slices: Vec::new() }];
+    quiet.extend(ticks([second_of_slices(1, None), second_of_slices(2, Some(25))]));
+    let mut sum = gather(fixed(), quiet);
+    let alone = sum.iterations_per_s();
+    sum.merge(&lost);
+    assert_eq!((sum.iterations_per_s(), sum.says_little()), (alone, false));
+    let seen = sum.evidence().disturbance.unwrap();
+    assert_eq!((seen.iterations_left_out, seen.clean_ns), (1, 2 * NS_PER_S));
+    assert!((sum.clean_share_of(4 * NS_PER_S) - 0.5).abs() < 1e-9);
 }

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// Pools that are told: those that were occupied most.
 const POOLS_TOLD_MAX: usize = 24;
+/// Fewer looks say little of how workers spend their time.
+const LOOKS_MIN: u64 = 8;
 /// Kinds of waiting that are told of each pool: the longest.
 const WAITS_TOLD_MAX: usize = 32;
 /// What a process waits for that has started another to do the work.
@@ -86,6 +88,21 @@ impl PoolsSum {
         let mut pools: Vec<_> = told.map(|(name, pool)| pool.observed(name, looks)).collect();
         pools.sort_by(|a, b| b.occupancy.total_cmp(&a.occupancy));
         pools.truncate(POOLS_TOLD_MAX);
+        pools
+    }
+
+    /// The same with shares of undisturbed time alone, where `clean` has enough of it: workers whose CPUs are taken look idle,
+    /// or occupied, and are neither. Who came and went is counted all the time.
+    pub(super) fn observed_without(&self, clean: &Self) -> Vec<PoolObserved> {
+        if clean.sampler.looks < LOOKS_MIN {
+            return self.observed();
+        }
+        let mut pools = clean.observed();
+        for pool in &mut pools {
+            if let Some(all) = self.pools.get(&pool.name) {
+                (pool.begun, pool.ended) = (all.begun, all.ended);
+            }
+        }
         pools
     }
 

@@ -4,6 +4,7 @@
 
 mod code;
 mod edges;
+mod hermetic;
 mod layout;
 mod places;
 mod size;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::test::Measuring;
 use crate::workspace;
 
 /// One broken rule.
@@ -41,11 +43,12 @@ impl fmt::Display for Violation {
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let mut files = Vec::new();
-    for folder in ["crates", "fuzz", "docs", ".ci"] {
+    for folder in ["crates", "fuzz", "docs", ".ci", ".config"] {
         collect(&root.join(folder), &mut files)?;
     }
     files.extend(["Cargo.toml", "deny.toml", "clippy.toml", "rustfmt.toml", "README.md"].map(|name| root.join(name)));
     files.sort();
+    let measuring = Measuring::read()?;
     let mut violations = Vec::new();
     let mut checked = 0_usize;
     for file in files.iter().filter(|file| file.is_file()) {
@@ -55,6 +58,7 @@ pub(crate) fn run() -> Result<()> {
         }
         let text = std::fs::read_to_string(file).with_context(|| format!("reading {path}"))?;
         violations.extend(check(&path, &text));
+        violations.extend(hermetic::hermetic(&path, &text, measuring.names()));
         checked += 1;
     }
     for violation in &violations {

@@ -32,7 +32,7 @@ enum Check {
     Output(fn(Subject<'_>) -> Outcome),
     /// A table of loads.
     Table(fn(Subject<'_>) -> Outcome),
-    /// Several outputs, or what a text says of them: see [`super::compare`].
+    /// Several outputs, or what a text says of them: see [`super::compare()`].
     Several,
 }
 

@@ -56,7 +56,7 @@ fn is_queued(pool: &Pool, scene: &Scene<'_>) -> bool {
 }
 
 fn signal(pool: &Pool, scene: &Scene<'_>, cpus_busy: f64) -> Look {
-    let Some(occupied_ns) = pool.occupied_ns(scene.per_s) else { return Look::Clear };
+    let Some(occupied_ns) = pool.occupied_ns(scene.clean_per_s) else { return Look::Clear };
     let ceiling_per_s = laws::pool_ceiling_per_s(pool.workers, occupied_ns);
     let setting = pool.setting(&scene.context.settings);
     let waiting = laws::waiting(scene.evidence.outstanding.mean, pool.workers, pool.occupancy);

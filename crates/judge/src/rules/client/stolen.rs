@@ -1,21 +1,20 @@
 //! CL-08: did the hypervisor take the client's CPU away?
 
-use crate::rules::facts::{client_cpus, observed, seconds};
+use crate::rules::disturbed::{TAKEN_MIN_S, Taken, left, taken};
+use crate::rules::facts::{client_cpus, observed};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Evidence, FindingState};
+use model::{Cause, Evidence, MachineObserved};
 
-const WARNING_SHARE: f64 = 0.01;
-const INVALID_SHARE: f64 = 0.05;
-/// The kernel counts in steps of 10 ms: less than ten of them is nothing to go by.
-const STOLEN_MIN_S: f64 = 0.1;
+const CAUSES: &[Cause] = &[Cause::ClientSteal];
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-08",
-    title: "client's CPU stolen",
+    title: "client's CPUs stolen",
     detects: "pauses of the client because the hypervisor gave its CPUs to another machine",
-    threshold: "> 1 % of the time of the CPUs that the load threads may use: warning; > 5 %: invalid (own thresholds); \
-                100 ms or more in all",
+    threshold: "slices of 100 ms with 20 ms or more of steal are set aside; of the time that the numbers rest on > 1 % stolen \
+                from a CPU that the load threads may use: warning; > 5 %: bound; > 75 %: invalid; a note where the CPUs are \
+                not the limit (own thresholds); 100 ms or more in all",
     data: "CPU times of this machine; which CPUs the load threads may use, else all",
     check: Check::Run(check),
 };
@@ -24,41 +23,36 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
         return Outcome::Unchecked("the CPU times of this machine are not known");
     };
-    let of_client: Vec<f64> = client_cpus(evidence)
-        .iter()
-        .filter_map(|cpu| machine.cpu_shares.get(*cpu as usize))
-        .map(|shares| shares.steal)
-        .collect();
-    let (stolen, cpus) = match of_client.len() {
-        0 => (machine.steal_mean, f64::from(machine.cpus)),
-        n => (of_client.iter().sum::<f64>() / n as f64, n as f64),
-    };
-    let state = match stolen {
-        _ if stolen * cpus * seconds(evidence) < STOLEN_MIN_S => return Outcome::Pass,
-        s if s <= WARNING_SHARE => return Outcome::Pass,
-        s if s <= INVALID_SHARE => FindingState::Warning,
-        _ => FindingState::Invalid,
-    };
-    let message = format!(
-        "the hypervisor took {} of the client's CPU time ({} of the machine's in the worst second): such pauses are in \
-         the latencies and missing in the goodput",
-        percent(stolen),
+    let stolen = stolen(evidence, machine);
+    let facts = format!(
+        "the hypervisor took {} of the client's CPU time ({} of the machine's in the worst second)",
+        percent(taken(evidence, CAUSES).unwrap_or(stolen)),
         percent(machine.steal_max)
     );
-    let remedy = "measure from a machine with CPUs of its own, or when its neighbours are quiet".to_owned();
-    let figures = [("steal_share", stolen), ("steal_max", machine.steal_max)];
-    Outcome::fired(RULE.id, state, message, remedy, figures)
+    let share = left(evidence, CAUSES).unwrap_or(stolen);
+    let remedy = "measure from a machine with CPUs of its own, or when its neighbours are quiet";
+    Taken { least_s: TAKEN_MIN_S, ..Taken::new(RULE.id, CAUSES, share, facts, remedy) }.outcome(evidence)
+}
+
+/// Mean share of the client's CPUs, or of all where those are not known.
+fn stolen(evidence: &Evidence, machine: &MachineObserved) -> f64 {
+    let of = |cpu: &u32| machine.cpu_shares.get(*cpu as usize).map(|shares| shares.steal);
+    let of_client: Vec<f64> = client_cpus(evidence).iter().filter_map(of).collect();
+    match of_client.len() {
+        0 => machine.steal_mean,
+        n => of_client.iter().sum::<f64>() / n as f64,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding, machine, state};
+    use model::FindingState;
 
     #[test]
     fn fires_by_what_was_stolen_from_the_clients_cpus() {
-        for (steal, expected) in
-            [(0.009, None), (0.02, Some(FindingState::Warning)), (0.06, Some(FindingState::Invalid))]
+        for (steal, expected) in [(0.009, None), (0.02, Some(FindingState::Warning)), (0.06, Some(FindingState::Bound))]
         {
             let mut evidence = clean_run();
             machine(&mut evidence).cpu_shares[1].steal = steal;

@@ -1,13 +1,14 @@
 //! EN-03: what else used the machine?
 
+use crate::rules::disturbed::{Taken, taken};
 use crate::rules::kernel::{ELSEWHERE, is_server_here};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Evidence, FindingState, OtherObserved};
+use model::{Basis, Cause, Evidence, FindingState, OtherObserved, works_behind_servers};
 
 const WARNING_SHARE: f64 = 0.02;
-const INVALID_SHARE: f64 = 0.10;
+const BOUND_SHARE: f64 = 0.10;
 /// Below it the server found a free CPU whenever it wanted one.
 const BUSY_SHARE: f64 = 0.8;
 /// Processes that are named.
@@ -16,35 +17,16 @@ const NAMED_MAX: usize = 3;
 const OWN_WORK: &str = "ksoftirqd/";
 /// Threads of the kernel that every machine has a little to do for.
 const KERNEL: [&str; 5] = ["kworker/", "kdamond", "rcu_", "migration/", "kcompactd"];
-/// Begins of the names of programs that often work behind a web server: theirs may be work for this load.
-const BEHIND: [&str; 18] = [
-    "php-fpm",
-    "mariadbd",
-    "mysqld",
-    "postgres",
-    "redis-server",
-    "valkey-server",
-    "memcached",
-    "mongod",
-    "node",
-    "java",
-    "python",
-    "ruby",
-    "gunicorn",
-    "uwsgi",
-    "puma",
-    "dotnet",
-    "beam.smp",
-    "apache2",
-];
+const CAUSES: &[Cause] = &[Cause::OtherPrograms];
 
 pub(crate) const RULE: Rule = Rule {
     id: "EN-03",
     title: "background load",
     detects: "other programs that used the server's CPUs during the window",
-    threshold: "programs that are neither server, companion nor load generator use > 2 % of all CPUs: warning; > 10 %, with the \
-                CPUs > 80 % busy: invalid (own thresholds); a program that often works behind a web server is a note, and \
-                the kernel's own threads count from 2 % each",
+    threshold: "programs that are neither server, companion nor load generator: slices of 100 ms in which they use 30 ms or \
+                more are set aside; in the rest > 2 % of all CPUs: warning; > 10 %, with the CPUs > 80 % busy: bound; > 75 %: \
+                invalid (own thresholds); a note where the CPUs are not the limit; a program that often works behind a web \
+                server is a note, and the kernel's own threads count from 2 % each",
     data: "CPU time of all processes of the server's machine",
     check: Check::Run(check),
 };
@@ -60,7 +42,7 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let cpus = f64::from(machine.cpus.max(1));
     let share_of = |other: &OtherObserved| other.cpu_cores / cpus;
-    let (behind, rest): (Vec<_>, Vec<_>) = others.processes.iter().partition(|other| begins(&BEHIND, &other.name));
+    let (behind, rest): (Vec<_>, Vec<_>) = others.processes.iter().partition(|other| works_behind_servers(&other.name));
     let is_noise = |other: &&OtherObserved| {
         other.name.starts_with(OWN_WORK) || (begins(&KERNEL, &other.name) && share_of(other) <= WARNING_SHARE)
     };
@@ -68,28 +50,33 @@ fn check(evidence: &Evidence) -> Outcome {
     let sum = |all: &[&OtherObserved]| all.iter().map(|other| share_of(other)).sum::<f64>();
     // Those that are too small to be named are in the total.
     let background = others.cpu_cores / cpus - sum(&behind) - sum(&noise);
-    let figures = [("background_share", background), ("behind_share", sum(&behind)), ("busy_mean", machine.busy_mean)];
-    let state = match background {
-        s if s > INVALID_SHARE && machine.busy_mean > BUSY_SHARE => FindingState::Invalid,
-        s if s > WARNING_SHARE => FindingState::Warning,
-        _ if sum(&behind) > WARNING_SHARE => {
-            let (message, remedy) = of_behind(&named(&behind, cpus), &behind[0].name);
-            return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
-        }
-        _ => return Outcome::Pass,
-    };
-    let message = format!(
-        "other programs used {} of the CPUs ({}): the server had to share, and does more alone",
-        percent(background),
-        named(&foreign, cpus)
-    );
+    let left = left(evidence, background, cpus);
+    let is_quiet = left <= WARNING_SHARE && taken(evidence, CAUSES).unwrap_or(0.0) == 0.0;
+    if is_quiet && sum(&behind) > WARNING_SHARE {
+        let figures = [("behind_share", sum(&behind)), ("busy_mean", machine.busy_mean)];
+        let (message, remedy) = of_behind(&named(&behind, cpus), &behind[0].name);
+        return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
+    }
+    let facts = format!("other programs used {} of the CPUs ({})", percent(background), named(&foreign, cpus));
     let remedy = match foreign.first() {
         Some(first) => {
             format!("stop them and measure again; if {0} works for the server, name it: --observe {0}", first.name)
         }
         None => "stop them and measure again".to_owned(),
     };
-    Outcome::fired(RULE.id, state, message, remedy, figures)
+    // Where CPUs are idle the server found a free one whenever it wanted one.
+    let bound_share = if machine.busy_mean > BUSY_SHARE { BOUND_SHARE } else { 1.0 };
+    let taken = Taken::new(RULE.id, CAUSES, left, facts, &remedy);
+    Taken { warning_share: WARNING_SHARE, bound_share, ..taken }.outcome(evidence)
+}
+
+/// Share of the CPUs that others used in the time that the numbers rest on, of `background` in all: without what is set
+/// aside.
+fn left(evidence: &Evidence, background: f64, cpus: f64) -> f64 {
+    let Some(seen) = evidence.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean) else { return background };
+    let all = background * cpus;
+    let aside = (seen.taken.get(&CAUSES[0]).unwrap_or(&0.0) - seen.left.get(&CAUSES[0]).unwrap_or(&0.0)).max(0.0);
+    (all - aside).max(0.0) / cpus
 }
 
 fn of_behind(names: &str, first: &str) -> (String, String) {
@@ -136,7 +123,7 @@ mod tests {
         let found = finding(check(&with(&[("stress-ng", 0.19), ("sh", 0.001)], 0.9)));
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.message.contains("used 9.6 % of the CPUs (stress-ng 9.5 % and sh"), "{}", found.message);
-        assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.9))), Some(FindingState::Invalid));
+        assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.9))), Some(FindingState::Bound));
         assert_eq!(state(&check(&with(&[("stress-ng", 0.5)], 0.7))), Some(FindingState::Warning));
     }
 

@@ -1,10 +1,12 @@
 //! SV-04: was the server stopped for having used up its CPU quota?
 
+use crate::rules::disturbed::{Taken, left, taken};
 use crate::rules::kernel::{ELSEWHERE, counter, gauge, is_server_here, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
-use model::{Evidence, FindingState, NS_PER_S};
+use model::{Cause, Evidence, FindingState, NS_PER_S};
 
+const CHANGED: &[Cause] = &[Cause::ServerQuota];
 /// Part of the periods from which the quota is what limits.
 const WARNING_SHARE: f64 = 0.05;
 
@@ -12,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "SV-04",
     title: "CPU quota used up",
     detects: "a server that its control group stops when it has used its CPU time (cpu.max, a container's CPU limit)",
-    threshold: "stopped in > 5 % of the periods: warning, as the quota limits; in fewer: note (own thresholds)",
+    threshold: "stopped in > 5 % of the periods: warning, as the quota limits; in fewer: note; a quota that was \
+                changed meanwhile is set aside where it stops the server, or makes the numbers a bound (own thresholds)",
     data: "the control group of the server",
     check: Check::Run(check),
 };
@@ -35,6 +38,15 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     if stopped == 0 {
         return Outcome::Pass;
+    }
+    if taken(evidence, CHANGED).is_some_and(|share| share > 0.0) {
+        let facts = format!(
+            "the server's control group was given another quota while this was measured, {:.2} CPUs, and was stopped for it",
+            quota.mean / NS_PER_S as f64
+        );
+        let share = left(evidence, CHANGED).unwrap_or(0.0);
+        let remedy = "let nobody change the quota (cpu.max, docker update), and measure again";
+        return Taken::new(RULE.id, CHANGED, share, facts, remedy).outcome(evidence);
     }
     let share = share(stopped, counter(evidence, "cgroup/server", "periods").unwrap_or(0).max(stopped));
     let state = if share > WARNING_SHARE { FindingState::Warning } else { FindingState::Note };

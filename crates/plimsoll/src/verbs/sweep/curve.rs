@@ -1,16 +1,18 @@
 //! From measured points to the record of a sweep: fits and verdict.
 
 use crate::store::storable;
+use judge::Carriers;
 use judge::limiter::{Context, limiter_of_sweep};
-use model::{Capacity, Environment, Evidence, FORMAT_SWEEP, Knee, PoolFit, SweepEvidence, SweepPoint, SweepRecord};
+use model::{
+    Capacity, Environment, Evidence, FORMAT_SWEEP, Knee, Limiter, PointSummary, PoolFit, RestsOn, SweepEvidence,
+    SweepPoint, SweepRecord,
+};
 use stats::{Gather, LoadPoint, SweepSettings, fit_pool, fit_rate};
 
 /// One load and everything measured at it.
 pub(super) struct Point {
     /// Connections, or requests per second.
     pub(super) load: f64,
-    /// Goodput of each iteration; per second.
-    pub(super) iterations_per_s: Vec<f64>,
     /// All iterations merged.
     pub(super) gather: Gather,
 }
@@ -42,12 +44,17 @@ pub(super) fn record(
     let curve: Vec<_> = points
         .iter()
         .zip(&records)
-        .map(|(point, record)| report::record::point_summary(point.load, point.iterations_per_s.clone(), record))
+        .map(|(point, record)| PointSummary {
+            disturbed: judge::is_disturbed(record.disturbance.as_ref()),
+            ..report::record::point_summary(point.load, point.gather.iterations_per_s(), record)
+        })
         .collect();
     let saturated = judge::saturated(&evidence);
     let (knee, fit) = fits(&evidence, saturated);
     let peak = report::record::peak(&curve);
+    let limiter = limiter_of_sweep(&evidence, limits);
     SweepRecord {
+        rests_on: rests_on(&evidence, limiter.as_ref()),
         format: FORMAT_SWEEP.into(),
         arm: None,
         verdict: judge::judge_sweep(&evidence),
@@ -69,7 +76,7 @@ pub(super) fn record(
         peak,
         fit,
         saturated,
-        limiter: limiter_of_sweep(&evidence, limits),
+        limiter,
         profile: None,
         profile_unavailable: None,
         environment: environment.clone(),
@@ -83,14 +90,33 @@ fn sweep_point(point: &Point, environment: &Environment) -> SweepPoint {
     evidence.fingerprint.clone_from(&environment.fingerprint);
     evidence.plan = storable(&evidence.plan);
     evidence.changes.clone_from(&environment.changes);
-    let goodput_per_s = point.iterations_per_s.iter().sum::<f64>() / point.iterations_per_s.len().max(1) as f64;
-    SweepPoint { load: point.load, goodput_per_s, iterations_per_s: point.iterations_per_s.clone(), evidence }
+    let iterations_per_s = point.gather.iterations_per_s();
+    let goodput_per_s = iterations_per_s.iter().sum::<f64>() / iterations_per_s.len().max(1) as f64;
+    SweepPoint { load: point.load, goodput_per_s, iterations_per_s, evidence }
+}
+
+/// The loads that the answers rest on.
+fn rests_on(evidence: &SweepEvidence, limiter: Option<&Limiter>) -> RestsOn {
+    let loads = |at: &[usize]| at.iter().map(|i| evidence.points[*i].load).collect();
+    let carriers = Carriers::of(evidence).unwrap_or_default();
+    let limiter = limiter.and_then(|limiter| limiter.load).into_iter().collect();
+    RestsOn { peak: loads(&carriers.peak), knee: loads(&carriers.knee), limiter }
+}
+
+/// Fewer points give no fit.
+const FIT_POINTS_MIN: usize = 4;
+
+/// The points that a curve is fitted to: those that stayed disturbed only where there are too few others.
+fn fitted(evidence: &SweepEvidence) -> Vec<LoadPoint> {
+    let point = |p: &SweepPoint| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s };
+    let clean = evidence.points.iter().filter(|p| !judge::is_disturbed(p.evidence.disturbance.as_ref()));
+    let clean: Vec<LoadPoint> = clean.map(point).collect();
+    if clean.len() >= FIT_POINTS_MIN { clean } else { evidence.points.iter().map(point).collect() }
 }
 
 /// The knee, as far as the sweep has seen it.
 fn fits(evidence: &SweepEvidence, saturated: bool) -> (Option<Knee>, Option<PoolFit>) {
-    let curve: Vec<LoadPoint> =
-        evidence.points.iter().map(|p| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s }).collect();
+    let curve = fitted(evidence);
     if !saturated {
         return (None, None);
     }

@@ -1,7 +1,7 @@
 //! This machine alone, and what `run` and `sweep` say of it before the first load.
 
 use super::{check, row, rows};
-use crate::support::{Ended, load_alone, plimsoll, shell, text};
+use crate::support::{Ended, plimsoll, shell, text};
 use serde_json::Value;
 
 /// Everything that is looked at on any machine.
@@ -88,7 +88,6 @@ fn ports_and_queues_are_held_against_the_planned_rate() {
 
 #[test]
 fn a_run_tells_beforehand_and_keeps_it() {
-    let _alone = load_alone();
     let run = |flags: &str| in_small_network(&format!("\"$PLIMSOLL\" run -n 100 --warmup 0s --json {flags}"));
     let ended = run("-c 32");
     let check = ended.exits(4).json()["environment"]["check"].clone();

@@ -1,7 +1,7 @@
 //! Each way to name the same processes finds them.
 
 use super::{Burner, Watching, cpu_s, last_group, looks};
-use crate::support::{Nginx, count, load_alone, plimsoll, serve, shell, text};
+use crate::support::{Nginx, count, plimsoll, serve, shell, text};
 use model::GroupObservation;
 use stack::{Door, Spec};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,6 @@ fn parent(pid: i32) -> i32 {
 
 #[test]
 fn number_name_port_address_and_url_are_the_same_nginx() {
-    let _alone = load_alone();
     let nginx = serve(&Spec::parse("nginx workers=2").expect("known"));
     let (_, master) = nginx.processes().next().expect("it runs");
     let url = nginx.url().expect("HTTP");
@@ -54,7 +53,6 @@ fn number_name_port_address_and_url_are_the_same_nginx() {
 
 #[test]
 fn unix_sockets_of_php_redis_and_mariadb_are_their_servers() {
-    let _alone = load_alone();
     let servers = ["redis", "mariadb"].map(|name| serve(&Spec::parse(name).expect("known")));
     let sockets = servers.each_ref().map(|server| match server.door() {
         Some(Door::Socket { path }) => path.clone(),
@@ -134,7 +132,6 @@ impl Drop for ControlGroup {
 
 #[test]
 fn a_control_group_is_all_that_is_in_it() {
-    let _alone = load_alone();
     let group = ControlGroup::new();
     let empty = plimsoll(["observe", &group.name()]).run();
     empty.fails(3, &[&group.name(), "no process is in the control group"]);

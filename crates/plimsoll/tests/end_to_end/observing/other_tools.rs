@@ -1,7 +1,7 @@
 //! What pidstat, ps, ss, vmstat and time say of the same seconds.
 
 use super::{Burner, PATIENCE, Watching, cpu_s, looks, same_cpu_time};
-use crate::support::{close_to, installed, load_alone, plimsoll, wait_for};
+use crate::support::{close_to, decide_watched, installed, plimsoll, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -62,55 +62,60 @@ fn of_vmstat() -> f64 {
 
 #[test]
 fn pidstat_ps_and_vmstat_say_the_same() {
-    let _alone = load_alone();
-    // It holds so much that what the kernel counts on each CPU by itself does not matter.
-    let hold = "[ \"$held\" ] || held=$(head -c 20000000 /dev/zero | tr '\\0' x)";
-    let mut burner = Burner::with(&format!("{hold}; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"));
-    let target = burner.pid().to_string();
-    let watching = Watching::start(&[&target]);
-    let machine_s = of_vmstat();
-    let first = watching.said().lines().count();
-    let pidstat = pidstat(&target);
-    burner.burn();
-    burner.burn();
-    // It tells whole intervals only.
-    watching.wait_for_more_looks(22);
-    kill_process(Pid::from_child(&pidstat), Signal::INT).expect("it runs");
-    let output = pidstat.wait_with_output().expect("our own child");
-    let rows = String::from_utf8(output.stdout).expect("text");
-    let pidstat_s = sum_of(&rows, &["usr-ms", "system-ms"]) / 1e3;
-    let rows = said("pidstat", "sysstat", &["-r", "-h", "-p", &target]);
-    let pidstat_rss = sum_of(&rows, &["RSS"]) * 1024.0;
-    let ps_rss = said("ps", "procps", &["-o", "rss=", "-p", &target]).trim().parse::<f64>().expect("kB") * 1024.0;
-    watching.wait_for_more_looks(1);
-    let (looks, _) = watching.stop();
-    let machine_s = of_vmstat() - machine_s;
-    let observed_s = cpu_s(&looks, &target);
-    assert!(observed_s > 0.4, "{observed_s}");
-    same_cpu_time(observed_s, pidstat_s, "CPU time by pidstat");
-    let rss = looks.last().expect("a look").groups[0].rss_bytes as f64;
-    close_to(rss, pidstat_rss, 0.05, "RSS by pidstat");
-    close_to(rss, ps_rss, 0.05, "RSS by ps");
-    let busy = looks[first..].iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns());
-    same_cpu_time(busy.sum::<u64>() as f64 / 1e9, machine_s, "busy time of the machine by vmstat");
+    decide_watched(|| {
+        // It holds so much that what the kernel counts on each CPU by itself does not matter.
+        let hold = "[ \"$held\" ] || held=$(head -c 20000000 /dev/zero | tr '\\0' x)";
+        let mut burner = Burner::with(&format!("{hold}; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"));
+        let target = burner.pid().to_string();
+        let watching = Watching::start(&[&target]);
+        let machine_s = of_vmstat();
+        let first = watching.said().lines().count();
+        let pidstat = pidstat(&target);
+        burner.burn();
+        burner.burn();
+        // It tells whole intervals only.
+        watching.wait_for_more_looks(22);
+        kill_process(Pid::from_child(&pidstat), Signal::INT).expect("it runs");
+        let output = pidstat.wait_with_output().expect("our own child");
+        let rows = String::from_utf8(output.stdout).expect("text");
+        let pidstat_s = sum_of(&rows, &["usr-ms", "system-ms"]) / 1e3;
+        let rows = said("pidstat", "sysstat", &["-r", "-h", "-p", &target]);
+        let pidstat_rss = sum_of(&rows, &["RSS"]) * 1024.0;
+        let ps_rss = said("ps", "procps", &["-o", "rss=", "-p", &target]).trim().parse::<f64>().expect("kB") * 1024.0;
+        watching.wait_for_more_looks(1);
+        let (looks, _) = watching.stop();
+        let machine_s = of_vmstat() - machine_s;
+        let observed_s = cpu_s(&looks, &target);
+        assert!(observed_s > 0.4, "{observed_s}");
+        same_cpu_time(observed_s, pidstat_s, "CPU time by pidstat");
+        let rss = looks.last().expect("a look").groups[0].rss_bytes as f64;
+        close_to(rss, pidstat_rss, 0.05, "RSS by pidstat");
+        close_to(rss, ps_rss, 0.05, "RSS by ps");
+        let busy =
+            looks[first..].iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns());
+        same_cpu_time(busy.sum::<u64>() as f64 / 1e9, machine_s, "busy time of the machine by vmstat");
+    });
 }
 
 #[test]
 fn time_says_the_same_of_a_command() {
-    let _alone = load_alone();
-    let time = installed("time", "time");
-    let script =
-        format!("{} -f '%U %S' sh -c 'i=0; while [ $i -lt 800000 ]; do i=$((i+1)); done' 2>&1 | cat", time.display());
-    // A shell of its own waits for it, so that its time is not lost with it.
-    let mut burner = Burner::with(&format!("times=$({script}); echo $times"));
-    let target = burner.pid().to_string();
-    let watching = Watching::start(&[&target]);
-    let times = burner.burn_and_hear();
-    watching.wait_for_more_looks(2);
-    let (looks, _) = watching.stop();
-    let time_s: f64 = times.split_whitespace().map(|seconds| seconds.parse::<f64>().expect("seconds")).sum();
-    assert!(time_s > 0.4, "{times}");
-    same_cpu_time(cpu_s(&looks, &target), time_s, "CPU time by time");
+    decide_watched(|| {
+        let time = installed("time", "time");
+        let script = format!(
+            "{} -f '%U %S' sh -c 'i=0; while [ $i -lt 800000 ]; do i=$((i+1)); done' 2>&1 | cat",
+            time.display()
+        );
+        // A shell of its own waits for it, so that its time is not lost with it.
+        let mut burner = Burner::with(&format!("times=$({script}); echo $times"));
+        let target = burner.pid().to_string();
+        let watching = Watching::start(&[&target]);
+        let times = burner.burn_and_hear();
+        watching.wait_for_more_looks(2);
+        let (looks, _) = watching.stop();
+        let time_s: f64 = times.split_whitespace().map(|seconds| seconds.parse::<f64>().expect("seconds")).sum();
+        assert!(time_s > 0.4, "{times}");
+        same_cpu_time(cpu_s(&looks, &target), time_s, "CPU time by time");
+    });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is told adds up to what the kernel says, also of processes that come, go and are replaced.
 
 use super::{Burner, Watching, cpu_s, same_cpu_time};
-use crate::support::{load_alone, plimsoll, serve, wait_for};
+use crate::support::{decide_watched, plimsoll, serve, wait_for};
 use model::Observation;
 use rustix::process::{Pid, Signal, kill_process};
 use stack::Spec;
@@ -45,34 +45,34 @@ fn unaccounted(looks: &[Observation]) -> u64 {
 
 #[test]
 fn looks_add_up_to_the_cpu_time_that_the_kernel_counts() {
-    let _alone = load_alone();
-    // Half of it in itself, half in a child that comes and goes. A few only: of each the kernel rounds.
-    let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; \
+    decide_watched(|| {
+        // Half of it in itself, half in a child that comes and goes. A few only: of each the kernel rounds.
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; \
                   (i=0; while [ $i -lt 240000 ]; do i=$((i+1)); done)";
-    let mut burner = Burner::with(script);
-    let target = burner.pid().to_string();
-    let watching = Watching::start(&[&target]);
-    let before_s = cpu_of_tree_s(burner.pid());
-    burner.burn();
-    burner.burn();
-    watching.wait_for_more_looks(2);
-    let burnt_s = cpu_of_tree_s(burner.pid()) - before_s;
-    let (looks, ended) = watching.stop();
-    assert!(burnt_s > 0.4, "{burnt_s}");
-    same_cpu_time(cpu_s(&looks, &target), burnt_s, "CPU time of all looks");
-    assert_eq!(unaccounted(&looks), 0);
-    // The machine was at least as busy, and the summary says the same.
-    let busy_ns: u64 =
-        looks.iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns()).sum();
-    assert!(busy_ns as f64 / 1e9 > 0.9 * burnt_s);
-    assert!(ended.stderr.contains("looks: ") && ended.stderr.contains(&target), "{}", ended.stderr);
-    let cores: f64 = looks.iter().map(|look| (look.to_ns - look.from_ns) as f64 * look.groups[0].cpu_cores).sum();
-    same_cpu_time(cores / 1e9, burnt_s, "CPUs over time");
+        let mut burner = Burner::with(script);
+        let target = burner.pid().to_string();
+        let watching = Watching::start(&[&target]);
+        let before_s = cpu_of_tree_s(burner.pid());
+        burner.burn();
+        burner.burn();
+        watching.wait_for_more_looks(2);
+        let burnt_s = cpu_of_tree_s(burner.pid()) - before_s;
+        let (looks, ended) = watching.stop();
+        assert!(burnt_s > 0.4, "{burnt_s}");
+        same_cpu_time(cpu_s(&looks, &target), burnt_s, "CPU time of all looks");
+        assert_eq!(unaccounted(&looks), 0);
+        // The machine was at least as busy, and the summary says the same.
+        let busy_ns: u64 =
+            looks.iter().filter_map(|look| look.machine.as_ref()).map(|machine| machine.total.busy_ns()).sum();
+        assert!(busy_ns as f64 / 1e9 > 0.9 * burnt_s);
+        assert!(ended.stderr.contains("looks: ") && ended.stderr.contains(&target), "{}", ended.stderr);
+        let cores: f64 = looks.iter().map(|look| (look.to_ns - look.from_ns) as f64 * look.groups[0].cpu_cores).sum();
+        same_cpu_time(cores / 1e9, burnt_s, "CPUs over time");
+    });
 }
 
 #[test]
 fn workers_that_a_reload_replaces_stay_one_server() {
-    let _alone = load_alone();
     let nginx = serve(&Spec::parse("nginx workers=2").expect("known"));
     let (_, master) = nginx.processes().next().expect("it runs");
     let url = nginx.url().expect("HTTP").to_owned();
@@ -99,27 +99,28 @@ fn workers_that_a_reload_replaces_stay_one_server() {
 
 #[test]
 fn children_that_php_fpm_starts_on_demand_are_followed() {
-    let _alone = load_alone();
-    let php = serve(&Spec::parse("php-fpm pm=ondemand children=3 burn=60ms").expect("known"));
-    let (_, master) = php.processes().find(|(name, _)| *name == "php-fpm").expect("it runs");
-    let target = format!("unix:{}", php.dir().join("run/php-fpm.sock").display());
-    let watching = Watching::start(&[&target]);
-    let begin_s = cpu_of_all_s(master);
-    let url = php.url().expect("HTTP").to_owned();
-    plimsoll(["run", &url, "-c", "3", "-n", "12", "--warmup", "0s"]).run();
-    watching.wait_for_more_looks(2);
-    let truth_s = cpu_of_all_s(master) - begin_s;
-    // One that is killed is replaced, and what it used stays counted, once.
-    let killed = children(master)[0];
-    signal(killed, Signal::TERM);
-    wait_for(super::PATIENCE, || (!children(master).contains(&killed)).then_some(())).expect("it ends");
-    watching.wait_for_more_looks(3);
-    let (looks, _) = watching.stop();
-    let counts = counts(&looks);
-    assert!(counts.iter().max() > counts.first(), "children were started on demand: {counts:?}");
-    assert!(truth_s >= 12.0 * 0.06, "each burns 60 ms: {truth_s}");
-    same_cpu_time(cpu_s(&looks, &target), truth_s, "CPU time of children on demand");
-    assert_eq!(unaccounted(&looks), 0);
+    decide_watched(|| {
+        let php = serve(&Spec::parse("php-fpm pm=ondemand children=3 burn=60ms").expect("known"));
+        let (_, master) = php.processes().find(|(name, _)| *name == "php-fpm").expect("it runs");
+        let target = format!("unix:{}", php.dir().join("run/php-fpm.sock").display());
+        let watching = Watching::start(&[&target]);
+        let begin_s = cpu_of_all_s(master);
+        let url = php.url().expect("HTTP").to_owned();
+        plimsoll(["run", &url, "-c", "3", "-n", "12", "--warmup", "0s"]).run();
+        watching.wait_for_more_looks(2);
+        let truth_s = cpu_of_all_s(master) - begin_s;
+        // One that is killed is replaced, and what it used stays counted, once.
+        let killed = children(master)[0];
+        signal(killed, Signal::TERM);
+        wait_for(super::PATIENCE, || (!children(master).contains(&killed)).then_some(())).expect("it ends");
+        watching.wait_for_more_looks(3);
+        let (looks, _) = watching.stop();
+        let counts = counts(&looks);
+        assert!(counts.iter().max() > counts.first(), "children were started on demand: {counts:?}");
+        assert!(truth_s >= 12.0 * 0.06, "each burns 60 ms: {truth_s}");
+        same_cpu_time(cpu_s(&looks, &target), truth_s, "CPU time of children on demand");
+        assert_eq!(unaccounted(&looks), 0);
+    });
 }
 
 #[test]

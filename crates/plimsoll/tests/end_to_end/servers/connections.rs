@@ -1,11 +1,10 @@
 //! Connections that end: at the server's limit, because we ask for it, and because it speaks HTTP/1.0.
 
 use super::{SMALL, agrees, all_good, answer, answer_without_length, load};
-use crate::support::{BrokenServer, Kind, Server, Site, count, load_alone, plimsoll};
+use crate::support::{BrokenServer, Kind, Server, Site, count, plimsoll};
 
 #[test]
 fn a_limit_of_requests_per_connection_costs_reconnects_and_nothing_else() {
-    let _alone = load_alone();
     // Caddy has no such limit.
     for kind in [Kind::Nginx, Kind::Apache, Kind::Lighttpd] {
         let site = Site { requests_per_connection: 50, ..Site::of(&[("small", SMALL)]) };
@@ -21,7 +20,6 @@ fn a_limit_of_requests_per_connection_costs_reconnects_and_nothing_else() {
 
 #[test]
 fn an_open_loop_goes_on_over_connections_that_the_server_closes() {
-    let _alone = load_alone();
     for kind in [Kind::Nginx, Kind::Apache, Kind::Lighttpd] {
         let site = Site { requests_per_connection: 5, ..Site::of(&[("small", SMALL)]) };
         let server = Server::start(kind, site);
@@ -35,7 +33,6 @@ fn an_open_loop_goes_on_over_connections_that_the_server_closes() {
 
 #[test]
 fn a_connection_for_each_request_whoever_closes_it() {
-    let _alone = load_alone();
     for kind in Kind::ALL {
         for args in [&["--no-keepalive"][..], &["-H", "Connection: close"]] {
             let server = Server::start(kind, Site::of(&[("small", SMALL)]));
@@ -50,7 +47,6 @@ fn a_connection_for_each_request_whoever_closes_it() {
 
 #[test]
 fn an_answer_in_http_1_0_ends_with_its_length_or_with_the_connection() {
-    let _alone = load_alone();
     let script = b"#!/bin/sh\nprintf 'Content-Type: text/x\\r\\n\\r\\n'; seq 1000; sleep 0.01; seq 1000\n";
     let server = Server::start(Kind::Apache, Site::of(&[("old/small", SMALL), ("old/page.cgi", script)]));
     let small = answer(&server, "/old/small", "");
@@ -69,7 +65,6 @@ fn an_answer_in_http_1_0_ends_with_its_length_or_with_the_connection() {
 
 #[test]
 fn an_http_1_0_server_that_keeps_its_connections_open_is_not_asked_for_new_ones() {
-    let _alone = load_alone();
     let server = BrokenServer::start(|peer| {
         let answer = b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 5\r\n\r\nhello";
         while peer.request().is_some() && peer.send(answer) {}

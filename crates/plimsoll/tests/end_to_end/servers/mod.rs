@@ -5,7 +5,7 @@ mod connections;
 mod secure;
 
 use crate::support::{
-    Answer, Door, Ended, Findings, Kind, Logged, Server, Site, count, exchange, load_alone, plimsoll, text, wait_for,
+    Answer, Door, Ended, Findings, Kind, Logged, Server, Site, count, exchange, plimsoll, text, wait_for,
 };
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -74,7 +74,6 @@ fn answer_without_length(server: &Server, path: &str) -> (Answer, u64) {
 
 #[test]
 fn a_static_file_is_served_without_a_failure_and_as_often_as_the_server_says() {
-    let _alone = load_alone();
     for kind in Kind::ALL {
         let server = Server::start(kind, Site::of(&[("small", SMALL)]));
         let record = all_good(&load(&server, "/small", &["-c", "8", "-n", "2000"]), 2000);
@@ -92,7 +91,6 @@ fn a_static_file_is_served_without_a_failure_and_as_often_as_the_server_says() {
 
 #[test]
 fn what_a_time_ends_is_counted_like_a_number() {
-    let _alone = load_alone();
     for kind in Kind::ALL {
         let server = Server::start(kind, Site::of(&[("small", SMALL)]));
         let ended = load(&server, "/small", &["-c", "8", "-d", "300ms"]);
@@ -104,7 +102,6 @@ fn what_a_time_ends_is_counted_like_a_number() {
 
 #[test]
 fn a_large_file_is_whole() {
-    let _alone = load_alone();
     let large = vec![b'x'; 3_000_000];
     for kind in Kind::ALL {
         let server = Server::start(kind, Site::of(&[("large", &large)]));
@@ -117,7 +114,6 @@ fn a_large_file_is_whole() {
 
 #[test]
 fn a_compressed_answer_counts_with_its_size_on_the_wire() {
-    let _alone = load_alone();
     let page = page();
     let packed = "Accept-Encoding: gzip";
     for kind in Kind::ALL {
@@ -142,7 +138,6 @@ fn a_compressed_answer_counts_with_its_size_on_the_wire() {
 
 #[test]
 fn what_a_program_writes_comes_in_chunks_and_is_whole() {
-    let _alone = load_alone();
     let script = b"#!/bin/sh\nprintf 'Content-Type: text/x\\r\\n\\r\\n'; echo one; sleep 0.01; echo two; seq 100\n";
     for kind in [Kind::Apache, Kind::Lighttpd] {
         let server = Server::start(kind, Site::of(&[("page.cgi", script)]));
@@ -157,7 +152,6 @@ fn what_a_program_writes_comes_in_chunks_and_is_whole() {
 
 #[test]
 fn answers_without_a_body_end_where_they_should() {
-    let _alone = load_alone();
     for kind in Kind::ALL {
         let server = Server::start(kind, Site::of(&[("small", SMALL)]));
         for (path, args) in [
@@ -173,7 +167,6 @@ fn answers_without_a_body_end_where_they_should() {
 
 #[test]
 fn a_missing_page_needs_to_be_declared() {
-    let _alone = load_alone();
     for kind in Kind::ALL {
         let server = Server::start(kind, Site::of(&[]));
         let url = server.url("/missing");

@@ -1,7 +1,7 @@
 //! TLS as each of the servers speaks it, of libraries that are not ours: OpenSSL and Go.
 
 use super::{SMALL, agrees, all_good, load, page};
-use crate::support::{Certificate, Ended, Kind, Server, Site, count, load_alone, plimsoll, text};
+use crate::support::{Certificate, Ended, Kind, Server, Site, count, plimsoll, text};
 
 /// A certificate that fits and has not expired.
 fn usual() -> Certificate {
@@ -17,7 +17,6 @@ fn trusting(server: &Server, certificate: &Certificate, path: &str, args: &[&str
 
 #[test]
 fn a_certificate_is_trusted_when_it_is_named_and_only_then() {
-    let _alone = load_alone();
     let certificate = usual();
     for kind in Kind::ALL {
         let site = Site { tls: Some(("TLSv1.3", &certificate)), ..Site::of(&[("small", SMALL)]) };
@@ -33,7 +32,6 @@ fn a_certificate_is_trusted_when_it_is_named_and_only_then() {
 
 #[test]
 fn a_server_that_knows_tls_1_2_only_is_measured_too() {
-    let _alone = load_alone();
     let certificate = usual();
     for kind in Kind::ALL {
         let site = Site { tls: Some(("TLSv1.2", &certificate)), ..Site::of(&[("small", SMALL)]) };
@@ -45,7 +43,6 @@ fn a_server_that_knows_tls_1_2_only_is_measured_too() {
 
 #[test]
 fn new_connections_resume_unless_told_not_to() {
-    let _alone = load_alone();
     let certificate = usual();
     for kind in Kind::ALL {
         let site = Site { tls: Some(("TLSv1.3", &certificate)), ..Site::of(&[("small", SMALL)]) };
@@ -62,7 +59,6 @@ fn new_connections_resume_unless_told_not_to() {
 
 #[test]
 fn chunks_and_limits_of_connections_are_the_same_under_tls() {
-    let _alone = load_alone();
     let certificate = usual();
     let page = page();
     let files: &[(&str, &[u8])] = &[("page.txt", &page)];

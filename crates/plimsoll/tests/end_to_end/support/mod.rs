@@ -2,6 +2,8 @@
 
 mod broken_server;
 mod certificate;
+#[path = "../../shared/decide/mod.rs"]
+pub(crate) mod decide;
 mod program;
 mod record;
 mod servers;
@@ -11,17 +13,9 @@ mod target;
 
 pub(crate) use broken_server::{BrokenServer, Peer};
 pub(crate) use certificate::Certificate;
+pub(crate) use decide::{Decider, Watched, decide, decide_watched, watch};
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};
 pub(crate) use shared::{Answer, Door, address, exchange, installed, list, now, serve, wait_for};
 pub(crate) use target::Target;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Held by every test that puts a load on something: two loads at once would measure each other.
-pub(crate) fn load_alone() -> MutexGuard<'static, ()> {
-    static LOAD: Mutex<()> = Mutex::new(());
-    // A test that failed with it has left nothing behind.
-    LOAD.lock().unwrap_or_else(PoisonError::into_inner)
-}

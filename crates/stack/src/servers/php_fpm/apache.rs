@@ -11,10 +11,14 @@ pub(super) fn front(spec: &Spec, place: &Place) -> Result<Front, StackError> {
     if spec.settings.worker_connections != Settings::default().worker_connections {
         return Err(StackError::Wrong("worker-connections is nginx's: leave it out with front=apache".into()));
     }
-    let text = format!("DirectoryIndex index.php index.html\nFallbackResource /index.php\n{}", php(spec, place));
-    let parts = Parts { modules: &["proxy", "proxy_fcgi"], text: &text };
-    let config = configuration(&facing("apache", spec)?, place, &parts)?;
+    let config = config(spec, &facing("apache", spec)?, place)?;
     Ok(Front { process: process(place)?, name: CONFIG, config })
+}
+
+/// Configuration of the Apache that `facing` asks for, in front of the php-fpm that `spec` asks for.
+fn config(spec: &Spec, facing: &Spec, place: &Place) -> Result<String, StackError> {
+    let text = format!("DirectoryIndex index.php index.html\nFallbackResource /index.php\n{}", php(spec, place));
+    configuration(facing, place, &Parts { modules: &["proxy", "proxy_fcgi"], text: &text })
 }
 
 /// What is passed on: files only, so that a path that is none gets Apache's own 404 or the site's index.php.
@@ -36,26 +40,46 @@ fn php(spec: &Spec, place: &Place) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::tests::modules;
     use super::*;
 
-    fn of(text: &str) -> Result<String, StackError> {
+    fn place(spec: &Spec) -> Place {
+        Place::example(spec, "plimsoll".into()).expect("a place")
+    }
+
+    /// The configuration, with modules that are there.
+    fn of(text: &str) -> String {
+        let modules = modules(&[
+            "mpm_event",
+            "authz_core",
+            "mime",
+            "dir",
+            "status",
+            "socache_shmcb",
+            "ssl",
+            "proxy",
+            "proxy_fcgi",
+        ]);
         let spec = Spec::parse(text).expect("known");
-        front(&spec, &Place::example(&spec, "plimsoll".into()).expect("a place")).map(|front| front.config)
+        let mut facing = Spec::parse(&format!("apache modules={}", modules.path().display())).expect("known");
+        facing.settings = spec.settings.clone();
+        config(&spec, &facing, &place(&spec)).expect("it can be")
     }
 
     #[test]
     fn php_is_passed_on() {
-        let text = of("php-fpm front=apache workers=2 tls=on socket=tcp port=80").expect("it can be");
+        let text = of("php-fpm front=apache workers=2 tls=on socket=tcp port=80");
         for part in ["proxy_fcgi_module", "SSLEngine on", "proxy:fcgi://127.0.0.1:81\"", "fcgi://fpm-status"] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        let text = of("php-fpm front=apache status=off").expect("it can be");
+        let text = of("php-fpm front=apache status=off");
         assert!(text.contains("run/php-fpm.sock|fcgi://php-fpm") && !text.contains("fpm-status"), "{text}");
     }
 
     #[test]
     fn what_apache_has_not_is_refused() {
-        let error = of("php-fpm front=apache worker-connections=9").expect_err("nginx's").to_string();
+        let spec = Spec::parse("php-fpm front=apache worker-connections=9").expect("known");
+        let error = front(&spec, &place(&spec)).err().expect("nginx's").to_string();
         assert!(error.contains("leave it out with front=apache"), "{error}");
     }
 }

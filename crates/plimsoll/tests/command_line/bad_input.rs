@@ -1,6 +1,6 @@
 //! What is typed wrong, and files and limits of this machine: exit code 2 and a line that names the thing.
 
-use crate::support::{Target, load_alone, plimsoll, shell, wait_for};
+use crate::support::{Target, plimsoll, shell, wait_for};
 use crate::support::{count, text};
 
 /// A URL nothing listens behind; it must not get that far.
@@ -218,7 +218,6 @@ fn a_target_raises_its_limit_as_far_as_its_connections_need_or_says_why_not() {
 
 #[test]
 fn low_soft_limit_is_raised() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let script =
         format!("ulimit -Sn 80; exec \"$PLIMSOLL\" run '{}' -c 500 -d 1s --warmup 0s --json", target.url("/bytes/64"));
@@ -242,7 +241,6 @@ fn too_few_ports_are_named_with_their_number() {
 
 #[test]
 fn answer_404_needs_to_be_declared() {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let url = target.url("/nothing-here");
     plimsoll(["run", &url, "-d", "1s"]).run().fails(3, &["404", "--expect status=404"]);

@@ -1,12 +1,11 @@
 //! Where the result goes when pipes close and disks are full.
 
-use crate::support::{Ended, Target, count, load_alone, shell};
+use crate::support::{Ended, Target, count, shell};
 use std::process::Command;
 
 /// A short run of a fresh target; `$RUN` is the command, and the target lives as long as the script.
 #[track_caller]
 fn with_run(script: &str) -> Ended {
-    let _alone = load_alone();
     let target = Target::start(&[]);
     let run = format!("run '{}' -n 500 -c 2 --warmup 0s", target.url("/bytes/64"));
     shell(&script.replace("RUN", &format!("\"$PLIMSOLL\" {run}"))).run()

@@ -1,0 +1,14 @@
+//! The disturbance account: ten times a second, what was taken from the CPUs that client and server may use.
+//!
+//! [`reading`] takes the figures of a moment, [`taken`] (pure) makes of two of them what was taken in between, `foreign`
+//! looks for the processes behind CPU time that nobody of the measurement used, and [`sampler`] is the thread that does so at
+//! the end of each slice. See [`model::Cause`] for what counts.
+
+mod foreign;
+mod reading;
+mod sampler;
+mod taken;
+
+pub(crate) use sampler::DisturbanceSampler;
+pub use sampler::Publish;
+pub(crate) use sampler::Setup;

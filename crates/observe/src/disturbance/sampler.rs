@@ -1,0 +1,134 @@
+//! The thread that keeps the account: a reading shortly after the end of each slice.
+
+use super::foreign::Foreign;
+use super::reading::{Reader, Totals};
+use super::taken::{Places, Taking};
+use crate::states::Clocks;
+use model::{NS_PER_S, SLICE_NS, SliceAccount};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The kernel brings its figures up to date within a tick, of 4 ms on most machines.
+const AFTER_NS: u64 = 500_000;
+/// All processes are looked at once in so many slices, so that who used CPU time is known when it is asked for.
+const FOREIGN_EVERY: u64 = 10;
+
+/// Takes what was taken in slices, and the slice before which all is decided. Called once a slice, on the sampler's thread.
+pub type Publish = Box<dyn FnMut(&[SliceAccount], u64) + Send>;
+
+/// What the account is about.
+#[derive(Debug, Default)]
+pub(crate) struct Setup {
+    /// CPUs of the load threads, and of the server.
+    pub(crate) client_cpus: Vec<u32>,
+    pub(crate) server_cpus: Vec<u32>,
+    /// Numbers of the load threads.
+    pub(crate) load_threads: Vec<i32>,
+    /// Processes of the server and of companions.
+    pub(crate) pids: Vec<i32>,
+    /// The server's quota before the first load.
+    pub(crate) quota_at_begin_ns: Option<u64>,
+    /// The start of the run's clock on the monotonic one; ns.
+    pub(crate) epoch_ns: u64,
+}
+
+/// Keeps the account until it is dropped.
+#[derive(Debug)]
+pub(crate) struct DisturbanceSampler {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    orders: Mutex<Orders>,
+    /// Waits end early for this only.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    pids: Vec<i32>,
+    ended: bool,
+}
+
+impl DisturbanceSampler {
+    /// Begins with the slice of now.
+    pub(crate) fn start(setup: Setup, clocks: Clocks, publish: Publish) -> io::Result<Self> {
+        let orders = Mutex::new(Orders { pids: setup.pids.clone(), ended: false });
+        let shared = Arc::new(Shared { orders, ..Shared::default() });
+        let theirs = Arc::clone(&shared);
+        let keep = move || keep_account(&theirs, &setup, clocks, publish);
+        let thread = std::thread::Builder::new().name("account".into()).spawn(keep)?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// From now on these are the processes of the server and of companions.
+    pub(crate) fn watch(&self, pids: Vec<i32>) {
+        hold(&self.shared.orders).pids = pids;
+    }
+}
+
+impl Drop for DisturbanceSampler {
+    fn drop(&mut self) {
+        hold(&self.shared.orders).ended = true;
+        self.shared.ended.notify_all();
+        // A thread that has panicked has said so, and leaves nothing behind.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, mut publish: Publish) {
+    let now_ns = || (clocks.monotonic_ns)().saturating_sub(setup.epoch_ns);
+    let mut reader = Reader::new(setup.load_threads.clone(), clocks.process_cpu_ns);
+    let (mut totals, mut foreign) = (Totals::default(), Foreign::default());
+    let first_ns = now_ns();
+    let places = Places {
+        client: setup.client_cpus.clone(),
+        server: setup.server_cpus.clone(),
+        threads: setup.load_threads.len(),
+        quota_at_begin_ns: setup.quota_at_begin_ns,
+    };
+    let mut taking = Taking::new(places, model::slice_of(first_ns));
+    reader.read(first_ns, &setup.pids, &mut totals);
+    foreign.used_ns(&setup.pids);
+    let mut slices = 0;
+    loop {
+        let due_ns = (taking.until() + 1) * SLICE_NS + AFTER_NS;
+        let Some(pids) = shared.wait(Duration::from_nanos(due_ns.saturating_sub(now_ns()))) else { return };
+        let at_ns = now_ns();
+        if at_ns < due_ns - AFTER_NS {
+            continue;
+        }
+        let reading = reader.read(at_ns, &pids, &mut totals);
+        let mut is_asked = false;
+        let accounts = taking.next(&reading, || {
+            is_asked = true;
+            foreign.used_ns(&pids)
+        });
+        publish(&accounts, taking.until());
+        slices += 1;
+        if !is_asked && slices % FOREIGN_EVERY == 0 {
+            foreign.used_ns(&pids);
+        }
+    }
+}
+
+impl Shared {
+    /// Waits that long; the processes of now, and none at the end.
+    fn wait(&self, time: Duration) -> Option<Vec<i32>> {
+        let orders = hold(&self.orders);
+        let waited = self.ended.wait_timeout_while(orders, time, |orders| !orders.ended);
+        let (orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        (!orders.ended).then(|| orders.pids.clone())
+    }
+}
+
+/// Orders are whole between any two calls, whoever panicked.
+fn hold<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const _: () = assert!(SLICE_NS * FOREIGN_EVERY == NS_PER_S, "once a second");

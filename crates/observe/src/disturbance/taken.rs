@@ -1,0 +1,270 @@
+//! What two readings say was taken in between: pure.
+
+use super::reading::Reading;
+use model::{Cause, CpuTimes, SLICE_NS, SliceAccount};
+use std::collections::BTreeMap;
+
+/// A reading that comes so much later than its slice ends, without having waited for a CPU, comes from a process that was
+/// stopped, or from a machine that was.
+const STOPPED_NS: u64 = SLICE_NS / 2;
+/// What being put on an idle CPU takes, also on a virtual machine; it is part of what the scheduler tells as waiting.
+const WAKE_UP_NS: u64 = 20_000;
+/// A client that is woken very often is rarely idle by then: its wake-ups are not counted beyond this share of the time.
+const WAKE_UPS_MAX_NS: u64 = SLICE_NS * 3 / 100;
+/// Readings over which the steps of idle time even out.
+const STEADY: usize = 3;
+/// On more CPUs than this, others have to use more of them to be in the way.
+const FEW_CPUS: u64 = 2;
+
+/// Who may use which CPUs, and since when it is so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) client: Vec<u32>,
+    pub(super) server: Vec<u32>,
+    /// Load threads.
+    pub(super) threads: usize,
+    /// The server's quota before the first load; ns of CPU time each second.
+    pub(super) quota_at_begin_ns: Option<u64>,
+}
+
+/// Turns readings into the account.
+#[derive(Debug)]
+pub(super) struct Taking {
+    places: Places,
+    /// The slices before this one are decided.
+    until: u64,
+    /// The reading before; ns.
+    read_ns: u64,
+    /// CPU time that nobody of the measurement used since the first reading, as the last readings had it; ns.
+    unexplained_ns: [i64; STEADY],
+}
+
+impl Taking {
+    /// From slice `from` on.
+    pub(super) const fn new(places: Places, from: u64) -> Self {
+        Self { places, until: from, read_ns: from * SLICE_NS, unexplained_ns: [0; STEADY] }
+    }
+
+    /// The slices before this one are decided.
+    pub(super) const fn until(&self) -> u64 {
+        self.until
+    }
+
+    /// What was taken until `reading`; `foreign_ns` tells how much processes used that are not part of the measurement, and is
+    /// asked only when somebody must have. Slices may be told that are decided already: of a thread that waits it is known
+    /// only when it runs again.
+    pub(super) fn next(&mut self, reading: &Reading, foreign_ns: impl FnOnce() -> u64) -> Vec<SliceAccount> {
+        let from = self.until;
+        // Readings come shortly after the end of a slice.
+        let until = (reading.at_ns / SLICE_NS).max(from);
+        let late_ns = reading.at_ns.saturating_sub((from + 1) * SLICE_NS);
+        if until == from {
+            return Vec::new();
+        }
+        self.until = until;
+        let span = until - from;
+        let mut all = Slices::default();
+        for (cause, cpus) in [(Cause::ClientSteal, &self.places.client), (Cause::ServerSteal, &self.places.server)] {
+            all.spread(cause, from, until, steal_ns(reading, cpus));
+        }
+        let used_ns = self.used_by_others(reading);
+        if used_ns >= Cause::OtherPrograms.threshold_ns() {
+            let used_ns = used_ns.min(foreign_ns()) / self.crowd();
+            all.spread(Cause::OtherPrograms, from, until, used_ns.min(span * SLICE_NS));
+        }
+        if self.has_client_own_cpus() {
+            let waited = reading
+                .load
+                .iter()
+                .map(|(wait_ns, runs)| wait_ns.saturating_sub((runs * WAKE_UP_NS).min(WAKE_UPS_MAX_NS * span)));
+            all.backwards(Cause::ClientWait, until, waited.max().unwrap_or(0));
+        }
+        all.backwards(Cause::ClientThrottled, until, reading.client_throttled_ns);
+        if reading.server_quota_ns != self.places.quota_at_begin_ns {
+            all.backwards(Cause::ServerQuota, until, reading.server_throttled_ns);
+        }
+        if late_ns >= STOPPED_NS && reading.reader_waited_ns < late_ns / 2 {
+            all.spread(Cause::ClientStopped, from, until, span * SLICE_NS);
+        }
+        all.accounts()
+    }
+
+    /// CPU time since the reading before that was used by nobody of the measurement; ns. The kernel tells idle time in steps, so
+    /// that only what goes beyond all of the last readings is sure.
+    fn used_by_others(&mut self, reading: &Reading) -> u64 {
+        let span_ns = reading.at_ns.saturating_sub(std::mem::replace(&mut self.read_ns, reading.at_ns));
+        let Some(server_ns) = reading.server_ns else { return 0 };
+        let cpus = self.cpus();
+        let busy = cpus.iter().filter_map(|cpu| reading.cpus.get(*cpu as usize)).map(|cpu| programs_ns(cpu, span_ns));
+        let busy_ns: u64 = busy.sum();
+        let before_ns = self.unexplained_ns[STEADY - 1];
+        let now_ns = before_ns + busy_ns.cast_signed() - (reading.own_ns + server_ns).cast_signed();
+        let most_ns = self.unexplained_ns.into_iter().max().unwrap_or(before_ns);
+        self.unexplained_ns.rotate_left(1);
+        self.unexplained_ns[STEADY - 1] = now_ns;
+        (now_ns - most_ns).max(0).cast_unsigned()
+    }
+
+    /// The CPUs of either.
+    fn cpus(&self) -> Vec<u32> {
+        let mut all = [&self.places.client[..], &self.places.server].concat();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// By how much more CPU time others have to use on many CPUs to be in the way.
+    fn crowd(&self) -> u64 {
+        (self.cpus().len() as u64 / FEW_CPUS).max(1)
+    }
+
+    /// Whether a load thread that waits does so for somebody from outside.
+    fn has_client_own_cpus(&self) -> bool {
+        let Places { client, server, threads, .. } = &self.places;
+        !client.is_empty() && client.len() >= *threads && !client.iter().any(|cpu| server.contains(cpu))
+    }
+}
+
+/// Time of a CPU that went to programs and the kernel on their behalf; ns. What is told of these is sampled by most kernels: idle time
+/// is exact.
+const fn programs_ns(cpu: &CpuTimes, span_ns: u64) -> u64 {
+    span_ns.saturating_sub(cpu.idle_ns + cpu.steal_ns + cpu.softirq_ns)
+}
+
+/// Steal of the CPU that lost most; ns.
+fn steal_ns(reading: &Reading, cpus: &[u32]) -> u64 {
+    cpus.iter().filter_map(|cpu| reading.cpus.get(*cpu as usize)).map(|cpu| cpu.steal_ns).max().unwrap_or(0)
+}
+
+/// Accounts by slice while they are put together.
+#[derive(Debug, Default)]
+struct Slices {
+    taken: BTreeMap<u64, BTreeMap<Cause, u64>>,
+}
+
+impl Slices {
+    /// `ns` in equal parts on the slices from `from` up to `until`.
+    fn spread(&mut self, cause: Cause, from: u64, until: u64, ns: u64) {
+        let each_ns = (ns / (until - from)).min(SLICE_NS);
+        for slice in from..until {
+            self.put(slice, cause, each_ns);
+        }
+    }
+
+    /// `ns` on the last slices before `until`, the last one first: a wait is known when it is over.
+    fn backwards(&mut self, cause: Cause, until: u64, mut ns: u64) {
+        let mut slice = until;
+        while ns > 0 && slice > 0 {
+            slice -= 1;
+            let part_ns = ns.min(SLICE_NS);
+            self.put(slice, cause, part_ns);
+            ns -= part_ns;
+        }
+    }
+
+    fn put(&mut self, slice: u64, cause: Cause, ns: u64) {
+        // An estimate below its threshold is noise.
+        if ns > 0 && (!cause.is_estimate() || ns >= cause.threshold_ns()) {
+            *self.taken.entry(slice).or_default().entry(cause).or_default() += ns;
+        }
+    }
+
+    fn accounts(self) -> Vec<SliceAccount> {
+        self.taken.into_iter().map(|(slice, taken_ns)| SliceAccount { slice, taken_ns }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn taking() -> Taking {
+        Taking::new(Places { client: vec![1], server: vec![0], threads: 1, quota_at_begin_ns: None }, 0)
+    }
+
+    /// A reading at the end of slice `slice`, of two CPUs that were busy for so long.
+    fn reading(slice: u64, busy_ms: [u64; 2]) -> Reading {
+        let cpus =
+            busy_ms.map(|ms| CpuTimes { user_ns: ms * MS, idle_ns: (100 - ms.min(100)) * MS, ..CpuTimes::default() });
+        Reading {
+            at_ns: (slice + 1) * SLICE_NS + 300_000,
+            cpus: cpus.to_vec(),
+            own_ns: 20 * MS,
+            server_ns: Some(30 * MS),
+            load: vec![(0, 50)],
+            ..Reading::default()
+        }
+    }
+
+    fn told(accounts: &[SliceAccount]) -> Vec<(u64, Cause, u64)> {
+        let each = |account: &SliceAccount| {
+            account.taken_ns.iter().map(|(cause, ns)| (account.slice, *cause, ns / MS)).collect::<Vec<_>>()
+        };
+        accounts.iter().flat_map(each).collect()
+    }
+
+    #[test]
+    fn an_undisturbed_slice_has_no_account_and_steal_is_told_by_who_lost_it() {
+        let mut taking = taking();
+        assert_eq!(taking.next(&reading(0, [30, 20]), || panic!("nobody is missing")), []);
+        let mut stolen = reading(1, [30, 20]);
+        stolen.cpus[0].steal_ns = 30 * MS;
+        assert_eq!(told(&taking.next(&stolen, || 0)), [(1, Cause::ServerSteal, 30)]);
+        stolen.cpus.swap(0, 1);
+        stolen.at_ns += SLICE_NS;
+        assert_eq!(told(&taking.next(&stolen, || 0)), [(2, Cause::ClientSteal, 30)]);
+        assert_eq!(taking.until(), 3);
+    }
+
+    #[test]
+    fn time_that_nobody_used_is_that_of_others_as_far_as_somebody_is_found() {
+        let mut first = taking();
+        assert_eq!(told(&first.next(&reading(0, [90, 20]), || 70 * MS)), [(0, Cause::OtherPrograms, 60)]);
+        assert_eq!(told(&first.next(&reading(1, [90, 20]), || 40 * MS)), [(1, Cause::OtherPrograms, 40)]);
+        assert_eq!(told(&first.next(&reading(2, [90, 20]), || 0)), [], "processes of the server that came and went");
+        // Idle time is told in steps: what one reading has too little the next has too much.
+        let mut steps = taking();
+        for (slice, busy) in [[55, 20], [10, 20], [55, 20], [20, 20]].into_iter().enumerate() {
+            assert_eq!(told(&steps.next(&reading(slice as u64, busy), || 100 * MS)), [], "{slice}");
+        }
+        let many = Reading { server_ns: None, ..reading(3, [100, 100]) };
+        assert_eq!(told(&first.next(&many, || 100 * MS)), [], "of many processes it is not known");
+    }
+
+    #[test]
+    fn a_wait_is_known_at_its_end_and_only_where_the_client_has_cpus_of_its_own() {
+        let mut taking = taking();
+        for slice in 0..4 {
+            taking.next(&reading(slice, [30, 20]), || 0);
+        }
+        let waited = Reading { load: vec![(251 * MS, 50)], ..reading(4, [30, 20]) };
+        let expected = [(2, Cause::ClientWait, 50), (3, Cause::ClientWait, 100), (4, Cause::ClientWait, 100)];
+        assert_eq!(told(&taking.next(&waited, || 0)), expected);
+        let busy = Reading { load: vec![(2 * MS, 1000)], ..reading(5, [30, 20]) };
+        assert_eq!(told(&taking.next(&busy, || 0)), [], "wake-ups");
+        let mut shared =
+            Taking::new(Places { client: vec![0, 1], server: vec![0, 1], threads: 1, ..Places::default() }, 0);
+        assert_eq!(told(&shared.next(&Reading { load: vec![(90 * MS, 50)], ..reading(0, [30, 20]) }, || 0)), []);
+    }
+
+    #[test]
+    fn a_reading_that_comes_late_was_stopped_unless_it_waited_for_a_cpu() {
+        let late = Reading { at_ns: 4 * SLICE_NS + 1, own_ns: 5 * MS, ..reading(0, [30, 20]) };
+        let causes: Vec<_> = told(&taking().next(&late, || 0));
+        let expected = [0, 1, 2, 3].map(|slice| (slice, Cause::ClientStopped, 100));
+        assert_eq!(causes, expected);
+        let queued = Reading { reader_waited_ns: 290 * MS, ..late };
+        assert_eq!(told(&taking().next(&queued, || 0)), []);
+    }
+
+    #[test]
+    fn quotas_disturb_when_they_stop_the_client_or_are_new_to_the_server() {
+        let client = Reading { client_throttled_ns: 60 * MS, ..reading(0, [30, 20]) };
+        assert_eq!(told(&taking().next(&client, || 0)), [(0, Cause::ClientThrottled, 60)]);
+        let quota = |quota| Reading { server_throttled_ns: 60 * MS, server_quota_ns: quota, ..reading(0, [30, 20]) };
+        assert_eq!(told(&taking().next(&quota(Some(1)), || 0)), [(0, Cause::ServerQuota, 60)]);
+        assert_eq!(told(&taking().next(&quota(None), || 0)), [], "it is as it was");
+    }
+}

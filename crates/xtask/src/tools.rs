@@ -1,0 +1,46 @@
+//! Cargo subcommands that the tests need: used when installed, else brought below `target/`, prebuilt if possible.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::{packages, workspace};
+
+/// Directory of a cargo subcommand such as `cargo-deny`, which is installed when it is missing.
+pub(crate) fn ensure(name: &str) -> Result<PathBuf> {
+    let folder = workspace::target().join("tools").join(name);
+    let own = folder.join("bin").join(name);
+    if let Some(found) = own.is_file().then(|| own.clone()).or_else(|| packages::find(name)) {
+        return directory(&found);
+    }
+    println!("     installing {name}");
+    // The wheels hold the tool's own binary.
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
+    pip.arg("--target").arg(&folder).arg(format!("astral-dev-toolchain-{name}")).stdin(Stdio::null());
+    if !(pip.status().is_ok_and(|status| status.success()) && own.is_file()) {
+        println!("     no prebuilt {name} was found: it is compiled");
+        workspace::run(workspace::cargo(&["install", "--locked", "--root"]).arg(&folder).arg(name))?;
+    }
+    directory(&own)
+}
+
+fn directory(file: &Path) -> Result<PathBuf> {
+    file.parent().map(Path::to_path_buf).with_context(|| format!("{} has no directory", file.display()))
+}
+
+/// A cargo command that finds a subcommand in `directory`.
+pub(crate) fn cargo(directory: &Path, arguments: &[&str]) -> Result<Command> {
+    let mut command = workspace::cargo(arguments);
+    command.env("PATH", path_with(directory)?);
+    Ok(command)
+}
+
+/// `PATH` with `directory` before all others.
+pub(crate) fn path_with(directory: &Path) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(directory.to_path_buf()).chain(std::env::split_paths(&path));
+    std::env::join_paths(all).with_context(|| format!("{} cannot be in PATH", directory.display()))
+}

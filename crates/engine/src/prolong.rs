@@ -3,7 +3,7 @@
 use crate::marks::SliceMarks;
 use crate::run::Control;
 use crate::window::{UNDECIDED_NS, Window};
-use model::{Plan, SLICE_NS, Stop, slice_of};
+use model::{Plan, SLICE_NS, slice_of};
 use std::sync::Arc;
 
 /// Share of a planned window that should be undisturbed.
@@ -22,10 +22,7 @@ pub(crate) struct Prolonging {
 
 impl Prolonging {
     pub(crate) fn new(plan: &Plan, control: &Control) -> Self {
-        let planned_ns = match plan.stop {
-            Stop::Duration { duration_ns } => duration_ns,
-            Stop::Count { .. } => 0,
-        };
+        let planned_ns = plan.stop.duration_ns().unwrap_or(0);
         let wanted = (planned_ns as f64 * CLEAN_SHARE / SLICE_NS as f64) as u64;
         Self { marks: Arc::clone(&control.marks), wanted, left_ns: control.prolong_max_ns }
     }

@@ -258,9 +258,9 @@ fn first_window(plan: &Plan) -> Window {
 }
 
 const fn end_of(stop: Stop, begin_ns: u64) -> u64 {
-    match stop {
-        Stop::Duration { duration_ns } => begin_ns.saturating_add(duration_ns),
-        Stop::Count { .. } => UNDECIDED_NS,
+    match stop.duration_ns() {
+        Some(duration_ns) => begin_ns.saturating_add(duration_ns),
+        None => UNDECIDED_NS,
     }
 }
 

@@ -153,6 +153,17 @@ pub enum Stop {
     },
 }
 
+impl Stop {
+    /// Planned length of the window; none of a number of requests. ns
+    #[must_use]
+    pub const fn duration_ns(self) -> Option<u64> {
+        match self {
+            Self::Duration { duration_ns } => Some(duration_ns),
+            Self::Count { .. } => None,
+        }
+    }
+}
+
 /// What comes before the measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "warmup", rename_all = "snake_case")]

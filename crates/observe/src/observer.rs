@@ -15,7 +15,6 @@ use crate::states::{Clocks, StateSampler, Tree};
 use crate::threads::allowed_cpus;
 use crate::wanted::Wanted;
 use model::{Address, Phase, Sample, ServerUse, Sockets, StatesUse};
-use procfs::process::Process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -116,7 +115,7 @@ impl Observer {
         let pids = self.server_pids();
         let setup = Setup {
             client_cpus: self.generator.cpus().to_vec(),
-            server_cpus: cpus_of(&pids),
+            server_cpus: self.server_cpus(),
             load_threads: self.generator.threads().collect(),
             pids,
             quota_at_begin_ns,
@@ -362,14 +361,6 @@ impl Observer {
         }
         None
     }
-}
-
-/// CPUs that any of these processes may run on.
-fn cpus_of(pids: &[i32]) -> Vec<u32> {
-    let allowed = |pid: &i32| Process::new(*pid).ok()?.status().ok()?.cpus_allowed_list;
-    let cpus: BTreeSet<u32> =
-        pids.iter().filter_map(allowed).flatten().flat_map(|(first, last)| first..=last).collect();
-    cpus.into_iter().collect()
 }
 
 /// The own process, which is part of nothing that is watched.

@@ -233,10 +233,7 @@ impl Prepared {
 
     /// What acts on the load of `plan`: one that is disturbed may take half as long again, within the budget.
     fn control(&self, plan: &Plan) -> Control {
-        let window_ns = match plan.stop {
-            Stop::Duration { duration_ns } => duration_ns,
-            Stop::Count { .. } => 0,
-        };
+        let window_ns = plan.stop.duration_ns().unwrap_or(0);
         let prolong_max_ns = if window_ns < PROLONG_FROM_NS { 0 } else { self.budget_ns.min(window_ns / 2) };
         Control { stop: Arc::clone(&self.stop), marks: Arc::default(), prolong_max_ns }
     }

@@ -4,7 +4,7 @@ use crate::exit::Trouble;
 use crate::printer;
 use crate::target_url::is_local;
 use engine::clock;
-use model::{Address, Event, Phase, Plan, Profiled, Stop, SweepRecord};
+use model::{Address, Event, Phase, Plan, Profiled, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use observe::{Wanted, choose};
 use report::flame::{self, Scale};
@@ -50,10 +50,7 @@ impl Sampling {
     /// whose waiting is told too; says so once when nothing can be sampled.
     pub(crate) fn new(plan: &Plan, server: Option<&Wanted>, companions: &[Wanted]) -> Self {
         let address: &Address = &plan.target.address;
-        let window_ns = match plan.stop {
-            Stop::Duration { duration_ns } => Some(duration_ns),
-            Stop::Count { .. } => None,
-        };
+        let window_ns = plan.stop.duration_ns();
         let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
         let state = match is_local(address) || server.is_some() {
             false => State::Unavailable("the server is not on this machine; run plimsoll profile there".into()),

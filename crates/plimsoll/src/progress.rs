@@ -1,7 +1,7 @@
 //! Live progress on stderr: what is going on, how far it is, how long it still takes.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Event, NS_PER_S, Phase, Plan, StatusLook, Stop, Tick, Warmup, human};
+use model::{Event, NS_PER_S, Phase, Plan, StatusLook, Tick, Warmup, human};
 use std::collections::BTreeSet;
 
 /// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
@@ -30,10 +30,7 @@ impl Progress {
     /// Begins to show a run. `label` stands in front, such as `point 3/10, 8 connections: `.
     pub(crate) fn begin(&mut self, label: &str, plan: &Plan) {
         self.label = label.into();
-        self.window_ns = match plan.stop {
-            Stop::Duration { duration_ns } => Some(duration_ns),
-            Stop::Count { .. } => None,
-        };
+        self.window_ns = plan.stop.duration_ns();
         self.warmup_ns = match plan.warmup {
             Warmup::Fixed { duration_ns } => duration_ns,
             Warmup::Auto => 0,

@@ -24,7 +24,7 @@ pub(crate) struct Account {
     taken: BTreeMap<u64, SliceAccount>,
     /// The slices of the measured window, each with the place of its second.
     window: Vec<Piece>,
-    prolonged_ns: u64,
+    pub(crate) prolonged_ns: u64,
 }
 
 /// The part of a slice that lies in the window.
@@ -40,11 +40,11 @@ struct Piece {
 pub(crate) struct Cut {
     pub(crate) is_kept: bool,
     window_ns: u64,
-    clean_ns: u64,
+    pub(crate) clean_ns: u64,
     clean_good: u64,
     clean_completed: u64,
-    prolonged_ns: u64,
-    iterations_left_out: u32,
+    pub(crate) prolonged_ns: u64,
+    pub(crate) iterations_left_out: u32,
     /// Time taken by cause, in all and in the clean time; ns.
     taken_ns: BTreeMap<Cause, u64>,
     left_ns: BTreeMap<Cause, u64>,
@@ -237,14 +237,6 @@ impl Cut {
                 service_ns: all.service.summary().into(),
             },
         })
-    }
-
-    pub(crate) const fn prolonged_ns(&self) -> u64 {
-        self.prolonged_ns
-    }
-
-    pub(crate) fn leave_out(&mut self) {
-        self.iterations_left_out += 1;
     }
 }
 

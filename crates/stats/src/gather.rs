@@ -198,7 +198,7 @@ impl Gather {
     /// Of the connections, `requested` and `established` are those of the worst iteration, the rest adds up; it
     /// has settled when all have, and was interrupted when any was.
     pub fn merge(&mut self, other: &Self) {
-        self.merged.extend(other.iterations());
+        self.merged.extend(other.iterations(&other.account.cut(&mut [])));
         self.merged_cut.add(&other.cut(&mut []));
         self.set_aside.add(&other.set_aside);
         let (mine, theirs) = (&mut self.evidence, &other.evidence);
@@ -269,8 +269,9 @@ impl Gather {
     /// them is clean.
     fn cut(&self, seconds: &mut [Second]) -> Cut {
         let mut cut = self.account.cut(seconds);
-        if self.iterations().any(|iteration| !iteration.says_little) {
-            self.iterations().filter(|iteration| iteration.says_little).for_each(|_| cut.leave_out());
+        let that_say_little = self.iterations(&cut).filter(|iteration| iteration.says_little).count();
+        if that_say_little <= self.merged.len() {
+            cut.iterations_left_out = that_say_little as u32;
         }
         cut.add(&self.merged_cut);
         cut
@@ -286,38 +287,38 @@ impl Gather {
     /// out where there are others.
     #[must_use]
     pub fn iterations_per_s(&self) -> Vec<f64> {
-        let all_say_little = self.iterations().all(|iteration| iteration.says_little);
-        let that_count = self.iterations().filter(|iteration| all_say_little || !iteration.says_little);
+        let all: Vec<Iteration> = self.iterations(&self.account.cut(&mut [])).collect();
+        let all_say_little = all.iter().all(|iteration| iteration.says_little);
+        let that_count = all.iter().filter(|iteration| all_say_little || !iteration.says_little);
         that_count.map(|iteration| iteration.per_s).collect()
     }
 
-    /// The own run and those merged in.
-    fn iterations(&self) -> impl Iterator<Item = Iteration> + '_ {
-        let cut = self.account.cut(&mut []);
-        let per_s = match cut.basis() {
-            Basis::Clean => cut.goodput_per_s(),
+    /// The own run, whose window is cut as `own`, and those merged in.
+    fn iterations(&self, own: &Cut) -> impl Iterator<Item = Iteration> + '_ {
+        let per_s = match own.basis() {
+            Basis::Clean => own.goodput_per_s(),
             Basis::Whole => per_second(self.own_good, self.own_ns),
         };
-        std::iter::once(Iteration { per_s, says_little: cut.says_little() }).chain(self.merged.iter().copied())
+        std::iter::once(Iteration { per_s, says_little: own.says_little() }).chain(self.merged.iter().copied())
     }
 
     /// By how much the windows were prolonged; ns.
     #[must_use]
     pub fn prolonged_ns(&self) -> u64 {
-        self.cut(&mut []).prolonged_ns()
+        self.account.prolonged_ns + self.merged_cut.prolonged_ns
     }
 
     /// Whether too little of it was undisturbed to say anything.
     #[must_use]
     pub fn says_little(&self) -> bool {
-        self.iterations().all(|iteration| iteration.says_little)
+        self.iterations(&self.account.cut(&mut [])).all(|iteration| iteration.says_little)
     }
 
     /// Undisturbed time of all iterations as a share of `planned_ns`; 1 where nobody kept an account.
     #[must_use]
     pub fn clean_share_of(&self, planned_ns: u64) -> f64 {
-        let disturbance = self.cut(&mut []).disturbance(0, &self.histograms, &self.set_aside);
-        disturbance.map_or(1.0, |disturbance| disturbance.clean_ns as f64 / planned_ns.max(1) as f64)
+        let cut = self.cut(&mut []);
+        if cut.is_kept { cut.clean_ns as f64 / planned_ns.max(1) as f64 } else { 1.0 }
     }
 
     /// Good responses per second: of one run as [`goodput`] has it, of several iterations their mean with an

@@ -123,16 +123,16 @@ impl<C: Counter> HistogramOf<C> {
 
     /// Takes every value of `other` away, which is among the own ones: what is not, stays as it is.
     pub fn subtract(&mut self, other: &Self) {
-        let (Some(mine), Some(theirs)) = (&mut self.inner, &other.inner) else { return };
-        for step in theirs.iter_recorded() {
+        let (Some(mine), Some(theirs)) = (&self.inner, &other.inner) else { return };
+        let mut left = Self::default();
+        for step in mine.iter_recorded() {
             let value_ns = step.value_iterated_to();
-            let count = step.count_since_last_iteration().min(mine.count_at(value_ns).as_u64());
-            let mut one = growing();
-            let recorded = one.record_n(value_ns, C::from_u64(count).expect("it was counted in the same type"));
-            debug_assert!(recorded.is_ok(), "it has a bucket where it comes from");
-            let taken = mine.subtract(&one);
-            debug_assert!(taken.is_ok(), "no more than there is");
+            let count = step.count_at_value().saturating_sub(theirs.count_at(value_ns));
+            if count > C::zero() {
+                left.record_n(value_ns, count);
+            }
         }
+        *self = left;
     }
 
     /// Smallest recorded value that at least the share `q` (0 to 1) of all values does not exceed; ns. 0 when empty.

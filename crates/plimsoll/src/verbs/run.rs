@@ -48,7 +48,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;
     let plan = prepared.plan(load, until, warmup);
     prepared.foresee(&plan);
-    prepared.budget_ns = args.budget.map_or_else(|| half_of(until), |budget| budget.ns);
+    // A number of requests has no length, and is not prolonged.
+    let half_ns = until.duration_ns().unwrap_or(0) / 2;
+    prepared.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
     let directory = prepared.directory.clone();
     let gathered = match args.profile {
         true => prepared.measure_profiled(&plan, "", &directory).map(|(gather, sampled)| (gather, Some(sampled))),
@@ -84,14 +86,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     deliver(&directory, AnyRecord::Run(&record), &args.output)?;
     checked?;
     Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
-}
-
-/// Half of a planned window; ns. A number of requests has no length, and is not prolonged.
-const fn half_of(until: Stop) -> u64 {
-    match until {
-        Stop::Duration { duration_ns } => duration_ns / 2,
-        Stop::Count { .. } => 0,
-    }
 }
 
 /// The load of the run once more, in a closed loop.

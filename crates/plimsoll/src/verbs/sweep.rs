@@ -11,7 +11,7 @@ use crate::measure::{Prepared, Wanted};
 use crate::profiling::{keep, keep_waits};
 use crate::{interrupt, serving, settings, store};
 use curve::Point;
-use model::{Count, Load, NS_PER_S, Plan, Stop, SweepRecord, Warmup, human};
+use model::{Count, Load, NS_PER_S, Plan, SweepRecord, Warmup, human};
 use report::record::AnyRecord;
 use stack::Spec;
 use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
@@ -324,10 +324,7 @@ impl Walk<'_> {
     }
 
     fn seconds_each(&self, plan: &Plan) -> f64 {
-        let window_ns = match plan.stop {
-            Stop::Duration { duration_ns } => duration_ns,
-            Stop::Count { .. } => 0,
-        };
+        let window_ns = plan.stop.duration_ns().unwrap_or(0);
         let warmup_ns = match plan.warmup {
             Warmup::Fixed { duration_ns } => duration_ns,
             Warmup::Auto => 2 * NS_PER_S,

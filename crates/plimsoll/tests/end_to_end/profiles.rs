@@ -238,10 +238,13 @@ fn who_is_not_there_is_told_and_who_ends_meanwhile_is_kept() {
 
 #[test]
 fn an_interrupted_profile_keeps_what_was_sampled() {
+    // An idle machine has nothing to sample.
+    let burner = Program::new("sh", ["-c", "while :; do :; done"]).start();
     let started = plimsoll(["profile", "--all", "-d", "30s", "-o", "out"]).start();
     std::thread::sleep(std::time::Duration::from_millis(700));
     started.signal(Signal::INT);
     let ended = started.end();
+    drop(burner);
     assert!(ended.exits(130).stdout.contains("interrupted"), "{ended:#?}");
     assert!(!ended.file("out/profile.folded").is_empty());
 }

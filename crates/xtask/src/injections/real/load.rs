@@ -55,7 +55,7 @@ pub(crate) static ALL: &[Real] = &[
     Real {
         rules: &["ST-03", "ST-04"],
         fault: "somebody else uses the same pool from the middle of the sweep on",
-        faulty: "target --pool 1; (sleep 6; \"$PLIMSOLL\" run $url/pool -c 2 -d 9s -q >other) & repeats 6",
+        faulty: "target --pool 1; (sleep 8; \"$PLIMSOLL\" run $url/pool -c 2 -d 12s -q >other) & repeats 6",
         clean: "target --pool 1; repeats 6",
     },
     Real {
@@ -67,7 +67,7 @@ pub(crate) static ALL: &[Real] = &[
     Real {
         rules: &["ST-07"],
         fault: "the server stands still for half a second of a sweep",
-        faulty: "target --pool 1; (sleep 6; stop_for 0.5 $server) & repeats 6",
+        faulty: "target --pool 1; (sleep 8; stop_for 0.5 $server) & repeats 6",
         clean: "target --pool 1; repeats 6",
     },
     Real {

@@ -13,9 +13,10 @@ use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
 use crate::worker::{FromWorker, Setup, work};
 use model::{Event, Failure, Load, Plan, Stop, Warmup};
-use std::sync::Arc;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
@@ -64,6 +65,8 @@ pub struct Control {
     pub marks: Arc<SliceMarks>,
     /// By how much the measured window may be prolonged at most when too much of it was disturbed; ns.
     pub prolong_max_ns: u64,
+    /// The clock of the load, once it has started: for who looks on.
+    pub clock: Arc<OnceLock<Clock>>,
 }
 
 /// Carries out `plan` and hands every event to `sink`, in order. Returns when the load has ended; a set stop sign
@@ -162,7 +165,7 @@ impl Crew {
 
     /// Starts the clock and tells what happens until the last thread has ended.
     fn lead(&self, plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
-        let (clock, stop) = (Clock::start(), &control.stop);
+        let (clock, stop) = (*control.clock.get_or_init(Clock::start), &control.stop);
         for hand in &self.hands {
             // A thread that is gone has said why.
             let _ = hand.start.send(clock);

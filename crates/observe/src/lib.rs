@@ -33,7 +33,7 @@ mod threads;
 mod wanted;
 
 pub use choice::choose;
-pub use disturbance::Publish;
+pub use disturbance::{LoadClock, Publish};
 pub use fingerprint::{TakenFingerprint, fingerprint, sha256};
 pub use observer::Observer;
 pub use states::Clocks;

@@ -1,7 +1,7 @@
 //! All looks together: one sample from one look to the next.
 
 use crate::companion::Companion;
-use crate::disturbance::{DisturbanceSampler, Publish, Setup};
+use crate::disturbance::{DisturbanceSampler, LoadClock, Publish, Setup};
 use crate::generator::Generator;
 use crate::group::Group;
 use crate::kernel::Kernel;
@@ -99,16 +99,15 @@ impl Observer {
         self.states = Some(StateSampler::start(self.tree(listening.as_ref()), clocks));
     }
 
-    /// Begins to keep the account of what is taken from the CPUs of client and server, on a thread of its own. The run's clock
-    /// started at `epoch_ns` of the monotonic one; `quota_at_begin_ns` is what the server might use each second before the
-    /// first load.
+    /// Begins to keep the account of what is taken from the CPUs of client and server, on a thread of its own, from when
+    /// `clock` starts; `quota_at_begin_ns` is what the server might use each second before the first load.
     ///
     /// # Errors
     /// When the system gives no thread.
     pub fn watch_disturbance(
         &mut self,
         clocks: Clocks,
-        epoch_ns: u64,
+        clock: LoadClock,
         quota_at_begin_ns: Option<u64>,
         publish: Publish,
     ) -> std::io::Result<()> {
@@ -119,9 +118,8 @@ impl Observer {
             load_threads: self.generator.threads().collect(),
             pids,
             quota_at_begin_ns,
-            epoch_ns,
         };
-        self.disturbance = Some(DisturbanceSampler::start(setup, clocks, publish)?);
+        self.disturbance = Some(DisturbanceSampler::start(setup, clocks, clock, publish)?);
         Ok(())
     }
 

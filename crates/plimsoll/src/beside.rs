@@ -29,6 +29,5 @@ impl Beside<'_> {
     /// Starts what begins with the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
         self.watch.start_after(event);
-        self.pages.start_after(event);
     }
 }

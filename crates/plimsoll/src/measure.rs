@@ -16,7 +16,6 @@ use crate::subject::Subject;
 use crate::sys::forget_used_text;
 use crate::target_url::{TargetUrl, is_local};
 use crate::watch::{self, Watch};
-use engine::marks::SliceMarks;
 use engine::run::{Control, RunError};
 use judge::check::Machine;
 use judge::limiter::{Context, speeds};
@@ -225,7 +224,7 @@ impl Prepared {
         self.loads += 1;
         self.progress.begin(label, plan);
         let control = self.control(plan);
-        let mut beside = self.beside(plan, None, &control.marks);
+        let mut beside = self.beside(plan, None, &control);
         let gather = measure(plan, &self.probe, directory, &control, &mut beside, &mut self.progress)?;
         self.budget_ns = self.budget_ns.saturating_sub(gather.prolonged_ns());
         Ok(gather)
@@ -235,7 +234,7 @@ impl Prepared {
     fn control(&self, plan: &Plan) -> Control {
         let window_ns = plan.stop.duration_ns().unwrap_or(0);
         let prolong_max_ns = if window_ns < PROLONG_FROM_NS { 0 } else { self.budget_ns.min(window_ns / 2) };
-        Control { stop: Arc::clone(&self.stop), marks: Arc::default(), prolong_max_ns }
+        Control { stop: Arc::clone(&self.stop), prolong_max_ns, ..Control::default() }
     }
 
     /// The same with samples of where the CPU time of its window goes.
@@ -250,21 +249,25 @@ impl Prepared {
         let companions = watch::wanted(self.subject.processes(), &self.asked.observe);
         let mut sampling = Sampling::new(plan, self.asked.server.as_ref(), &companions);
         let control = self.control(plan);
-        let mut beside = self.beside(plan, Some(&mut sampling), &control.marks);
+        let mut beside = self.beside(plan, Some(&mut sampling), &control);
         let gather = measure(plan, &self.probe, directory, &control, &mut beside, &mut self.progress)?;
         self.progress.say("looking up names for the profile");
         Ok((gather, sampling.finish()))
     }
 
     /// What looks on while the load of `plan` runs. A restart has given the server new processes.
-    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>, marks: &Arc<SliceMarks>) -> Beside<'a> {
+    fn beside<'a>(&self, plan: &Plan, sampling: Option<&'a mut Sampling>, control: &Control) -> Beside<'a> {
         if !self.is_observed {
-            return Beside { watch: Watch::off(), pages: StatusPages::watch(std::iter::empty()), sampling };
+            return Beside {
+                watch: Watch::off(),
+                pages: StatusPages::watch(std::iter::empty(), &control.clock),
+                sampling,
+            };
         }
         let watched = watch::wanted(self.subject.processes(), &self.asked.observe);
-        let watch = Watch::new(&plan.target.address, self.asked.server.as_ref(), &watched, marks, &self.quota);
+        let watch = Watch::new(&plan.target.address, self.asked.server.as_ref(), &watched, control, &self.quota);
         let own = self.subject.status_pages();
-        let pages = StatusPages::watch(own.iter().chain(&self.asked.status));
+        let pages = StatusPages::watch(own.iter().chain(&self.asked.status), &control.clock);
         Beside { watch, pages, sampling }
     }
 

@@ -8,10 +8,10 @@ mod source;
 pub(crate) use source::Source;
 
 use ask::Asker;
-use engine::clock::monotonic_ns;
+use engine::clock::{Clock, monotonic_ns};
 use model::{Event, Phase, StatusLook, Tick};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,24 +31,21 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 pub(crate) struct StatusPages {
     /// What has come since it was last asked for.
     fresh: Arc<Mutex<Vec<StatusLook>>>,
-    /// When the clock of the load started, on the clock of this machine; 0 before that. ns
-    started_ns: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl StatusPages {
-    /// Begins to look; returns when all have been asked once, or soon.
-    pub(crate) fn watch<'a>(sources: impl Iterator<Item = &'a Source>) -> Self {
+    /// Begins to look, beside a load with that clock; returns when all have been asked once, or soon.
+    pub(crate) fn watch<'a>(sources: impl Iterator<Item = &'a Source>, clock: &Arc<OnceLock<Clock>>) -> Self {
         let (fresh, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let started_ns = Arc::new(AtomicU64::new(0));
         let threads = sources.map(|source| {
             let (source, fresh, stop) = (source.clone(), Arc::clone(&fresh), Arc::clone(&stop));
-            let started_ns = Arc::clone(&started_ns);
-            std::thread::spawn(move || watch(&source, &fresh, &started_ns, &stop))
+            let clock = Arc::clone(clock);
+            std::thread::spawn(move || watch(&source, &fresh, &clock, &stop))
         });
         let threads: Vec<_> = threads.collect();
-        let pages = Self { fresh, started_ns, stop, threads };
+        let pages = Self { fresh, stop, threads };
         let mut waited = Duration::ZERO;
         while pages.fresh().len() < pages.threads.len() && waited < FIRST_PATIENCE {
             std::thread::sleep(LOOK_UP / 10);
@@ -88,13 +85,6 @@ impl StatusPages {
         }
     }
 
-    /// The clock of the load starts with the connections open.
-    pub(crate) fn start_after(&self, event: &Event) {
-        if let Event::Connected { .. } = event {
-            self.started_ns.store(monotonic_ns(), Ordering::Relaxed);
-        }
-    }
-
     /// What has come until a tick; none when nothing has.
     pub(crate) fn until(&self, tick: &Tick) -> Option<Event> {
         self.taken(tick.to_ns, tick.phase)
@@ -107,11 +97,11 @@ impl Drop for StatusPages {
     }
 }
 
-fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64, stop: &AtomicBool) {
+fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, clock: &OnceLock<Clock>, stop: &AtomicBool) {
     let mut asker = Asker::new(source);
     let mut has_answered = false;
     let mut look = || {
-        let look = look(&mut asker, source, started_ns);
+        let look = look(&mut asker, source, clock);
         let is_answer = look.status.is_some();
         fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
         is_answer
@@ -136,13 +126,12 @@ fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, started_ns: &AtomicU64
 }
 
 /// What the page says now.
-fn look(asker: &mut Asker, source: &Source, started_ns: &AtomicU64) -> StatusLook {
+fn look(asker: &mut Asker, source: &Source, clock: &OnceLock<Clock>) -> StatusLook {
     let asked_ns = monotonic_ns();
     let (status, reason) = match asker.ask() {
         Ok(status) => (Some(status), None),
         Err(reason) => (None, Some(reason)),
     };
-    let started_ns = started_ns.load(Ordering::Relaxed);
-    let at_ns = (started_ns > 0).then(|| monotonic_ns().saturating_sub(started_ns));
+    let at_ns = clock.get().map(Clock::now_ns);
     StatusLook { url: source.url.clone(), status, reason, at_ns, took_ns: monotonic_ns() - asked_ns }
 }

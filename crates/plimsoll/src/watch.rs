@@ -4,11 +4,12 @@
 use crate::target_url::is_local;
 use engine::clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use engine::marks::SliceMarks;
+use engine::run::Control;
 use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, SliceAccount, Tick};
 use observe::{Clocks, Observer, TakenFingerprint, Wanted};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Looks at a machine without load: so many that the processes of a busy one are seen, of which not each look tells all.
@@ -23,8 +24,8 @@ const PARTS: [&str; 7] = ["generator", "kernel", "machine", "others", "pools", "
 pub(crate) enum Watch {
     On {
         observer: Box<Observer>,
-        /// Once the load has begun.
-        clock: Option<Clock>,
+        /// The load's, once it has begun.
+        clock: Arc<OnceLock<Clock>>,
         /// Which time is disturbed, for those who carry the load.
         marks: Arc<SliceMarks>,
         /// What the account says and no event has told yet.
@@ -38,18 +39,19 @@ pub(crate) enum Watch {
 
 impl Watch {
     /// Finds the processes of the server, whoever listens at `address` unless it is named, and those that are `wanted`
-    /// besides, which takes a moment. Disturbed time will be told by `marks`; a CPU quota of the server counts as one of its
+    /// besides, which takes a moment. The load is the one that `control` acts on; a CPU quota of the server counts as one of its
     /// limits when it is that of before the first load, which `quota` knows once it was asked.
     pub(crate) fn new(
         address: &Address,
         server: Option<&Wanted>,
         wanted: &[Wanted],
-        marks: &Arc<SliceMarks>,
+        control: &Control,
         quota: &OnceCell<Option<u64>>,
     ) -> Self {
         let observer = Box::new(observer(address, is_local(address), server, wanted));
         let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());
-        Self::On { observer, clock: None, marks: Arc::clone(marks), pending: Arc::default(), quota_at_begin_ns }
+        let (clock, marks) = (Arc::clone(&control.clock), Arc::clone(&control.marks));
+        Self::On { observer, clock, marks, pending: Arc::default(), quota_at_begin_ns }
     }
 
     /// Looks at nothing.
@@ -66,9 +68,10 @@ impl Watch {
         observer.start(0);
         let clocks = Clocks { thread_cpu_ns, process_cpu_ns, monotonic_ns };
         observer.watch_states(clocks);
-        let now = *clock.insert(Clock::start());
+        let load_clock = Arc::clone(clock);
+        let load_clock = Box::new(move || load_clock.get().map(Clock::now_ns));
         let publish = publish(Arc::clone(marks), Arc::clone(pending));
-        if observer.watch_disturbance(clocks, now.epoch_ns(), *quota_at_begin_ns, publish).is_ok() {
+        if observer.watch_disturbance(clocks, load_clock, *quota_at_begin_ns, publish).is_ok() {
             marks.keep();
         }
     }
@@ -87,7 +90,7 @@ impl Watch {
             Self::Off { is_said } => (!std::mem::replace(is_said, true)).then(|| unseen(tick))?,
             Self::On { observer, clock, .. } => {
                 let before_ns = thread_cpu_ns();
-                let sample = observer.sample((*clock)?.now_ns(), tick.phase);
+                let sample = observer.sample(clock.get()?.now_ns(), tick.phase);
                 let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
                 Sample { look_cpu_ns, ..sample }
             }

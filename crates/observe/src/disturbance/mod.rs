@@ -10,5 +10,5 @@ mod sampler;
 mod taken;
 
 pub(crate) use sampler::DisturbanceSampler;
-pub use sampler::Publish;
 pub(crate) use sampler::Setup;
+pub use sampler::{LoadClock, Publish};

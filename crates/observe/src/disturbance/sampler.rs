@@ -14,9 +14,14 @@ use std::time::Duration;
 const AFTER_NS: u64 = 500_000;
 /// All processes are looked at once in so many slices, so that who used CPU time is known when it is asked for.
 const FOREIGN_EVERY: u64 = 10;
+/// How often the thread looks whether the load's clock has started.
+const LOOK_UP: Duration = Duration::from_millis(1);
 
 /// Takes what was taken in slices, and the slice before which all is decided. Called once a slice, on the sampler's thread.
 pub type Publish = Box<dyn FnMut(&[SliceAccount], u64) + Send>;
+
+/// Reads the clock of the load; none before it has started. ns
+pub type LoadClock = Box<dyn Fn() -> Option<u64> + Send>;
 
 /// What the account is about.
 #[derive(Debug, Default)]
@@ -30,8 +35,6 @@ pub(crate) struct Setup {
     pub(crate) pids: Vec<i32>,
     /// The server's quota before the first load.
     pub(crate) quota_at_begin_ns: Option<u64>,
-    /// The start of the run's clock on the monotonic one; ns.
-    pub(crate) epoch_ns: u64,
 }
 
 /// Keeps the account until it is dropped.
@@ -55,12 +58,12 @@ struct Orders {
 }
 
 impl DisturbanceSampler {
-    /// Begins with the slice of now.
-    pub(crate) fn start(setup: Setup, clocks: Clocks, publish: Publish) -> io::Result<Self> {
+    /// Begins with the slice in which the load's clock is once it has started.
+    pub(crate) fn start(setup: Setup, clocks: Clocks, clock: LoadClock, publish: Publish) -> io::Result<Self> {
         let orders = Mutex::new(Orders { pids: setup.pids.clone(), ended: false });
         let shared = Arc::new(Shared { orders, ..Shared::default() });
         let theirs = Arc::clone(&shared);
-        let keep = move || keep_account(&theirs, &setup, clocks, publish);
+        let keep = move || keep_account(&theirs, &setup, clocks, &clock, publish);
         let thread = std::thread::Builder::new().name("account".into()).spawn(keep)?;
         Ok(Self { shared, thread: Some(thread) })
     }
@@ -80,11 +83,11 @@ impl Drop for DisturbanceSampler {
     }
 }
 
-fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, mut publish: Publish) {
-    let now_ns = || (clocks.monotonic_ns)().saturating_sub(setup.epoch_ns);
+fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, clock: &LoadClock, mut publish: Publish) {
+    let Some(first_ns) = shared.wait_for(clock) else { return };
+    let now_ns = || clock().unwrap_or(first_ns);
     let mut reader = Reader::new(setup.load_threads.clone(), clocks.process_cpu_ns);
     let (mut totals, mut foreign) = (Totals::default(), Foreign::default());
-    let first_ns = now_ns();
     let places = Places {
         client: setup.client_cpus.clone(),
         server: setup.server_cpus.clone(),
@@ -117,6 +120,16 @@ fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, mut publish: Pub
 }
 
 impl Shared {
+    /// Waits until the clock has started, and reads it; none at the end.
+    fn wait_for(&self, clock: &LoadClock) -> Option<u64> {
+        loop {
+            if let Some(now_ns) = clock() {
+                return Some(now_ns);
+            }
+            self.wait(LOOK_UP)?;
+        }
+    }
+
     /// Waits that long; the processes of now, and none at the end.
     fn wait(&self, time: Duration) -> Option<Vec<i32>> {
         let orders = hold(&self.orders);

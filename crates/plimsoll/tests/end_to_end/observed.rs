@@ -112,9 +112,9 @@ fn a_server_behind_a_unix_socket_is_seen() {
 fn each_point_of_a_sweep_has_its_cpu() {
     decide_watched(|| {
         let target = Target::start(&["--workers", "1"]);
-        let args =
-            ["sweep", &target.url("/cpu?us=500"), "--to", "2", "--iterations", "2", "-d", "1s", "--warmup", "0s"];
-        let ended = plimsoll(args).run();
+        let url = target.url("/cpu?us=500");
+        let size = ["--to", "2", "--iterations", "2", "-d", "1s", "--warmup", "0s", "--budget", "0s"];
+        let ended = plimsoll(["sweep", &url].iter().chain(&size)).run();
         let directory = ended.run_directory();
         let record: serde_json::Value = serde_json::from_str(&ended.recorded("run.json")).expect("JSON");
         for point in record["curve"].as_array().expect("a curve") {

@@ -122,7 +122,20 @@ fn stalled(connections: &str, seconds: u64) -> (Value, Vec<f64>) {
     let target = Target::start(&["--stall", "200ms/1s", "--log", log.to_str().unwrap()]);
     let duration = format!("{seconds}s");
     // The warm-up is as long as a period: from then on, any second holds one stall.
-    let args = ["-R", "1000", "--arrivals", "constant", "-d", &duration, "--warmup", "1s", "-c", connections];
+    let args = [
+        "-R",
+        "1000",
+        "--arrivals",
+        "constant",
+        "-d",
+        &duration,
+        "--warmup",
+        "1s",
+        "--budget",
+        "0s",
+        "-c",
+        connections,
+    ];
     let (_, record) = run(&target.url("/bytes/64"), &args);
     target.stop();
     let planned = count(&record, "requests.planned");

@@ -164,7 +164,7 @@ fn a_profiled_sweep_keeps_its_points_clean() {
         let target = Target::start(&["--workers", "1"]);
         let url = target.url("/cpu?us=2000");
         let args = ["sweep", &url, "--to", "2", "--points", "2", "--iterations", "1", "-d", "1s", "--warmup", "0s"];
-        let ended = plimsoll(args.iter().chain(&["--profile", "-o", "out"])).run();
+        let ended = plimsoll(args.iter().chain(&["--budget", "0s", "--profile", "-o", "out"])).run();
         let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
         assert_eq!(number(&record, "profile.load"), number(&record, "peak.load"));
         let ratio = number(&record, "profile.goodput_per_s") / number(&record, "peak.goodput_per_s");

@@ -32,7 +32,8 @@ fn sweep_over_rate_offers_what_it_says() {
         let nginx = Nginx::start(&[("small", SMALL)]);
         let url = nginx.url("/small");
         let over = ["sweep", &url, "--over", "rate", "--from", "200", "--to", "800", "--arrivals", "constant"];
-        let size = ["-d", "500ms", "--warmup", "100ms", "--iterations", "1", "--points", "3", "--json"];
+        let size =
+            ["-d", "500ms", "--warmup", "100ms", "--iterations", "1", "--points", "3", "--budget", "0s", "--json"];
         let ended = plimsoll(over.iter().chain(&size)).run();
         let record = ended.json();
         assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:#?}");

@@ -90,6 +90,6 @@ pub struct Figure {
     pub min: f64,
     /// The most.
     pub max: f64,
-    /// Over all looks.
+    /// Over the looks at undisturbed time, or all where there were none.
     pub mean: f64,
 }

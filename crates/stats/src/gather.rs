@@ -8,7 +8,7 @@ use crate::status::StatusSum;
 use crate::{DecodeError, MergedHistogram, omission};
 use model::{
     Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, NS_PER_S, Outstanding,
-    Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, ThreadUse, Tick, Warmup,
+    Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, ThreadUse, Tick, Warmup,
 };
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
@@ -101,6 +101,8 @@ pub struct Gather {
     in_flight: InFlight,
     observed: ObservedSum,
     status: StatusSum,
+    /// Looks at status pages of whose time the account is not sure yet.
+    unsure_looks: Vec<StatusLook>,
     /// Runs merged in; the own run is not among them.
     merged: Vec<Iteration>,
     own_good: u64,
@@ -154,6 +156,7 @@ impl Gather {
             in_flight: InFlight::default(),
             observed: ObservedSum::default(),
             status: StatusSum::default(),
+            unsure_looks: Vec::new(),
             merged: Vec::new(),
             own_good: 0,
             own_ns: 0,
@@ -182,10 +185,15 @@ impl Gather {
                     self.observed.add(sample, self.account.clean_share(sample.from_ns, sample.to_ns));
                 }
             }
-            Event::Disturbed { slices, .. } => self.account.add(slices),
+            Event::Disturbed { slices, until_slice } => {
+                self.account.add(slices);
+                let sure = |look: &StatusLook| look.at_ns.is_none_or(|at_ns| model::slice_of(at_ns) < *until_slice);
+                let sure = self.unsure_looks.iter().take_while(|look| sure(look)).count();
+                add_looks(&mut self.status, self.unsure_looks.drain(..sure), &self.account);
+            }
             Event::Prolonged { by_ns, .. } => self.account.prolong(*by_ns),
             Event::Status { phase, looks, .. } => match phase {
-                Phase::Measure => self.status.add(looks),
+                Phase::Measure => self.unsure_looks.extend_from_slice(looks),
                 Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
             },
             Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
@@ -198,6 +206,7 @@ impl Gather {
     /// Of the connections, `requested` and `established` are those of the worst iteration, the rest adds up; it
     /// has settled when all have, and was interrupted when any was.
     pub fn merge(&mut self, other: &Self) {
+        add_looks(&mut self.status, self.unsure_looks.drain(..), &self.account);
         self.merged.extend(other.iterations(&other.account.cut(&mut [])));
         self.merged_cut.add(&other.cut(&mut []));
         self.set_aside.add(&other.set_aside);
@@ -207,7 +216,9 @@ impl Gather {
         mine.flow.add(&theirs.flow);
         mine.cohort.add(&theirs.cohort);
         self.status.settle(&mine.seconds);
+        let own_seconds = mine.seconds.len();
         mine.seconds.extend_from_slice(&theirs.seconds);
+        other.account.cut(&mut mine.seconds[own_seconds..]);
         if mine.sends_ns.is_empty() {
             mine.sends_ns.clone_from(&theirs.sends_ns);
         }
@@ -229,7 +240,7 @@ impl Gather {
         self.histograms.add(&other.histograms);
         self.in_flight.merge(&other.in_flight);
         self.observed.merge(&other.observed);
-        self.status.merge(&other.status, &theirs.seconds);
+        self.status.merge(&other.status_until_now(), &theirs.seconds);
     }
 
     /// What the judge looks at. Can be asked at any time; a run without [`Event::Ended`] counts as interrupted.
@@ -247,10 +258,17 @@ impl Gather {
         }
         evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
-        evidence.status = self.status.records(&self.evidence.seconds);
+        evidence.status = self.status_until_now().records(&self.evidence.seconds);
         // Both over the whole window: CPU time that was used, and the responses it was used for.
         evidence.observed = self.observed.observed(per_second(evidence.flow.completed, evidence.measured_ns));
         evidence
+    }
+
+    /// With the looks of whose time the account is not sure yet.
+    fn status_until_now(&self) -> StatusSum {
+        let mut status = self.status.clone();
+        add_looks(&mut status, self.unsure_looks.iter().cloned(), &self.account);
+        status
     }
 
     /// The latencies that the headline rests on.
@@ -450,6 +468,14 @@ fn second(tick: &Tick, length_ns: u64) -> Second {
         // Known once the window is cut.
         clean_ns: 0,
         clean_good: 0,
+    }
+}
+
+fn add_looks(status: &mut StatusSum, looks: impl Iterator<Item = StatusLook>, account: &Account) {
+    for look in looks {
+        let is_disturbed =
+            look.at_ns.is_some_and(|at_ns| account.clean_share(at_ns.saturating_sub(look.took_ns), at_ns) < 1.0);
+        status.add(&look, is_disturbed);
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct StatusSum {
 #[derive(Clone, Debug, Default)]
 struct Page {
     record: StatusRecord,
+    /// Looks in undisturbed time.
+    clean_looks: u64,
     /// First and last look of the window that is being followed.
     counted: Option<(Counted, Counted)>,
     /// What the page said last before the load of that window began, and first after it had ended.
@@ -33,30 +35,32 @@ struct Counted {
 }
 
 impl StatusSum {
-    /// Takes looks of the measured window, in their order.
-    pub(crate) fn add(&mut self, looks: &[StatusLook]) {
-        for look in looks {
-            let page = self.page(&look.url);
-            if let (Some(at_ns), Some(status)) = (look.at_ns, &look.status) {
-                page.count(at_ns, look.took_ns, status.figures.get(REQUESTS).copied());
-            }
-            let page = &mut page.record;
-            if let Some(status) = &look.status {
-                page.server = Some(status.server.clone());
-                page.looks += 1;
-                let looks = page.looks as f64;
-                for (name, value) in &status.figures {
-                    let fresh = Figure { first: *value, last: *value, min: *value, max: *value, mean: *value };
-                    let figure = page.figures.entry(name.clone()).or_insert(fresh);
-                    figure.last = *value;
-                    figure.min = figure.min.min(*value);
-                    figure.max = figure.max.max(*value);
-                    figure.mean += (*value - figure.mean) / looks;
+    /// Takes a look of the measured window, in their order. One at a disturbed time counts in a mean only until there is
+    /// another.
+    pub(crate) fn add(&mut self, look: &StatusLook, is_disturbed: bool) {
+        let page = self.page(&look.url);
+        if let (Some(at_ns), Some(status)) = (look.at_ns, &look.status) {
+            page.count(at_ns, look.took_ns, status.figures.get(REQUESTS).copied());
+        }
+        if let Some(status) = &look.status {
+            page.record.looks += 1;
+            page.clean_looks += u64::from(!is_disturbed);
+            let counts = !is_disturbed || page.clean_looks == 0;
+            let looks = if is_disturbed { page.record.looks } else { page.clean_looks };
+            page.record.server = Some(status.server.clone());
+            for (name, value) in &status.figures {
+                let fresh = Figure { first: *value, last: *value, min: *value, max: *value, mean: *value };
+                let figure = page.record.figures.entry(name.clone()).or_insert(fresh);
+                figure.last = *value;
+                figure.min = figure.min.min(*value);
+                figure.max = figure.max.max(*value);
+                if counts {
+                    figure.mean += (*value - figure.mean) / looks as f64;
                 }
             }
-            if look.reason.is_some() {
-                page.reason.clone_from(&look.reason);
-            }
+        }
+        if look.reason.is_some() {
+            page.record.reason.clone_from(&look.reason);
         }
     }
 
@@ -86,13 +90,19 @@ impl StatusSum {
 
     /// Takes what another measurement of the same load has seen later, with its seconds; the own one is settled.
     pub(crate) fn merge(&mut self, later: &Self, seconds: &[Second]) {
-        for other in later.records(seconds) {
-            let page = &mut self.page(&other.url).record;
+        for (other, their_clean_looks) in later.pages.iter().map(|page| (page.told(seconds), page.clean_looks)) {
+            let page = self.page(&other.url);
+            let own_clean_looks = page.clean_looks;
+            page.clean_looks += their_clean_looks;
+            let page = &mut page.record;
             page.requests = sum(page.requests, other.requests);
             for (name, theirs) in &other.around {
                 page.around.entry(name.clone()).and_modify(|own| own.after = theirs.after).or_insert(*theirs);
             }
-            let (before, after) = (page.looks as f64, other.looks as f64);
+            let (before, after) = match (own_clean_looks, their_clean_looks) {
+                (0, 0) => (page.looks as f64, other.looks as f64),
+                (before, after) => (before as f64, after as f64),
+            };
             for (name, figure) in &other.figures {
                 let own = page.figures.entry(name.clone()).or_insert(*figure);
                 own.last = figure.last;
@@ -210,6 +220,13 @@ mod tests {
     use super::*;
     use model::ServerStatus;
 
+    impl StatusSum {
+        /// Takes looks at undisturbed time.
+        fn add_all(&mut self, looks: &[StatusLook]) {
+            looks.iter().for_each(|look| self.add(look, false));
+        }
+    }
+
     fn look(busy: f64) -> StatusLook {
         let figures = [("busy".to_owned(), busy)].into();
         let status = Some(ServerStatus { server: "s".into(), figures });
@@ -237,7 +254,7 @@ mod tests {
     #[test]
     fn requests_are_counted_at_both_ends_between_the_looks() {
         let mut sum = StatusSum::default();
-        sum.add(&[counter(2_500, 700.0), counter(3_500, 1_701.0), counter(4_700, 2_902.0)]);
+        sum.add_all(&[counter(2_500, 700.0), counter(3_500, 1_701.0), counter(4_700, 2_902.0)]);
         let found = sum.records(&seconds(4))[0].requests.expect("a counter");
         assert_eq!((found.server, found.span_ns), (2_200.0, 2_200_000_000), "two looks after the first");
         assert!((found.client - 2_200.0).abs() < 1e-9 && (found.unclear - 2.0).abs() < 1e-9, "{found:?}");
@@ -263,22 +280,22 @@ mod tests {
     #[test]
     fn iterations_are_counted_each_by_its_own_seconds() {
         let (mut first, mut second) = (StatusSum::default(), StatusSum::default());
-        first.add(&[counter(2_000, 0.0), counter(3_000, 1_001.0)]);
-        second.add(&[counter(2_000, 5_000.0), counter(4_000, 7_001.0)]);
+        first.add_all(&[counter(2_000, 0.0), counter(3_000, 1_001.0)]);
+        second.add_all(&[counter(2_000, 5_000.0), counter(4_000, 7_001.0)]);
         first.settle(&seconds(4));
         first.merge(&second, &seconds(4));
         let found = first.records(&[])[0].requests.expect("a counter");
         assert_eq!((found.server, found.client, found.span_ns), (3_000.0, 3_000.0, 3_000_000_000));
         let mut anew = StatusSum::default();
-        anew.add(&[counter(2_000, 500.0), counter(3_000, 10.0)]);
+        anew.add_all(&[counter(2_000, 500.0), counter(3_000, 10.0)]);
         assert_eq!(anew.records(&seconds(4))[0].requests, None, "the server has started anew");
     }
 
     #[test]
     fn looks_of_one_page_become_one_record() {
         let mut sum = StatusSum::default();
-        sum.add(&[look(2.0), look(8.0)]);
-        sum.add(&[
+        sum.add_all(&[look(2.0), look(8.0)]);
+        sum.add_all(&[
             look(5.0),
             StatusLook { url: "u".into(), status: None, reason: Some("it hangs".into()), at_ns: None, took_ns: 0 },
         ]);
@@ -306,10 +323,25 @@ mod tests {
     #[test]
     fn iterations_are_weighted_by_their_looks() {
         let (mut first, mut second) = (StatusSum::default(), StatusSum::default());
-        first.add(&[look(1.0)]);
-        second.add(&[look(4.0), look(4.0)]);
+        first.add_all(&[look(1.0)]);
+        second.add_all(&[look(4.0), look(4.0)]);
         first.merge(&second, &[]);
         let figure = first.records(&[])[0].figures["busy"];
         assert_eq!(figure, Figure { first: 1.0, last: 4.0, min: 1.0, max: 4.0, mean: 3.0 });
+    }
+
+    #[test]
+    fn a_look_at_a_disturbed_time_counts_in_the_mean_only_without_another() {
+        let mut sum = StatusSum::default();
+        sum.add(&look(1.0), true);
+        assert_eq!(sum.records(&[])[0].figures["busy"].mean, 1.0);
+        sum.add(&look(4.0), false);
+        sum.add(&look(0.0), true);
+        let figure = sum.records(&[])[0].figures["busy"];
+        assert_eq!((figure.mean, figure.min, figure.max), (4.0, 0.0, 4.0));
+        let mut disturbed = StatusSum::default();
+        disturbed.add(&look(2.0), true);
+        disturbed.merge(&sum, &[]);
+        assert_eq!(disturbed.records(&[])[0].figures["busy"].mean, 4.0);
     }
 }

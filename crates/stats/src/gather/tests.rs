@@ -4,7 +4,8 @@ use super::*;
 use crate::LatencyHistogram;
 use crate::testing::Noise;
 use model::{
-    Basis, Cause, Cohort, Flow, Numbering, Request, SLICE_NS, SliceAccount, SliceFlow, Stop, Target, TlsSession,
+    Basis, Cause, Cohort, Flow, Numbering, Request, SLICE_NS, ServerStatus, SliceAccount, SliceFlow, StatusLook, Stop,
+    Target, TlsSession,
 };
 
 fn plan(warmup: Warmup) -> Plan {
@@ -296,4 +297,29 @@ fn an_iteration_that_was_disturbed_all_the_time_does_not_count_beside_others() {
     let seen = sum.evidence().disturbance.unwrap();
     assert_eq!((seen.iterations_left_out, seen.clean_ns), (1, 2 * NS_PER_S));
     assert!((sum.clean_share_of(4 * NS_PER_S) - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn each_second_of_each_iteration_is_told_what_of_it_is_clean() {
+    let mut events = ticks([second_of_slices(1, Some(12))]);
+    events.push(disturbed(12));
+    let mut both = gather(fixed(), ticks([second_of_slices(1, None)]));
+    both.merge(&gather(fixed(), events));
+    let clean_ms: Vec<u64> = both.evidence().seconds.iter().map(|second| second.clean_ns / 1_000_000).collect();
+    assert_eq!(clean_ms, [1000, 900]);
+}
+
+/// The account of a second comes after its looks; a look in a disturbed slice showed workers idle that had all to do.
+#[test]
+fn a_look_that_turns_out_to_be_of_a_disturbed_slice_is_in_no_mean() {
+    let look = |ms: u64, busy: f64| {
+        let status = Some(ServerStatus { server: "s".into(), figures: [("busy".to_owned(), busy)].into() });
+        StatusLook { url: "u".into(), status, reason: None, at_ns: Some(ms * 1_000_000), took_ns: 1_000_000 }
+    };
+    let status = |looks| Event::Status { at_ns: 0, phase: Phase::Measure, looks };
+    let undisturbed = Event::Disturbed { until_slice: 11, slices: Vec::new() };
+    let events =
+        [undisturbed, status(vec![look(1050, 4.0), look(1250, 0.0)]), disturbed(12), status(vec![look(1350, 2.0)])];
+    let mean = gather(fixed(), events).evidence().status[0].figures["busy"].mean;
+    assert_eq!(mean, 3.0);
 }

@@ -3,7 +3,7 @@
 use crate::rules::facts::slots;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
-use model::{Evidence, FindingState, NS_PER_S};
+use model::{Evidence, FindingState, NS_PER_S, Second};
 
 const WARNING: f64 = 1.5;
 const BOUND: f64 = 3.0;
@@ -20,8 +20,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "coordinated omission",
     detects: "a pause of the server that the latencies hardly show, because a closed loop sends nothing while it waits",
     threshold: "closed loop: p99 corrected as HdrHistogram does it > 1.5 times the plain one: warning; > 3: a \
-                bound, the latencies being lower ones (own thresholds); and a whole second with less than 0.7 of \
-                the median goodput, as a single slow request is no pause, and a request that waited for half of what is \
+                bound, the latencies being lower ones (own thresholds); and a whole second whose undisturbed part has less \
+                than 0.7 of the median goodput, as a single slow request is no pause, and a request that waited for half of what is \
                 missing there or more, as a slow second is none either. Open loop: a note when service times, \
                 which leave the waiting out, differ as much",
     data: "histogram of service times, goodput by the second",
@@ -86,13 +86,22 @@ fn open(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures)
 }
 
-/// Goodput of the worst whole second as a share of the median.
+/// Goodput of the worst whole second as a share of the median; of a second that was disturbed in part, of the rest of it.
 fn lowest_second(evidence: &Evidence) -> Option<f64> {
     let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS);
-    let mut good: Vec<u64> = whole.map(|second| second.good).collect();
-    good.sort_unstable();
-    let median = *good.get(good.len() / 2).filter(|median| good.len() >= SECONDS_MIN && **median > 0)?;
-    Some(good[0] as f64 / median as f64)
+    let mut per_s: Vec<f64> = whole.filter_map(|second| good_per_s(second, evidence.disturbance.is_some())).collect();
+    per_s.sort_by(f64::total_cmp);
+    let median = *per_s.get(per_s.len() / 2).filter(|median| per_s.len() >= SECONDS_MIN && **median > 0.0)?;
+    Some(per_s[0] / median)
+}
+
+/// None where too little of it was undisturbed.
+fn good_per_s(second: &Second, is_account_kept: bool) -> Option<f64> {
+    let (good, ns) = match is_account_kept {
+        true => (second.clean_good, second.clean_ns),
+        false => (second.good, second.length_ns),
+    };
+    (2 * ns >= second.length_ns).then(|| good as f64 / (ns as f64 / NS_PER_S as f64))
 }
 
 #[cfg(test)]
@@ -125,6 +134,23 @@ mod tests {
         assert_eq!(found.message, expected);
         assert_eq!(state(&check(&paused(8_000_000))), Some(FindingState::Warning));
         assert_eq!(check(&paused(5_000_000)), Outcome::Pass);
+    }
+
+    /// 600 ms of a second were taken by another program: that was called a pause of the server.
+    #[test]
+    fn what_others_have_taken_is_no_pause_of_the_server() {
+        let mut evidence = paused(1_100_000_000);
+        evidence.disturbance = Some(Default::default());
+        for second in &mut evidence.seconds {
+            (second.clean_good, second.clean_ns) = (second.good, second.length_ns);
+        }
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Bound), "an undisturbed second has it");
+        let second = &mut evidence.seconds[11];
+        second.clean_ns = 2 * second.length_ns / 5;
+        assert_eq!(check(&evidence), Outcome::Pass, "less than half of the second is left");
+        let second = &mut evidence.seconds[11];
+        (second.clean_good, second.clean_ns) = (second.good * 9 / 5, 3 * second.length_ns / 5);
+        assert_eq!(check(&evidence), Outcome::Pass, "the rest of it has the usual rate");
     }
 
     #[test]

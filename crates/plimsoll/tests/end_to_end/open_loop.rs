@@ -74,9 +74,9 @@ fn a_thread_that_stays_awake_sends_on_time_and_does_not_count_that_as_work() {
     decide(measure, |records| {
         let [asleep_ns, awake_ns] = [0, 1].map(|i| number(&records[i], "latency_ns.slip_client.p50"));
         assert!(awake_ns < asleep_ns / 2.0, "{awake_ns} ns late when awake, {asleep_ns} when asleep");
-        // Awake it takes a millisecond of CPU time for each request.
+        // Awake it takes a millisecond of CPU time for each request more; what the work itself takes varies by some 100 us.
         let [asleep_ns, awake_ns] = [0, 1].map(|i| number(&records[i], "generator.cpu_ns_per_request"));
-        assert!(awake_ns < 2.0 * asleep_ns, "{awake_ns} ns of work when awake, {asleep_ns} when asleep");
+        assert!(awake_ns < asleep_ns + 500_000.0, "{awake_ns} ns of work when awake, {asleep_ns} when asleep");
     });
 }
 

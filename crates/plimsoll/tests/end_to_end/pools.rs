@@ -123,8 +123,15 @@ fn who_waits_for_a_database_is_told_to() {
             let stacks = ended.recorded("off-cpu-stacks.folded");
             let of_php = stacks.lines().filter(|line| line.starts_with("php-fpm8.2;") && line.contains("poll"));
             let ns: f64 = of_php.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum();
-            close_to(ns, SLEEP_S * 1e9, 0.3, &stacks);
-            close_to(blocked(pool, "mariadbd"), goodput * SLEEP_S / 4.0, 0.2, &format!("{pool:#}"));
+            // An estimate: the kernel samples some of the switches at a rate that it adapts, and each stands for several.
+            assert!((0.5 * SLEEP_S..2.0 * SLEEP_S).contains(&(ns / 1e9)), "{ns} ns: {stacks}");
+            // It takes as long as the database sleeps, and at most as long as the response.
+            let service_s = number(record, "latency_ns.service.mean") / 1e9;
+            let waited_s = blocked(pool, "mariadbd") * 4.0 / goodput;
+            assert!(
+                (0.8 * SLEEP_S..1.2 * service_s).contains(&waited_s),
+                "{waited_s} s, service {service_s} s: {pool:#}"
+            );
         },
     );
 }

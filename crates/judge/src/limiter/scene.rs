@@ -191,29 +191,31 @@ impl<'a> Scene<'a> {
     /// Everything with a share in use, the most used first.
     pub(super) fn utilisations(&self) -> Vec<Utilisation> {
         let mut all = Vec::new();
-        let mut put = |resource: String, share: f64, bounds: bool| {
-            let ceiling_per_s = laws::ceiling_per_s(self.per_s, share).filter(|_| bounds);
+        // The responses that the share was used for, where it bounds them.
+        let whole_per_s = Some(self.per_s);
+        let mut put = |resource: String, share: f64, per_s: Option<f64>| {
+            let ceiling_per_s = per_s.and_then(|per_s| laws::ceiling_per_s(per_s, share));
             all.push(Utilisation { resource, share, ceiling_per_s });
         };
         if let Some(cpus) = self.server_cpus() {
-            put(CPUS.to_owned(), cpus.used, true);
+            put(CPUS.to_owned(), cpus.used, whole_per_s);
         }
         for thread in self.lone_threads() {
-            put(format!("thread {}", thread.name), self.wanted(thread), true);
+            put(format!("thread {}", thread.name), self.wanted(thread), whole_per_s);
         }
         for pool in super::pools::pools(self) {
-            put(pool.resource(), pool.occupancy, !pool.is_per_connection());
+            put(pool.resource(), pool.occupancy, Some(self.clean_per_s).filter(|_| !pool.is_per_connection()));
         }
         for (name, share) in super::rungs::network::links(self) {
-            put(format!("link {name}"), share, true);
+            put(format!("link {name}"), share, whole_per_s);
         }
         for (name, counters) in self.parts("disk") {
             let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;
             // Who keeps a disk busy is not known: more responses may need none of it.
-            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64, false);
+            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64, None);
         }
         if let Some(share) = super::rungs::quota::used(self) {
-            put(QUOTA.to_owned(), share, true);
+            put(QUOTA.to_owned(), share, whole_per_s);
         }
         all.sort_by(|a, b| b.share.total_cmp(&a.share));
         all

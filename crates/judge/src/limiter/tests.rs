@@ -282,6 +282,21 @@ fn a_full_pool_with_requests_waiting_says_what_twice_as_many_would_do() {
     }
 }
 
+/// A pool's share is of undisturbed time: with the responses of the whole window it was said to be full at half its rate.
+#[test]
+fn a_full_pool_holds_what_it_gave_in_undisturbed_time() {
+    let mut evidence = run();
+    seen(&mut evidence).pools = vec![pool("php-fpm", 5.0, 1.0, 0.1, &[("sleep", 0.9)])];
+    let clean_ns = evidence.measured_ns / 2;
+    let clean_good = evidence.flow.good * 3 / 4;
+    evidence.disturbance =
+        Some(model::Disturbance { basis: model::Basis::Clean, clean_ns, clean_good, ..Default::default() });
+    let clean_per_s = stats::goodput(&evidence).value;
+    let limiter = of(&evidence);
+    let workers = limiter.utilisations.iter().find(|used| used.resource == "php-fpm workers").unwrap();
+    assert_eq!((workers.share, workers.ceiling_per_s), (1.0, Some(clean_per_s)));
+}
+
 #[test]
 fn a_pool_with_workers_to_spare_or_nobody_waiting_is_no_limit() {
     let full = |evidence: &mut Evidence, occupancy: f64| {

@@ -207,8 +207,6 @@ impl Gather {
     /// has settled when all have, and was interrupted when any was.
     pub fn merge(&mut self, other: &Self) {
         add_looks(&mut self.status, self.unsure_looks.drain(..), &self.account);
-        self.merged.extend(other.iterations(&other.account.cut(&mut [])));
-        self.merged_cut.add(&other.cut(&mut []));
         self.set_aside.add(&other.set_aside);
         let (mine, theirs) = (&mut self.evidence, &other.evidence);
         mine.measured_ns += theirs.measured_ns;
@@ -218,7 +216,9 @@ impl Gather {
         self.status.settle(&mine.seconds);
         let own_seconds = mine.seconds.len();
         mine.seconds.extend_from_slice(&theirs.seconds);
-        other.account.cut(&mut mine.seconds[own_seconds..]);
+        let their_cut = other.account.cut(&mut mine.seconds[own_seconds..]);
+        self.merged.extend(other.iterations(&their_cut));
+        self.merged_cut.add(&other.joined(their_cut));
         if mine.sends_ns.is_empty() {
             mine.sends_ns.clone_from(&theirs.sends_ns);
         }
@@ -283,16 +283,19 @@ impl Gather {
         }
     }
 
-    /// The windows of all iterations, cut; the own seconds stand first among `seconds`, and all of those are told what of
-    /// them is clean.
+    /// The windows of all iterations, cut; the own seconds stand first among `seconds`, and are told what of them is clean.
     fn cut(&self, seconds: &mut [Second]) -> Cut {
-        let mut cut = self.account.cut(seconds);
-        let that_say_little = self.iterations(&cut).filter(|iteration| iteration.says_little).count();
+        self.joined(self.account.cut(seconds))
+    }
+
+    /// The own window, which is cut as `own`, and those merged in.
+    fn joined(&self, mut own: Cut) -> Cut {
+        let that_say_little = self.iterations(&own).filter(|iteration| iteration.says_little).count();
         if that_say_little <= self.merged.len() {
-            cut.iterations_left_out = that_say_little as u32;
+            own.iterations_left_out = that_say_little as u32;
         }
-        cut.add(&self.merged_cut);
-        cut
+        own.add(&self.merged_cut);
+        own
     }
 
     /// The histograms behind the latency summaries.

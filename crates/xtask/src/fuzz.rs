@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use toml::{Table, Value};
 
 use crate::options::Options;
@@ -32,10 +32,17 @@ fn every(length: Length) -> Result<()> {
     // All at once, so that no core waits for the last part of one of them.
     println!("     building {} targets", targets.len());
     workspace::run(nightly_cargo(&tool, &["fuzz", "build", "--sanitizer", "none"])?.current_dir(&folder))?;
+    println!("     fuzzing all of them at once: {length}");
+    let outcomes = std::thread::scope(|scope| {
+        let (folder, tool) = (&folder, &tool);
+        let start = |target| scope.spawn(move || fuzz(folder, tool, target, length));
+        let running: Vec<_> = targets.iter().map(start).collect();
+        let outcomes =
+            running.into_iter().map(|one| one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?);
+        outcomes.collect::<Result<Vec<_>>>()
+    })?;
     let mut findings = 0;
-    for target in &targets {
-        println!("==== {}: {length}", target.name);
-        let outcome = fuzz(&folder, &tool, target, length)?;
+    for (target, outcome) in targets.iter().zip(outcomes) {
         println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
         for finding in &outcome.findings {
             println!("     {finding}");

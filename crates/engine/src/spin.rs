@@ -7,6 +7,8 @@
 pub(crate) struct Spin {
     /// How long before a request is due and after one has gone out; 0: never. ns
     span_ns: u64,
+    /// Since when it has not slept for the sake of a request that is due; none once it sleeps.
+    awake_since_ns: Option<u64>,
     /// Until when, and the thread's CPU time when it began; none while it does not.
     current: Option<Current>,
     /// CPU time spent since it was asked for last; ns.
@@ -42,9 +44,14 @@ impl Spin {
             return next.deadline_ns.saturating_sub(now);
         }
         let soon_ns = next.due_ns.filter(|due_ns| now + self.span_ns >= *due_ns);
-        let response_ns =
-            next.awaiting_since_ns.map(|since_ns| since_ns + self.span_ns).filter(|until_ns| now < *until_ns);
-        let Some(until_ns) = soon_ns.or(response_ns) else {
+        if soon_ns.is_some() {
+            self.awake_since_ns.get_or_insert(now);
+        }
+        // A CPU that comes back late leaves time before the request unused: it is added to that for the response.
+        let both_ns = self.awake_since_ns.map_or(0, |since_ns| since_ns + 2 * self.span_ns);
+        let response_ns = next.awaiting_since_ns.map(|since_ns| both_ns.max(since_ns + self.span_ns));
+        let Some(until_ns) = soon_ns.or(response_ns.filter(|until_ns| now < *until_ns)) else {
+            self.awake_since_ns = None;
             let from_ns = next.due_ns.map_or(u64::MAX, |due_ns| due_ns.saturating_sub(self.span_ns));
             return next.deadline_ns.min(from_ns).saturating_sub(now);
         };
@@ -97,6 +104,21 @@ mod tests {
         assert_eq!(sleep(1200, Some(1000)), 1600 * US, "it takes longer than that");
         assert_eq!(sleep(1100, None), 1700 * US, "it has come");
         assert_eq!(spin.sleep_ns(1200 * US, next(5000, None, Some(1000)), || 0), 3800 * US, "nor is anything due");
+    }
+
+    #[test]
+    fn what_a_late_awakening_leaves_of_the_time_before_a_request_is_added_to_that_for_its_response() {
+        let mut spin = Spin::new(50 * US);
+        let mut sleep = |now_us, due, since| spin.sleep_ns(now_us * US, next(5000, due, since), || 0);
+        // Asleep until 50 us before, awake only 10 us before.
+        assert_eq!(sleep(900, Some(1000), None), 50 * US);
+        assert_eq!(sleep(990, Some(1000), None), 0);
+        assert_eq!(sleep(1089, Some(1200), Some(1000)), 0, "100 us in all");
+        assert_eq!(sleep(1090, Some(1200), Some(1000)), 60 * US);
+        // Awake in time: half before, half after.
+        assert_eq!(sleep(1150, Some(1200), None), 0);
+        assert_eq!(sleep(1249, Some(1400), Some(1200)), 0);
+        assert_eq!(sleep(1250, Some(1400), Some(1200)), 100 * US);
     }
 
     #[test]

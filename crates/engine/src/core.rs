@@ -101,7 +101,7 @@ pub(crate) struct Core {
 impl Core {
     /// A core whose connections are all closed.
     pub(crate) fn new(job: Job, window: Arc<Window>, marks: Arc<SliceMarks>) -> Self {
-        let conns = (0..job.connections).map(|_| Conn::new(job.pipeline)).collect();
+        let conns = (0..job.connections).map(|_| Conn::new(job.pipeline, job.source.machine())).collect();
         let ticks = Ticks::new(job.share.index as usize, job.source.len(), job.pace.is_open_loop(), &window);
         Self {
             free: VecDeque::with_capacity(job.connections),
@@ -281,14 +281,14 @@ impl Core {
         loop {
             let c = &mut self.conns[conn];
             let received = match self.bodies.of(c) {
-                Some(check) => c.http.receive(bytes, &mut check.sink(&mut c.look)),
-                None => c.http.receive(bytes, &mut Ignore),
+                Some(check) => c.machine.receive(bytes, &mut check.sink(&mut c.look)),
+                None => c.machine.receive(bytes, &mut Ignore),
             };
             match received {
                 Ok(received) => {
                     let Some(response) = received.response else { return };
                     bytes = &bytes[received.consumed..];
-                    if !bytes.is_empty() && c.http.outstanding() == 0 {
+                    if !bytes.is_empty() && c.machine.outstanding() == 0 {
                         // A server that sends more than it announced lies about the length of its body.
                         return self.fail(conn, Failure::new(FailurePhase::Body, FailureKind::Malformed), now, net);
                     }
@@ -313,7 +313,7 @@ impl Core {
         if !c.is_busy() {
             return self.idle_lost(conn, now, net);
         }
-        match c.http.receive_eof() {
+        match c.machine.receive_eof() {
             // A connection that has ended serves no other request, whatever the response says.
             Ok(Some(response)) => {
                 self.complete(conn, Response { keepalive: false, ..response }, now, net);
@@ -390,7 +390,7 @@ impl Core {
 
     fn abandon(&mut self, conn: usize, net: &mut impl Transport) {
         net.close(conn);
-        self.conns[conn].closed();
+        self.conns[conn].closed(self.job.source.machine());
     }
 
     fn back_off(&mut self, conn: usize, now: u64) {

@@ -1,27 +1,23 @@
-//! The load generator and the built-in target.
+//! The load generator.
 //!
 //! *When* ([`schedule`]) x *what* ([`source`]) x *until* (`window`) meet in one worker core
 //! (`core`) that knows neither sockets nor a clock: a `transport::Transport` carries its bytes and every
 //! call brings `now`. [`run`] puts one core on each load thread, each with its own epoll loop, and turns what
 //! they tick into one stream of [`model::Event`]s.
 
-pub mod clock;
 pub mod limits;
 pub mod marks;
 pub mod probe;
 pub mod run;
 pub mod schedule;
 pub mod source;
-pub mod target;
 pub mod tls;
 
-mod address;
 mod core;
 mod fnv;
 mod merge;
 mod prolong;
 mod recorder;
-mod sealed;
 #[cfg(test)]
 mod sim;
 mod sockets;

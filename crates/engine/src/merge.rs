@@ -1,8 +1,7 @@
 //! Puts the ticks of all load threads together, second by second.
 
-use crate::recorder::{Latency, Tally, WorkerTick};
+use crate::recorder::{Tally, WorkerTick};
 use model::{Cohort, Failure, Histograms, MixCount, Phase, SliceFlow, ThreadUse, Tick};
-use stats::LatencyHistogram;
 use std::collections::BTreeMap;
 
 /// A busy share is told only for ticks of at least this length: CPU clocks are too coarse below.
@@ -24,8 +23,8 @@ struct Partial {
     flow: model::Flow,
     cohort: Cohort,
     threads: Vec<ThreadUse>,
-    latency: Latency,
-    set_aside: Latency,
+    latency: Histograms,
+    set_aside: Histograms,
     slices: BTreeMap<u64, SliceFlow>,
     late_ns: u64,
     sends_ns: Vec<u64>,
@@ -78,8 +77,8 @@ impl Partial {
             flow: model::Flow::default(),
             cohort: Cohort::default(),
             threads: vec![ThreadUse::default(); threads],
-            latency: Latency::default(),
-            set_aside: Latency::default(),
+            latency: Histograms::default(),
+            set_aside: Histograms::default(),
             slices: BTreeMap::new(),
             late_ns: 0,
             sends_ns: Vec::new(),
@@ -100,23 +99,9 @@ impl Partial {
             late_ns: self.late_ns,
             sends_ns: self.sends_ns,
             slices: self.slices.into_values().collect(),
-            histograms: encoded(&self.latency),
-            set_aside: encoded(&self.set_aside),
+            histograms: self.latency,
+            set_aside: self.set_aside,
         }
-    }
-}
-
-fn encoded(latency: &Latency) -> Histograms {
-    let encode = |histogram: &LatencyHistogram| match histogram.is_empty() {
-        true => String::new(),
-        false => histogram.encode(),
-    };
-    Histograms {
-        response: encode(&latency.response),
-        service: encode(&latency.service),
-        slip_client: encode(&latency.slip_client),
-        slip_blocked: encode(&latency.slip_blocked),
-        handshake: encode(&latency.handshake),
     }
 }
 

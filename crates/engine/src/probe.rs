@@ -2,20 +2,20 @@
 
 mod burst;
 mod dialogue;
+mod http_traits;
 mod line;
-mod manners;
 
-use crate::clock::Clock;
 use crate::fnv::Fnv1a;
-use crate::source::{Scratch, Source, TemplateError};
+use crate::source::{Scratch, Source, Style, TemplateError};
 use crate::tls::Config;
 pub use burst::burst;
+use clock::Clock;
 use dialogue::{Dialogue, Loss};
-pub use manners::manners;
-use model::{Address, Body, Fetch, Numbering, Probe, Request};
+pub use http_traits::http_traits;
+use model::{Address, Body, Fetch, Numbering, Probe, Protocol, Request};
 use std::io::ErrorKind;
 use thiserror::Error;
-use wire::http1::{ClientError, Expect, ResponseSink, write_request};
+use wire::http1::{ClientError, Expect, ResponseSink};
 use wire::tls::TlsError;
 
 /// Redirects followed to tell where they lead.
@@ -34,6 +34,8 @@ pub struct Settings<'a> {
     pub addresses: &'a [Address],
     /// Value of the `Host` header.
     pub authority: &'a str,
+    /// What is spoken there.
+    pub protocol: Protocol,
     /// The request.
     pub request: &'a Request,
     /// What the fields of a template begin with.
@@ -120,7 +122,7 @@ pub enum ProbeError {
 pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     let address = reachable(settings)?;
     let request = std::slice::from_ref(settings.request);
-    let source = Source::of(request, settings.authority, true, settings.numbering.clone(), settings.seed)?;
+    let source = Source::of(request, settings.style(), settings.numbering.clone(), settings.seed)?;
     let mut scratch = Scratch::default();
     let mut fetches = Vec::with_capacity(settings.fetches);
     for number in 0..settings.fetches.max(1) as u64 {
@@ -142,7 +144,7 @@ pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
 fn reachable(settings: &Settings<'_>) -> Result<Address, ProbeError> {
     let mut last = ProbeError::NoAddress;
     for address in settings.addresses {
-        match connect(address, settings.timeout_ns) {
+        match connect(address, settings.style(), settings.timeout_ns) {
             Ok(_) => return Ok(address.clone()),
             Err(error) => last = error,
         }
@@ -166,9 +168,9 @@ fn follow(settings: &Settings<'_>, address: &Address, mut next: Option<String>) 
 
 /// The request for another path, as a template would not be filled in for it.
 fn get(settings: &Settings<'_>, path: &str) -> Vec<u8> {
-    let Request { method, headers, body, .. } = settings.request;
+    let request = Request { path: path.into(), ..settings.request.clone() };
     let mut bytes = Vec::new();
-    write_request(&mut bytes, method, path, settings.authority, headers, true, body);
+    settings.style().write(&mut bytes, &request, &request.headers, &request.body);
     bytes
 }
 
@@ -184,14 +186,20 @@ fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<Str
     }
 }
 
-fn connect(address: &Address, timeout_ns: u64) -> Result<Dialogue, ProbeError> {
-    Dialogue::connect(address, timeout_ns)
+impl Settings<'_> {
+    const fn style(&self) -> Style<'_> {
+        Style { protocol: self.protocol, authority: self.authority, keepalive: true }
+    }
+}
+
+fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> Result<Dialogue, ProbeError> {
+    Dialogue::connect(address, style, timeout_ns)
         .map_err(|e| ProbeError::Connect { address: address.clone(), reason: plain(&e, address) })
 }
 
 fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<Fetch, ProbeError> {
     let clock = Clock::start();
-    let mut dialogue = connect(address, settings.timeout_ns)?;
+    let mut dialogue = connect(address, settings.style(), settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
     let failed = |e, omitted| no_answer(e, address, omitted, settings.timeout_ns);
     dialogue.secure(settings.tls, settings.timeout_ns).map_err(|e| failed(e, "did not finish the TLS handshake"))?;

@@ -1,7 +1,8 @@
 //! What one load thread writes down: counters and histograms of one tick, all memory taken beforehand.
 
-use model::{Failure, Flow, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow};
-use stats::LatencyHistogram;
+use model::{
+    Failure, Flow, LatencyHistogram, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow, WorkerHistograms,
+};
 
 /// Highest status code that can be counted, plus one.
 pub(crate) const STATUS_CODES: usize = 1000;
@@ -20,9 +21,9 @@ pub(crate) struct WorkerTick {
     pub(crate) to_ns: u64,
     pub(crate) flow: Flow,
     pub(crate) tally: Tally,
-    pub(crate) latency: Latency,
+    pub(crate) latency: WorkerHistograms,
     /// See [`model::Tick::set_aside`]; without memory until there is anything in it.
-    pub(crate) set_aside: Latency,
+    pub(crate) set_aside: WorkerHistograms,
     /// See [`model::Tick::slices`].
     pub(crate) slices: Vec<SliceFlow>,
     /// See [`model::Tick::late_ns`].
@@ -48,16 +49,6 @@ pub(crate) struct Tally {
     pub(crate) mix: Box<[MixCount]>,
 }
 
-/// The histograms of a tick. See [`model::Histograms`].
-#[derive(Default)]
-pub(crate) struct Latency {
-    pub(crate) response: LatencyHistogram,
-    pub(crate) service: LatencyHistogram,
-    pub(crate) slip_client: LatencyHistogram,
-    pub(crate) slip_blocked: LatencyHistogram,
-    pub(crate) handshake: LatencyHistogram,
-}
-
 impl WorkerTick {
     /// An empty tick for thread `worker`, with `items` requests to choose from; `has_slip` in an open loop.
     pub(crate) fn new(worker: usize, items: usize, has_slip: bool) -> Self {
@@ -65,12 +56,12 @@ impl WorkerTick {
         Self {
             tally: Tally::new(items),
             // What every request records into has its memory beforehand; handshakes are rare or none.
-            latency: Latency {
+            latency: WorkerHistograms {
                 response: LatencyHistogram::new(),
                 service: LatencyHistogram::new(),
                 slip_client: slip(),
                 slip_blocked: slip(),
-                ..Latency::default()
+                ..WorkerHistograms::default()
             },
             sends_ns: Vec::with_capacity(if has_slip { SENDS_MAX } else { 0 }),
             slices: Vec::with_capacity(SLICES_MAX),
@@ -88,8 +79,8 @@ impl WorkerTick {
             to_ns: 0,
             flow: Flow::default(),
             tally: Tally::new(0),
-            latency: Latency::default(),
-            set_aside: Latency::default(),
+            latency: WorkerHistograms::default(),
+            set_aside: WorkerHistograms::default(),
             slices: Vec::new(),
             late_ns: 0,
             sends_ns: Vec::new(),
@@ -142,24 +133,5 @@ impl Tally {
         self.status.fill(0);
         self.failures.fill(0);
         self.mix.fill(MixCount::default());
-    }
-}
-
-impl Latency {
-    /// Adds what another recorded.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.response.add(&other.response);
-        self.service.add(&other.service);
-        self.slip_client.add(&other.slip_client);
-        self.slip_blocked.add(&other.slip_blocked);
-        self.handshake.add(&other.handshake);
-    }
-
-    fn clear(&mut self) {
-        self.response.clear();
-        self.service.clear();
-        self.slip_client.clear();
-        self.slip_blocked.clear();
-        self.handshake.clear();
     }
 }

@@ -1,6 +1,5 @@
 //! Carries out a plan: opens the connections, starts the load threads together, tells what happens.
 
-use crate::clock::{Clock, wall_clock};
 use crate::core::{Job, Pace};
 use crate::marks::SliceMarks;
 use crate::merge::Merge;
@@ -12,6 +11,7 @@ use crate::tls::{self, SetupError};
 use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
 use crate::worker::{FromWorker, Setup, work};
+use clock::{Clock, wall_clock};
 use model::{Event, Failure, Load, Plan, Stop, Warmup};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,41 +69,41 @@ pub struct Control {
     pub clock: Arc<OnceLock<Clock>>,
 }
 
-/// Carries out `plan` and hands every event to `sink`, in order. Returns when the load has ended; a set stop sign
+/// Carries out `plan` and handles every event to `sink`, in order. Returns when the load has ended; a set stop sign
 /// ends it early, and what was measured until then has been told.
 ///
 /// # Errors
 /// If the load cannot be put on, or a thread breaks. Events told before stand.
 pub fn run(plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
     sink(Event::Started { started: wall_clock(), plan: Box::new(plan.clone()) });
-    let mut crew = Crew::spawn(plan, control)?;
-    let outcome = crew.open(plan, &control.stop, sink).and_then(|()| crew.lead(plan, control, sink));
-    crew.dismiss();
+    let mut workers = Workers::spawn(plan, control)?;
+    let outcome = workers.open(plan, &control.stop, sink).and_then(|()| workers.control_load(plan, control, sink));
+    workers.shut_down();
     outcome
 }
 
 /// The load threads and the lines to them.
-struct Crew {
-    hands: Vec<Hand>,
+struct Workers {
+    handles: Vec<WorkerHandle>,
     inbox: Receiver<FromWorker>,
     window: Arc<Window>,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// The lines to one load thread.
-struct Hand {
+struct WorkerHandle {
     start: Sender<Clock>,
     used_ticks: Sender<Box<WorkerTick>>,
     good: Arc<AtomicU64>,
 }
 
-impl Crew {
+impl Workers {
     fn spawn(plan: &Plan, control: &Control) -> Result<Self, RunError> {
         let window = Arc::new(first_window(plan));
         let source = Arc::new(Source::new(plan)?);
         let tls = plan.tls.as_ref().map(tls::config).transpose()?;
         let (out, inbox) = channel();
-        let mut crew = Self { hands: Vec::new(), inbox, window, threads: Vec::new() };
+        let mut workers = Self { handles: Vec::new(), inbox, window, threads: Vec::new() };
         for thread in 0..plan.threads {
             let (start, start_inbox) = channel();
             let (used_ticks, used_inbox) = channel();
@@ -115,7 +115,7 @@ impl Crew {
                 cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
                 open_timeout_ns: plan.timeout_ns,
                 spin_ns: plan.spin_ns,
-                window: Arc::clone(&crew.window),
+                window: Arc::clone(&workers.window),
                 marks: Arc::clone(&control.marks),
                 progress: Arc::clone(&good),
                 out: out.clone(),
@@ -124,15 +124,15 @@ impl Crew {
             };
             let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || work(setup));
             match spawned {
-                Ok(handle) => crew.threads.push(handle),
+                Ok(handle) => workers.threads.push(handle),
                 Err(source) => {
-                    crew.dismiss();
+                    workers.shut_down();
                     return Err(RunError::Spawn { thread, source });
                 }
             }
-            crew.hands.push(Hand { start, used_ticks, good });
+            workers.handles.push(WorkerHandle { start, used_ticks, good });
         }
-        Ok(crew)
+        Ok(workers)
     }
 
     /// Waits until every thread has opened its connections.
@@ -140,7 +140,7 @@ impl Crew {
         let clock = Clock::start();
         let requested = plan.load.connections();
         let (mut told, mut established, mut failure, mut tls) = (0, 0, None, None);
-        while told < self.hands.len() {
+        while told < self.handles.len() {
             if stop.load(Ordering::Relaxed) {
                 self.window.stop();
             }
@@ -164,14 +164,14 @@ impl Crew {
     }
 
     /// Starts the clock and tells what happens until the last thread has ended.
-    fn lead(&self, plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+    fn control_load(&self, plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
         let (clock, stop) = (*control.clock.get_or_init(Clock::start), &control.stop);
-        for hand in &self.hands {
+        for handle in &self.handles {
             // A thread that is gone has said why.
-            let _ = hand.start.send(clock);
+            let _ = handle.start.send(clock);
         }
-        let mut merge = Merge::new(self.hands.len());
-        let mut phase = Lead::new(plan);
+        let mut merge = Merge::new(self.handles.len());
+        let mut phase = WindowController::new(plan);
         let mut prolonging = Prolonging::new(plan, control);
         while !merge.is_over() {
             if stop.load(Ordering::Relaxed) {
@@ -187,7 +187,7 @@ impl Crew {
                     merge.add(&tick);
                     let worker = tick.worker;
                     // A thread that has ended wants no ticks back.
-                    let _ = self.hands[worker].used_ticks.send(tick);
+                    let _ = self.handles[worker].used_ticks.send(tick);
                     while let Some(tick) = merge.take() {
                         sink(Event::Tick(Box::new(tick)));
                     }
@@ -202,13 +202,13 @@ impl Crew {
     }
 
     fn good_so_far(&self) -> u64 {
-        self.hands.iter().map(|hand| hand.good.load(Ordering::Relaxed)).sum()
+        self.handles.iter().map(|handle| handle.good.load(Ordering::Relaxed)).sum()
     }
 
     /// Ends all threads and waits for them.
-    fn dismiss(&mut self) {
+    fn shut_down(&mut self) {
         self.window.stop();
-        self.hands.clear();
+        self.handles.clear();
         for thread in self.threads.drain(..) {
             // A panic of a load thread is a bug; its message has been printed, and it must not pass for a result.
             if let Err(panic) = thread.join() {
@@ -219,7 +219,7 @@ impl Crew {
 }
 
 /// Decides on the measured window and tells when it begins.
-struct Lead {
+struct WindowController {
     /// The window's begin once decided, and whether the series had settled.
     begin: Option<(u64, bool)>,
     told: bool,
@@ -227,7 +227,7 @@ struct Lead {
     next_sample_ns: u64,
 }
 
-impl Lead {
+impl WindowController {
     fn new(plan: &Plan) -> Self {
         let begin = match plan.warmup {
             Warmup::Fixed { duration_ns } => Some((duration_ns, true)),
@@ -236,13 +236,13 @@ impl Lead {
         Self { begin, told: false, settling: Settling::default(), next_sample_ns: warmup::SAMPLE_NS }
     }
 
-    fn look(&mut self, plan: &Plan, now: u64, crew: &Crew, sink: &mut dyn FnMut(Event)) {
+    fn look(&mut self, plan: &Plan, now: u64, workers: &Workers, sink: &mut dyn FnMut(Event)) {
         if self.begin.is_none() && now >= self.next_sample_ns {
             self.next_sample_ns += warmup::SAMPLE_NS;
-            let settled = self.settling.sample(crew.good_so_far());
+            let settled = self.settling.sample(workers.good_so_far());
             if settled != Settled::NotYet {
                 let begin_ns = now + DECISION_LEAD_NS;
-                crew.window.decide(begin_ns, end_of(plan.stop, begin_ns));
+                workers.window.decide(begin_ns, end_of(plan.stop, begin_ns));
                 self.begin = Some((begin_ns, settled == Settled::Yes));
             }
         }

@@ -9,13 +9,14 @@ use crate::core::{Core, Job, Pace};
 use crate::marks::SliceMarks;
 use crate::merge::Merge;
 use crate::schedule::{Schedule, Share};
-use crate::source::{Scratch, Source};
+use crate::source::{Scratch, Source, Style};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
-use model::{Arrivals, Cohort, Contract, FailureKind, Flow, NS_PER_S, Numbering, Phase, Request, Tick};
+use model::{
+    Arrivals, Cohort, Contract, FailureKind, Flow, Histograms, NS_PER_S, Numbering, Phase, Protocol, Request, Tick,
+};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use stats::MergedHistograms;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -151,9 +152,9 @@ struct Seen {
     ticks: Vec<Tick>,
     flow: Flow,
     cohort: Cohort,
-    latency: MergedHistograms,
+    latency: Histograms,
     /// Of these, what was in flight in disturbed time.
-    set_aside: MergedHistograms,
+    set_aside: Histograms,
     arrivals: Vec<u64>,
     connects: u64,
     sends: u64,
@@ -230,7 +231,10 @@ impl Sim {
 /// One request without a body.
 fn source(contract: Contract) -> Source {
     let request = Request { contract, ..Request::get("/") };
-    Source::of(&[request], "sim", true, Numbering::default(), 1).expect("no template, no error")
+    {
+        let style = Style { protocol: Protocol::Http1, authority: "sim", keepalive: true };
+        Source::of(&[request], style, Numbering::default(), 1).expect("no template, no error")
+    }
 }
 
 /// How long before the end of a window it is prolonged.
@@ -278,8 +282,8 @@ impl Seen {
         let mut seen = Self {
             flow: Flow::default(),
             cohort: Cohort::default(),
-            latency: MergedHistograms::default(),
-            set_aside: MergedHistograms::default(),
+            latency: Histograms::default(),
+            set_aside: Histograms::default(),
             arrivals: net.arrivals,
             connects: net.connects,
             sends: net.sends,
@@ -290,8 +294,8 @@ impl Seen {
                 seen.flow.add(&tick.flow);
             }
             seen.cohort.add(&tick.cohort);
-            seen.latency.add_encoded(&tick.histograms).expect("our own encoding");
-            seen.set_aside.add_encoded(&tick.set_aside).expect("our own encoding");
+            seen.latency.add(&tick.histograms);
+            seen.set_aside.add(&tick.set_aside);
         }
         seen.ticks = ticks;
         seen

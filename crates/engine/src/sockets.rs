@@ -2,9 +2,9 @@
 
 mod secure;
 
-use crate::address;
 use crate::transport::{Opening, Transport};
 use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
+use net::address;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, sockopt};

@@ -3,15 +3,55 @@
 
 mod template;
 
-use model::{Contract, Numbering, Plan, Request};
+use model::{Contract, Numbering, Plan, Protocol, Request};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 pub use template::TemplateError;
 use template::{Filling, LENGTH_FIELD, Text};
-use wire::http1::{Expect, write_request};
+use wire::http1::{Expect, Limits, write_request};
+use wire::{ClientProtocol, fastcgi, http1};
 
 /// 2^64 divided by the golden ratio: multiples of it, modulo 2^64, are spread evenly whatever their number.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// To whom requests are written, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style<'a> {
+    pub(crate) protocol: Protocol,
+    /// Host, and port if it is not the default one.
+    pub(crate) authority: &'a str,
+    /// Whether a connection serves more than one request.
+    pub(crate) keepalive: bool,
+}
+
+impl<'a> Style<'a> {
+    pub(crate) fn of(plan: &'a Plan) -> Self {
+        let Plan { target, keepalive, .. } = plan;
+        Self { protocol: target.protocol, authority: &target.authority, keepalive: *keepalive }
+    }
+
+    /// The machine of a new connection.
+    pub(crate) fn machine(self, limits: Limits) -> ClientProtocol {
+        match self.protocol {
+            Protocol::Http1 => ClientProtocol::Http1(http1::Client::new(limits)),
+            Protocol::FastCgi => ClientProtocol::FastCgi(fastcgi::Client::new(limits, self.keepalive)),
+        }
+    }
+
+    /// The bytes of a request.
+    pub(crate) fn write(self, out: &mut Vec<u8>, request: &Request, headers: &[(String, String)], body: &[u8]) {
+        let Self { authority, keepalive, .. } = self;
+        let Request { method, path, .. } = request;
+        match self.protocol {
+            Protocol::Http1 => write_request(out, method, path, authority, headers, keepalive, body),
+            Protocol::FastCgi => {
+                let script = path.split('?').next().unwrap_or_default();
+                let request = fastcgi::Request { method, path, authority, headers, keepalive, body, script };
+                fastcgi::write_request(out, &request);
+            }
+        }
+    }
+}
 
 /// The requests of a load.
 pub(crate) struct Source {
@@ -20,6 +60,8 @@ pub(crate) struct Source {
     weights: Box<[u64]>,
     numbering: Numbering,
     seed: u64,
+    protocol: Protocol,
+    keepalive: bool,
 }
 
 /// One of them.
@@ -48,7 +90,7 @@ pub(crate) struct Scratch {
 /// # Errors
 /// The first field that cannot.
 pub fn check(request: &Request) -> Result<(), TemplateError> {
-    Item::new(request, "host", true).map(drop)
+    Item::new(request, Style { protocol: Protocol::Http1, authority: "host", keepalive: true }).map(drop)
 }
 
 impl Source {
@@ -57,27 +99,33 @@ impl Source {
     /// # Errors
     /// If a field of a template is unknown; see [`check`].
     pub(crate) fn new(plan: &Plan) -> Result<Self, TemplateError> {
-        let (authority, keepalive) = (&plan.target.authority, plan.keepalive);
-        Self::of(&plan.requests, authority, keepalive, plan.numbering.clone(), plan.seed)
+        Self::of(&plan.requests, Style::of(plan), plan.numbering.clone(), plan.seed)
     }
 
-    /// `requests` to the server `authority`.
+    /// `requests`, written in a style.
     ///
     /// # Errors
     /// If a field of a template is unknown; see [`check`].
     pub(crate) fn of(
         requests: &[Request],
-        authority: &str,
-        keepalive: bool,
+        style: Style<'_>,
         numbering: Numbering,
         seed: u64,
     ) -> Result<Self, TemplateError> {
-        let items = requests.iter().map(|request| Item::new(request, authority, keepalive));
+        let items = requests.iter().map(|request| Item::new(request, style));
         let weights = requests.iter().scan(0, |sum, request| {
             *sum += u64::from(request.weight);
             Some(*sum)
         });
-        Ok(Self { items: items.collect::<Result<_, _>>()?, weights: weights.collect(), numbering, seed })
+        let Style { protocol, keepalive, .. } = style;
+        let (items, weights) = (items.collect::<Result<_, _>>()?, weights.collect());
+        Ok(Self { items, weights, numbering, seed, protocol, keepalive })
+    }
+
+    /// The protocol machine of a new connection.
+    pub(crate) fn machine(&self) -> ClientProtocol {
+        let Self { protocol, keepalive, .. } = *self;
+        Style { protocol, authority: "", keepalive }.machine(Limits::default())
     }
 
     /// How many requests there are to choose from.
@@ -133,11 +181,11 @@ impl Source {
 }
 
 impl Item {
-    fn new(request: &Request, authority: &str, keepalive: bool) -> Result<Self, TemplateError> {
+    fn new(request: &Request, style: Style<'_>) -> Result<Self, TemplateError> {
         let expect = if request.method == "HEAD" { Expect::NoBody } else { Expect::Body };
         let render = |headers: &[(String, String)], body: &[u8]| {
             let mut bytes = Vec::new();
-            write_request(&mut bytes, &request.method, &request.path, authority, headers, keepalive, body);
+            style.write(&mut bytes, request, headers, body);
             bytes
         };
         let form = if request.template {
@@ -172,7 +220,8 @@ mod tests {
 
     fn source(requests: &[Request], seed: u64) -> Source {
         let numbering = Numbering { first: 40, token: "tok".into() };
-        Source::of(requests, "h", true, numbering, seed).unwrap()
+        let style = Style { protocol: Protocol::Http1, authority: "h", keepalive: true };
+        Source::of(requests, style, numbering, seed).unwrap()
     }
 
     fn text(source: &Source, number: u64) -> String {

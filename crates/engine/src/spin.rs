@@ -50,7 +50,8 @@ impl Spin {
         // A CPU that comes back late leaves time before the request unused: it is added to that for the response.
         let both_ns = self.awake_since_ns.map_or(0, |since_ns| since_ns + 2 * self.span_ns);
         let response_ns = next.awaiting_since_ns.map(|since_ns| both_ns.max(since_ns + self.span_ns));
-        let Some(until_ns) = soon_ns.or(response_ns.filter(|until_ns| now < *until_ns)) else {
+        let response_ns = response_ns.filter(|until_ns| now < *until_ns);
+        let Some(until_ns) = soon_ns.or(response_ns) else {
             self.awake_since_ns = None;
             let from_ns = next.due_ns.map_or(u64::MAX, |due_ns| due_ns.saturating_sub(self.span_ns));
             return next.deadline_ns.min(from_ns).saturating_sub(now);

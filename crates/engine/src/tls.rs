@@ -1,6 +1,6 @@
 //! From the TLS part of a plan to what connections share: roots of the system, time, offers.
 
-use crate::clock::unix_s;
+use clock::unix_s;
 use model::TlsPlan;
 use thiserror::Error;
 use wire::tls::Settings;

@@ -1,6 +1,5 @@
 //! One load thread: opens its connections, waits for the start, then drives its core from epoll.
 
-use crate::clock::{Clock, thread_cpu_ns};
 use crate::core::{Core, Job};
 use crate::marks::SliceMarks;
 use crate::recorder::WorkerTick;
@@ -8,6 +7,7 @@ use crate::sockets::{PLAIN_BYTES, Ready, Sockets};
 use crate::spin::{Next, Spin};
 use crate::transport::{Opening, Transport};
 use crate::window::Window;
+use clock::{Clock, thread_cpu_ns};
 use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
 use rustix::event::epoll::EventFlags;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
-//! Rules of the catalogue that cannot be checked yet, each with the reason: listed, and never passed.
+//! Planned rules: rules of the catalogue that cannot be checked yet, each with the reason.
 
-/// A rule that no run, sweep or audit can check yet.
+/// Planned rule, which no run, sweep or audit can check yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Later {
     /// Id in the catalogue, such as `CP-02`.
     pub id: &'static str,
-    /// What it would detect, in a few words.
+    /// The mistake it would detect, in a few words.
     pub title: &'static str,
-    /// What is missing to check it.
+    /// Missing data or reason.
     pub reason: &'static str,
 }
 
@@ -28,38 +28,34 @@ static ALL: &[Later] = &[
     row(
         "CL-02",
         "event-loop lag",
-        "a closed loop has no timer to be late for; of an open one CL-03 tells how late it sent, and CL-09 who kept it",
+        "a closed loop has no timers; an open loop is covered by CL-03 (send delay) and CL-09 (CPU wait)",
     ),
     row(
         "CL-04",
         "delay in the client's kernel",
-        "needs the instants at which packets leave the machine (SO_TIMESTAMPING)",
+        "needs the times at which packets leave the machine (SO_TIMESTAMPING)",
     ),
-    row("CL-12", "client scaling", "needs the peak measured again with half the load threads, or with another machine"),
-    row("CL-13", "client ceiling", "needs a measurement of a server that does nothing, over the same way"),
+    row("CL-12", "client scaling", "needs the peak repeated with half the load threads, or from another machine"),
+    row("CL-13", "client ceiling", "needs a measurement of a null server over the same path"),
     row("ER-10", "protocol or encoding differs", ARMS),
-    row("ST-08", "A/A too loose", ARMS),
-    row("ST-09", "looked at too soon", "needs a comparison that was to be looked at a fixed number of times"),
+    row("ST-08", "A/A difference too large", ARMS),
+    row("ST-09", "early stopping", "needs a comparison with a planned number of interim analyses"),
     // Server and environment.
-    row(
-        "SV-07",
-        "debugging or profiling left on",
-        "what a server logs, and which modules it has loaded, is not looked at",
-    ),
+    row("SV-07", "debugging or profiling left on", "log levels and loaded modules of the server are not checked"),
     // Comparison.
     row("CP-02", "no baseline", ARMS),
-    row("CP-04", "order of the arms", ARMS),
-    row("CP-05", "only some of the workloads told", "needs a plan of all the measurements that were to be made"),
-    row("CP-06", "less throughput taken for overhead", ARMS),
-    row("CP-07", "nothing outside the target looked at", ARMS),
-    row("CP-08", "tuned and tested on the same data", "needs to know which measurements served for tuning"),
-    row("CP-09", "arms of unequal numbers of blocks", ARMS),
+    row("CP-04", "order of the variants", ARMS),
+    row("CP-05", "only some workloads reported", "needs a plan of all measurements"),
+    row("CP-06", "throughput loss taken for overhead", ARMS),
+    row("CP-07", "only the target monitored", ARMS),
+    row("CP-08", "tuned and tested on the same data", "needs to know which measurements were used for tuning"),
+    row("CP-09", "variants with unequal numbers of blocks", ARMS),
     // Reports.
-    row("RP-01", "no significance", "a goodput has its interval where one is honest; a difference of two needs arms"),
-    row("RP-02", "relative figures only", "nothing to check yet: every record has the absolute ones"),
-    row("RP-03", "platform not told", "nothing to check yet: every record has its fingerprint"),
-    row("RP-04", "a claim without its metric", "what a text claims is not understood; its rates are RP-06"),
-    row("RP-05", "Gregg's seven questions", "asked one by one: SA-01, EN-05, PH-01, ER-01, ST-03 and others"),
+    row("RP-01", "no significance", "goodput has a confidence interval where reliable; a difference needs variants"),
+    row("RP-02", "relative figures only", "nothing to check yet: every record has absolute figures"),
+    row("RP-03", "platform not stated", "nothing to check yet: every record has a fingerprint"),
+    row("RP-04", "claim without a metric", "texts are not interpreted; their rates are RP-06"),
+    row("RP-05", "Gregg's seven questions", "covered by SA-01, EN-05, PH-01, ER-01, ST-03 and others"),
 ];
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub mod audit;
 mod catalogue;
 pub mod check;
 mod examples;
+mod facts;
 mod later;
 pub mod limiter;
 mod rule;
@@ -26,10 +27,10 @@ mod trial;
 mod unobserved;
 
 pub use catalogue::{catalogue, nearest};
+pub use facts::disturbed::is_disturbed;
+pub use facts::saturation::saturated;
 pub use later::{Later, later};
 pub use rule::{Check, Outcome, Rule};
-pub use rules::disturbed::is_disturbed;
-pub use rules::saturation::saturated;
 pub use sweep::{Carriers, judge_sweep};
 pub use trial::{Trial, trial};
 

@@ -5,8 +5,8 @@
 //! client bounds the peak, as that point is the proof that it is one; anything further up is a warning at most, as
 //! servers are expected to fail somewhere past their peak.
 
-use crate::rules::disturbed::is_disturbed;
-use crate::rules::saturation::peak_index;
+use crate::facts::disturbed::is_disturbed;
+use crate::facts::saturation::peak_index;
 use crate::{Check, Outcome, rules, unobserved, verdict};
 use model::human::{plural, rate};
 use model::{DISTURBANCE_RULES, Evidence, Finding, FindingState, SweepEvidence, Verdict};

@@ -188,6 +188,7 @@ fn plan() -> Plan {
             authority: "127.0.0.1:8080".into(),
             address: "127.0.0.1:8080".parse().expect("an address"),
             connect_to: None,
+            protocol: model::Protocol::default(),
         },
         tls: None,
         requests: vec![Request {

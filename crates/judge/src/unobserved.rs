@@ -60,7 +60,7 @@ mod tests {
         }
         assert!(verdict.unchecked_why.keys().eq(std::collections::BTreeSet::from_iter(&verdict.unchecked)));
         // What was missed for another reason keeps that.
-        assert_eq!(verdict.unchecked_why["CL-01"], "the CPU time of the load threads is not known");
+        assert_eq!(verdict.unchecked_why["CL-01"], "CPU time of the load threads unknown");
         // An observer who finds nothing is none who was sent away.
         evidence.observed = None;
         assert!(!judge_run(&evidence).unchecked_why.values().any(|why| why == NOT_OBSERVED));

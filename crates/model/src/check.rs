@@ -79,7 +79,7 @@ pub struct TargetCheck {
     /// A few fetches, one after the other.
     pub probe: Probe,
     /// How it speaks HTTP.
-    pub manners: Manners,
+    pub manners: HttpTraits,
     /// Many requests at once; null when they were not sent.
     pub burst: Option<Burst>,
     /// Why they were not.
@@ -89,7 +89,7 @@ pub struct TargetCheck {
 
 /// How a target speaks HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manners {
+pub struct HttpTraits {
     /// `HTTP/1.0` or `HTTP/1.1`.
     pub version: String,
     /// What TLS has agreed on; null without TLS.

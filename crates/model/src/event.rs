@@ -1,6 +1,9 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
-use crate::{Cohort, Flow, Plan, Probe, Sample, SliceAccount, SliceFlow, StatusLook, ThreadUse, TlsSession};
+use crate::{
+    Cohort, Flow, Histograms, Plan, Probe, Sample, SessionEvent, SliceAccount, SliceFlow, StatusLook, ThreadUse,
+    TlsSession,
+};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. Instants are ns since the clock of the run started.
@@ -69,6 +72,8 @@ pub enum Event {
         /// Whether it was stopped from outside.
         interrupted: bool,
     },
+    /// Something happened to the measurement as a whole.
+    Session(SessionEvent),
 }
 
 /// What a tick belongs to.
@@ -123,21 +128,6 @@ pub struct Tick {
 
 /// Requests whose instants are kept of an open loop: with more of them every test of their spread fails some day.
 pub const SENDS_MAX: usize = 2000;
-
-/// Latency histograms in HdrHistogram's V2 + DEFLATE encoding, base64: what its log files hold. ns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histograms {
-    /// Completion minus intended send.
-    pub response: String,
-    /// Completion minus actual send.
-    pub service: String,
-    /// Actual minus intended send, as far as our own loop was late; of open loops only.
-    pub slip_client: String,
-    /// Actual minus intended send, as far as no connection was free; of open loops only.
-    pub slip_blocked: String,
-    /// The TLS handshake of each connection, those before the clock started included.
-    pub handshake: String,
-}
 
 #[cfg(test)]
 mod tests {

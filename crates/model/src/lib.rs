@@ -13,6 +13,7 @@ mod event;
 mod evidence;
 mod failure;
 mod finding;
+mod histogram;
 pub mod human;
 mod limiter;
 mod observation;
@@ -20,31 +21,37 @@ mod observed;
 mod plan;
 mod probe;
 mod profiled;
+mod program;
 mod record;
 mod sample;
 mod served;
+mod session;
 mod status;
 mod units;
 
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
-pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, Manners, Refusal, TargetCheck};
+pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, HttpTraits, Refusal, TargetCheck};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of, works_behind_servers,
 };
-pub use event::{Event, Histograms, Phase, SENDS_MAX, Tick};
+pub use event::{Event, Phase, SENDS_MAX, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
     SweepPoint, ThreadUse, TlsSession,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
+pub use histogram::{
+    DecodeError, HIGHEST_NS, HistogramOf, Histograms, HistogramsOf, LatencyHistogram, MergedHistogram,
+    SIGNIFICANT_DIGITS, WorkerHistograms,
+};
 pub use limiter::{
-    Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, NextLimiter, Prediction, Setting,
-    Utilisation,
+    Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, LimiterContext, NextLimiter, Prediction,
+    Setting, Utilisation,
 };
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
@@ -53,10 +60,12 @@ pub use observed::{
     ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
 pub use plan::{
-    Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Request, SizeBand, Stop, Target, TlsPlan, Warmup,
+    Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Protocol, Request, SizeBand, Stop, Target, TlsPlan,
+    Warmup,
 };
 pub use probe::{Body, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
+pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{
     Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
     PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, SweepRecord, SweepsRecord,
@@ -66,6 +75,7 @@ pub use sample::{
     ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use served::{Served, Step};
+pub use session::{Begun, Measurement, SessionEvent};
 pub use status::{Around, CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 

@@ -160,8 +160,19 @@ pub struct Block {
     pub goodput_per_s: BTreeMap<String, f64>,
 }
 
+/// Bounds of a server that are not in the evidence of a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimiterContext {
+    /// CPUs that the server may use; empty: all of the machine.
+    pub server_cpus: Vec<u32>,
+    /// Settings of the server that can be changed.
+    pub settings: Vec<Setting>,
+    /// Speed of each network interface by name; bits per second.
+    pub links_bit_per_s: BTreeMap<String, f64>,
+}
+
 /// A setting of a server that bounds how much it does at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// As `--serve` has it, such as `children`.
     pub key: String,

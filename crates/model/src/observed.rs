@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Why nothing was seen where nobody was to look: in [`Observed::unavailable`], and of the rules that need it.
-pub const NOT_OBSERVED: &str = "nobody looked (--no-observe)";
+pub const NOT_OBSERVED: &str = "not observed (--no-observe)";
 
 /// What was seen beside the load itself. A part that is not available is null, and `unavailable` says why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

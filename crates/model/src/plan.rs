@@ -55,6 +55,26 @@ pub struct Target {
     /// `HOST:PORT` that was named instead of the URL's, if any was.
     #[serde(default)]
     pub connect_to: Option<String>,
+    /// What is spoken there.
+    #[serde(default, skip_serializing_if = "Protocol::is_http1")]
+    pub protocol: Protocol,
+}
+
+/// A protocol of requests and responses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[default]
+    Http1,
+    /// FastCGI, as a web server speaks it to an application; the path of a request is the file of the script.
+    FastCgi,
+}
+
+impl Protocol {
+    const fn is_http1(&self) -> bool {
+        matches!(self, Self::Http1)
+    }
 }
 
 /// How connections are encrypted.
@@ -293,7 +313,8 @@ mod tests {
     fn a_target_tells_its_address_unless_the_url_does() {
         let shown = |url: &str, address: &str| {
             let (url, address) = (url.into(), address.parse().unwrap());
-            Target { url, authority: String::new(), address, connect_to: None }.to_string()
+            Target { url, authority: String::new(), address, connect_to: None, protocol: Protocol::default() }
+                .to_string()
         };
         assert_eq!(shown("http://[::1]:81/a", "[::1]:81"), "http://[::1]:81/a");
         assert_eq!(shown("http://[::1]:81/a", "[::1]:82"), "http://[::1]:81/a ([::1]:82)");

@@ -1,11 +1,11 @@
 //! Whether what is asked for is there, and is one thing, before it is watched.
 
 use crate::companion::Companion;
+use crate::cpu_accounting::Seen;
 use crate::files::Files;
 use crate::fingerprint::redacted;
-use crate::ledger::Seen;
 use crate::processes::{Present, Processes};
-use crate::wanted::{Unmet, Wanted};
+use crate::selector::{ProcessSelector, SelectError};
 use std::collections::BTreeSet;
 
 /// Matches of a name that are told.
@@ -17,25 +17,25 @@ const COMMAND_MAX: usize = 40;
 ///
 /// # Errors
 /// If there are none, they cannot be seen, or a name is that of several which have nothing to do with each other.
-pub fn choose(wanted: &Wanted) -> Result<BTreeSet<u32>, Unmet> {
+pub fn select(wanted: &ProcessSelector) -> Result<BTreeSet<u32>, SelectError> {
     let mut companion = Companion::new(wanted.clone());
     companion.listen();
     let present = Processes::default().look(&BTreeSet::new(), true, None);
     let met: BTreeSet<i32> = companion.met(&present)?.into_iter().collect();
     match wanted {
-        Wanted::Name(name) => one_tree(name, &met, &present)?,
-        Wanted::Process(_)
-        | Wanted::Part { .. }
-        | Wanted::Under { .. }
-        | Wanted::Port(_)
-        | Wanted::Behind(_)
-        | Wanted::Cgroup(_) => {}
+        ProcessSelector::Name(name) => one_tree(name, &met, &present)?,
+        ProcessSelector::Process(_)
+        | ProcessSelector::Part { .. }
+        | ProcessSelector::Under { .. }
+        | ProcessSelector::Port(_)
+        | ProcessSelector::Behind(_)
+        | ProcessSelector::Cgroup(_) => {}
     }
     Ok(met.into_iter().map(i32::cast_unsigned).collect())
 }
 
 /// Fails unless all that are met descend from one of them.
-fn one_tree(name: &str, met: &BTreeSet<i32>, present: &Present) -> Result<(), Unmet> {
+fn one_tree(name: &str, met: &BTreeSet<i32>, present: &Present) -> Result<(), SelectError> {
     let is_below = |seen: &Seen| {
         let above = std::iter::successors(present.all.get(&seen.ppid), |above| present.all.get(&above.ppid));
         above.take(met.len() + present.all.len()).any(|above| met.contains(&above.pid))
@@ -48,7 +48,7 @@ fn one_tree(name: &str, met: &BTreeSet<i32>, present: &Present) -> Result<(), Un
     if tops.len() > TOLD_MAX {
         told.push(format!("and {} more", tops.len() - TOLD_MAX));
     }
-    Err(Unmet::Several { name: name.to_owned(), found: tops.len(), matches: told.join(", ") })
+    Err(SelectError::Several { name: name.to_owned(), found: tops.len(), matches: told.join(", ") })
 }
 
 /// `812 of systemd (nginx -g daemon off;)`.
@@ -75,7 +75,7 @@ mod tests {
         let [a, b, c, d] = [5_000_001, 5_000_002, 5_000_003, 5_000_004];
         let all = present(&[(1, 0, "init"), (a, 1, "nginx"), (b, a, "sh"), (c, b, "nginx"), (d, 1, "nginx")]);
         assert_eq!(one_tree("nginx", &[a, c].into(), &all), Ok(()));
-        let Err(Unmet::Several { found, matches, .. }) = one_tree("nginx", &[a, c, d].into(), &all) else {
+        let Err(SelectError::Several { found, matches, .. }) = one_tree("nginx", &[a, c, d].into(), &all) else {
             panic!("they are two")
         };
         assert_eq!((found, matches.as_str()), (2, "5000001 of init (), 5000004 of init ()"));
@@ -83,12 +83,12 @@ mod tests {
 
     #[test]
     fn who_is_not_there_cannot_be_chosen() {
-        assert_eq!(choose(&Wanted::Process(5_000_000)), Err(Unmet::Gone(5_000_000)));
+        assert_eq!(select(&ProcessSelector::Process(5_000_000)), Err(SelectError::Gone(5_000_000)));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
-        assert!(choose(&Wanted::Port(port)).unwrap_err().to_string().contains("nothing listens on TCP port"));
+        assert!(select(&ProcessSelector::Port(port)).unwrap_err().to_string().contains("nothing listens on TCP port"));
         let parent = std::os::unix::process::parent_id();
-        assert_eq!(choose(&Wanted::Process(parent.cast_signed())), Ok([parent].into()));
+        assert_eq!(select(&ProcessSelector::Process(parent.cast_signed())), Ok([parent].into()));
     }
 }

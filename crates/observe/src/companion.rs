@@ -1,14 +1,14 @@
 //! Processes that were asked for: by name, by number, by place in the tree, by where they listen, or by control group.
 
 use crate::control_group;
+use crate::cpu_accounting::Seen;
 use crate::files::Files;
 use crate::group::Group;
-use crate::holders::Holders;
-use crate::ledger::Seen;
 use crate::listener::{Listener, Listening, Unfound};
 use crate::processes::{self, Present};
+use crate::selector::{Parent, ProcessSelector, SelectError, is_named};
+use crate::socket_owners::SocketOwners;
 use crate::sockets::SocketTable;
-use crate::wanted::{Parent, Unmet, Wanted, is_named};
 use model::{Address, ServerUse, Sockets};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const GENERATIONS_MAX: usize = 64;
 /// What was asked for, at the look before.
 #[derive(Debug)]
 pub(crate) struct Companion {
-    wanted: Wanted,
+    wanted: ProcessSelector,
     /// Of one that is known by where it listens.
     door: Option<Door>,
     group: Group,
@@ -30,17 +30,17 @@ pub(crate) struct Companion {
 #[derive(Debug)]
 struct Door {
     listener: Listener,
-    holders: Holders,
+    socket_owners: SocketOwners,
     table: SocketTable,
     /// At this look.
     listening: Result<Listening, Unfound>,
 }
 
 impl Companion {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    pub(crate) fn new(wanted: ProcessSelector) -> Self {
         let listener = match &wanted {
-            Wanted::Port(port) => Some(Listener::on_port(*port)),
-            Wanted::Behind(address) => Some(Listener::new(address.clone(), true)),
+            ProcessSelector::Port(port) => Some(Listener::on_port(*port)),
+            ProcessSelector::Behind(address) => Some(Listener::new(address.clone(), true)),
             _ => None,
         };
         Self { wanted, door: listener.map(Door::new), group: Group::default() }
@@ -58,7 +58,7 @@ impl Companion {
     pub(crate) fn listen(&mut self) -> bool {
         let Some(door) = &mut self.door else { return false };
         door.listening = door.listener.look(&mut door.table);
-        door.listening.as_ref().is_ok_and(|listening| door.holders.is_stranger_to(listening))
+        door.listening.as_ref().is_ok_and(|listening| door.socket_owners.is_stranger_to(listening))
     }
 
     /// Counts from now on.
@@ -74,10 +74,10 @@ impl Companion {
         present: &Present,
         taken: &BTreeSet<i32>,
         now_ns: u64,
-    ) -> Result<Option<ServerUse>, Unmet> {
+    ) -> Result<Option<ServerUse>, SelectError> {
         match (self.find(present, taken), self.group.is_empty(), &self.wanted) {
             (_, false, _) => Ok(Some(self.group.look(present, now_ns))),
-            (Err(Unmet::OfServer), true, Wanted::Part { .. }) => Ok(None),
+            (Err(SelectError::OfServer), true, ProcessSelector::Part { .. }) => Ok(None),
             (found, true, _) => found.map(|()| None),
         }
     }
@@ -87,21 +87,21 @@ impl Companion {
         let door = self.door.as_mut()?;
         let listening = door.listening.as_ref().ok()?;
         Some(match &self.wanted {
-            Wanted::Behind(Address::Unix(_)) => Ok(listening.accept_only()),
+            ProcessSelector::Behind(Address::Unix(_)) => Ok(listening.accept_only()),
             _ => door.listener.sockets(&mut door.table, Some(listening)),
         })
     }
 
     /// Takes in the processes that have joined, and the descendants of all members.
-    fn find(&mut self, present: &Present, taken: &BTreeSet<i32>) -> Result<(), Unmet> {
+    fn find(&mut self, present: &Present, taken: &BTreeSet<i32>) -> Result<(), SelectError> {
         let met = self.met(present);
         let all = met.iter().flatten().copied();
         let (elsewhere, mut found): (Vec<i32>, Vec<i32>) = all.partition(|pid| taken.contains(pid));
         let outcome = match &self.wanted {
-            Wanted::Name(name) if found.len() > FOUND_MAX => {
-                Err(Unmet::TooMany { name: name.clone(), found: std::mem::take(&mut found).len() })
+            ProcessSelector::Name(name) if found.len() > FOUND_MAX => {
+                Err(SelectError::TooMany { name: name.clone(), found: std::mem::take(&mut found).len() })
             }
-            _ if found.is_empty() && !elsewhere.is_empty() => Err(Unmet::OfServer),
+            _ if found.is_empty() && !elsewhere.is_empty() => Err(SelectError::OfServer),
             _ => met.map(drop),
         };
         self.group.adopt(found, present, taken);
@@ -109,49 +109,56 @@ impl Companion {
     }
 
     /// The processes that are meant by themselves and not as descendants, at least one unless some are watched already.
-    pub(crate) fn met(&mut self, present: &Present) -> Result<Vec<i32>, Unmet> {
+    pub(crate) fn met(&mut self, present: &Present) -> Result<Vec<i32>, SelectError> {
         if let Some(door) = &mut self.door {
             return door.met(present, &self.group);
         }
         let own = std::process::id().cast_signed();
-        let all = |is_met: &dyn Fn(&Seen) -> bool, unmet: Unmet| {
+        let all = |is_met: &dyn Fn(&Seen) -> bool, unmet: SelectError| {
             let met = present.all.values().filter(|seen| seen.pid != own && is_met(seen));
             some(met.map(|seen| seen.pid).collect(), unmet)
         };
         match &self.wanted {
-            Wanted::Process(pid) | Wanted::Part { pid, .. } => all(&|seen| seen.pid == *pid, Unmet::Gone(*pid)),
-            Wanted::Name(name) => all(&|seen| is_named(seen, name), Unmet::NoName(name.clone())),
-            Wanted::Under { name, parent } => {
-                let unmet = Unmet::NotUnder { name: name.clone(), parent: parent.to_string() };
+            ProcessSelector::Process(pid) | ProcessSelector::Part { pid, .. } => {
+                all(&|seen| seen.pid == *pid, SelectError::Gone(*pid))
+            }
+            ProcessSelector::Name(name) => all(&|seen| is_named(seen, name), SelectError::NoName(name.clone())),
+            ProcessSelector::Under { name, parent } => {
+                let unmet = SelectError::NotUnder { name: name.clone(), parent: parent.to_string() };
                 all(&|seen| is_named(seen, name) && descends_from(seen, parent, present), unmet)
             }
-            Wanted::Cgroup(path) => {
+            ProcessSelector::Cgroup(path) => {
                 let members = control_group::processes(&Files::default(), path)?;
-                all(&|seen| members.contains(&seen.pid), Unmet::EmptyCgroup(path.clone()))
+                all(&|seen| members.contains(&seen.pid), SelectError::EmptyCgroup(path.clone()))
             }
             // These have a door.
-            Wanted::Port(_) | Wanted::Behind(_) => Ok(Vec::new()),
+            ProcessSelector::Port(_) | ProcessSelector::Behind(_) => Ok(Vec::new()),
         }
     }
 }
 
 impl Door {
     fn new(listener: Listener) -> Self {
-        Self { listener, holders: Holders::default(), table: SocketTable::default(), listening: Err(Unfound::Resting) }
+        Self {
+            listener,
+            socket_owners: SocketOwners::default(),
+            table: SocketTable::default(),
+            listening: Err(Unfound::Resting),
+        }
     }
 
     /// Who holds its sockets and is not in `group` yet.
-    fn met(&mut self, present: &Present, group: &Group) -> Result<Vec<i32>, Unmet> {
+    fn met(&mut self, present: &Present, group: &Group) -> Result<Vec<i32>, SelectError> {
         let listening = self.listening.as_ref().map_err(Unfound::clone)?;
-        let found = self.holders.find(present, listening, group);
+        let found = self.socket_owners.find(present, listening, group);
         if !found.is_empty() || !group.is_empty() {
             return Ok(found);
         }
-        some(self.holders.known(), self.holders.unfound(listening).into())
+        some(self.socket_owners.known(), self.socket_owners.unfound(listening).into())
     }
 }
 
-fn some(found: Vec<i32>, unmet: Unmet) -> Result<Vec<i32>, Unmet> {
+fn some(found: Vec<i32>, unmet: SelectError) -> Result<Vec<i32>, SelectError> {
     if found.is_empty() { Err(unmet) } else { Ok(found) }
 }
 
@@ -177,8 +184,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn pids(wanted: &str, processes: &[(i32, i32, &str)]) -> Result<Vec<i32>, Unmet> {
-        let mut companion = Companion::new(Wanted::parse(wanted).unwrap());
+    fn pids(wanted: &str, processes: &[(i32, i32, &str)]) -> Result<Vec<i32>, SelectError> {
+        let mut companion = Companion::new(ProcessSelector::parse(wanted).unwrap());
         companion.look(&present(processes), &[9].into(), 1).map(|_| companion.group.pids())
     }
 
@@ -199,32 +206,32 @@ mod tests {
         assert_eq!(pids("php under run", &all), Ok(vec![22, 23]));
         assert_eq!(pids("php under php", &all), Ok(vec![31]));
         let none = pids("php under sh2", &all);
-        assert_eq!(none, Err(Unmet::NotUnder { name: "php".into(), parent: "sh2".into() }));
+        assert_eq!(none, Err(SelectError::NotUnder { name: "php".into(), parent: "sh2".into() }));
     }
 
     #[test]
     fn what_is_not_there_has_its_reason() {
         let all = [(2, 1, "nginx"), (9, 1, "redis")];
-        assert_eq!(pids("7", &all), Err(Unmet::Gone(7)));
-        assert_eq!(pids("mysqld", &all), Err(Unmet::NoName("mysqld".into())));
-        assert_eq!(pids("redis", &all), Err(Unmet::OfServer), "it is taken");
-        assert_eq!(pids("cgroup:/no/such", &all), Err(Unmet::NoCgroup("/no/such".into())));
+        assert_eq!(pids("7", &all), Err(SelectError::Gone(7)));
+        assert_eq!(pids("mysqld", &all), Err(SelectError::NoName("mysqld".into())));
+        assert_eq!(pids("redis", &all), Err(SelectError::OfServer), "it is taken");
+        assert_eq!(pids("cgroup:/no/such", &all), Err(SelectError::NoCgroup("/no/such".into())));
         let crowd: Vec<_> = (0..=FOUND_MAX as i32).map(|n| i32::MAX - n).map(|pid| (pid, 1, "sh")).collect();
-        assert!(matches!(pids("sh", &crowd), Err(Unmet::TooMany { found, .. }) if found == FOUND_MAX + 1));
+        assert!(matches!(pids("sh", &crowd), Err(SelectError::TooMany { found, .. }) if found == FOUND_MAX + 1));
     }
 
     #[test]
     fn a_part_that_is_the_server_itself_is_left_to_it() {
-        let part = |pid| Companion::new(Wanted::Part { label: "nginx".into(), pid });
+        let part = |pid| Companion::new(ProcessSelector::Part { label: "nginx".into(), pid });
         let now = present(&[(9, 1, "nginx"), (2, 1, "php-fpm")]);
         assert_eq!(part(9).look(&now, &[9].into(), 1), Ok(None));
         assert!(part(2).look(&now, &[9].into(), 1).unwrap().is_some());
-        assert_eq!(part(7).look(&now, &[9].into(), 1), Err(Unmet::Gone(7)));
+        assert_eq!(part(7).look(&now, &[9].into(), 1), Err(SelectError::Gone(7)));
     }
 
     #[test]
     fn the_own_process_is_no_companion() {
         let own = std::process::id().cast_signed();
-        assert_eq!(pids(&own.to_string(), &[(own, 1, "observe")]), Err(Unmet::Gone(own)));
+        assert_eq!(pids(&own.to_string(), &[(own, 1, "observe")]), Err(SelectError::Gone(own)));
     }
 }

@@ -1,7 +1,7 @@
 //! The processes of a control group and of those below it, version 1 and 2.
 
 use crate::files::Files;
-use crate::wanted::Unmet;
+use crate::selector::SelectError;
 use std::collections::BTreeSet;
 
 const MOUNT: &str = "/sys/fs/cgroup";
@@ -10,8 +10,8 @@ const MEMBERS: &str = "cgroup.procs";
 const GROUPS_MAX: usize = 10_000;
 
 /// The processes of the group at `path`, as `/proc/PID/cgroup` or a full path names it.
-pub(crate) fn processes(files: &Files, path: &str) -> Result<BTreeSet<i32>, Unmet> {
-    let mut places = vec![place(files, path).ok_or_else(|| Unmet::NoCgroup(path.to_owned()))?];
+pub(crate) fn processes(files: &Files, path: &str) -> Result<BTreeSet<i32>, SelectError> {
+    let mut places = vec![place(files, path).ok_or_else(|| SelectError::NoCgroup(path.to_owned()))?];
     let (mut found, mut looked) = (BTreeSet::new(), 0);
     while let Some(place) = places.pop() {
         let members = files.text(&format!("{place}/{MEMBERS}")).unwrap_or_default();
@@ -24,7 +24,7 @@ pub(crate) fn processes(files: &Files, path: &str) -> Result<BTreeSet<i32>, Unme
         let below = files.names(&place).into_iter().map(|name| format!("{place}/{name}"));
         places.extend(below.filter(|place| is_group(files, place)));
     }
-    if found.is_empty() { Err(Unmet::EmptyCgroup(path.to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(SelectError::EmptyCgroup(path.to_owned())) } else { Ok(found) }
 }
 
 /// Its directory: that of version 2 first, else that of any controller which has it.
@@ -64,8 +64,8 @@ mod tests {
         assert_eq!(processes(&files, "/web"), Ok([7, 8, 9].into()), "one that is not seen here has the number 0");
         assert_eq!(processes(&files, "/web/a/"), Ok([7, 8].into()));
         assert_eq!(processes(&files, "/sys/fs/cgroup/web/b/c"), Ok([9].into()));
-        assert_eq!(processes(&files, "/idle"), Err(Unmet::EmptyCgroup("/idle".into())));
-        assert_eq!(processes(&files, "/nowhere"), Err(Unmet::NoCgroup("/nowhere".into())));
+        assert_eq!(processes(&files, "/idle"), Err(SelectError::EmptyCgroup("/idle".into())));
+        assert_eq!(processes(&files, "/nowhere"), Err(SelectError::NoCgroup("/nowhere".into())));
         assert!(processes(&files, "/sys/fs/cgroup/nowhere").is_err());
     }
 

@@ -1,8 +1,8 @@
 //! A set of processes that belong together: some that were found, and their descendants.
 
-use crate::holdings::Holdings;
-use crate::ledger::{Ledger, Seen};
+use crate::cpu_accounting::{CpuAccounting, Seen};
 use crate::processes::Present;
+use crate::resource_usage::ResourceUsage;
 use crate::threads::Threads;
 use model::ServerUse;
 use std::collections::BTreeSet;
@@ -10,22 +10,22 @@ use std::collections::BTreeSet;
 /// The processes of a group at the look before.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    ledger: Ledger,
+    cpu_accounting: CpuAccounting,
     threads: Threads,
-    holdings: Holdings,
+    resource_usage: ResourceUsage,
 }
 
 impl Group {
     pub(crate) fn is_empty(&self) -> bool {
-        self.ledger.is_empty()
+        self.cpu_accounting.is_empty()
     }
 
     pub(crate) fn has(&self, pid: i32) -> bool {
-        self.ledger.has(pid)
+        self.cpu_accounting.has(pid)
     }
 
     pub(crate) fn pids(&self) -> Vec<i32> {
-        self.ledger.pids()
+        self.cpu_accounting.pids()
     }
 
     /// Takes in `roots` and the descendants of all members, unless they are `taken` by another.
@@ -39,7 +39,7 @@ impl Group {
             if join.is_empty() {
                 return;
             }
-            join.into_iter().for_each(|seen| self.ledger.open(seen.clone(), present.has_begun(seen.pid)));
+            join.into_iter().for_each(|seen| self.cpu_accounting.open(seen.clone(), present.has_begun(seen.pid)));
             joining.clear();
             strangers = stay;
         }
@@ -48,17 +48,17 @@ impl Group {
     /// What the members used since the look before.
     pub(crate) fn look(&mut self, present: &Present, now_ns: u64) -> ServerUse {
         let pids = self.pids();
-        self.holdings.look(&pids);
-        let of = |pid: &i32| Some(Seen { held: self.holdings.of(*pid), ..present.all.get(pid)?.clone() });
+        self.resource_usage.look(&pids);
+        let of = |pid: &i32| Some(Seen { held: self.resource_usage.of(*pid), ..present.all.get(pid)?.clone() });
         let seen = pids.iter().filter_map(of).collect();
         let threads = self.threads.look(&pids, now_ns);
-        ServerUse { threads, ..self.ledger.settle(seen) }
+        ServerUse { threads, ..self.cpu_accounting.settle(seen) }
     }
 
     /// Counts from now on, and asks all members for what is dear to look at.
     pub(crate) fn start(&mut self, present: &Present, now_ns: u64) {
         self.threads.forget();
-        self.holdings.look_at_all(&self.pids());
+        self.resource_usage.look_at_all(&self.pids());
         self.look(present, now_ns);
     }
 }

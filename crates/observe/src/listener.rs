@@ -101,7 +101,7 @@ impl Listener {
             return Err(Unfound::Elsewhere);
         }
         let found = match &self.place {
-            Place::At(Address::Tcp(address)) => choose(*address, &table.listening(address.port())?),
+            Place::At(Address::Tcp(address)) => select(*address, &table.listening(address.port())?),
             Place::At(Address::Unix(path)) => gather(path, &table.listening_at(path)?),
             Place::Port(port) => {
                 let all = table.listening(*port)?;
@@ -129,7 +129,7 @@ impl Listening {
 }
 
 /// Of the sockets that listen on a port those that get the connections to `address`: the most specific ones.
-fn choose(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listening> {
+fn select(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listening> {
     let wanted = address.ip().to_canonical();
     let rank = |socket: &InetResponseHeader| match socket.socket_id.source_address {
         ip if ip.to_canonical() == wanted => Some(0),
@@ -214,7 +214,7 @@ mod tests {
 
     #[track_caller]
     fn chosen(address: &str, sockets: &[InetResponseHeader]) -> Vec<u64> {
-        choose(address.parse().unwrap(), sockets).map_or_else(Vec::new, |found| found.inodes.into_iter().collect())
+        select(address.parse().unwrap(), sockets).map_or_else(Vec::new, |found| found.inodes.into_iter().collect())
     }
 
     #[test]
@@ -232,9 +232,9 @@ mod tests {
         assert_eq!(chosen("127.0.0.1:80", &all[3..]), [4]);
         assert_eq!(chosen("[::1]:80", &all), [4]);
         assert_eq!(chosen("[::1]:80", &all[..3]), [0; 0]);
-        let found = choose("127.0.0.2:80".parse().unwrap(), &all).unwrap();
+        let found = select("127.0.0.2:80".parse().unwrap(), &all).unwrap();
         assert_eq!((found.uid, found.accept_queue, found.is_ipv6), (33, 6, false));
         assert_eq!((found.accept_backlog, found.accept_fullest), (2 * 511, 3.0 / 511.0));
-        assert!(choose("127.0.0.1:80".parse().unwrap(), &all[3..]).unwrap().is_ipv6);
+        assert!(select("127.0.0.1:80".parse().unwrap(), &all[3..]).unwrap().is_ipv6);
     }
 }

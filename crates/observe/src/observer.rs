@@ -1,4 +1,7 @@
 //! All looks together: one sample from one look to the next.
+//!
+//! Sockets, unrelated processes and threads are sampled less often the more there are; PSS and descriptors in turn.
+//! The cost of each sample is measured and recorded.
 
 use crate::companion::Companion;
 use crate::disturbance::{DisturbanceSampler, LoadClock, Publish, Setup};
@@ -9,11 +12,11 @@ use crate::listener::{Listener, Listening, Unfound};
 use crate::machine::Machine;
 use crate::others::Others;
 use crate::processes::{Present, Processes};
+use crate::selector::ProcessSelector;
 use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{Clocks, StateSampler, Tree};
 use crate::threads::allowed_cpus;
-use crate::wanted::Wanted;
 use model::{Address, Phase, Sample, ServerUse, Sockets, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -45,23 +48,28 @@ pub struct Observer {
 impl Observer {
     /// Will watch the server at `address`, whose processes are looked for when it `is_here`: on this machine. What is `wanted` besides is watched as far as it is not part of the server.
     #[must_use]
-    pub fn new(address: impl Into<Address>, is_here: bool, wanted: &[Wanted]) -> Self {
+    pub fn new(address: impl Into<Address>, is_here: bool, wanted: &[ProcessSelector]) -> Self {
         Self::of(Some(Listener::new(address.into(), is_here)), None, wanted)
     }
 
     /// The same where it is not told by who listens at `address` which processes are the `server`.
     #[must_use]
-    pub fn with_server(address: impl Into<Address>, is_here: bool, server: &Wanted, wanted: &[Wanted]) -> Self {
+    pub fn with_server(
+        address: impl Into<Address>,
+        is_here: bool,
+        server: &ProcessSelector,
+        wanted: &[ProcessSelector],
+    ) -> Self {
         Self::of(Some(Listener::new(address.into(), is_here)), Some(server), wanted)
     }
 
     /// Will watch the machine and what is `wanted`: there is no load and no server.
     #[must_use]
-    pub fn without_load(wanted: &[Wanted]) -> Self {
+    pub fn without_load(wanted: &[ProcessSelector]) -> Self {
         Self::of(None, None, wanted)
     }
 
-    fn of(listener: Option<Listener>, server: Option<&Wanted>, wanted: &[Wanted]) -> Self {
+    fn of(listener: Option<Listener>, server: Option<&ProcessSelector>, wanted: &[ProcessSelector]) -> Self {
         let mut observer = Self {
             listener,
             processes: Processes::default(),

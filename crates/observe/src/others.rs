@@ -1,6 +1,6 @@
 //! All processes that are neither server, companion nor load generator: what else uses the machine.
 
-use crate::ledger::Ledger;
+use crate::cpu_accounting::CpuAccounting;
 use crate::processes::Present;
 use model::OthersUse;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// The other processes at the look before that had all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    ledger: Ledger,
+    cpu_accounting: CpuAccounting,
     looked_ns: Option<u64>,
 }
 
@@ -21,11 +21,11 @@ impl Others {
         // What has begun since the look before has used all of its time since, also when that look was some looks ago.
         let is_first = self.looked_ns.is_none();
         for seen in present.all.values() {
-            if !self.ledger.knows(seen) {
-                self.ledger.open(seen.clone(), !is_first);
+            if !self.cpu_accounting.knows(seen) {
+                self.cpu_accounting.open(seen.clone(), !is_first);
             }
         }
-        let used = self.ledger.settle_without(present.all.values().cloned().collect(), taken);
+        let used = self.cpu_accounting.settle_without(present.all.values().cloned().collect(), taken);
         let processes = used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
         self.looked_ns.replace(now_ns).map(|from_ns| OthersUse { from_ns, processes })
     }
@@ -34,7 +34,7 @@ impl Others {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Seen;
+    use crate::cpu_accounting::Seen;
 
     fn present(is_complete: bool, processes: &[(i32, &str, u64)]) -> Present {
         let seen = |&(pid, name, own_ns): &(i32, &str, u64)| {

@@ -1,6 +1,6 @@
 //! All processes of the machine, a line of `/proc/PID/stat` each.
 
-use crate::ledger::Seen;
+use crate::cpu_accounting::Seen;
 use crate::machine::ticks_ns;
 use procfs::FromRead;
 use procfs::process::Stat;

@@ -1,15 +1,15 @@
 //! The processes of the server: those that hold its listening sockets, and their descendants.
 
 use crate::group::Group;
-use crate::holders::Holders;
 use crate::listener::{Listening, Unfound};
 use crate::processes::Present;
+use crate::socket_owners::SocketOwners;
 use model::ServerUse;
 
 /// The server's processes at the look before.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
-    holders: Holders,
+    socket_owners: SocketOwners,
     group: Group,
 }
 
@@ -20,7 +20,7 @@ impl Server {
 
     /// Whether these sockets are others than those of the look before, so that all processes have to be looked at.
     pub(crate) fn is_stranger_to(&self, listening: &Listening) -> bool {
-        self.holders.is_stranger_to(listening)
+        self.socket_owners.is_stranger_to(listening)
     }
 
     /// Counts from now on.
@@ -33,14 +33,14 @@ impl Server {
     pub(crate) fn look(&mut self, present: &Present, listening: &Listening, now_ns: u64) -> Result<ServerUse, Unfound> {
         self.find(present, listening);
         if self.group.is_empty() {
-            return Err(self.holders.unfound(listening));
+            return Err(self.socket_owners.unfound(listening));
         }
         Ok(self.group.look(present, now_ns))
     }
 
     /// Takes in the processes that have joined the server.
     fn find(&mut self, present: &Present, listening: &Listening) {
-        let holders = self.holders.find(present, listening, &self.group);
-        self.group.adopt(holders, present, &[std::process::id().cast_signed()].into());
+        let socket_owners = self.socket_owners.find(present, listening, &self.group);
+        self.group.adopt(socket_owners, present, &[std::process::id().cast_signed()].into());
     }
 }

@@ -1,12 +1,8 @@
 //! Processes of which this test reads the truth in `/proc` itself. One test at a time: some account for all of the machine.
 
-#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
-#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
-mod decide;
-
-use decide::decide_watched;
+use lab::decide::decide_watched;
 use model::{Phase, Sample, ServerUse};
-use observe::{Observer, Wanted};
+use observe::{Observer, ProcessSelector};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
@@ -44,7 +40,7 @@ fn cpu_ns(pid: i32) -> u64 {
 }
 
 /// An observer of a port that nobody listens on.
-fn observer(wanted: &[Wanted]) -> Observer {
+fn observer(wanted: &[ProcessSelector]) -> Observer {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     drop(listener);
@@ -74,7 +70,7 @@ fn a_companion_has_the_cpu_time_that_the_kernel_says_it_has() {
         let burner = Shell::start("while :; do :; done");
         let pid = burner.pid();
         let label = pid.to_string();
-        let mut observer = observer(&[Wanted::parse(&label).expect("a number")]);
+        let mut observer = observer(&[ProcessSelector::parse(&label).expect("a number")]);
         observer.start(0);
         let before_ns = cpu_ns(pid);
         until_burnt(pid, 400_000_000);
@@ -103,7 +99,7 @@ fn children_that_come_and_go_count_for_their_companion() {
         let script = "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done";
         let parent = Shell::start(script);
         let pid = parent.pid();
-        let mut observer = observer(&[Wanted::Process(pid)]);
+        let mut observer = observer(&[ProcessSelector::Process(pid)]);
         observer.start(0);
         let before_ns = cpu_ns(pid);
         let mut told_ns = 0;
@@ -136,7 +132,7 @@ fn the_sum_over_many_short_lived_children_is_what_the_kernel_says() {
         command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut parent = Shell(command.spawn().expect("a shell"));
         let pid = parent.pid();
-        let mut observer = observer(&[Wanted::Process(pid)]);
+        let mut observer = observer(&[ProcessSelector::Process(pid)]);
         observer.start(0);
         let before_ns = cpu_ns(pid);
         let out = parent.0.stdout.take().expect("piped");
@@ -193,7 +189,7 @@ fn what_cannot_be_found_is_said_once_and_the_rest_goes_on() {
     let ended = Shell::start("read line");
     let gone = ended.pid();
     drop(ended);
-    let wanted = [Wanted::Process(gone), Wanted::Name("no-such-name".into())];
+    let wanted = [ProcessSelector::Process(gone), ProcessSelector::Name("no-such-name".into())];
     let mut observer = observer(&wanted);
     observer.start(0);
     let sample = observer.sample(1, Phase::Measure);

@@ -2,11 +2,7 @@
 //!
 //! These run as root, or where kernel.perf_event_paranoid is 0: a refusal fails them.
 
-#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
-#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
-mod decide;
-
-use decide::decide_watched;
+use lab::decide::decide_watched;
 use model::ProcessRole;
 use observe::profile::{Profile, Recorded, Scope};
 use std::collections::BTreeSet;

@@ -1,10 +1,6 @@
 //! Sockets of this very process, which are counted by the kernel.
 
-#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
-#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
-mod decide;
-
-use decide::decide_watched;
+use lab::decide::decide_watched;
 use model::{Address, Phase, Sample};
 use observe::Observer;
 use rustix::time::{ClockId, clock_gettime};

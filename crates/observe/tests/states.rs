@@ -1,12 +1,8 @@
 //! Processes that do one thing, and what is said of them.
 
-#[allow(dead_code, unused_imports, reason = "a test without a record needs less of it")]
-#[path = "../../plimsoll/tests/shared/decide/mod.rs"]
-mod decide;
-
-use decide::decide_watched;
+use lab::decide::decide_watched;
 use model::{Phase, PoolUse, Scheduled, StatesUse};
-use observe::{Clocks, Observer, Wanted};
+use observe::{Clocks, Observer, ProcessSelector};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,8 +19,8 @@ impl One {
         Self(command.spawn().expect("it starts"))
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted::Process(self.0.id().cast_signed())
+    fn wanted(&self) -> ProcessSelector {
+        ProcessSelector::Process(self.0.id().cast_signed())
     }
 }
 
@@ -41,7 +37,7 @@ fn monotonic_ns() -> u64 {
 }
 
 /// Looks at processes for a second.
-fn watch(wanted: &[Wanted], mut meanwhile: impl FnMut()) -> StatesUse {
+fn watch(wanted: &[ProcessSelector], mut meanwhile: impl FnMut()) -> StatesUse {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     drop(listener);

@@ -1,6 +1,6 @@
 //! Credentials that never stand on the command line, where every user of the machine can read them.
 
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::printer;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,9 +15,9 @@ const NAME: &str = "Authorization";
 const FORMS: &str = "write basic:env:VAR, basic:file:PATH, bearer:env:VAR or bearer:file:PATH";
 
 /// The header that `--auth` asks for: `SCHEME:SOURCE:NAME`. No message ever holds the secret.
-pub(crate) fn header(text: &str) -> Result<(String, String), Trouble> {
+pub(crate) fn header(text: &str) -> Result<(String, String), CommandError> {
     // The value may be a secret that was typed by mistake; it is not repeated.
-    let wrong = || Trouble::usage(format!("--auth names no scheme and source; {FORMS}"));
+    let wrong = || CommandError::usage(format!("--auth names no scheme and source; {FORMS}"));
     let (scheme, source) = text.split_once(':').ok_or_else(wrong)?;
     if !["basic", "bearer"].contains(&scheme) {
         return Err(wrong());
@@ -29,7 +29,7 @@ pub(crate) fn header(text: &str) -> Result<(String, String), Trouble> {
     };
     value(scheme, secret.trim_end_matches(['\r', '\n']))
         .map(|value| (NAME.into(), value))
-        .map_err(|why| Trouble::usage(format!("--auth: {whence} {why}")))
+        .map_err(|why| CommandError::usage(format!("--auth: {whence} {why}")))
 }
 
 /// Whether a header would be in conflict with `--auth`.
@@ -54,9 +54,9 @@ fn value(scheme: &str, secret: &str) -> Result<String, &'static str> {
     Ok(value)
 }
 
-fn from_env(name: &str) -> Result<String, Trouble> {
+fn from_env(name: &str) -> Result<String, CommandError> {
     if name.is_empty() || name.contains('=') {
-        return Err(Trouble::usage(format!("--auth names no variable; {FORMS}")));
+        return Err(CommandError::usage(format!("--auth names no variable; {FORMS}")));
     }
     match std::env::var(name) {
         Ok(secret) if secret.len() as u64 > SECRET_MAX_BYTES => {
@@ -64,17 +64,17 @@ fn from_env(name: &str) -> Result<String, Trouble> {
         }
         Ok(secret) => Ok(secret),
         Err(std::env::VarError::NotPresent) => {
-            Err(Trouble::usage(format!("--auth: the variable {name} is not set; is it exported?")))
+            Err(CommandError::usage(format!("--auth: the variable {name} is not set; is it exported?")))
         }
         Err(std::env::VarError::NotUnicode(_)) => {
-            Err(Trouble::usage(format!("--auth: the variable {name} holds bytes that are no text")))
+            Err(CommandError::usage(format!("--auth: the variable {name} holds bytes that are no text")))
         }
     }
 }
 
 /// The content of a file for `flag`; says so when others can read it.
-pub(crate) fn from_file(flag: &str, path: &str) -> Result<String, Trouble> {
-    let wrong = |error| Trouble::usage(format!("{flag}: cannot read the file {path}: {error}"));
+pub(crate) fn from_file(flag: &str, path: &str) -> Result<String, CommandError> {
+    let wrong = |error| CommandError::usage(format!("{flag}: cannot read the file {path}: {error}"));
     let file = std::fs::File::open(path).map_err(wrong)?;
     let mode = file.metadata().map_err(wrong)?.permissions().mode();
     let mut secret = String::new();
@@ -85,8 +85,8 @@ pub(crate) fn from_file(flag: &str, path: &str) -> Result<String, Trouble> {
     if secret.len() as u64 > SECRET_MAX_BYTES { Err(too_long(flag, &format!("the file {path}"))) } else { Ok(secret) }
 }
 
-fn too_long(flag: &str, what: &str) -> Trouble {
-    Trouble::usage(format!("{flag}: {what} has more than {SECRET_MAX_BYTES} bytes"))
+fn too_long(flag: &str, what: &str) -> CommandError {
+    CommandError::usage(format!("{flag}: {what} has more than {SECRET_MAX_BYTES} bytes"))
 }
 
 #[cfg(test)]

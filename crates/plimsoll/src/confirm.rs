@@ -2,15 +2,18 @@
 //!
 //! Blocks of one measurement with the change and one without, in shuffled order, the server started anew for each; where
 //! something else is known not to be short, a third measurement changes that instead.
+//!
+//! A server that was only reconfigured would keep what it has learnt.
 
-use crate::cli::observe::BesideArgs;
+use crate::cli::observe::ObserverArgs;
 use crate::cli::{GeneratorArgs, RequestArgs};
-use crate::exit::Trouble;
-use crate::measure::{Prepared, Wanted};
+use crate::exit::CommandError;
 use crate::progress::Progress;
-use judge::limiter::confirm::{AFTER, BEFORE, CONTROL, Trial, conclude, confirmation, trial};
+use crate::session::{Session, SessionOptions};
+use crate::store::Recorder;
+use judge::limiter::confirm::{AFTER, BEFORE, CONTROL, Trial, confirmation, trial};
 use judge::limiter::faults;
-use model::{Block, Limiter, Load, Stop, Warmup, human};
+use model::{Block, Limiter, Load, SessionEvent, Stop, Warmup, human};
 use stack::Spec;
 use stats::{RUNS_MIN, shuffled_blocks};
 use std::path::Path;
@@ -39,30 +42,27 @@ pub(crate) struct Confirming<'a> {
     pub(crate) stop: &'a Arc<AtomicBool>,
 }
 
-/// Tries what `limiter` predicts and puts what came out, or why nothing could be tried, beside it. The server that was
-/// measured must have ended: its port is needed.
-pub(crate) fn confirm(limiter: &mut Limiter, how: &Confirming<'_>) -> Result<(), Trouble> {
+/// Tries what `limiter` predicts and returns what came out, or why nothing could be tried. The server that was measured must
+/// have ended: its port is needed.
+pub(crate) fn confirm(limiter: &Limiter, how: &Confirming<'_>) -> Result<SessionEvent, CommandError> {
+    let unavailable = |why| Ok(SessionEvent::Confirmed { confirmation: None, unavailable: Some(why) });
     let planned = match &how.spec {
         None => Err("--confirm changes servers that plimsoll itself has started (--serve)".to_owned()),
         Some(spec) => trial(limiter, &spec.limits(), how.connections, how.may_open_more).map(|trial| (spec, trial)),
     };
     let (spec, trial) = match planned {
         Ok(planned) => planned,
-        Err(why) => {
-            limiter.confirmation_unavailable = Some(why);
-            return Ok(());
-        }
+        Err(why) => return unavailable(why),
     };
     let blocks = blocks(spec, &trial, how)?;
     if how.stop.load(Ordering::Relaxed) {
-        limiter.confirmation_unavailable = Some("interrupted before the end".to_owned());
-        return Ok(());
+        return unavailable("interrupted before the end".to_owned());
     }
-    conclude(limiter, confirmation(&trial, blocks));
-    Ok(())
+    let confirmation = Some(Box::new(confirmation(&trial, blocks)));
+    Ok(SessionEvent::Confirmed { confirmation, unavailable: None })
 }
 
-fn blocks(spec: &Spec, trial: &Trial, how: &Confirming<'_>) -> Result<Vec<Block>, Trouble> {
+fn blocks(spec: &Spec, trial: &Trial, how: &Confirming<'_>) -> Result<Vec<Block>, CommandError> {
     let mut arms = vec![(BEFORE, spec.clone()), (AFTER, spec.with_limit(&trial.setting.key, trial.to))];
     if let Some((setting, to)) = &trial.control {
         arms.push((CONTROL, spec.with_limit(&setting.key, *to)));
@@ -92,13 +92,13 @@ fn blocks(spec: &Spec, trial: &Trial, how: &Confirming<'_>) -> Result<Vec<Block>
 }
 
 /// Goodput of one arm; none where a fault of client or answers made it.
-fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>) -> Result<Option<f64>, Trouble> {
-    let wanted = Wanted {
+fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>) -> Result<Option<f64>, CommandError> {
+    let options = SessionOptions {
         url: None,
         serve: Some(spec),
         request: how.request,
         generator: how.generator,
-        beside: &BesideArgs::default(),
+        beside: &ObserverArgs::default(),
         is_observed: true,
         quiet: true,
         is_known: true,
@@ -106,13 +106,13 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
     };
     let create = |_: &str| {
         std::fs::create_dir_all(directory)
-            .map_err(|error| Trouble::usage(format!("cannot create {}: {error}", directory.display())))?;
+            .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", directory.display())))?;
         Ok(directory.to_owned())
     };
-    let mut prepared = Prepared::new(wanted, create)?;
-    let plan = prepared.plan(Load::Closed { connections }, how.window, how.warmup);
-    let gather = prepared.measure(&plan, "", directory)?;
-    prepared.check()?;
+    let mut session = Session::new(options, create)?;
+    let plan = session.plan(Load::Closed { connections }, how.window, how.warmup);
+    let gather = session.measure(&plan, "", &mut Recorder::open(directory)?)?;
+    session.check()?;
     let verdict = judge::judge_run(&gather.evidence());
     Ok(faults(&verdict).is_empty().then(|| gather.goodput().value))
 }

@@ -1,21 +1,27 @@
 //! Hands a finished result over: to the run directory, to stdout, and to the shell as an exit code.
 
 use crate::cli::OutputArgs;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::profiling::graphs;
 use crate::verbs::report::PAGE;
-use crate::{printer, store, stored};
-use model::VerdictState;
+use crate::{printer, store};
+use model::{Histograms, VerdictState};
 use report::Named;
 use report::html::Item;
 use report::record::{AnyRecord, arm_folder};
 use report::terminal::Style;
 use std::path::Path;
 
-/// Stores `record` in `directory` and prints it: as JSON, or for people, who also get a page.
+/// Stores `record` in `directory` and prints it: as JSON, or for people, who also get a page, with the `distributions` of a
+/// run.
 ///
 /// Programs that ask for JSON get no page: it is megabytes to write and to hold, and `plimsoll report` makes it later.
-pub(crate) fn deliver(directory: &Path, record: AnyRecord<'_>, output: &OutputArgs) -> Result<(), Trouble> {
+pub(crate) fn deliver(
+    directory: &Path,
+    record: AnyRecord<'_>,
+    distributions: Option<&Histograms>,
+    output: &OutputArgs,
+) -> Result<(), CommandError> {
     let json = report::json::record(record);
     let stored = keep(directory, record, &json);
     if output.json {
@@ -24,7 +30,7 @@ pub(crate) fn deliver(directory: &Path, record: AnyRecord<'_>, output: &OutputAr
     let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let named = Named { name: &name, record };
     // Without its record a page has nothing to point at, and the disk has no room for it either.
-    let shown = stored && write_page(directory, named);
+    let shown = stored && write_page(directory, named, distributions);
     let style = Style { verbose: output.verbose, ..printer::style() };
     let mut text = report::terminal::results(&[named], &style);
     if stored {
@@ -51,13 +57,9 @@ fn keep(directory: &Path, record: AnyRecord<'_>, json: &str) -> bool {
 }
 
 /// Writes the page of a result beside it; returns false when the disk did not take it, which has then been told.
-fn write_page(directory: &Path, named: Named<'_>) -> bool {
-    let distributions = match named.record {
-        AnyRecord::Run(record) => stored::distributions(directory, stored::basis(record)),
-        AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => None,
-    };
+fn write_page(directory: &Path, named: Named<'_>, distributions: Option<&Histograms>) -> bool {
     let graphs = graphs(directory, named.record);
-    let page = report::html::page(&[Item { named, distributions: distributions.as_ref(), graphs: &graphs, base: "" }]);
+    let page = report::html::page(&[Item { named, distributions, graphs: &graphs, base: "" }]);
     store::write_page(&directory.join(PAGE), &page)
 }
 
@@ -122,7 +124,7 @@ mod tests {
             };
             assert_eq!(*read, record.sweeps[i]);
         }
-        assert!(write_page(directory.path(), Named { name: "both", record: whole }));
+        assert!(write_page(directory.path(), Named { name: "both", record: whole }, None));
         assert!(directory.path().join(PAGE).exists());
     }
 }

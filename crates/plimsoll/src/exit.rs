@@ -40,12 +40,12 @@ impl From<Exit> for ExitCode {
 /// Why the program ends early: one clear line and the code that goes with it.
 #[derive(Debug, Error)]
 #[error("{message}")]
-pub(crate) struct Trouble {
+pub(crate) struct CommandError {
     pub(crate) exit: Exit,
     pub(crate) message: String,
 }
 
-impl Trouble {
+impl CommandError {
     pub(crate) fn usage(message: impl ToString) -> Self {
         Self { exit: Exit::Usage, message: message.to_string() }
     }

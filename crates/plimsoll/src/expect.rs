@@ -1,6 +1,6 @@
 //! What `--expect` declares, and the contract that follows from it and from what the probe found.
 
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use model::{Body, Contract, Probe, Request, SizeBand};
 
 /// Longest text that is looked for in a body.
@@ -19,9 +19,9 @@ pub(crate) struct Expect {
 
 impl Expect {
     /// Reads `status=200,size=10..20,body~"TEXT",hash`, in any order.
-    pub(crate) fn parse(text: &str) -> Result<Self, Trouble> {
+    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
         let example = "write for example status=200,size=1k..2k,body~\"</html>\",hash";
-        let wrong = |why: &str| Trouble::usage(format!("--expect {text:?}: {why}; {example}"));
+        let wrong = |why: &str| CommandError::usage(format!("--expect {text:?}: {why}; {example}"));
         let mut expect = Self::default();
         for part in split(text).map_err(wrong)? {
             expect.add(part.trim()).map_err(wrong)?;
@@ -49,12 +49,12 @@ impl Expect {
     }
 
     /// What the response to `request` must be: as declared, else as the probe found it.
-    pub(crate) fn contract(&self, probe: &Probe, request: &Request) -> Result<Contract, Trouble> {
+    pub(crate) fn contract(&self, probe: &Probe, request: &Request) -> Result<Contract, CommandError> {
         let expected = self.unprobed(request);
         let declared = expected.declared;
-        let found = probe.found().ok_or_else(|| Trouble::target("the target was not fetched"))?;
+        let found = probe.found().ok_or_else(|| CommandError::target("the target was not fetched"))?;
         if !declared && found.status >= 400 {
-            return Err(Trouble::target(format!(
+            return Err(CommandError::target(format!(
                 "the target answers {} to the probe; if that is what you want to measure, add --expect status={}",
                 found.status, found.status
             )));
@@ -69,13 +69,13 @@ impl Expect {
             (false, _) => None,
             (true, true) if probe.body == Body::Stable => Some(found.body_hash),
             (true, true) => {
-                return Err(Trouble::usage(
+                return Err(CommandError::usage(
                     "--expect hash: the body is another one at each fetch of the probe; \
                 declare what stays the same, such as body~\"</html>\" or size=MIN..MAX",
                 ));
             }
             (true, false) => {
-                return Err(Trouble::usage(format!(
+                return Err(CommandError::usage(format!(
                     "--expect hash: the target answers {} to the probe, so there is no expected body to compare with",
                     found.status
                 )));

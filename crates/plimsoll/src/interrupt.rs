@@ -1,19 +1,19 @@
-//! ^C: the first ends the load and keeps what was measured, the second ends the program.
+//! ^C, or the terminal going away: the first ends the load and keeps what was measured, the second ends the program.
 
-use crate::exit::{Exit, Trouble};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use crate::exit::{CommandError, Exit};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that SIGINT and SIGTERM set.
-pub(crate) fn watch() -> Result<Arc<AtomicBool>, Trouble> {
+/// A flag that SIGINT, SIGTERM and SIGHUP set.
+pub(crate) fn watch() -> Result<Arc<AtomicBool>, CommandError> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // Registered first, so that it sees the flag only from the second signal on.
         flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Trouble::usage(format!("cannot watch for signal {signal}: {error}")))?;
+            .map_err(|error| CommandError::usage(format!("cannot watch for signal {signal}: {error}")))?;
     }
     Ok(stop)
 }

@@ -3,30 +3,32 @@
 //! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
-mod asked;
 mod auth;
-mod beside;
 mod cli;
 mod confirm;
+mod connect_override;
 mod deliver;
-mod detour;
 mod environment;
 mod exit;
 mod expect;
 mod interrupt;
-mod measure;
+mod observers;
 mod page_file;
 mod printer;
 mod profiling;
 mod progress;
 mod redirects;
 mod requests;
+mod result;
+mod selectors;
 mod serving;
+mod session;
 mod settings;
+mod sinks;
 mod status;
 mod store;
 mod stored;
-mod subject;
+mod sut;
 mod sys;
 mod target_url;
 mod verbs;
@@ -34,7 +36,7 @@ mod watch;
 
 use clap::Parser;
 use cli::{Cli, Verb};
-use exit::{Exit, Trouble};
+use exit::{CommandError, Exit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -63,7 +65,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn report_trouble(trouble: &Trouble) -> ExitCode {
+fn report_trouble(trouble: &CommandError) -> ExitCode {
     // A reader that closed the pipe has all it wanted.
     if trouble.exit != Exit::Fine {
         printer::error(&trouble.message);

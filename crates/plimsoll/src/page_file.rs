@@ -1,4 +1,7 @@
 //! Writes pages to disk without holding them, nor the script of megabytes that each carries.
+//!
+//! The script is copied by the kernel from the program's own file: written from memory it was more than half of the
+//! peak memory of a run.
 
 use procfs::process::{MemoryMap, Process};
 use std::fmt::Display;

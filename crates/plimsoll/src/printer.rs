@@ -1,6 +1,6 @@
 //! The only place that prints: stdout is the result that was asked for, stderr is everything else.
 
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -10,17 +10,17 @@ const DEFAULT_WIDTH: usize = 100;
 const MAX_WIDTH: usize = 110;
 
 /// Prints the result. A reader that has closed the pipe is fine.
-pub(crate) fn result(text: &str) -> Result<(), Trouble> {
+pub(crate) fn result(text: &str) -> Result<(), CommandError> {
     stream(text).map(drop)
 }
 
 /// Prints a part of a result that goes on; false when the reader has closed the pipe, and there is no use in going on.
-pub(crate) fn stream(text: &str) -> Result<bool, Trouble> {
+pub(crate) fn stream(text: &str) -> Result<bool, CommandError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Trouble::usage(format!("cannot write to stdout: {error}"))),
+        Err(error) => Err(CommandError::usage(format!("cannot write to stdout: {error}"))),
     }
 }
 

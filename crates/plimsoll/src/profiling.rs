@@ -1,12 +1,11 @@
 //! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
 
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::printer;
 use crate::target_url::is_local;
-use engine::clock;
-use model::{Address, Event, Phase, Plan, Profiled, SweepRecord};
+use model::{Address, Event, Phase, Plan, Profiled, SessionEvent, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
-use observe::{Wanted, choose};
+use observe::{ProcessSelector, select};
 use report::flame::{self, Scale};
 use report::html::Graphs;
 use report::off_cpu::{self, OffCpu};
@@ -48,7 +47,7 @@ pub(crate) enum Sampled {
 impl Sampling {
     /// Gets ready for the load of `plan`, whose server is whoever listens at its target unless it is named, with `companions`
     /// whose waiting is told too; says so once when nothing can be sampled.
-    pub(crate) fn new(plan: &Plan, server: Option<&Wanted>, companions: &[Wanted]) -> Self {
+    pub(crate) fn new(plan: &Plan, server: Option<&ProcessSelector>, companions: &[ProcessSelector]) -> Self {
         let address: &Address = &plan.target.address;
         let window_ns = plan.stop.duration_ns();
         let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
@@ -60,7 +59,7 @@ impl Sampling {
                 (Ok(profiler), Ok(server)) => {
                     scope.server = server;
                     // Who is not there waits for nothing, and has been told of by whoever watches.
-                    scope.companions = companions.iter().filter_map(|wanted| choose(wanted).ok()).flatten().collect();
+                    scope.companions = companions.iter().filter_map(|wanted| select(wanted).ok()).flatten().collect();
                     State::Ready(profiler)
                 }
             },
@@ -93,7 +92,8 @@ impl Sampling {
             | Event::Tick(_)
             | Event::Observed(_)
             | Event::Disturbed { .. }
-            | Event::Status { .. } => {}
+            | Event::Status { .. }
+            | Event::Session(_) => {}
         }
     }
 
@@ -107,15 +107,15 @@ impl Sampling {
 }
 
 /// The processes of the server, or why they are not known.
-fn processes(address: &Address, server: Option<&Wanted>) -> Result<BTreeSet<u32>, String> {
+fn processes(address: &Address, server: Option<&ProcessSelector>) -> Result<BTreeSet<u32>, String> {
     match server {
-        Some(server) => choose(server).map_err(|unmet| unmet.to_string()),
+        Some(server) => select(server).map_err(|unmet| unmet.to_string()),
         None => behind_address(address).map_err(|missing| missing.to_string()),
     }
 }
 
 /// Writes stacks and graph into `directory`.
-pub(crate) fn write(directory: &Path, profile: &Profile, title: &str, scale: Scale) -> Result<(), Trouble> {
+pub(crate) fn write(directory: &Path, profile: &Profile, title: &str, scale: Scale) -> Result<(), CommandError> {
     write_file(&directory.join(FOLDED), &profile.folded)?;
     match flame::graph(&profile.folded, title, scale) {
         Some(svg) => write_file(&directory.join(GRAPH), &svg),
@@ -123,16 +123,16 @@ pub(crate) fn write(directory: &Path, profile: &Profile, title: &str, scale: Sca
     }
 }
 
-pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Trouble> {
-    std::fs::write(path, text).map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), CommandError> {
+    std::fs::write(path, text).map_err(|error| CommandError::usage(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
 /// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
-pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &str) -> Result<Box<Profiled>, String> {
+pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &str) -> SessionEvent {
     let mut profile = match sampled {
         Sampled::Profile(profile) => profile,
-        Sampled::Unavailable(why) => return Err(why),
+        Sampled::Unavailable(why) => return SessionEvent::Profiled { profiled: None, unavailable: Some(why) },
     };
     profile.profiled.relate(goodput_per_s);
     let scale = match profile.profiled.sample_us_per_good_request {
@@ -144,7 +144,7 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
     }
     let good = goodput_per_s * profile.sampled_s();
     keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &format!("under {url}")));
-    Ok(Box::new(profile.profiled))
+    SessionEvent::Profiled { profiled: Some(Box::new(profile.profiled)), unavailable: None }
 }
 
 /// Writes what workers waited for into `directory`, if anything.

@@ -1,5 +1,6 @@
 //! Live progress on stderr: what is going on, how far it is, how long it still takes.
 
+use crate::sinks::Sink;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Event, NS_PER_S, Phase, Plan, StatusLook, Tick, Warmup, human};
 use std::collections::BTreeSet;
@@ -40,7 +41,7 @@ impl Progress {
     }
 
     /// Shows what an event says.
-    pub(crate) fn show(&mut self, event: &Event) {
+    fn show(&mut self, event: &Event) {
         match event {
             Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
             Event::Tick(tick) => self.say(&self.tick_text(tick)),
@@ -54,7 +55,8 @@ impl Progress {
             | Event::Started { .. }
             | Event::Observed(_)
             | Event::Disturbed { .. }
-            | Event::Ended { .. } => {}
+            | Event::Ended { .. }
+            | Event::Session(_) => {}
         }
     }
 
@@ -105,6 +107,14 @@ impl Progress {
             String::new()
         };
         format!("{phase}: {} good{p99}{errors}{left}", human::rate(rate))
+    }
+}
+
+impl Sink for Progress {
+    const NAME: &'static str = "progress";
+
+    fn take(&mut self, event: &Event) {
+        self.show(event);
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Way {
 
 /// Follows redirects from `url`, which answered as `probe` says. Another server is asked without the headers of the plan,
 /// which may hold credentials, and not at all when the plan leads round the host of its URL.
-pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_detour: bool) -> Way {
+pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_overridden: bool) -> Way {
     let mut way = Way::default();
     let mut here = url.clone();
     let mut next = probe.fetches.first().and_then(location);
@@ -26,7 +26,7 @@ pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_detour: boo
         way.hops.push(told.clone());
         let Ok(there) = TargetUrl::parse(&join(&here, &told)) else { break };
         let is_home = url.is_same_server(&there);
-        if is_detour && !is_home {
+        if is_overridden && !is_home {
             break;
         }
         let Some(fetch) = fetch(plan, &there, is_home) else { break };
@@ -54,7 +54,7 @@ fn fetch(plan: &Plan, there: &TargetUrl, is_home: bool) -> Option<Fetch> {
         true => vec![plan.target.address.clone()],
         false => resolve(&there.host, there.port).ok()?,
     };
-    let tls = there.tls.then(|| TlsPlan {
+    let tls = there.is_tls().then(|| TlsPlan {
         verify: plan.tls.as_ref().is_none_or(|tls| tls.verify),
         alpn: vec!["http/1.1".into()],
         resumption: true,
@@ -65,6 +65,7 @@ fn fetch(plan: &Plan, there: &TargetUrl, is_home: bool) -> Option<Fetch> {
     let looked = probe::probe(&probe::Settings {
         addresses: &addresses,
         authority: &there.authority,
+        protocol: there.protocol(),
         request: &request,
         numbering: &Numbering::default(),
         seed: plan.seed,
@@ -79,7 +80,7 @@ fn fetch(plan: &Plan, there: &TargetUrl, is_home: bool) -> Option<Fetch> {
 fn join(base: &TargetUrl, location: &str) -> String {
     let location = location.split('#').next().unwrap_or_default();
     let path = base.path.split('?').next().unwrap_or_default();
-    let scheme = if base.tls { "https" } else { "http" };
+    let scheme = base.scheme.name();
     match location {
         absolute if absolute.contains("://") => absolute.to_owned(),
         host if host.starts_with("//") => format!("{scheme}:{host}"),

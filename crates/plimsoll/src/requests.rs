@@ -4,7 +4,7 @@ mod har;
 mod url_file;
 
 use crate::cli::RequestArgs;
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::settings;
 use crate::target_url::TargetUrl;
 use model::Request;
@@ -27,7 +27,7 @@ pub(crate) struct Listed {
 
 impl Listed {
     /// The requests of `--urls` or `--har`, if one of them was given. `url` is the server that was named.
-    pub(crate) fn read(args: &RequestArgs, url: Option<&TargetUrl>) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn read(args: &RequestArgs, url: Option<&TargetUrl>) -> Result<Option<Self>, CommandError> {
         let mut listed = match (&args.urls, &args.har) {
             (Some(path), _) => url_file::read(path, url)?,
             (None, Some(path)) => har::read(path, url)?,
@@ -44,8 +44,8 @@ impl Listed {
 }
 
 /// The text of a file that `flag` names.
-fn text(flag: &str, path: &Path) -> Result<String, Trouble> {
-    let wrong = |why: String| Trouble::usage(format!("{flag} {}: {why}", path.display()));
+fn text(flag: &str, path: &Path) -> Result<String, CommandError> {
+    let wrong = |why: String| CommandError::usage(format!("{flag} {}: {why}", path.display()));
     let unreadable = |error: std::io::Error| wrong(format!("cannot read the file: {error}"));
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
     if size > FILE_MAX_BYTES {

@@ -1,6 +1,6 @@
 //! Servers under test: how this program starts them.
 
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use stack::{Options, Spec, StackError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 pub(crate) const PATIENCE_NS: u64 = 30 * model::NS_PER_S;
 
 /// Reads what `--serve` asks for. Each must be installed and make sense before any is started.
-pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, Trouble> {
+pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, CommandError> {
     let own = own_program()?;
     let read = |text: &String| {
         let spec = Spec::parse(text)?;
@@ -29,12 +29,12 @@ pub(crate) fn left(usable: &[u32], server: &[u32]) -> Vec<u32> {
 }
 
 /// How servers are started; `stop` ends a start early.
-pub(crate) fn options(stop: Arc<AtomicBool>, patience_ns: u64) -> Result<Options, Trouble> {
+pub(crate) fn options(stop: Arc<AtomicBool>, patience_ns: u64) -> Result<Options, CommandError> {
     let own_program = own_program()?;
     Ok(Options {
-        keeper: vec![own_program.clone().into(), "keep".into()],
+        supervisor: vec![own_program.clone().into(), "keep".into()],
         own_program,
-        now_ns: engine::clock::monotonic_ns,
+        now_ns: clock::monotonic_ns,
         cpus: Vec::new(),
         patience_ns,
         stop,
@@ -43,16 +43,16 @@ pub(crate) fn options(stop: Arc<AtomicBool>, patience_ns: u64) -> Result<Options
 }
 
 /// The path of this program.
-pub(crate) fn own_program() -> Result<PathBuf, Trouble> {
+pub(crate) fn own_program() -> Result<PathBuf, CommandError> {
     std::env::current_exe()
-        .map_err(|error| Trouble::usage(format!("cannot find the program of plimsoll itself: {error}")))
+        .map_err(|error| CommandError::usage(format!("cannot find the program of plimsoll itself: {error}")))
 }
 
 /// What stops a server is the server's fault or the user's.
-pub(crate) fn trouble(error: StackError) -> Trouble {
+pub(crate) fn trouble(error: StackError) -> CommandError {
     match error {
-        StackError::Interrupted => Trouble::interrupted(),
-        error if error.is_usage() => Trouble::usage(error),
-        error => Trouble::target(error),
+        StackError::Interrupted => CommandError::interrupted(),
+        error if error.is_usage() => CommandError::usage(error),
+        error => CommandError::target(error),
     }
 }

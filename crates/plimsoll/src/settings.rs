@@ -2,12 +2,12 @@
 
 use crate::auth;
 use crate::cli::{ArrivalsArg, GeneratorArgs, RequestArgs, TlsArgs, WarmupArg};
-use crate::detour::Detour;
+use crate::connect_override::ConnectOverride;
 use crate::environment::usable_cpus;
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::expect::Expect;
 use crate::target_url::{TargetUrl, is_local};
-use model::{Address, Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
+use model::{Address, Arrivals, Count, Load, Numbering, Plan, Protocol, Request, Stop, Target, TlsPlan, Warmup};
 use std::path::Path;
 
 /// Largest request body.
@@ -40,7 +40,7 @@ pub(crate) struct Settings {
     pub(crate) pipeline: u32,
     pub(crate) tls: Option<TlsPlan>,
     /// Where to connect instead of the host of the URL.
-    pub(crate) detour: Option<Detour>,
+    pub(crate) connect_override: Option<ConnectOverride>,
     pub(crate) keepalive: bool,
     pub(crate) timeout_ns: u64,
     pub(crate) expect: Expect,
@@ -60,27 +60,30 @@ impl Settings {
         generator: &GeneratorArgs,
         url: &TargetUrl,
         listed: Option<Vec<Request>>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, CommandError> {
         if !TIMEOUT_NS.contains(&request.timeout.ns) {
-            return Err(Trouble::usage(format!("--timeout {} is not between 1ms and 10m", request.timeout)));
+            return Err(CommandError::usage(format!("--timeout {} is not between 1ms and 10m", request.timeout)));
         }
         let usable = usable_cpus();
         if let Some(cpu) = generator.cpus.iter().find(|cpu| !usable.contains(cpu)) {
-            return Err(Trouble::usage(format!("--cpus {cpu}: this process may use the CPUs {usable:?} only")));
+            return Err(CommandError::usage(format!("--cpus {cpu}: this process may use the CPUs {usable:?} only")));
         }
         let threads = generator.threads.map(|n| in_range("--threads", n, 1, THREADS_MAX)).transpose()?;
+        if url.protocol() == Protocol::FastCgi {
+            suits_fastcgi(request)?;
+        }
         let mut requests = listed.map_or_else(|| Ok(vec![single(request, url)?]), Ok)?;
         if request.template {
             for request in &mut requests {
                 request.template = true;
-                engine::source::check(request).map_err(|e| Trouble::usage(format!("--template: {e}")))?;
+                engine::source::check(request).map_err(|e| CommandError::usage(format!("--template: {e}")))?;
             }
         }
         Ok(Self {
             requests,
             pipeline: in_range("--pipeline", request.pipeline, 1, PIPELINE_MAX)? as u32,
             tls: tls(&request.tls, url)?,
-            detour: Detour::new(request, url)?,
+            connect_override: ConnectOverride::new(request, url)?,
             keepalive: !request.no_keepalive,
             timeout_ns: request.timeout.ns,
             expect: request.expect.as_deref().map_or_else(|| Ok(Expect::default()), Expect::parse)?,
@@ -108,7 +111,8 @@ impl Settings {
                 url: url.url.clone(),
                 authority: url.authority.clone(),
                 address: address.clone(),
-                connect_to: self.detour.as_ref().and_then(Detour::connect_to),
+                connect_to: self.connect_override.as_ref().and_then(ConnectOverride::connect_to),
+                protocol: url.protocol(),
             },
             requests: self.requests.clone(),
             pipeline: self.pipeline,
@@ -167,15 +171,15 @@ fn default_spin_ns(rate_per_s: f64, threads: u32, cpus: u32) -> u64 {
 }
 
 /// `--spin` within bounds.
-fn spin_ns(time: model::Duration) -> Result<u64, Trouble> {
+fn spin_ns(time: model::Duration) -> Result<u64, CommandError> {
     match time.ns {
         ns if ns <= SPIN_MAX_NS => Ok(ns),
-        _ => Err(Trouble::usage(format!("--spin {time} is longer than 1s"))),
+        _ => Err(CommandError::usage(format!("--spin {time} is longer than 1s"))),
     }
 }
 
 /// The request of the flags.
-fn single(args: &RequestArgs, url: &TargetUrl) -> Result<Request, Trouble> {
+fn single(args: &RequestArgs, url: &TargetUrl) -> Result<Request, CommandError> {
     let body = body(args.body.as_deref())?;
     Ok(Request {
         method: method(&args.method)?,
@@ -186,31 +190,42 @@ fn single(args: &RequestArgs, url: &TargetUrl) -> Result<Request, Trouble> {
     })
 }
 
+/// Refuses what FastCGI has not: a connection carries one request at a time, and lengths stand before what they count.
+fn suits_fastcgi(args: &RequestArgs) -> Result<(), CommandError> {
+    let given = [("--pipeline", args.pipeline.0 != 1), ("--template", args.template)];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => {
+            Err(CommandError::usage(format!("{flag} is for http:// and https:// URLs, not for FastCGI")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses `--pipeline` in an open loop, whose requests wait for no other.
-pub(crate) fn no_pipeline(args: &RequestArgs) -> Result<(), Trouble> {
+pub(crate) fn no_pipeline(args: &RequestArgs) -> Result<(), CommandError> {
     match args.pipeline.0 {
         1 => Ok(()),
-        n => Err(Trouble::usage(format!(
+        n => Err(CommandError::usage(format!(
             "--pipeline {n} is for closed loops: at a rate a request would wait behind others on its connection"
         ))),
     }
 }
 
 /// How to encrypt: not at all without https.
-fn tls(args: &TlsArgs, url: &TargetUrl) -> Result<Option<TlsPlan>, Trouble> {
-    if !url.tls {
+fn tls(args: &TlsArgs, url: &TargetUrl) -> Result<Option<TlsPlan>, CommandError> {
+    if !url.is_tls() {
         let given = [
             ("--insecure", args.insecure),
             ("--ca-cert", args.ca_cert.is_some()),
             ("--no-resumption", args.no_resumption),
         ];
         return match given.into_iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(Trouble::usage(format!("{flag} is for https:// URLs, not for {}", url.url))),
+            Some((flag, _)) => Err(CommandError::usage(format!("{flag} is for https:// URLs, not for {}", url.url))),
             None => Ok(None),
         };
     }
     let extra_roots = args.ca_cert.as_ref().map(|path| {
-        let wrong = |why: String| Trouble::usage(format!("--ca-cert {}: {why}", path.display()));
+        let wrong = |why: String| CommandError::usage(format!("--ca-cert {}: {why}", path.display()));
         let pem = std::fs::read(path).map_err(|e| wrong(format!("cannot read the file: {e}")))?;
         engine::tls::certificates(&pem).map_err(|e| wrong(e.to_string()))
     });
@@ -224,7 +239,7 @@ fn tls(args: &TlsArgs, url: &TargetUrl) -> Result<Option<TlsPlan>, Trouble> {
 }
 
 /// Closed loop without a rate, open loop with one.
-pub(crate) fn load(connections: Count, rate_per_s: Option<f64>, arrivals: ArrivalsArg) -> Result<Load, Trouble> {
+pub(crate) fn load(connections: Count, rate_per_s: Option<f64>, arrivals: ArrivalsArg) -> Result<Load, CommandError> {
     let connections = in_range("--connections", connections, 1, CONNECTIONS_MAX)? as u32;
     let arrivals = match arrivals {
         ArrivalsArg::Poisson => Arrivals::Poisson,
@@ -233,60 +248,63 @@ pub(crate) fn load(connections: Count, rate_per_s: Option<f64>, arrivals: Arriva
     match rate_per_s {
         None => Ok(Load::Closed { connections }),
         Some(rate) if rate > RATE_MAX_PER_S => {
-            Err(Trouble::usage(format!("--rate {rate} is above {RATE_MAX_PER_S} requests per second")))
+            Err(CommandError::usage(format!("--rate {rate} is above {RATE_MAX_PER_S} requests per second")))
         }
         Some(rate_per_s) => Ok(Load::Open { rate_per_s, arrivals, connections }),
     }
 }
 
 /// A window of a fixed time.
-pub(crate) fn window(duration: model::Duration) -> Result<Stop, Trouble> {
+pub(crate) fn window(duration: model::Duration) -> Result<Stop, CommandError> {
     if duration.ns == 0 || duration.ns > TIME_MAX_NS {
-        return Err(Trouble::usage(format!("--duration {duration} is not above 0 and at most a week")));
+        return Err(CommandError::usage(format!("--duration {duration} is not above 0 and at most a week")));
     }
     Ok(Stop::Duration { duration_ns: duration.ns })
 }
 
-pub(crate) fn warmup(arg: WarmupArg) -> Result<Warmup, Trouble> {
+pub(crate) fn warmup(arg: WarmupArg) -> Result<Warmup, CommandError> {
     match arg {
         WarmupArg::Auto => Ok(Warmup::Auto),
         WarmupArg::Fixed(time) if time.ns <= TIME_MAX_NS => Ok(Warmup::Fixed { duration_ns: time.ns }),
-        WarmupArg::Fixed(time) => Err(Trouble::usage(format!("--warmup {time} is longer than a week"))),
+        WarmupArg::Fixed(time) => Err(CommandError::usage(format!("--warmup {time} is longer than a week"))),
     }
 }
 
 /// `n` when it lies in the range, else a line that names the flag.
-pub(crate) fn in_range(flag: &str, n: Count, min: u64, max: u64) -> Result<u64, Trouble> {
+pub(crate) fn in_range(flag: &str, n: Count, min: u64, max: u64) -> Result<u64, CommandError> {
     if (min..=max).contains(&n.0) {
         Ok(n.0)
     } else {
-        Err(Trouble::usage(format!("{flag} {} is not between {min} and {max}", n.0)))
+        Err(CommandError::usage(format!("{flag} {} is not between {min} and {max}", n.0)))
     }
 }
 
-pub(crate) fn method(text: &str) -> Result<String, Trouble> {
+pub(crate) fn method(text: &str) -> Result<String, CommandError> {
     let method = text.to_ascii_uppercase();
     match http::Method::from_bytes(method.as_bytes()) {
-        Ok(_) if method == "CONNECT" => Err(Trouble::usage("--method CONNECT opens a tunnel and cannot be measured")),
+        Ok(_) if method == "CONNECT" => {
+            Err(CommandError::usage("--method CONNECT opens a tunnel and cannot be measured"))
+        }
         Ok(_) => Ok(method),
-        Err(_) => Err(Trouble::usage(format!("--method {text:?} is not an HTTP method; write for example POST"))),
+        Err(_) => Err(CommandError::usage(format!("--method {text:?} is not an HTTP method; write for example POST"))),
     }
 }
 
 /// The headers that were typed, and the one of `--auth`.
-pub(crate) fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, Trouble> {
+pub(crate) fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, CommandError> {
     let mut headers = request.headers.iter().map(|h| header(h)).collect::<Result<Vec<_>, _>>()?;
     if let Some(text) = &request.auth {
         if headers.iter().any(|(name, _)| auth::is_authorization(name)) {
-            return Err(Trouble::usage("--auth and --header Authorization exclude each other; drop the header"));
+            return Err(CommandError::usage("--auth and --header Authorization exclude each other; drop the header"));
         }
         headers.push(auth::header(text)?);
     }
     Ok(headers)
 }
 
-fn header(text: &str) -> Result<(String, String), Trouble> {
-    let wrong = |why: &str| Trouble::usage(format!("--header {text:?} {why}; write for example 'Accept: text/html'"));
+fn header(text: &str) -> Result<(String, String), CommandError> {
+    let wrong =
+        |why: &str| CommandError::usage(format!("--header {text:?} {why}; write for example 'Accept: text/html'"));
     let (name, value) = text.split_once(':').ok_or_else(|| wrong("has no colon"))?;
     let (name, value) = (name.trim(), value.trim());
     http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has no valid name"))?;
@@ -297,10 +315,10 @@ fn header(text: &str) -> Result<(String, String), Trouble> {
     Ok((name.into(), value.into()))
 }
 
-fn body(text: Option<&str>) -> Result<Vec<u8>, Trouble> {
+fn body(text: Option<&str>) -> Result<Vec<u8>, CommandError> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let Some(file) = text.strip_prefix('@') else { return Ok(text.into()) };
-    body_file(Path::new(file)).map_err(|why| Trouble::usage(format!("--body {text}: {why}")))
+    body_file(Path::new(file)).map_err(|why| CommandError::usage(format!("--body {text}: {why}")))
 }
 
 /// The content of a file that is sent as a body, or why it cannot be.
@@ -366,7 +384,7 @@ mod tests {
             requests: Vec::new(),
             pipeline: 1,
             tls: None,
-            detour: None,
+            connect_override: None,
             keepalive: true,
             timeout_ns: model::NS_PER_S,
             expect: Expect::default(),

@@ -8,7 +8,7 @@ mod source;
 pub(crate) use source::Source;
 
 use ask::Asker;
-use engine::clock::{Clock, monotonic_ns};
+use clock::{Clock, monotonic_ns};
 use model::{Event, Phase, StatusLook, Tick};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -4,10 +4,12 @@
 //! most the last second. A disk that fails is told once and never changes a measurement.
 
 use crate::environment::redact_headers;
-use crate::exit::Trouble;
+use crate::exit::CommandError;
+use crate::result::Facts;
+use crate::sinks::Sink;
 use crate::{page_file, printer};
 use judge::audit::redact;
-use model::{Event, Plan, Tick};
+use model::{Begun, Event, Plan, SessionEvent, Tick};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -16,30 +18,35 @@ use std::path::{Path, PathBuf};
 /// Where run directories go when nothing else is said.
 const DEFAULT_PARENT: &str = "plimsoll-runs";
 /// The result, and its name while it is not complete.
-const RESULT: &str = "run.json";
+pub(crate) const RESULT: &str = "run.json";
 const RESULT_PART: &str = "run.json.part";
+/// Events of a measurement, one JSON object a line, and the histograms of its ticks.
+pub(crate) const EVENTS: &str = "events.jsonl";
+pub(crate) const HISTOGRAMS: &str = "latency.hlog";
+/// Begin of the tags of histograms of disturbed time.
+pub(crate) const SET_ASIDE: &str = "set_aside_";
 /// Attempts to find a free name for a new directory.
 const NAME_TRIES: u32 = 1000;
 
 /// Creates the directory of one result and returns its path.
-pub(crate) fn create(asked: Option<&Path>, verb: &str, started: &str) -> Result<PathBuf, Trouble> {
+pub(crate) fn create(asked: Option<&Path>, verb: &str, started: &str) -> Result<PathBuf, CommandError> {
     let Some(path) = asked else { return create_new(verb, started) };
     if path.join(RESULT).exists() {
-        return Err(Trouble::usage(format!(
+        return Err(CommandError::usage(format!(
             "--output {}: there is a result in it already; name another directory",
             path.display()
         )));
     }
     std::fs::create_dir_all(path)
         .and_then(|()| File::create(path.join(RESULT_PART)).map(drop))
-        .map_err(|error| Trouble::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
+        .map_err(|error| CommandError::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
     Ok(path.into())
 }
 
 /// A new directory with the time in its name.
-fn create_new(verb: &str, started: &str) -> Result<PathBuf, Trouble> {
+fn create_new(verb: &str, started: &str) -> Result<PathBuf, CommandError> {
     let wrong = |path: &Path, error: &std::io::Error| {
-        Trouble::usage(format!("cannot create {}: {error}; name a directory with --output", path.display()))
+        CommandError::usage(format!("cannot create {}: {error}; name a directory with --output", path.display()))
     };
     let parent = Path::new(DEFAULT_PARENT);
     std::fs::create_dir_all(parent).map_err(|error| wrong(parent, &error))?;
@@ -53,17 +60,27 @@ fn create_new(verb: &str, started: &str) -> Result<PathBuf, Trouble> {
             Err(error) => return Err(wrong(&path, &error)),
         }
     }
-    Err(Trouble::usage(format!("{} holds too many results of this second", parent.display())))
+    Err(CommandError::usage(format!("{} holds too many results of this second", parent.display())))
+}
+
+/// Writes a result that was made of events.
+pub(crate) fn write_recovered(directory: &Path, json: &str) -> Result<(), CommandError> {
+    let wrong = |error| CommandError::usage(format!("cannot write {}: {error}", directory.join(RESULT).display()));
+    put_result(directory, json).map_err(wrong)
+}
+
+/// Renames it at the end, so that a half-written file never passes for a result.
+fn put_result(directory: &Path, json: &str) -> std::io::Result<()> {
+    let part = directory.join(RESULT_PART);
+    std::fs::write(&part, json).and_then(|()| std::fs::rename(&part, directory.join(RESULT)))
 }
 
 /// Writes a finished result; returns false when the disk did not take it, which has then been told.
 pub(crate) fn write_result(directory: &Path, json: &str) -> bool {
-    let path = directory.join(RESULT);
-    let part = directory.join(RESULT_PART);
-    // Renamed at the end, so that a half-written file never passes for a result.
-    match std::fs::write(&part, json).and_then(|()| std::fs::rename(&part, &path)) {
+    match put_result(directory, json) {
         Ok(()) => true,
         Err(error) => {
+            let path = directory.join(RESULT);
             printer::note(&format!("warning: cannot write {}: {error}; the result is printed only", path.display()));
             false
         }
@@ -92,53 +109,40 @@ pub(crate) fn write_page(path: &Path, page: &impl Display) -> bool {
     }
 }
 
-/// Writes events and histograms of one run.
+/// Writes the events of a load, and its histograms beside them.
 pub(crate) struct Recorder {
     events: BufWriter<File>,
-    histograms: BufWriter<File>,
+    /// None where only what happens to a measurement as a whole is written.
+    histograms: Option<BufWriter<File>>,
     directory: PathBuf,
     failed: bool,
 }
 
 impl Recorder {
-    /// Opens the files of a run in `directory`, which exists.
-    pub(crate) fn open(directory: &Path) -> Result<Self, Trouble> {
-        let open = |name: &str| {
-            let path = directory.join(name);
-            File::create(&path)
-                .map(BufWriter::new)
-                .map_err(|error| Trouble::usage(format!("cannot write {}: {error}", path.display())))
-        };
-        let mut recorder = Self {
-            events: open("events.jsonl")?,
-            histograms: open("latency.hlog")?,
-            directory: directory.into(),
-            failed: false,
-        };
-        let header = stats::interval_log::write_header(&mut recorder.histograms, None);
+    /// Opens the files of a load in `directory`, which exists.
+    pub(crate) fn open(directory: &Path) -> Result<Self, CommandError> {
+        let mut recorder = Self::without_histograms(directory)?;
+        let mut histograms = open(directory, HISTOGRAMS)?;
+        let header = evidence::interval_log::write_header(&mut histograms, None);
+        recorder.histograms = Some(histograms);
         recorder.tell(header);
         Ok(recorder)
     }
 
+    /// Opens that of a measurement of several loads, which have directories of their own.
+    pub(crate) fn without_histograms(directory: &Path) -> Result<Self, CommandError> {
+        Ok(Self { events: open(directory, EVENTS)?, histograms: None, directory: directory.into(), failed: false })
+    }
+
     /// Writes one event and hands it to the kernel.
-    pub(crate) fn record(&mut self, event: &Event) {
+    fn record(&mut self, event: &Event) {
         if self.failed {
             return;
         }
-        let written = match event {
-            Event::Started { started, plan } => {
-                self.write_event(&Event::Started { started: started.clone(), plan: Box::new(storable(plan)) })
-            }
-            Event::Tick(tick) => self.write_event(event).and_then(|()| self.write_histograms(tick)),
-            Event::Probed(_)
-            | Event::Connected { .. }
-            | Event::Warmed { .. }
-            | Event::Observed(_)
-            | Event::Disturbed { .. }
-            | Event::Prolonged { .. }
-            | Event::Status { .. }
-            | Event::Ended { .. } => self.write_event(event),
-        };
+        let written = self.write_event(event).and_then(|()| match event {
+            Event::Tick(tick) => self.write_histograms(tick),
+            _ => Ok(()),
+        });
         self.tell(written);
     }
 
@@ -149,22 +153,16 @@ impl Recorder {
     }
 
     fn write_histograms(&mut self, tick: &Tick) -> std::io::Result<()> {
+        let Some(out) = &mut self.histograms else { return Ok(()) };
         let length_ns = tick.to_ns - tick.from_ns;
-        let (all, aside) = (&tick.histograms, &tick.set_aside);
-        for (tag, encoded) in [
-            ("response", &all.response),
-            ("service", &all.service),
-            ("slip_client", &all.slip_client),
-            ("slip_blocked", &all.slip_blocked),
-            ("handshake", &all.handshake),
-            ("set_aside_response", &aside.response),
-            ("set_aside_service", &aside.service),
-            ("set_aside_slip_client", &aside.slip_client),
-            ("set_aside_slip_blocked", &aside.slip_blocked),
-        ] {
-            stats::interval_log::write_interval(&mut self.histograms, tag, tick.from_ns, length_ns, encoded)?;
+        for (name, histogram) in tick.histograms.each() {
+            evidence::interval_log::write_interval(out, name, tick.from_ns, length_ns, histogram)?;
         }
-        self.histograms.flush()
+        for (name, histogram) in tick.set_aside.each() {
+            let tag = format!("{SET_ASIDE}{name}");
+            evidence::interval_log::write_interval(out, &tag, tick.from_ns, length_ns, histogram)?;
+        }
+        out.flush()
     }
 
     fn tell(&mut self, written: std::io::Result<()>) {
@@ -175,6 +173,53 @@ impl Recorder {
                 self.directory.display()
             ));
         }
+    }
+}
+
+fn open(directory: &Path, name: &str) -> Result<BufWriter<File>, CommandError> {
+    let path = directory.join(name);
+    File::create(&path)
+        .map(BufWriter::new)
+        .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+impl Sink for Recorder {
+    const NAME: &'static str = "record";
+
+    fn take(&mut self, event: &Event) {
+        self.record(event);
+    }
+
+    fn missed(&mut self, events: u64) {
+        self.failed = true;
+        printer::note(&format!(
+            "warning: {} stalled for minutes: {events} events are not recorded; the result has them",
+            self.directory.display()
+        ));
+    }
+}
+
+/// The log of a measurement: what happened to it as a whole, written and kept.
+pub(crate) struct Log {
+    recorder: Recorder,
+    pub(crate) facts: Facts,
+}
+
+impl Log {
+    /// Begins it; `recorder` gets the events of its only load as well, if there is but one.
+    pub(crate) fn new(recorder: Recorder, begun: Begun) -> Self {
+        let mut log = Self { recorder, facts: Facts::new(begun.clone()) };
+        log.tell(SessionEvent::Begun(Box::new(begun)));
+        log
+    }
+
+    pub(crate) fn tell(&mut self, event: SessionEvent) {
+        self.facts.apply(&event);
+        self.recorder.record(&Event::Session(event));
+    }
+
+    pub(crate) const fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
     }
 }
 

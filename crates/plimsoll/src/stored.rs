@@ -1,10 +1,13 @@
 //! Reads a run directory back: the record, and the histograms beside it.
 
-use crate::exit::Trouble;
-use model::{Basis, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, RunRecord, SweepRecord, SweepsRecord};
+use crate::exit::CommandError;
+use crate::store::{HISTOGRAMS, SET_ASIDE};
+use evidence::interval_log::Interval;
+use model::{Basis, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Histograms, RunRecord, SweepRecord, SweepsRecord};
 use report::Named;
-use report::html::Distributions;
 use report::record::AnyRecord;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// A result that was read back.
@@ -24,13 +27,15 @@ pub(crate) enum Record {
 
 impl Stored {
     /// The result in `directory`; one line says what is wrong with what is none.
-    pub(crate) fn read(directory: &Path) -> Result<Self, Trouble> {
-        let wrong = |what: String| Trouble::usage(format!("{}: {what}", directory.display()));
+    pub(crate) fn read(directory: &Path) -> Result<Self, CommandError> {
+        let wrong = |what: String| CommandError::usage(format!("{}: {what}", directory.display()));
         let text = std::fs::read_to_string(directory.join("run.json")).map_err(|error| {
             let unfinished = ["events.jsonl", "points", "arms"].iter().any(|name| directory.join(name).exists());
             wrong(match error.kind() {
                 std::io::ErrorKind::NotFound if unfinished => {
-                    "the result is missing (no run.json): the run did not end, or has not ended yet".into()
+                    "the result is missing (no run.json): the run has not ended yet, or did not end: --recover makes it of what \
+                     was measured"
+                        .into()
                 }
                 std::io::ErrorKind::NotFound if directory.is_dir() => "not a run directory (no run.json in it)".into(),
                 std::io::ErrorKind::NotFound => "no such directory".into(),
@@ -45,16 +50,11 @@ impl Stored {
     }
 
     pub(crate) fn named(&self) -> Named<'_> {
-        let record = match &self.record {
-            Record::Run(record) => AnyRecord::Run(record),
-            Record::Sweep(record) => AnyRecord::Sweep(record),
-            Record::Sweeps(record) => AnyRecord::Sweeps(record),
-        };
-        Named { name: &self.name, record }
+        Named { name: &self.name, record: self.record.as_ref() }
     }
 
     /// The distributions of a run; none of sweeps, or when the histograms are gone or damaged.
-    pub(crate) fn distributions(&self) -> Option<Distributions> {
+    pub(crate) fn distributions(&self) -> Option<Histograms> {
         match &self.record {
             Record::Run(record) => distributions(&self.directory, basis(record)),
             Record::Sweep(_) | Record::Sweeps(_) => None,
@@ -63,6 +63,14 @@ impl Stored {
 }
 
 impl Record {
+    pub(crate) fn as_ref(&self) -> AnyRecord<'_> {
+        match self {
+            Self::Run(record) => AnyRecord::Run(record),
+            Self::Sweep(record) => AnyRecord::Sweep(record),
+            Self::Sweeps(record) => AnyRecord::Sweeps(record),
+        }
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
         let json: serde_json::Value =
             serde_json::from_str(text).map_err(|error| format!("its run.json is no JSON: {error}"))?;
@@ -93,22 +101,19 @@ pub(crate) fn basis(record: &RunRecord) -> Basis {
 
 /// The histograms of all seconds in `directory`, merged, on the `basis` of the record's numbers; none when there is nothing
 /// to merge.
-pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Distributions> {
-    let log = std::fs::read_to_string(directory.join("latency.hlog")).ok()?;
-    let (mut merged, mut set_aside) = (Distributions::default(), Distributions::default());
-    for interval in stats::interval_log::read(&log) {
-        let (tag, histogram) = interval.ok()?;
-        match tag {
-            "response" => merged.response.add(&histogram),
-            "service" => merged.service.add(&histogram),
-            "set_aside_response" => set_aside.response.add(&histogram),
-            "set_aside_service" => set_aside.service.add(&histogram),
-            _ => {}
-        }
+pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Histograms> {
+    let log = BufReader::new(File::open(directory.join(HISTOGRAMS)).ok()?);
+    let (mut merged, mut set_aside) = (Histograms::default(), Histograms::default());
+    for line in log.lines() {
+        let Some(Interval { tag, histogram, .. }) = Interval::parse(&line.ok()?).ok()? else { continue };
+        let (of, name) = match tag.strip_prefix(SET_ASIDE) {
+            Some(name) => (&mut set_aside, name),
+            None => (&mut merged, tag.as_str()),
+        };
+        of.named_mut(name)?.add(&histogram);
     }
     if basis == Basis::Clean {
-        merged.response.subtract(&set_aside.response);
-        merged.service.subtract(&set_aside.service);
+        merged.subtract(&set_aside);
     }
     (!merged.response.is_empty()).then_some(merged)
 }

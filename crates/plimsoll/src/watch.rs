@@ -2,11 +2,11 @@
 //! carries no load, and on the load's own time axis.
 
 use crate::target_url::is_local;
-use engine::clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
+use clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use engine::marks::SliceMarks;
 use engine::run::Control;
 use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, SliceAccount, Tick};
-use observe::{Clocks, Observer, TakenFingerprint, Wanted};
+use observe::{Clocks, Observer, ProcessSelector, TakenFingerprint};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -43,8 +43,8 @@ impl Watch {
     /// limits when it is that of before the first load, which `quota` knows once it was asked.
     pub(crate) fn new(
         address: &Address,
-        server: Option<&Wanted>,
-        wanted: &[Wanted],
+        server: Option<&ProcessSelector>,
+        wanted: &[ProcessSelector],
         control: &Control,
         quota: &OnceCell<Option<u64>>,
     ) -> Self {
@@ -143,7 +143,12 @@ fn unseen(tick: &Tick) -> Sample {
 }
 
 /// What happens on this machine for a moment in which no load runs, look by look.
-pub(crate) fn idle(address: &Address, is_here: bool, server: Option<&Wanted>, wanted: &[Wanted]) -> Vec<Sample> {
+pub(crate) fn idle(
+    address: &Address,
+    is_here: bool,
+    server: Option<&ProcessSelector>,
+    wanted: &[ProcessSelector],
+) -> Vec<Sample> {
     let mut observer = observer(address, is_here, server, wanted);
     let clock = Clock::start();
     observer.start(clock.now_ns());
@@ -163,28 +168,40 @@ pub(crate) fn glance(address: &Address) -> Sample {
 
 /// The processes that are watched beside those behind the target's port: the `parts` of a server that was started here,
 /// and what `--observe` names.
-pub(crate) fn wanted<'a>(parts: impl IntoIterator<Item = (&'a str, i32)>, asked: &[Wanted]) -> Vec<Wanted> {
-    let parts = parts.into_iter().map(|(name, pid)| Wanted::Part { label: name.to_owned(), pid });
+pub(crate) fn wanted<'a>(
+    parts: impl IntoIterator<Item = (&'a str, i32)>,
+    asked: &[ProcessSelector],
+) -> Vec<ProcessSelector> {
+    let parts = parts.into_iter().map(|(name, pid)| ProcessSelector::Part { label: name.to_owned(), pid });
     distinct(parts.chain(asked.iter().cloned()))
 }
 
 /// Without those that are shown by the same name as one before.
-pub(crate) fn distinct(all: impl Iterator<Item = Wanted>) -> Vec<Wanted> {
+pub(crate) fn distinct(all: impl Iterator<Item = ProcessSelector>) -> Vec<ProcessSelector> {
     let mut labels = BTreeSet::new();
     all.filter(|wanted| labels.insert(wanted.label())).collect()
 }
 
 /// What this machine is, and the programs of the server and of what is `wanted` besides.
-pub(crate) fn fingerprint(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> TakenFingerprint {
+pub(crate) fn fingerprint(
+    address: &Address,
+    server: Option<&ProcessSelector>,
+    wanted: &[ProcessSelector],
+) -> TakenFingerprint {
     TakenFingerprint::new(observe::fingerprint(&observer(address, is_local(address), server, wanted)))
 }
 
 /// CPUs that the server at `address` on this machine and what is `wanted` besides may use; empty when that is not known.
-pub(crate) fn server_cpus(address: &Address, server: Option<&Wanted>, wanted: &[Wanted]) -> Vec<u32> {
+pub(crate) fn server_cpus(address: &Address, server: Option<&ProcessSelector>, wanted: &[ProcessSelector]) -> Vec<u32> {
     observer(address, true, server, wanted).server_cpus()
 }
 
-fn observer(address: &Address, is_here: bool, server: Option<&Wanted>, wanted: &[Wanted]) -> Observer {
+fn observer(
+    address: &Address,
+    is_here: bool,
+    server: Option<&ProcessSelector>,
+    wanted: &[ProcessSelector],
+) -> Observer {
     match server {
         Some(server) => Observer::with_server(address.clone(), is_here, server, wanted),
         None => Observer::new(address.clone(), is_here, wanted),
@@ -197,10 +214,10 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_twice_is_watched_once() {
-        let asked = ["mariadbd", "php-fpm", "77"].map(|text| Wanted::parse(text).unwrap());
+        let asked = ["mariadbd", "php-fpm", "77"].map(|text| ProcessSelector::parse(text).unwrap());
         let all = wanted([("nginx", 5), ("php-fpm", 6)], &asked);
-        let labels: Vec<_> = all.iter().map(Wanted::label).collect();
+        let labels: Vec<_> = all.iter().map(ProcessSelector::label).collect();
         assert_eq!(labels, ["nginx", "php-fpm", "mariadbd", "77"]);
-        assert_eq!(all[1], Wanted::Part { label: "php-fpm".into(), pid: 6 });
+        assert_eq!(all[1], ProcessSelector::Part { label: "php-fpm".into(), pid: 6 });
     }
 }

@@ -49,6 +49,7 @@ fn target(flags: &[&str]) -> Served {
         authority: address.into(),
         address: address.parse().expect("an address"),
         connect_to: None,
+        protocol: model::Protocol::default(),
     };
     let certificate = said["certificate"].as_str();
     let certificates = certificate.map(|pem| engine::tls::certificates(pem.as_bytes()).expect("PEM"));

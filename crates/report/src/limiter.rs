@@ -10,7 +10,7 @@ pub(crate) fn lines(limiter: &Limiter) -> Vec<(&'static str, String)> {
     let next = limiter.next.as_ref().map(next);
     let change: Vec<String> = [bought, next].into_iter().flatten().collect();
     if !change.is_empty() {
-        lines.push(("would buy", change.join("; ")));
+        lines.push(("predicted", change.join("; ")));
     }
     if let Some(tried) = &limiter.confirmation {
         lines.push(("tried", tried.says.clone()));

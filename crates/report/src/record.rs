@@ -47,7 +47,7 @@ pub fn run_record(
         format: FORMAT_RUN.to_owned(),
         verdict,
         goodput_per_s: goodput,
-        throughput_per_s: stats::throughput_per_s(evidence),
+        throughput_per_s: evidence::throughput_per_s(evidence),
         server_cpu_ns_per_request: server_cpu(evidence),
         requests: Requests {
             planned: cohort.planned,
@@ -112,7 +112,7 @@ fn cost_ns(seen: &ObservedSecond, second: &Second) -> Option<f64> {
     seen.server_cores.filter(|_| per_ns > 0.0).map(|cores| cores / per_ns)
 }
 
-/// One point of a sweep's curve from its merged record and the goodput of each of its iterations, per second.
+/// One point of a sweep's curve from its merged record, with the goodput of each of its iterations, per second.
 /// `load` is connections or requests per second.
 #[must_use]
 pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) -> PointSummary {
@@ -123,7 +123,7 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
     let pools = observed.into_iter().flat_map(|observed| &observed.pools);
     PointSummary {
         load,
-        goodput_per_s: ratio(iterations_per_s.iter().sum(), iterations_per_s.len() as f64),
+        goodput_per_s: record.goodput_per_s.value,
         iterations_per_s,
         response_p50_ns: record.latency_ns.response.p50,
         response_p99_ns: record.latency_ns.response.p99,

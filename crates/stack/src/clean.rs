@@ -1,8 +1,8 @@
-//! What is left when both plimsoll and the keeper were killed: found by their notes, ended and removed.
+//! What is left when both plimsoll and the supervisor were killed: found by their notes, ended and removed.
 
 use crate::error::StackError;
-use crate::keeper::{end_session, members};
 use crate::state::{self, Mark, Note};
+use crate::supervisor::{end_session, members};
 use procfs::process::Process;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ pub struct Leftover {
 
 /// Ends and removes what nobody uses any more, of all servers this user has ever started.
 ///
-/// A process is ended when it belongs to a session that a keeper of this boot began, and either works in the state
+/// A process is ended when it belongs to a session that a supervisor of this boot began, and either works in the state
 /// directory, has it in its environment, or runs the program that was started.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
     Ok(abandoned.map(|dir| Leftover { ended: end(&dir, now_ns), dir }).collect())
 }
 
-/// Ends what a keeper that was killed has left in `dir`, and removes it. Returns the number of processes ended.
+/// Ends what a supervisor that was killed has left in `dir`, and removes it. Returns the number of processes ended.
 pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
     let note = Note::read(dir).filter(|note| note.boot == state::boot()).unwrap_or_default();
     let left: Vec<(Mark, usize)> = note
@@ -52,7 +52,7 @@ pub(crate) fn end(dir: &Path, now_ns: fn() -> u64) -> usize {
 /// Without a note the directory is being made, or who made it was killed in that moment: an hour tells these apart.
 fn is_abandoned(dir: &Path) -> bool {
     match Note::read(dir) {
-        Some(note) => note.boot != state::boot() || !note.keeper.is_alive(),
+        Some(note) => note.boot != state::boot() || !note.supervisor.is_alive(),
         None => std::fs::metadata(dir)
             .and_then(|found| found.modified())
             .is_ok_and(|made| made.elapsed().is_ok_and(|age| age > std::time::Duration::from_secs(3600))),

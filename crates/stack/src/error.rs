@@ -52,7 +52,7 @@ impl StackError {
     }
 }
 
-/// What a keeper or a server wrote last, as the end of a message.
+/// What a supervisor or a server wrote last, as the end of a message.
 pub(crate) fn said(lines: &str) -> String {
     /// More than this makes no clear line.
     const SHOWN_CHARS: usize = 400;

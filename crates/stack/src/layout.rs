@@ -15,7 +15,7 @@ pub(crate) struct Layout {
     /// Relative path of what provisioning and running change and a restart sets back.
     pub(crate) data: Option<String>,
     /// Where it answers.
-    pub(crate) door: Option<Door>,
+    pub(crate) door: Option<Endpoint>,
     /// What the door must give when it is asked for the path that is measured; none: any answer of status 200.
     pub(crate) body: Option<Vec<u8>>,
     /// Paths at the door where it tells of itself.
@@ -26,7 +26,7 @@ pub(crate) struct Layout {
 
 /// Where a server answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Endpoint {
     /// HTTP.
     Http {
         /// Scheme, address, port and path.
@@ -79,7 +79,7 @@ impl Stop {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// The door of the whole layout answers.
-    Door,
+    Endpoint,
     /// Another page than the door's answers with status 200.
     Page(String),
     /// A TCP port of loopback takes connections.

@@ -1,14 +1,13 @@
 //! Servers under test: configured, started, checked, restarted and ended, privately and cleanly.
 //!
 //! [`Spec`] (what is asked for) -> `layout` (files, processes, address; a pure function) ->
-//! [`Running`] (a directory and a keeper). The *keeper* is a small process between us and the servers: it starts them,
+//! [`Running`] (a directory and a supervisor). The *supervisor* is a small process between us and the servers: it starts them,
 //! and ends them and all they have started when it is told to or when we are gone, however we went.
 
 mod account;
 mod clean;
 mod error;
 mod extra;
-mod keeper;
 mod layout;
 mod limits;
 mod place;
@@ -19,15 +18,16 @@ mod servers;
 mod settings;
 mod spec;
 mod state;
+mod supervisor;
 mod sys;
 mod topology;
 
 pub use clean::{Leftover, clean};
 pub use error::StackError;
-pub use keeper::keep;
-pub use layout::Door;
+pub use layout::Endpoint;
 pub use running::{Options, Running};
 pub use servers::{Server, all, print_config};
 pub use settings::Settings;
 pub use spec::Spec;
+pub use supervisor::keep;
 pub use topology::{Division, divide};

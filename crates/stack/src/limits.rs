@@ -1,47 +1,27 @@
 //! Settings that bound how much a server does at a time, and the same server with one of them changed.
 
-use crate::servers::COMMAND;
 use crate::spec::Spec;
 use model::Setting;
 
 /// Most workers that settings take.
-const WORKERS_MAX: u64 = 1024;
+pub(crate) const WORKERS_MAX: u64 = 1024;
 /// Flags of other programs that name a number of workers, as gunicorn and uvicorn have them.
 const FLAGS: [&str; 3] = ["--workers", "-w", "--threads"];
+
+pub(crate) fn setting(key: &str, native: &str, limits: &str, value: u64, max: u64) -> Setting {
+    Setting { key: key.into(), native: native.into(), limits: limits.into(), value, max }
+}
 
 impl Spec {
     /// What of this server can be given more of; nothing of a server whose configuration is the user's own.
     #[must_use]
     pub fn limits(&self) -> Vec<Setting> {
-        let setting = |key: &str, native: &str, limits: &str, value: u64, max: u64| Setting {
-            key: key.into(),
-            native: native.into(),
-            limits: limits.into(),
-            value,
-            max,
-        };
-        let workers = u64::from(self.settings.workers);
-        if self.settings.config.is_some() {
-            return Vec::new();
-        }
-        match self.server.name {
-            "nginx" | "nginx-lua" => vec![setting("workers", "worker_processes", "nginx", workers, WORKERS_MAX)],
-            "lighttpd" => vec![setting("workers", "server.max-worker", "lighttpd", workers, WORKERS_MAX)],
-            "php-fpm" => {
-                let children = setting("children", "pm.max_children", "php-fpm", self.extras.number("children"), 1000);
-                let front = setting("workers", "worker_processes", "nginx", workers, WORKERS_MAX);
-                [children].into_iter().chain((self.extras.text("front") == "nginx").then_some(front)).collect()
-            }
-            "target" => {
-                let pool = setting("pool", "pool", "target", self.extras.number("pool"), 1_000_000);
-                let workers = setting("workers", "workers", "target-", workers, WORKERS_MAX);
-                (pool.value > 0).then_some(pool).into_iter().chain([workers]).collect()
-            }
-            COMMAND => {
-                self.flagged().map(|(_, flag, n)| setting(&flag, &flag, "", n, WORKERS_MAX)).into_iter().collect()
-            }
-            _ => Vec::new(),
-        }
+        if self.settings.config.is_some() { Vec::new() } else { (self.server.limits)(self) }
+    }
+
+    /// The setting `workers`, which the server calls `native`, of programs whose names begin with `limits`.
+    pub(crate) fn workers(&self, native: &str, limits: &str) -> Setting {
+        setting("workers", native, limits, self.settings.workers.into(), WORKERS_MAX)
     }
 
     /// The same server with the setting `key` of [`Self::limits`] at `value`, under a label that says so.
@@ -59,7 +39,7 @@ impl Spec {
     }
 
     /// Where a command line of the user names its workers: place, flag and number.
-    fn flagged(&self) -> Option<(usize, String, u64)> {
+    pub(crate) fn flagged(&self) -> Option<(usize, String, u64)> {
         let words = self.command.iter().enumerate();
         let mut found = words.filter_map(|(at, word)| {
             let (flag, value) = match word.split_once('=') {

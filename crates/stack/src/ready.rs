@@ -1,6 +1,6 @@
 //! Looks whether a service is up.
 
-use crate::layout::{Door, Layout, Ready};
+use crate::layout::{Endpoint, Layout, Ready};
 use rustls::crypto::aws_lc_rs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -50,9 +50,9 @@ impl Asker {
 
     pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {
         match ready {
-            Ready::Door => match &layout.door {
-                Some(Door::Http { url }) => self.http(url, layout.body.as_deref()),
-                Some(Door::Socket { path }) => not_yet(UnixStream::connect(path).map(drop)),
+            Ready::Endpoint => match &layout.door {
+                Some(Endpoint::Http { url }) => self.http(url, layout.body.as_deref()),
+                Some(Endpoint::Socket { path }) => not_yet(UnixStream::connect(path).map(drop)),
                 None => Look::Ready,
             },
             Ready::Page(url) => self.http(url, None),

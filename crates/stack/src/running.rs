@@ -5,13 +5,13 @@ mod start;
 
 use crate::clean;
 use crate::error::{StackError, said};
-use crate::keeper::{How, Order, Report};
-use crate::layout::{Door, Layout, Ready, Service};
+use crate::layout::{Endpoint, Layout, Ready, Service};
 use crate::place::Place;
 use crate::ready::{Asker, Look};
 use crate::servers::runs_own_program;
 use crate::spec::Spec;
 use crate::state;
+use crate::supervisor::{How, Order, Report};
 use connection::Connection;
 use model::{Served, Step};
 use std::ffi::OsString;
@@ -28,8 +28,8 @@ const WRONG_NS: u64 = 1_000_000_000;
 /// How servers are started.
 #[derive(Clone)]
 pub struct Options {
-    /// The command line of the keeper, which a state directory is added to; it must call [`keep`](crate::keep).
-    pub keeper: Vec<OsString>,
+    /// The command line of the supervisor, which a state directory is added to; it must call [`keep`](crate::keep).
+    pub supervisor: Vec<OsString>,
     /// The program of plimsoll itself, which is the built-in target.
     pub own_program: PathBuf,
     /// A monotonic clock.
@@ -50,7 +50,7 @@ pub struct Running {
     options: Options,
     place: Place,
     layout: Layout,
-    keeper: Connection,
+    supervisor: Connection,
     asker: Asker,
     served: Served,
     /// Of the door, PEM.
@@ -69,7 +69,7 @@ impl Running {
 
     /// Where it answers.
     #[must_use]
-    pub const fn door(&self) -> Option<&Door> {
+    pub const fn door(&self) -> Option<&Endpoint> {
         self.layout.door.as_ref()
     }
 
@@ -77,8 +77,8 @@ impl Running {
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self.door()? {
-            Door::Http { url } => Some(url),
-            Door::Socket { .. } => None,
+            Endpoint::Http { url } => Some(url),
+            Endpoint::Socket { .. } => None,
         }
     }
 
@@ -97,7 +97,7 @@ impl Running {
         let databases = self.layout.services.iter().filter_map(|service| match &service.ready {
             Ready::Redis(path) => Some(format!("redis+unix://{}", path.display())),
             Ready::Mysql(path) => Some(format!("mysql+unix://{}", path.display())),
-            Ready::Door | Ready::Page(_) | Ready::Port(_) | Ready::Socket(_) => None,
+            Ready::Endpoint | Ready::Page(_) | Ready::Port(_) | Ready::Socket(_) => None,
         });
         pages.chain(databases).collect()
     }
@@ -134,7 +134,7 @@ impl Running {
 
     /// Processes that were started, in their order: name and number.
     pub fn processes(&self) -> impl Iterator<Item = (&str, i32)> {
-        self.keeper.started.iter().map(|(name, pid)| (name.as_str(), *pid))
+        self.supervisor.started.iter().map(|(name, pid)| (name.as_str(), *pid))
     }
 
     /// What has happened since the last call that is not an error; for people.
@@ -145,12 +145,12 @@ impl Running {
     /// Looks whether all of it still runs.
     ///
     /// # Errors
-    /// If a part has ended, or the keeper has.
+    /// If a part has ended, or the supervisor has.
     pub fn check(&mut self) -> Result<(), StackError> {
-        while let Some(report) = self.keeper.try_next() {
+        while let Some(report) = self.supervisor.try_next() {
             self.take(report)?;
         }
-        if self.keeper.is_closed() { Err(self.keeper_gone()) } else { Ok(()) }
+        if self.supervisor.is_closed() { Err(self.supervisor_gone()) } else { Ok(()) }
     }
 
     /// Ends all of it and starts it anew, with its data as they were after provisioning.
@@ -160,10 +160,10 @@ impl Running {
     pub fn restart(&mut self) -> Result<(), StackError> {
         let names: Vec<String> = self.layout.services.iter().map(|service| service.process.name.clone()).collect();
         for name in names.iter().rev() {
-            self.keeper.tell(&Order::Stop { name: name.clone() });
+            self.supervisor.tell(&Order::Stop { name: name.clone() });
             self.await_stop(name)?;
         }
-        self.keeper.started.clear();
+        self.supervisor.started.clear();
         if let Some(data) = &self.layout.data {
             state::copy(&self.place.path(&saved(data)), &self.place.path(data))?;
             state::give(&self.place.dir, self.place.account.as_ref())?;
@@ -182,13 +182,13 @@ impl Running {
     /// Does nothing the second time.
     fn end(&mut self) {
         if self.options.keep_state {
-            self.keeper.tell(&Order::KeepState);
+            self.supervisor.tell(&Order::KeepState);
         }
-        for report in self.keeper.close() {
+        for report in self.supervisor.close() {
             // That something has ended is no error any more.
             let _ = self.take(report);
         }
-        // When the keeper was killed, it has left something.
+        // When the supervisor was killed, it has left something.
         if !self.options.keep_state && self.place.dir.exists() {
             clean::end(&self.place.dir, self.options.now_ns);
         }
@@ -198,7 +198,7 @@ impl Running {
         for service in self.layout.services.clone() {
             let begin_ns = (self.options.now_ns)();
             let launch = start::launch(&service.process, service.stop, &self.spec, &self.place);
-            self.keeper.tell(&Order::Start(launch));
+            self.supervisor.tell(&Order::Start(launch));
             self.await_ready(&service)?;
             let name = format!("{}{}", start::START, service.process.name);
             self.served.steps.push(Step { name, ns: (self.options.now_ns)() - begin_ns });
@@ -211,14 +211,14 @@ impl Running {
         let begin_ns = (self.options.now_ns)();
         let mut wrong_since_ns = None;
         loop {
-            while let Some(report) = self.keeper.try_next() {
+            while let Some(report) = self.supervisor.try_next() {
                 self.take(report)?;
             }
-            if self.keeper.is_closed() {
-                return Err(self.keeper_gone());
+            if self.supervisor.is_closed() {
+                return Err(self.supervisor_gone());
             }
             // Before it has been started, somebody else may answer at its door.
-            let runs = self.keeper.started.iter().any(|(started, _)| *started == name);
+            let runs = self.supervisor.started.iter().any(|(started, _)| *started == name);
             let look = if runs {
                 self.asker.look(&service.ready, &self.layout)
             } else {
@@ -245,18 +245,18 @@ impl Running {
     }
 
     fn await_stop(&mut self, name: &str) -> Result<(), StackError> {
-        while let Some(report) = self.keeper.next() {
+        while let Some(report) = self.supervisor.next() {
             if matches!(&report, Report::Stopped { name: stopped, .. } if stopped == name) {
                 return self.take(report);
             }
             self.take(report)?;
         }
-        Err(self.keeper_gone())
+        Err(self.supervisor_gone())
     }
 
     fn take(&mut self, report: Report) -> Result<(), StackError> {
         match report {
-            Report::Started { name, pid } => self.keeper.started.push((name, pid)),
+            Report::Started { name, pid } => self.supervisor.started.push((name, pid)),
             Report::Failed { name, why } => return Err(self.trouble(&name, format!("cannot be started: {why}"))),
             Report::Ended { name, how } => return Err(self.ended(&name, how)),
             Report::Stopped { name, killed: true } => {
@@ -293,9 +293,9 @@ impl Running {
         StackError::Server { name: name.to_owned(), what, said: said(&lines) }
     }
 
-    fn keeper_gone(&self) -> StackError {
+    fn supervisor_gone(&self) -> StackError {
         let ended = clean::end(&self.place.dir, self.options.now_ns);
-        let what = format!("lost its keeper, which was ended from outside; {ended} process(es) were ended");
+        let what = format!("lost its supervisor, which was ended from outside; {ended} process(es) were ended");
         StackError::Server { name: self.spec.label.clone(), what, said: String::new() }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Note {
     /// Who asked for the servers.
     pub(crate) owner: Mark,
     /// Who keeps them.
-    pub(crate) keeper: Mark,
+    pub(crate) supervisor: Mark,
     /// Those that were started, with the program of each. Each leads a session of its own.
     pub(crate) services: Vec<(Mark, PathBuf)>,
 }
@@ -108,14 +108,14 @@ pub(crate) fn base() -> Result<PathBuf, StackError> {
     )))
 }
 
-/// A new state directory with its folders, given to `account`. Until it has a keeper it is ours.
+/// A new state directory with its folders, given to `account`. Until it has a supervisor it is ours.
 pub(crate) fn create(name: &str, account: Option<&Account>) -> Result<PathBuf, StackError> {
     let base = base()?;
     let error = |path: &Path, error: &std::io::Error| StackError::file("create", path, error);
     let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base).map_err(|e| error(&base, &e))?;
     let dir = made.keep();
     let own = Mark::of(getpid().as_raw_nonzero().get()).unwrap_or_default();
-    Note { boot: boot(), owner: own, keeper: own, services: Vec::new() }.write(&dir)?;
+    Note { boot: boot(), owner: own, supervisor: own, services: Vec::new() }.write(&dir)?;
     for folder in FOLDERS {
         fs::create_dir(dir.join(folder)).map_err(|e| error(&dir, &e))?;
     }

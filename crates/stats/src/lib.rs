@@ -1,24 +1,16 @@
-//! Numbers out of measurements: histograms, estimates with intervals, knees, searches, evidence.
+//! Numbers out of measurements: estimates with intervals, knees, searches.
 //!
-//! Everything here is a pure and deterministic function of its arguments: no I/O beyond a `Write` handed in,
+//! Everything here is a pure and deterministic function of its arguments: no I/O,
 //! no clock, no threads. What is random takes a seed.
 
 mod arrivals;
 mod batch;
 mod blocks;
-mod disturbed;
-mod gather;
-mod histogram;
-pub mod interval_log;
 mod knee;
-mod little;
 mod minimise;
-mod observed;
-mod omission;
 mod paired;
 mod peak;
 mod stationarity;
-mod status;
 mod sweep;
 #[cfg(test)]
 mod testing;
@@ -26,10 +18,7 @@ mod testing;
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
 pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series, variance};
 pub use blocks::shuffled_blocks;
-pub use gather::{Gather, MergedHistograms, goodput, throughput_per_s};
-pub use histogram::{DecodeError, HIGHEST_NS, HistogramOf, LatencyHistogram, MergedHistogram, SIGNIFICANT_DIGITS};
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
-pub use little::cut_off;
 pub use paired::{geometric_mean, paired_ratio};
 pub use peak::{PEAK_SHARE, peak_index};
 pub use stationarity::{Mser5, mser5};

@@ -5,6 +5,10 @@
 //! tested as a property and fuzzed, see [`testing`]). On the path of one message nothing is allocated: the only buffer
 //! holds a line that was cut by a read, is bounded by [`http1::Limits::head_bytes`] and is reused.
 
+mod client;
+pub mod fastcgi;
 pub mod http1;
 pub mod testing;
 pub mod tls;
+
+pub use client::ClientProtocol;

@@ -9,6 +9,7 @@ use crate::http1::{
     Client, ClientError, Expect, Limits, MIN_HEAD_BYTES, Progress, Request, RequestSink, Response, ResponseSink,
     Server, ServerError,
 };
+use crate::{ClientProtocol, fastcgi};
 
 /// Bytes of a fuzz input that configure the test.
 pub const CONFIG_BYTES: usize = 8;
@@ -64,11 +65,38 @@ fn run_client<const HEADERS: bool>(
     requests: &[Expect],
     input: &[u8],
     cuts: Cuts<'_>,
+    facts: Facts<HEADERS>,
+) -> Vec<Fact> {
+    run_protocol(ClientProtocol::Http1(Client::new(limits)), limits, requests, input, cuts, facts)
+}
+
+/// What a FastCGI client reports that has one request out, or none, receives `input` cut by `cuts` and then sees the peer close.
+pub fn fastcgi_trace(limits: Limits, is_out: bool, input: &[u8], cuts: Cuts<'_>) -> Vec<Fact> {
+    run_fastcgi(limits, is_out, input, cuts, Facts::<true>::default())
+}
+
+fn run_fastcgi<const HEADERS: bool>(
+    limits: Limits,
+    is_out: bool,
+    input: &[u8],
+    cuts: Cuts<'_>,
+    facts: Facts<HEADERS>,
+) -> Vec<Fact> {
+    let requests = if is_out { &[Expect::Body][..] } else { &[] };
+    let client = ClientProtocol::FastCgi(fastcgi::Client::new(limits, true));
+    run_protocol(client, limits, requests, input, cuts, facts)
+}
+
+fn run_protocol<const HEADERS: bool>(
+    mut client: ClientProtocol,
+    limits: Limits,
+    requests: &[Expect],
+    input: &[u8],
+    cuts: Cuts<'_>,
     mut facts: Facts<HEADERS>,
 ) -> Vec<Fact> {
-    let mut client = Client::new(limits);
     for &expect in requests {
-        client.request_sent(expect);
+        client.submit(expect);
     }
     for mut read in cuts.reads(input) {
         while !read.is_empty() {
@@ -145,6 +173,22 @@ pub fn fuzz_client(data: &[u8]) {
     assert_eq!(whole, trace(Cuts::BYTES), "whole against single bytes");
     assert_eq!(whole, trace(Cuts(&config.cuts)), "whole against cuts {:?}", config.cuts);
     let bare = run_client(config.limits, &config.requests, input, Cuts::WHOLE, Facts::<false>::default());
+    assert_eq!(without_headers(whole), bare, "with headers against without");
+}
+
+/// Checks the promises of the FastCGI client on arbitrary bytes.
+///
+/// # Panics
+///
+/// When one is broken.
+pub fn fuzz_fastcgi(data: &[u8]) {
+    let Some((config, input)) = Config::read(data) else { return };
+    let is_out = !config.requests.is_empty();
+    let trace = |cuts| fastcgi_trace(config.limits, is_out, input, cuts);
+    let whole = trace(Cuts::WHOLE);
+    assert_eq!(whole, trace(Cuts::BYTES), "whole against single bytes");
+    assert_eq!(whole, trace(Cuts(&config.cuts)), "whole against cuts {:?}", config.cuts);
+    let bare = run_fastcgi(config.limits, is_out, input, Cuts::WHOLE, Facts::<false>::default());
     assert_eq!(without_headers(whole), bare, "with headers against without");
 }
 

@@ -5,11 +5,11 @@
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::Path;
-use wire::testing::{CONFIG_BYTES, fuzz_client, fuzz_server};
+use wire::testing::{CONFIG_BYTES, fuzz_client, fuzz_fastcgi, fuzz_server};
 
 const MUTATIONS: usize = 40_000;
 
-const TOKENS: [&[u8]; 18] = [
+const TOKENS: [&[u8]; 21] = [
     b"\r\n",
     b"\n",
     b"\r",
@@ -28,6 +28,9 @@ const TOKENS: [&[u8]; 18] = [
     b"Transfer-Encoding: chunked\r\n",
     b"Connection: close\r\n",
     b"Expect: 100-continue\r\n",
+    b"\x01\x06\0\x01\0\x04\0\0A: b",
+    b"\x01\x03\0\x01\0\x08\0\0\0\0\0\0\0\0\0\0",
+    b"Status: 204\n\n",
 ];
 
 /// splitmix64 (S. Vigna, public domain): small, seeded and good enough to pick edits.
@@ -92,6 +95,11 @@ fn check(name: &str, target: fn(&[u8])) {
 #[test]
 fn client() {
     check("client", fuzz_client);
+}
+
+#[test]
+fn fastcgi() {
+    check("fastcgi", fuzz_fastcgi);
 }
 
 #[test]

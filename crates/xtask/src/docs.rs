@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace;
+use xtask::workspace;
 
 /// Writes `docs/rules.md`; a test of `plimsoll` fails when it is out of date.
 pub(crate) fn run() -> Result<()> {

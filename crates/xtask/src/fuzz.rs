@@ -7,24 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
+use clap::builder::ArgPredicate;
 use toml::{Table, Value};
 
-use crate::options::Options;
-use crate::{tools, workspace};
+use crate::tools;
+use xtask::workspace;
 
-/// Runs all targets as long as the options say, prints executions and findings of each, and fails when there was a finding.
-pub(crate) fn run(mut options: Options) -> Result<()> {
-    let length = Length::read(&mut options)?;
-    options.finish()?;
-    every(length)
-}
-
-/// The same for so many seconds each.
-pub(crate) fn every_target(seconds: u32) -> Result<()> {
-    every(Length { seconds: Some(seconds), executions: None })
-}
-
-fn every(length: Length) -> Result<()> {
+/// Runs all targets, prints executions and findings of each, and fails when there was a finding.
+pub(crate) fn run(length: Length) -> Result<()> {
     let folder = workspace::root().join("fuzz");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).context("reading fuzz/Cargo.toml")?;
     let targets = targets(&manifest)?;
@@ -58,24 +48,21 @@ fn every(length: Length) -> Result<()> {
 /// Longer inputs repeat what shorter ones have, and take many times as long.
 const INPUT_LIMIT: &str = "-max_len=1024";
 
-/// When a target has been fuzzed enough; the first of the two that is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Length {
+/// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
+pub(crate) struct Length {
+    /// Time of each target in seconds [default: 60, or none with --executions]
+    #[arg(long, value_name = "S", default_value_if("executions", ArgPredicate::IsPresent, None), default_value = "60")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
+    /// Executions of each target
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     executions: Option<u32>,
 }
 
 impl Length {
-    fn read(options: &mut Options) -> Result<Self> {
-        let length = Self { seconds: options.value("--seconds")?, executions: options.value("--executions")? };
-        match length {
-            // To libFuzzer 0 means for ever.
-            Self { seconds: Some(0), .. } | Self { executions: Some(0), .. } => {
-                bail!("--seconds and --executions must be at least 1")
-            }
-            Self { seconds: None, executions: None } => Ok(Self { seconds: Some(60), executions: None }),
-            _ => Ok(length),
-        }
+    pub(crate) const fn of_seconds(seconds: u32) -> Self {
+        Self { seconds: Some(seconds), executions: None }
     }
 
     fn arguments(self) -> impl Iterator<Item = String> {
@@ -190,10 +177,11 @@ fn nightly_cargo(tool: &Path, arguments: &[&str]) -> Result<Command> {
 #[cfg(test)]
 mod tests {
     use super::{Length, Outcome, Target, read_log, targets};
-    use crate::options::Options;
+    use clap::{Args, Command, Error, FromArgMatches};
 
-    fn length(line: &str) -> anyhow::Result<Length> {
-        Length::read(&mut Options::new(line.split_whitespace().map(str::to_owned)))
+    fn length(line: &str) -> Result<Length, Error> {
+        let command = Length::augment_args(Command::new("fuzz").no_binary_name(true));
+        Length::from_arg_matches(&command.try_get_matches_from(line.split_whitespace())?)
     }
 
     #[test]

@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 
 /// A program, or a file by its full path, and the Debian packages that bring it, best first.
-pub(crate) struct Tool {
+pub struct Tool {
     program: &'static str,
     packages: &'static [&'static str],
 }
 
 /// What the tests run beside the product: other servers, other clients, a browser, and the means to isolate them.
-pub(crate) const FOR_TESTS: &[Tool] = &[
+pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
     Tool { program: "/usr/lib/nginx/modules/ngx_http_lua_module.so", packages: &["libnginx-mod-http-lua"] },
     Tool { program: "apache2", packages: &["apache2-bin"] },
@@ -56,7 +56,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
 ];
 
 /// What the side-by-side measurement needs.
-pub(crate) const FOR_PEERS: &[Tool] = &[
+pub const FOR_PEERS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "h2load", packages: &["nghttp2-client"] },
@@ -71,7 +71,7 @@ pub(crate) const FOR_PEERS: &[Tool] = &[
 ];
 
 /// Makes sure every tool is there: installs what is missing when we are root, fails otherwise.
-pub(crate) fn ensure(tools: &[Tool]) -> Result<()> {
+pub fn ensure(tools: &[Tool]) -> Result<()> {
     let missing: Vec<&Tool> = tools.iter().filter(|tool| find(tool.program).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
@@ -136,7 +136,7 @@ impl Drop for NoServices {
 }
 
 /// Full path of a program; the sbin folders count even when PATH leaves them out.
-pub(crate) fn find(program: &str) -> Option<PathBuf> {
+pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(sbin).map(|folder| folder.join(program)).find(|file| file.is_file())

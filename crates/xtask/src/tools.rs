@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::{packages, workspace};
+use xtask::{packages, workspace};
 
 /// Directory of a cargo subcommand such as `cargo-deny`, which is installed when it is missing.
 pub(crate) fn ensure(name: &str) -> Result<PathBuf> {

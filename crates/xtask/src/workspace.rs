@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// The root of the workspace: two levels above this crate's manifest.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     // `cargo run` sets the variable; the compiled-in path serves a binary that is started by hand.
     let manifest_dir =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -14,36 +14,36 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Where cargo builds.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Path of a binary built with `--release`.
-pub(crate) fn release_binary(name: &str) -> PathBuf {
+pub fn release_binary(name: &str) -> PathBuf {
     target().join("release").join(name)
 }
 
 /// A cargo command in the workspace root, with the toolchain this task was started with.
-pub(crate) fn cargo(arguments: &[&str]) -> Command {
+pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
 /// Reads a file of the repository.
-pub(crate) fn read(path: &str) -> Result<String> {
+pub fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(root().join(path)).with_context(|| format!("reading {path}"))
 }
 
 /// Writes a file of the repository, a page of `docs/` mostly.
-pub(crate) fn write(path: &str, text: &str) -> Result<()> {
+pub fn write(path: &str, text: &str) -> Result<()> {
     std::fs::write(root().join(path), text).with_context(|| format!("writing {path}"))?;
     eprintln!("written: {path}");
     Ok(())
 }
 
 /// Runs a command to its end with inherited output.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+pub fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command.status().with_context(|| format!("cannot start {program}"))?;
     if !status.success() {

@@ -4,8 +4,8 @@
 //! life turns out to be disturbed, its values are recorded once more, as set aside.
 
 use crate::marks::SliceMarks;
-use crate::recorder::{Latency, WorkerTick};
-use model::SLICE_NS;
+use crate::recorder::WorkerTick;
+use model::{SLICE_NS, WorkerHistograms};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Aside {
         if !self.marks.any(from_ns, to_ns) {
             return;
         }
-        let Latency { response, service, slip_client, slip_blocked, .. } = &mut tick.set_aside;
+        let WorkerHistograms { response, service, slip_client, slip_blocked, .. } = &mut tick.set_aside;
         let whole_ns = to_ns - from_ns;
         match value {
             Value::Ended { service_ns } => {

@@ -1,4 +1,6 @@
 //! What a body must hold: looked at in every k-th response, so that the others cost nothing.
+//!
+//! k is prime, so that it never falls into step with a fault at even intervals.
 
 use super::conn::Conn;
 use crate::fnv::Fnv1a;

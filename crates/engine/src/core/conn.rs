@@ -3,11 +3,12 @@
 use super::body::Look;
 use model::{Contract, Failure, FailureKind, FailurePhase};
 use std::collections::VecDeque;
-use wire::http1::{Client, ClientError, Limits, Part, Progress, Response};
+use wire::ClientProtocol;
+use wire::http1::{ClientError, Part, Progress, Response};
 
 /// A slot of the load: at most one connection and the requests it carries.
 pub(super) struct Conn {
-    pub(super) http: Client,
+    pub(super) machine: ClientProtocol,
     /// What is seen of the body of the oldest request's response.
     pub(super) look: Look,
     pub(super) state: State,
@@ -48,9 +49,9 @@ pub(super) enum State {
 }
 
 impl Conn {
-    pub(super) fn new(pipeline: usize) -> Self {
+    pub(super) fn new(pipeline: usize, machine: ClientProtocol) -> Self {
         Self {
-            http: Client::new(Limits::default()),
+            machine,
             look: Look::default(),
             state: State::Closed,
             flights: VecDeque::with_capacity(pipeline),
@@ -62,10 +63,10 @@ impl Conn {
         }
     }
 
-    /// Forgets what was on the connection; the requests are assigned to the slot as before.
-    pub(super) fn closed(&mut self) {
+    /// Forgets what was on the connection; the requests are assigned to the slot as before, for a new `machine`.
+    pub(super) fn closed(&mut self, machine: ClientProtocol) {
         self.state = State::Closed;
-        self.http = Client::new(Limits::default());
+        self.machine = machine;
         (self.whole, self.written) = (0, 0);
     }
 
@@ -83,7 +84,7 @@ impl Conn {
 
     /// How far the oldest request of this slot has come.
     pub(super) fn phase(&self) -> FailurePhase {
-        match self.http.progress() {
+        match self.machine.progress() {
             _ if self.state != State::Open => FailurePhase::Connect,
             Progress::Idle => FailurePhase::Send,
             Progress::FirstByte if self.whole == 0 => FailurePhase::Send,
@@ -110,12 +111,13 @@ pub(crate) fn breach(contract: &Contract, response: Response) -> Option<Failure>
 
 /// Where a protocol error belongs in our counting.
 pub(crate) fn failure_of(error: ClientError) -> Failure {
-    use FailureKind::{Closed, Malformed, TooLarge};
+    use FailureKind::{Closed, Malformed, Refused, TooLarge};
     use FailurePhase::{Body, FirstByte, Head};
     let (phase, kind) = match error {
-        ClientError::NotHttp | ClientError::UnexpectedBytes => (FirstByte, Malformed),
+        ClientError::NotHttp | ClientError::NotFastCgi | ClientError::UnexpectedBytes => (FirstByte, Malformed),
+        ClientError::Refused => (FirstByte, Refused),
         ClientError::Version | ClientError::Upgrade => (Head, Malformed),
-        ClientError::Malformed(Part::Chunk) => (Body, Malformed),
+        ClientError::Malformed(Part::Chunk | Part::Record) => (Body, Malformed),
         ClientError::Malformed(_) => (Head, Malformed),
         ClientError::HeadTooLarge | ClientError::TooManyHeaders | ClientError::TooManyInformational => (Head, TooLarge),
         ClientError::BodyTooLarge => (Body, TooLarge),

@@ -1,4 +1,7 @@
 //! How requests get onto connections.
+//!
+//! The time to open a connection belongs to the request it is opened for, and to nobody when an idle connection of an
+//! open loop is replaced.
 
 use super::aside::Value;
 use super::conn::{Flight, State};
@@ -104,7 +107,7 @@ impl Core {
             let c = &mut self.conns[conn];
             let flight = &mut c.flights[c.whole];
             if c.written == 0 {
-                c.http.request_sent(self.job.source.expect(flight.item as usize));
+                c.machine.submit(self.job.source.expect(flight.item as usize));
                 if !std::mem::replace(&mut flight.sent, true) {
                     let tick = self.ticks.current();
                     tick.flow.sent += 1;

@@ -1,11 +1,11 @@
 //! A bounded burst of requests over a few connections, to see whether something refuses many at once.
 
 use super::dialogue::{Dialogue, Loss};
-use crate::clock::Clock;
 use crate::core::{BodyCheck, Look, breach, failure_of};
 use crate::sockets::kind_of;
-use crate::source::{Scratch, Source, TemplateError};
+use crate::source::{Scratch, Source, Style, TemplateError};
 use crate::tls::Config;
+use clock::Clock;
 use model::{Burst, Failure, FailureKind, FailurePhase, NS_PER_S, Plan, Refusal};
 use rustix::io::Errno;
 use std::io::ErrorKind;
@@ -109,8 +109,8 @@ impl Volley<'_> {
         }
         let failed = |phase| move |error: std::io::Error| Failure::new(phase, kind(&error));
         place.is_used = false;
-        let dialogue =
-            Dialogue::connect(&self.plan.target.address, timeout_ns).map_err(failed(FailurePhase::Connect))?;
+        let dialogue = Dialogue::connect(&self.plan.target.address, Style::of(self.plan), timeout_ns)
+            .map_err(failed(FailurePhase::Connect))?;
         let dialogue = place.dialogue.insert(dialogue);
         self.burst.opened += 1;
         dialogue.secure(self.tls, timeout_ns).map_err(failed(FailurePhase::Tls))?;

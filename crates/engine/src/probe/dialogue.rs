@@ -1,21 +1,23 @@
 //! Requests and their answers, one at a time, on one blocking connection.
 
 use super::line::Line;
-use crate::clock::Clock;
+use crate::source::Style;
 use crate::tls::Config;
+use clock::Clock;
 use model::{Address, TlsSession};
 use std::io;
-use wire::http1::{Client, ClientError, Expect, Limits, Response, ResponseSink};
+use wire::ClientProtocol;
+use wire::http1::{ClientError, Expect, Limits, Response, ResponseSink};
 
 /// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
 const BODY_MAX_BYTES: u64 = 1 << 30;
 /// First bytes of an answer that are shown when it is not HTTP.
 const SHOWN_BYTES: usize = 24;
 
-/// A connection and the state of HTTP on it.
+/// A connection and the state of the protocol on it.
 pub(super) struct Dialogue {
     line: Line,
-    http: Client,
+    machine: ClientProtocol,
     /// First bytes of the answer that came last.
     first: Vec<u8>,
     /// Bytes of that answer, head included.
@@ -32,9 +34,9 @@ pub(super) enum Loss {
 
 impl Dialogue {
     /// Opens a connection.
-    pub(super) fn connect(address: &Address, timeout_ns: u64) -> io::Result<Self> {
-        let http = Client::new(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
-        Ok(Self { line: Line::connect(address, timeout_ns)?, http, first: Vec::new(), received_bytes: 0 })
+    pub(super) fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> io::Result<Self> {
+        let machine = style.machine(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
+        Ok(Self { line: Line::connect(address, timeout_ns)?, machine, first: Vec::new(), received_bytes: 0 })
     }
 
     /// Does the TLS handshake, if there is to be one.
@@ -56,7 +58,7 @@ impl Dialogue {
 
     /// Sends a request; nothing else may be outstanding.
     pub(super) fn send(&mut self, request: &[u8], expect: Expect) -> Result<(), Loss> {
-        self.http.request_sent(expect);
+        self.machine.submit(expect);
         self.line.write_all(request).map_err(Loss::Io)
     }
 
@@ -72,8 +74,8 @@ impl Dialogue {
                 self.first.extend_from_slice(&bytes[..bytes.len().min(SHOWN_BYTES)]);
             }
             let (given, received) = match bytes {
-                [] => (0, self.http.receive_eof().map(|response| (0, response))),
-                _ => (bytes.len(), self.http.receive(bytes, sink).map(|it| (it.consumed, it.response))),
+                [] => (0, self.machine.receive_eof().map(|response| (0, response))),
+                _ => (bytes.len(), self.machine.receive(bytes, sink).map(|it| (it.consumed, it.response))),
             };
             if let (consumed, Some(response)) = received.map_err(Loss::Http)? {
                 // A connection that has ended, or on which more came than was announced, serves no other request.

@@ -1,9 +1,9 @@
 //! One blocking connection of the probe, encrypted or not.
 
-use crate::address;
-use crate::clock::Clock;
 use crate::tls::Config;
+use clock::Clock;
 use model::{Address, TlsSession};
+use net::address;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};

@@ -1,7 +1,7 @@
 //! What the engine reports, held against what is true.
 
 use super::*;
-use stats::MergedHistogram;
+use model::MergedHistogram;
 
 fn near(what: &str, measured: u64, truth_ms: f64, tolerance: f64) {
     let measured_ms = measured as f64 / 1e6;

@@ -1,9 +1,9 @@
 //! TLS on the sockets of a load thread: one state a slot, one buffer for all.
 
 use super::kind_of;
-use crate::sealed::{Sealed, SealedError};
 use crate::transport::Opening;
 use model::{Failure, FailureKind, FailurePhase, TlsSession};
+use net::{TlsStream, TlsStreamError};
 use std::os::fd::OwnedFd;
 use wire::tls::{Config, Connection, RECORD_BYTES, TlsError};
 
@@ -22,7 +22,7 @@ pub(crate) struct Secure {
 }
 
 struct Slot {
-    stream: Sealed,
+    stream: TlsStream,
     /// When the handshake began; ns.
     since_ns: u64,
 }
@@ -55,7 +55,7 @@ impl Secure {
         let failure = |kind| Failure::new(FailurePhase::Tls, kind);
         if self.slots[conn].is_none() {
             let tls = Connection::new(&self.config).map_err(|error| failure(kind_of_tls(&error)))?;
-            self.slots[conn] = Some(Box::new(Slot { stream: Sealed::new(tls), since_ns: now }));
+            self.slots[conn] = Some(Box::new(Slot { stream: TlsStream::new(tls), since_ns: now }));
             self.flush(conn, fd).map_err(failure)?;
         }
         let early = self.read(conn, fd, plain).map_err(failure)?;
@@ -96,8 +96,8 @@ impl Secure {
     pub(super) fn read(&mut self, conn: usize, fd: &OwnedFd, plain: &mut [u8]) -> Result<Option<usize>, FailureKind> {
         let Some(slot) = &mut self.slots[conn] else { return Ok(None) };
         let got = slot.stream.read(fd, &mut self.incoming, plain).map_err(|error| match error {
-            SealedError::Socket(error) => kind_of(error),
-            SealedError::Tls(error) => kind_of_tls(&error),
+            TlsStreamError::Socket(error) => kind_of(error),
+            TlsStreamError::Tls(error) => kind_of_tls(&error),
         });
         self.more = slot.stream.has_more();
         got

@@ -1,4 +1,4 @@
-//! What an output says, whatever tool it is from.
+//! Claims of an output, in the same words for every tool.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ pub struct Claims {
     pub command: Option<String>,
     /// The command line as the tool itself printed it.
     pub echo: Option<String>,
-    /// What was asked for: a URL or a path.
+    /// Requested URL or path.
     pub url: Option<String>,
-    /// Whether clients waited for their answers; none when the output does not tell.
+    /// Load model: whether clients waited for responses; none when unknown.
     pub mode: Option<Mode>,
     /// Complete responses by exact status, where the output tells.
     pub status: BTreeMap<u16, u64>,
     /// The load and what was reached at it, of a table.
     pub table: Vec<Row>,
-    /// Whether the loads of the table are rates rather than connections.
+    /// True if the loads of the table are rates rather than connections.
     pub over_rate: bool,
-    /// Lines with something in them that nobody understood.
+    /// Lines that were not understood.
     pub unread_lines: u64,
     figures: BTreeMap<Figure, (f64, Option<u64>)>,
 }
 
-/// Who decides when the next request is sent.
+/// Load model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Clients wait for their answer first.
@@ -79,9 +79,9 @@ macro_rules! figures {
 figures! {
     /// Responses per second as printed.
     Throughput = "throughput_per_s",
-    /// How long was measured.
+    /// Measured duration.
     Duration = "duration_ns",
-    /// How long was to be measured.
+    /// Requested duration.
     DurationAsked = "duration_asked_ns",
     /// Requests per second that were to be sent.
     RateOffered = "rate_offered_per_s",

@@ -1,4 +1,4 @@
-//! Several outputs side by side: may they be compared at all?
+//! Comparison of several outputs, and whether one is allowed.
 
 use super::prose::judge_prose;
 use super::rules::{IDENTICAL, LIKE_WITH_LIKE, ONE_FACTOR, SAME_WORK, UNEQUAL_SUCCESS};
@@ -53,13 +53,13 @@ fn same_work(audited: &[Audited]) -> Outcome {
     }
     let Some((other, per_s)) = loaded.iter().find(|(_, per_s)| *per_s < alone_per_s) else { return Outcome::Pass };
     let message = format!(
-        "{} did {} on one connection, {} only {} at a higher load: not the same work",
+        "{} did {} on one connection, {} only {} at a higher load: different workloads",
         first.record.source,
         rate(alone_per_s),
         other.record.source,
         rate(*per_s)
     );
-    let remedy = "look at status, size and cache of both before they stand in one table".to_owned();
+    let remedy = "check status, size and caching of both before comparing them".to_owned();
     let figures = [("alone_per_s", alone_per_s), ("per_s", *per_s)];
     Outcome::fired(SAME_WORK.id, FindingState::Warning, message, remedy, figures)
 }
@@ -72,7 +72,7 @@ fn is_loaded(one: &Audited) -> bool {
     missed || get(Figure::Connections).is_some_and(|n| n > 1.0)
 }
 
-/// What must be equal, and how it is told of one output.
+/// An aspect that must be equal, and its value in one output.
 type Aspect<'a> = (&'a str, &'a dyn Fn(&Audited) -> Option<String>);
 
 /// CP-01: what must be equal for a ratio to mean anything.
@@ -84,29 +84,29 @@ fn like_with_like(audited: &[Audited]) -> Outcome {
     let record = |of: fn(&AuditRecord) -> Option<String>| move |one: &Audited| of(&one.record);
     let mut different = Vec::new();
     let aspects: [Aspect<'_>; 4] = [
-        ("the same tool", &record(|record| Some(record.tool.clone()))),
-        ("the same load mode", &record(|record| record.load_model.clone())),
-        ("the same URL", &record(|record| record.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()))),
-        ("the same reuse of connections", &keeps_connections),
+        ("tool", &record(|record| Some(record.tool.clone()))),
+        ("load mode", &record(|record| record.load_model.clone())),
+        ("URL", &record(|record| record.url.as_deref().map(|url| url.trim_end_matches('/').to_owned()))),
+        ("connection reuse", &keeps_connections),
     ];
     for (what, of) in aspects {
-        different.extend(differ(of).map(|values| format!("not {what} ({})", values.join(", "))));
+        different.extend(differ(of).map(|values| format!("different {what} ({})", values.join(", "))));
     }
     let load = |one: &Audited| {
         let load = one.claims.get(Figure::RateOffered).or_else(|| one.claims.get(Figure::Connections))?;
         Some(load.to_string())
     };
-    different.extend(differ(&load).map(|values| format!("not the same load ({})", values.join(", "))));
+    different.extend(differ(&load).map(|values| format!("different load ({})", values.join(", "))));
     let bodies: Vec<f64> = audited.iter().filter_map(|one| one.claims.get(Figure::BodyBytes)).collect();
     let (least, most) = bodies.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), body| (a.min(*body), b.max(*body)));
     if most > least * (1.0 + BODY_OFF) {
-        different.push(format!("not the same response ({least:.0} and {most:.0} bytes)"));
+        different.push(format!("different response ({least:.0} and {most:.0} bytes)"));
     }
     if different.is_empty() {
         return Outcome::Pass;
     }
     let message = different.join("; ");
-    let remedy = "measure both with one tool at one load, and change one thing".to_owned();
+    let remedy = "measure both with the same tool and load, and change one thing".to_owned();
     let figures = [("differences", different.len() as f64)];
     Outcome::fired(LIKE_WITH_LIKE.id, FindingState::Invalid, message, remedy, figures)
 }
@@ -122,16 +122,16 @@ fn keeps_connections(one: &Audited) -> Option<String> {
         "siege" | "table" => return None,
         _ => true,
     };
-    Some(if kept { "kept open" } else { "a new one for each request" }.to_owned())
+    Some(if kept { "kept open" } else { "new for each request" }.to_owned())
 }
 
 /// CP-03: always, as what else was changed between saved outputs is never in them.
 fn one_factor(audited: &[Audited]) -> Outcome {
     let message = format!(
-        "{}, each measured once, one after the other: drift looks like an effect",
+        "{}, each measured once, in sequence: drift looks like an effect",
         plural(audited.len() as u64, "result")
     );
-    let remedy = "repeat them in shuffled blocks before a difference is called one".to_owned();
+    let remedy = "repeat them in shuffled blocks before claiming a difference".to_owned();
     Outcome::fired(ONE_FACTOR.id, FindingState::Warning, message, remedy, [("results", audited.len() as f64)])
 }
 
@@ -146,8 +146,8 @@ fn unequal_success(audited: &[Audited]) -> Outcome {
         return Outcome::Pass;
     }
     let (verb, whose) = if invalid.len() == 1 { ("is", "its") } else { ("are", "their") };
-    let message = format!("{} {verb} not valid by {whose} own figures: no ratio can be", list(&invalid));
-    let remedy = "mend and repeat them first".to_owned();
+    let message = format!("{} {verb} invalid by {whose} own figures: no valid ratio", list(&invalid));
+    let remedy = "fix and repeat them first".to_owned();
     Outcome::fired(UNEQUAL_SUCCESS.id, FindingState::Invalid, message, remedy, [("invalid", invalid.len() as f64)])
 }
 
@@ -160,7 +160,7 @@ fn identical(audited: &[Audited]) -> Outcome {
     let is_telling = |figures: &[f64; 5]| figures.iter().filter(|value| value.is_finite()).count() >= TELLING_MIN;
     let told: Vec<_> = audited.iter().map(|one| (&one.record.source, figures(one))).collect();
     if told.iter().filter(|(_, figures)| is_telling(figures)).count() < 2 {
-        return Outcome::Unchecked("too few figures to tell copies");
+        return Outcome::Unchecked("too few figures to detect copies");
     }
     for (i, (one, figures)) in told.iter().enumerate().filter(|(_, (_, figures))| is_telling(figures)) {
         let is_copy = |other: &[f64; 5]| figures.iter().zip(other).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));

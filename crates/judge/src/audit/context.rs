@@ -1,4 +1,4 @@
-//! What is known beside an output: what the answers should have been, limits, what ran on the server.
+//! Context of an output: expected responses, limits, processes on the server.
 
 use super::scan::{number, word_after};
 use super::text::Text;
@@ -14,9 +14,9 @@ pub struct Context {
     pub nofile: Option<u64>,
     /// CPUs of the server.
     pub cores: Option<u32>,
-    /// What the server's processes used.
+    /// CPU use of the server's processes.
     pub processes: Option<Processes>,
-    /// Responses per second while that was looked at.
+    /// Responses per second while that was sampled.
     pub processes_rate_per_s: Option<f64>,
     /// Workers that the pool of the server is to have: what would that buy?
     pub workers_wanted: Option<u32>,
@@ -42,7 +42,7 @@ pub struct Sockets {
     pub time_wait: u64,
 }
 
-/// Why a file of context could not be read.
+/// Reason why a file of context could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ContextError {
     /// Not the output of pidstat.

@@ -1,10 +1,10 @@
-//! What was really measured, as far as the claims tell.
+//! Facts that follow from the claims of an output.
 
 use super::claim::{Claims, Figure, Mode};
 use super::context::Context;
 use stats::{LoadPoint, PoolFitResult, RateFit, fit_pool, fit_rate};
 
-/// What follows from the claims of one output.
+/// Facts that follow from the claims of one output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Facts {
     /// Requests that were made.

@@ -1,4 +1,4 @@
-//! What stopped a server while `pidstat -u` looked at it: the ladder, as far as CPU time by process can climb it.
+//! Bottleneck of a server by `pidstat -u`: the limiter's checks, as far as CPU time by process allows.
 
 use super::Context;
 use super::context::Processes;
@@ -14,7 +14,7 @@ const ROOM: f64 = 0.7;
 /// Processes of one command are workers of a pool when they are busy to this share, and alike to the second.
 const WORKER_BUSY: f64 = 0.5;
 const ALIKE: f64 = 0.1;
-/// What is not in CPU time of processes.
+/// Limits that CPU time of processes does not show.
 const UNSEEN: [&str; 4] = ["network", "CPU quota", "connections", "disk"];
 
 /// Processes of one command that do the same.
@@ -49,7 +49,7 @@ pub(super) fn limiter(context: &Context) -> Option<Limiter> {
         Some(pool) if busy < ROOM => of_pool(&pool, processes, per_s, cores, context.workers_wanted, cpus),
         _ => single(processes, per_s, busy).unwrap_or_else(|| Limiter {
             name: UNKNOWN.into(),
-            says: "neither all CPUs nor the workers of a pool nor a single process are always busy".into(),
+            says: "neither the CPUs nor a worker pool nor a single process is saturated".into(),
             ..Limiter::default()
         }),
     };
@@ -144,7 +144,7 @@ fn shared_cores(processes: &Processes) -> Option<String> {
     let most = |(command, cores): (&String, &Vec<f64>)| Some((command.clone(), *cores.first()?));
     let (command, cores) = processes.commands.iter().filter_map(most).max_by(|a, b| a.1.total_cmp(&b.1))?;
     (cores >= CORE_BUSY).then(|| {
-        format!("one core: {command} uses {cores:.2} CPUs, and whether one of its threads is always busy only pidstat -t tells")
+        format!("one core: {command} uses {cores:.2} CPUs; pidstat -t shows whether one of its threads is saturated")
     })
 }
 

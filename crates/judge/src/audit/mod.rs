@@ -1,4 +1,4 @@
-//! What other load generators have printed, read and judged: `&[u8] -> Text -> Claims -> Facts -> Verdict`.
+//! Output of other load generators, read and judged: `&[u8] -> Text -> Claims -> Facts -> Verdict`.
 //!
 //! Responsibilities: one reader a tool ([`Claims`] or why not), the facts that follow from what was read, rules with the
 //! ids of the catalogue, several outputs held against each other and against what a text
@@ -32,7 +32,7 @@ use readers::TOOLS;
 use std::fmt;
 use thiserror::Error;
 
-/// Why an output could not be audited. One line, with what to do.
+/// Reason why an output could not be audited. One line, with a remedy.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Unreadable {
     /// Nothing in it.
@@ -49,7 +49,7 @@ pub enum Unreadable {
         "it begins {first:?} and has no output of a tool that is known ({TOOLS}), or only a translated or a cut one"
     )]
     Unknown {
-        /// How it begins.
+        /// Its beginning.
         first: String,
     },
     /// Of no tool that is known.
@@ -61,7 +61,7 @@ pub enum Unreadable {
     /// Not JSON after all.
     #[error("it begins as JSON but is none: {error}; is it cut off?")]
     BrokenJson {
-        /// What the parser says.
+        /// Error of the parser.
         error: String,
     },
     /// Several objects.
@@ -80,7 +80,7 @@ pub enum Unreadable {
         tool: &'static str,
         /// Names of the figures that were read.
         read: Vec<&'static str>,
-        /// What was not found.
+        /// Figures that were not found.
         missing: Vec<&'static str>,
     },
 }
@@ -113,13 +113,13 @@ impl fmt::Display for ReadSoFar<'_> {
 /// An output that was read, with what follows from it.
 #[derive(Clone, Debug)]
 pub struct Audited {
-    /// What it says.
+    /// Its claims.
     pub claims: Claims,
     /// Judged, as it is printed.
     pub record: AuditRecord,
 }
 
-/// What the rules look at.
+/// Input of the rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) claims: &'a Claims,

@@ -1,4 +1,4 @@
-//! What a text says of results: every rate in it must be in an output, and in one that bears it out.
+//! Rates in a text: each must be in an output that supports it.
 
 use super::rules::{NO_RAW_DATA, UNTIED};
 use super::scan::number;
@@ -9,7 +9,7 @@ use model::human::rate;
 use model::{FindingState, Verdict, VerdictState};
 use std::collections::BTreeSet;
 
-/// What may stand behind a rate.
+/// Units of a rate.
 const UNITS: [&str; 9] =
     ["req/s", "req/sec", "req/second", "requests/s", "requests/sec", "requests/second", "rps", "reqs/s", "kreqs/s"];
 /// A round figure may be so much off.
@@ -34,7 +34,7 @@ pub(super) fn judge_prose(text: &Text, audited: &[Audited]) -> Verdict {
 
 fn tied(named: &[Named], audited: &[Audited]) -> Outcome {
     if named.is_empty() {
-        return Outcome::Unchecked("the text names no rate");
+        return Outcome::Unchecked("no rate in the text");
     }
     let mut seen = BTreeSet::new();
     let mut untied = Vec::new();
@@ -58,13 +58,13 @@ fn tied(named: &[Named], audited: &[Audited]) -> Outcome {
     let (n_untied, n_refuted) = (untied.len(), refuted.len());
     let mut parts = Vec::new();
     if n_refuted > 0 {
-        parts.push(format!("what its output does not bear out: {}", named_few(refuted)));
+        parts.push(format!("rates that their output does not support: {}", named_few(refuted)));
     }
     if n_untied > 0 {
-        parts.push(format!("what is in none of the outputs: {}", named_few(untied)));
+        parts.push(format!("rates in none of the outputs: {}", named_few(untied)));
     }
     let message = format!("the text claims {}", parts.join("; and "));
-    let remedy = "tie each figure to the output it is from, and quote the goodput".to_owned();
+    let remedy = "name the output of each figure, and quote its goodput".to_owned();
     let figures = [("rates", named.len() as f64), ("untied", n_untied as f64), ("refuted", n_refuted as f64)];
     Outcome::fired(UNTIED.id, FindingState::Invalid, message, remedy, figures)
 }
@@ -80,17 +80,17 @@ fn named_few(mut items: Vec<String>) -> String {
 fn raw_data(named: &[Named], audited: &[Audited]) -> Outcome {
     let tied = named.iter().filter(|claim| audited.iter().any(|one| has(one, claim))).count();
     match (named.len(), tied) {
-        (0, _) => Outcome::Unchecked("the text names no rate"),
+        (0, _) => Outcome::Unchecked("no rate in the text"),
         (all, 0) => {
-            let message = format!("none of the {all} rates in the text has raw data here");
-            let remedy = "keep what the tool printed beside the text, and give it too".to_owned();
+            let message = format!("none of the {all} rates in the text has raw data");
+            let remedy = "keep the tool's output with the text, and pass it too".to_owned();
             Outcome::fired(NO_RAW_DATA.id, FindingState::Invalid, message, remedy, [("rates", all as f64)])
         }
         _ => Outcome::Pass,
     }
 }
 
-/// Whether an output has this rate: its throughput, or a row of its table.
+/// True if an output has this rate: its throughput, or a row of its table.
 fn has(one: &Audited, claim: &Named) -> bool {
     let rows = one.claims.table.iter().map(|row| row.throughput_per_s);
     let goodput = one.record.goodput_per_s.map(|goodput| goodput.value);

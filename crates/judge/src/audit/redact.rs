@@ -40,7 +40,7 @@ fn headers(text: &str) -> (String, u64) {
     (out, found)
 }
 
-/// What stands before `@` in the authority of a URL.
+/// The part before `@` in the authority of a URL.
 fn userinfo(text: &str) -> (String, u64) {
     let mut out = String::with_capacity(text.len());
     let mut found = 0;

@@ -1,4 +1,4 @@
-//! What the readers promise on arbitrary bytes: for the fuzz target and the tests that fuzz a little.
+//! Promises of the readers on arbitrary bytes, for the fuzz target and the tests that fuzz a little.
 
 use super::{Context, audit};
 

@@ -45,7 +45,7 @@ impl Text {
             .map(|(i, line)| (i as u64 + 1, line.as_str()))
     }
 
-    /// Whether any line holds `part`.
+    /// True if any line holds `part`.
     pub(crate) fn has(&self, part: &str) -> bool {
         self.lines.iter().any(|line| line.contains(part))
     }
@@ -57,7 +57,7 @@ impl Text {
     }
 }
 
-/// What a terminal shows of a line: what follows the last carriage return.
+/// The visible part of a line in a terminal: after the last carriage return.
 fn last_written(line: &str) -> String {
     let line = line.trim_end();
     line.rsplit('\r').next().unwrap_or(line).trim().to_owned()

@@ -14,8 +14,8 @@ mod tests;
 pub use target::target;
 
 use crate::{Check, Outcome, rules};
+use evidence::EvidenceBuilder;
 use model::{Address, CheckRow, CheckState, Event, Evidence, Fingerprint, Phase, Plan, Sample};
-use stats::Gather;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -86,10 +86,10 @@ impl Machine<'_> {
 
     /// Evidence of the planned load in which only the machine has been seen.
     fn evidence(&self) -> Evidence {
-        let mut gather = Gather::new(self.plan.clone());
+        let mut gather = EvidenceBuilder::new(self.plan.clone());
         for sample in self.samples {
             let sample = Sample { phase: Phase::Measure, ..sample.clone() };
-            gather.apply(&Event::Observed(Box::new(sample))).expect("only ticks hold histograms, which may be broken");
+            gather.apply(&Event::Observed(Box::new(sample)));
         }
         let mut evidence = Evidence { measured_ns: self.length_ns(), ..gather.evidence() };
         if self.is_target_here && self.plan.target.address.tcp().is_some() {

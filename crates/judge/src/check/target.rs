@@ -5,7 +5,7 @@ use super::{Machine, ask, fine, judged, remedy, row, unavailable};
 use crate::Outcome;
 use crate::text::list;
 use model::human::{bytes, count, plural, time};
-use model::{Body, Burst, CheckRow, CheckState, Coded, Evidence, Fetch, Manners, Refusal, SizeBand, TargetCheck};
+use model::{Body, Burst, CheckRow, CheckState, Coded, Evidence, Fetch, HttpTraits, Refusal, SizeBand, TargetCheck};
 use std::collections::BTreeMap;
 
 /// Responses of the load that is foreseen where a rule counts them.
@@ -48,7 +48,7 @@ impl Look<'_> {
     }
 
     fn connection(&self) -> CheckRow {
-        let Manners { version, tls, .. } = &self.target.manners;
+        let HttpTraits { version, tls, .. } = &self.target.manners;
         let took = self.first().map_or_else(String::new, |first| format!(" in {}", time(first.connect_ns as f64)));
         let server = self.first().and_then(|first| first.server.as_deref());
         let server = server.map_or_else(String::new, |server| format!(" from {server}"));
@@ -118,7 +118,7 @@ impl Look<'_> {
 
     fn coding(&self) -> CheckRow {
         const WHAT: &str = "compression";
-        let Manners { plain, compressed, .. } = &self.target.manners;
+        let HttpTraits { plain, compressed, .. } = &self.target.manners;
         let Some(asked) = compressed else {
             let why = match &plain.encoding {
                 Some(encoding) => format!("{encoding}, as the request says what it takes"),
@@ -149,7 +149,7 @@ impl Look<'_> {
 
     fn version(&self) -> CheckRow {
         const WHAT: &str = "protocol";
-        let Manners { version, answered_on_one, asked_on_one, .. } = &self.target.manners;
+        let HttpTraits { version, answered_on_one, asked_on_one, .. } = &self.target.manners;
         if version != "HTTP/1.0" {
             return fine("ER-09", WHAT, version);
         }
@@ -162,7 +162,7 @@ impl Look<'_> {
 
     fn kept(&self) -> CheckRow {
         const WHAT: &str = "keep-alive";
-        let Manners { asked_on_one, answered_on_one, .. } = self.target.manners;
+        let HttpTraits { asked_on_one, answered_on_one, .. } = self.target.manners;
         if !self.keepalive {
             return fine("ER-09", WHAT, "not asked for: a connection for each request");
         }

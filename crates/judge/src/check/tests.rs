@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{clean_run, probe};
 use model::{
-    Arrivals, Burst, Coded, CpuTimes, KernelFigures, Load, MachineCpu, Manners, NS_PER_S, OthersUse, ProcessUse,
+    Arrivals, Burst, Coded, CpuTimes, HttpTraits, KernelFigures, Load, MachineCpu, NS_PER_S, OthersUse, ProcessUse,
     Refusal, Sockets, TargetCheck,
 };
 
@@ -237,7 +237,7 @@ fn clean_target() -> TargetCheck {
         canonical_url: None,
         redirects: Vec::new(),
         probe: probe(200),
-        manners: Manners {
+        manners: HttpTraits {
             version: "HTTP/1.1".to_owned(),
             tls: None,
             asked_on_one: 10,

@@ -1,11 +1,11 @@
-//! Trying what a limiter predicts: which setting to change and by how much, and what came out.
+//! Test of a predicted gain: the setting to change, by how much, and the outcome.
 
 use super::names_a_limit;
 use model::human::rate;
 use model::{Block, Confidence, Confirmation, ConfirmationOutcome, Control, Estimate, Limiter, Setting};
 use stats::{geometric_mean, paired_ratio};
 
-/// The arms of a block, by their names in it.
+/// The variants of a block, by their names in it.
 pub const BEFORE: &str = "before";
 /// See [`BEFORE`].
 pub const AFTER: &str = "after";
@@ -25,14 +25,14 @@ const SLACK: f64 = 0.5;
 /// A control that changes goodput by less makes no difference, whatever its interval.
 const NO_DIFFERENCE: f64 = 0.05;
 
-/// What is to be tried.
+/// Change to be tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// The setting with its present value.
     pub setting: Setting,
     /// The value it gets.
     pub to: u64,
-    /// What that should make; per second.
+    /// Predicted rate; per second.
     pub predicted_per_s: f64,
     /// Connections of the closed loop that it takes.
     pub connections: u32,
@@ -40,13 +40,13 @@ pub struct Trial {
     pub control: Option<(Setting, u64)>,
 }
 
-/// What can be tried of the prediction of `limiter` with these settings; the load had so many connections.
+/// The change that tests the prediction of `limiter` with these settings; the load had so many connections.
 ///
 /// # Errors
 /// When nothing can: the reason, for people.
 pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open_more: bool) -> Result<Trial, String> {
     if !names_a_limit(limiter) {
-        return Err(format!("{} is no limit that could be raised", limiter.name));
+        return Err(format!("{} is not a limit that can be raised", limiter.name));
     }
     let prediction = limiter.prediction.as_ref().zip(limiter.ceiling_per_s);
     let found = prediction.and_then(|(prediction, ceiling_per_s)| {
@@ -69,7 +69,7 @@ pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open
     }
     if predicted_per_s / ceiling_per_s < RATIO_MIN {
         return Err(format!(
-            "{} instead of {} is too little to be told from none",
+            "{} instead of {} is too small a change to detect",
             rate(predicted_per_s),
             rate(ceiling_per_s)
         ));
@@ -85,7 +85,7 @@ pub fn trial(limiter: &Limiter, settings: &[Setting], connections: u32, may_open
     })
 }
 
-/// What came out of `trial`.
+/// Outcome of `trial`.
 #[must_use]
 pub fn confirmation(trial: &Trial, blocks: Vec<Block>) -> Confirmation {
     let of =
@@ -233,7 +233,7 @@ mod tests {
         // A run keeps its connections, which bound what it can ask for.
         let bound = trial(&pool(), &settings(), 8, false).unwrap();
         assert_eq!((bound.connections, bound.predicted_per_s), (8, 1_600.0));
-        assert!(trial(&pool(), &settings(), 5, false).unwrap_err().contains("too little"));
+        assert!(trial(&pool(), &settings(), 5, false).unwrap_err().contains("too small"));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         let no_setting = trial(&pool(), &settings()[1..], 8, true).unwrap_err();
         assert!(no_setting.contains("knows no setting of this server that raises php-fpm workers"), "{no_setting}");
         let none = Limiter { name: "not-saturated".into(), ..Limiter::default() };
-        assert!(trial(&none, &settings(), 8, true).unwrap_err().starts_with("not-saturated is no limit"));
+        assert!(trial(&none, &settings(), 8, true).unwrap_err().starts_with("not-saturated is not a limit"));
         let mut busy = pool();
         busy.evidence.insert("server_cpus_busy_share".into(), 0.6);
         assert_eq!(trial(&busy, &settings(), 8, true).unwrap().control, None, "nothing is slack");

@@ -21,7 +21,7 @@ pub(crate) fn waiting(in_flight: f64, workers: f64, occupancy: f64) -> f64 {
     (in_flight - workers * occupancy).max(0.0)
 }
 
-/// What a change to one ceiling makes of the whole: the least of all of them.
+/// The whole after a change of one ceiling: the least of all of them.
 pub(crate) fn least(changed_per_s: f64, others_per_s: impl IntoIterator<Item = f64>) -> f64 {
     others_per_s.into_iter().fold(changed_per_s, f64::min)
 }

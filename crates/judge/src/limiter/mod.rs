@@ -1,34 +1,34 @@
-//! What stops a server from holding more: a ladder of possible limits, each with its evidence.
+//! Bottleneck of a server: possible limits, checked in priority order, each with its evidence.
 //!
-//! All rungs are looked at. The first that has evidence is the limiter; how far the other resources are from their own
-//! ceilings says what would come next, and so what removing this one can buy. Nothing is named where a fault of the
-//! client or of the answers (rules CL and ER) has made the number invalid: then the server was not what was measured.
+//! All are checked. The first with evidence is the limiter; the distance of the other resources from their own ceilings
+//! gives the next limit, and so the predicted gain of removing this one. Nothing is named where a fault of the client
+//! or of the responses (rules CL and ER) made the number invalid: then the server was not what was measured.
 //!
-//! The laws are in `laws`; thresholds are of the rungs, one file each.
+//! The laws are in `laws`; each check has its thresholds in a file of its own.
 
 pub mod confirm;
+mod detectors;
+mod input;
 pub(crate) mod laws;
 mod pools;
-mod rungs;
-mod scene;
 
-pub use rungs::network::speeds;
-pub use scene::Context;
+pub use detectors::network::speeds;
 
+use crate::facts::disturbed::is_disturbed;
+use crate::facts::saturation::peak_index;
 use crate::judge_run;
-use crate::rules::disturbed::is_disturbed;
-use crate::rules::saturation::peak_index;
+use detectors::{DETECTORS, Detection, Signal};
+use input::{CPUS, LimiterInput, Shape};
 use model::{
-    Confidence, Evidence, FindingState, Limiter, NextLimiter, Prediction, SweepEvidence, Utilisation, Verdict,
+    Confidence, Evidence, FindingState, Limiter, LimiterContext, NextLimiter, Prediction, SweepEvidence, Utilisation,
+    Verdict,
 };
-use rungs::{Look, RUNGS, Signal};
-use scene::{CPUS, Scene, Shape};
 
-/// The name of what is none: a fault of client or answers.
+/// Name without a limit: a fault of client or responses.
 pub const NOT_A_SERVER_LIMIT: &str = "not-a-server-limit";
-/// The name of what is none: the load was too small.
+/// Name without a limit: the load was too small.
 pub const NOT_SATURATED: &str = "not-saturated";
-/// The name of what was not found.
+/// Name of a limit that was not found.
 pub const UNKNOWN: &str = "unknown";
 
 /// Resources that are named as used most.
@@ -38,57 +38,57 @@ const NEAR: f64 = 0.9;
 /// A point with less than this share of the highest goodput is past what the server can do.
 const PLATEAU: f64 = 0.9;
 
-/// What limits the server at one load; `verdict` is that of the run.
+/// Limiter of the server at one load; `verdict` is that of the run.
 #[must_use]
-pub fn limiter_of_run(evidence: &Evidence, verdict: &Verdict, context: &Context) -> Limiter {
-    limiter(&Scene::new(evidence, context, Shape::default()), verdict)
+pub fn limiter_of_run(evidence: &Evidence, verdict: &Verdict, context: &LimiterContext) -> Limiter {
+    limiter(&LimiterInput::new(evidence, context, Shape::default()), verdict)
 }
 
-/// What limits the server of a sweep, at the highest load of its plateau that nothing is wrong with. None without points.
+/// Limiter of the server in a sweep, at the highest load of its plateau that nothing is wrong with. None without points.
 #[must_use]
-pub fn limiter_of_sweep(sweep: &SweepEvidence, context: &Context) -> Option<Limiter> {
+pub fn limiter_of_sweep(sweep: &SweepEvidence, context: &LimiterContext) -> Option<Limiter> {
     let peak = peak_index(&sweep.points)?;
     let highest_per_s = sweep.points[peak].goodput_per_s;
     let verdicts: Vec<Verdict> = sweep.points.iter().map(|point| judge_run(&point.evidence)).collect();
     let on_plateau = |at: &usize| sweep.points[*at].goodput_per_s >= PLATEAU * highest_per_s;
     let at = (peak..sweep.points.len()).rev().filter(on_plateau).find(|at| faults(&verdicts[*at]).is_empty());
     let at = at.unwrap_or(peak);
-    let scene = Scene::new(&sweep.points[at].evidence, context, Shape::of(sweep, at));
-    Some(Limiter { load: Some(sweep.points[at].load), ..limiter(&scene, &verdicts[at]) })
+    let input = LimiterInput::new(&sweep.points[at].evidence, context, Shape::of(sweep, at));
+    Some(Limiter { load: Some(sweep.points[at].load), ..limiter(&input, &verdicts[at]) })
 }
 
 /// Resources of the server and the share of each that is in use, of CPUs whoever uses them: rule SA-05 looks whether any is
 /// used up.
-pub(crate) fn used(evidence: &Evidence, context: &Context) -> Vec<(String, f64)> {
-    let scene = Scene::new(evidence, context, Shape::default());
-    let busy = scene.server_cpus().map(|cpus| cpus.busy);
+pub(crate) fn used(evidence: &Evidence, context: &LimiterContext) -> Vec<(String, f64)> {
+    let input = LimiterInput::new(evidence, context, Shape::default());
+    let busy = input.server_cpus().map(|cpus| cpus.busy);
     let share = |used: &Utilisation| busy.filter(|_| used.resource == CPUS).unwrap_or(used.share);
-    scene.utilisations().into_iter().map(|used| (used.resource.clone(), share(&used))).collect()
+    input.utilisations().into_iter().map(|used| (used.resource.clone(), share(&used))).collect()
 }
 
-/// Whether `limiter` names a limit of the server.
+/// True if `limiter` names a limit of the server.
 #[must_use]
 pub fn names_a_limit(limiter: &Limiter) -> bool {
     ![NOT_A_SERVER_LIMIT, NOT_SATURATED, UNKNOWN].contains(&limiter.name.as_str())
 }
 
-fn limiter(scene: &Scene<'_>, verdict: &Verdict) -> Limiter {
-    let mut utilisations = scene.utilisations();
+fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
+    let mut utilisations = input.utilisations();
     let (mut found, mut unchecked) = (None, Vec::new());
-    for (name, look) in RUNGS {
-        match look(scene) {
-            Look::Clear => {}
-            Look::Unchecked(why) => unchecked.push(format!("{name}: {why}")),
-            Look::Hit(signal) => found = found.or(Some(*signal)),
+    for (name, look) in DETECTORS {
+        match look(input) {
+            Detection::Clear => {}
+            Detection::Unchecked(why) => unchecked.push(format!("{name}: {why}")),
+            Detection::Found(signal) => found = found.or(Some(*signal)),
         }
     }
     let faults = faults(verdict);
     let mut limiter = match found {
         _ if !faults.is_empty() => none(NOT_A_SERVER_LIMIT, blamed(&faults)),
-        Some(signal) => named(scene, signal, &utilisations),
-        None => match rungs::load::not_saturated(scene, &utilisations) {
+        Some(signal) => named(input, signal, &utilisations),
+        None => match detectors::load::not_saturated(input, &utilisations) {
             Some(says) => none(NOT_SATURATED, says),
-            None => none(UNKNOWN, rungs::load::unknown(scene, &utilisations)),
+            None => none(UNKNOWN, detectors::load::unknown(input, &utilisations)),
         },
     };
     utilisations.truncate(TOLD_MAX);
@@ -112,17 +112,17 @@ pub fn faults(verdict: &Verdict) -> Vec<&str> {
 fn blamed(faults: &[&str]) -> String {
     let who = match faults.iter().any(|rule| rule.starts_with("CL-")) {
         true => "the load generator",
-        false => "wrong answers",
+        false => "wrong responses",
     };
-    format!("{who} made the number what it is ({}): mend that first", faults.join(", "))
+    format!("{who} determined the result ({}): fix that first", faults.join(", "))
 }
 
 fn none(name: &str, says: String) -> Limiter {
     Limiter { name: name.to_owned(), says, ..Limiter::default() }
 }
 
-/// A limiter that was found, what comes after it, and what its change should buy.
-fn named(scene: &Scene<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
+/// A limiter that was found, the next one, and the predicted gain.
+fn named(input: &LimiterInput<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
     let others = utilisations.iter().filter(|other| !is_same(&other.resource, &signal.resource));
     let after = others.filter_map(|other| {
         let ceiling_per_s = signal.freed.get(&other.resource).copied().or(other.ceiling_per_s);
@@ -139,7 +139,7 @@ fn named(scene: &Scene<'_>, signal: Signal, utilisations: &[Utilisation]) -> Lim
     });
     Limiter {
         name: signal.name.to_owned(),
-        confidence: confidence(scene, &signal),
+        confidence: confidence(input, &signal),
         resource: signal.resource,
         says: signal.says,
         evidence: signal.evidence,
@@ -150,7 +150,7 @@ fn named(scene: &Scene<'_>, signal: Signal, utilisations: &[Utilisation]) -> Lim
     }
 }
 
-/// Whether two resources are one, such as a thread of nginx and the pool of its one worker.
+/// True if two resources are one, such as a thread of nginx and the pool of its one worker.
 fn is_same(a: &str, b: &str) -> bool {
     fn program(name: &str) -> &str {
         name.trim_start_matches("thread ").trim_end_matches(" workers")
@@ -159,26 +159,26 @@ fn is_same(a: &str, b: &str) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// How many of the four signs there are.
-fn confidence(scene: &Scene<'_>, signal: &Signal) -> Confidence {
+/// Confidence by the number of the four signs that are present.
+fn confidence(input: &LimiterInput<'_>, signal: &Signal) -> Confidence {
     // What tells of itself (time throttled, connections dropped) has no share that would have to be near its ceiling.
     let near = signal.share.is_none_or(|share| share >= NEAR);
-    let signs = [near, signal.queue, scene.shape.flat == Some(true), scene.shape.grows == Some(true)];
+    let signs = [near, signal.queue, input.shape.flat == Some(true), input.shape.grows == Some(true)];
     let found = match signs.into_iter().filter(|sign| *sign).count() {
         4 => Confidence::High,
         2 | 3 => Confidence::Medium,
         _ => Confidence::Low,
     };
     match found {
-        Confidence::High if is_taken(scene, signal) => Confidence::Medium,
-        Confidence::Medium if is_taken(scene, signal) => Confidence::Low,
+        Confidence::High if is_taken(input, signal) => Confidence::Medium,
+        Confidence::Medium if is_taken(input, signal) => Confidence::Low,
         found => found,
     }
 }
 
-/// Whether what is named is what was taken: CPUs that look short may be so only because others had them.
-fn is_taken(scene: &Scene<'_>, signal: &Signal) -> bool {
-    ["cpu-limited", "single-thread-limited"].contains(&signal.name) && is_disturbed(scene.evidence.disturbance.as_ref())
+/// True if the limit may be lost CPU time: CPUs that look short may be so only because others had them.
+fn is_taken(input: &LimiterInput<'_>, signal: &Signal) -> bool {
+    ["cpu-limited", "single-thread-limited"].contains(&signal.name) && is_disturbed(input.evidence.disturbance.as_ref())
 }
 
 #[cfg(test)]

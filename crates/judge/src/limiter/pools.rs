@@ -1,14 +1,14 @@
-//! Worker pools, from whatever tells of them: the states of their processes, status pages, and threads that never rest.
+//! Worker pools, from process states, status pages, and threads that never rest.
 
+use super::input::{LimiterInput, kind};
 use super::laws;
-use super::scene::{Scene, kind};
 use model::{PoolObserved, Setting, StatusRecord};
 use std::collections::BTreeMap;
 
 /// Threads of one name that are busier than this never rest: they are a pool that is occupied, whatever else is known.
 const NEVER_RESTS: f64 = 0.95;
 
-/// What waiting for a disk is called: by the state, and by the calls that do nothing else.
+/// Names of disk waits: the state, and the calls that do nothing else.
 const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
 
 /// Programs with a thread for each connection: how many there are is up to those who connect.
@@ -17,9 +17,9 @@ const PER_CONNECTION: [&str; 2] = ["mariadbd", "mysqld"];
 /// A pool of workers at the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Pool {
-    /// What its workers run, such as `php-fpm`.
+    /// Program of its workers, such as `php-fpm`.
     pub(super) program: String,
-    /// How many there are.
+    /// Number of workers.
     pub(super) workers: f64,
     /// Share of their time in which they work on a request, 0 to 1.
     pub(super) occupancy: f64,
@@ -29,7 +29,7 @@ pub(super) struct Pool {
     pub(super) runnable: Option<f64>,
     /// Share of their time in which they wait, by what for.
     pub(super) blocked: BTreeMap<String, f64>,
-    /// Requests in its own queue at every look; none when nobody tells.
+    /// Requests in its own queue at every sample; none when unknown.
     pub(super) queue_min: Option<f64>,
 }
 
@@ -39,17 +39,17 @@ impl Pool {
         format!("{} workers", self.program)
     }
 
-    /// Whether its number is up to those who connect to it.
+    /// True if its number of workers depends on the connections to it.
     pub(super) fn is_per_connection(&self) -> bool {
         PER_CONNECTION.contains(&self.program.as_str())
     }
 
-    /// Whether it is one worker, and so none to choose from.
+    /// True if it is a single worker.
     pub(super) fn is_alone(&self) -> bool {
         self.workers < 1.5
     }
 
-    /// What its workers wait for most, and the share of their occupied time.
+    /// Main wait of its workers, and its share of their occupied time.
     pub(super) fn waits_for(&self) -> Option<(&str, f64)> {
         let most = self.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
         Some((most.0, most.1 / self.occupancy.max(f64::MIN_POSITIVE)))
@@ -75,16 +75,16 @@ impl Pool {
 }
 
 /// All pools; of what two sources tell, the states of the processes count, and the queue of the status page.
-pub(super) fn pools(scene: &Scene<'_>) -> Vec<Pool> {
-    let by_states = scene.observed().into_iter().flat_map(|observed| &observed.pools).filter_map(of_states);
+pub(super) fn pools(input: &LimiterInput<'_>) -> Vec<Pool> {
+    let by_states = input.observed().into_iter().flat_map(|observed| &observed.pools).filter_map(of_states);
     let mut pools: Vec<Pool> = by_states.collect();
-    for told in scene.evidence.status.iter().filter_map(of_status) {
+    for told in input.evidence.status.iter().filter_map(of_status) {
         match pools.iter_mut().find(|pool| pool.program.starts_with(&told.program)) {
             Some(pool) => pool.queue_min = told.queue_min,
             None => pools.push(told),
         }
     }
-    for busy in restless(scene) {
+    for busy in restless(input) {
         if !pools.iter().any(|pool| pool.program.starts_with(&busy.program)) {
             pools.push(busy);
         }
@@ -125,10 +125,10 @@ fn of_status(status: &StatusRecord) -> Option<Pool> {
 }
 
 /// Threads of one name, two or more, that never rest.
-fn restless(scene: &Scene<'_>) -> Vec<Pool> {
+fn restless(input: &LimiterInput<'_>) -> Vec<Pool> {
     let mut by_name: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for thread in scene.groups().flat_map(|(_, group)| &group.threads) {
-        by_name.entry(kind(&thread.name)).or_default().push(scene.wanted(thread));
+    for thread in input.groups().flat_map(|(_, group)| &group.threads) {
+        by_name.entry(kind(&thread.name)).or_default().push(input.wanted(thread));
     }
     let pools = by_name.into_iter().filter_map(|(program, shares)| {
         let busy: Vec<f64> = shares.into_iter().filter(|share| *share >= NEVER_RESTS).collect();

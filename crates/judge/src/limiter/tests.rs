@@ -1,4 +1,4 @@
-//! Each rung with its evidence and just without; the order of the rungs; what comes next and what a change buys.
+//! Each detector with its evidence and just without; the order of the detectors; what comes next and what a change buys.
 
 use super::*;
 use crate::testing::{Spoil, clean_run, clean_sweep};
@@ -111,7 +111,7 @@ fn page(server: &str, figures: &[(&str, f64)]) -> StatusRecord {
     StatusRecord { url: "/".into(), server: Some(server.into()), looks: 30, figures, ..StatusRecord::default() }
 }
 
-fn context() -> Context {
+fn context() -> LimiterContext {
     let children = Setting {
         key: "children".into(),
         native: "pm.max_children".into(),
@@ -119,7 +119,11 @@ fn context() -> Context {
         value: 5,
         max: 1000,
     };
-    Context { settings: vec![children], links_bit_per_s: [("eth0".to_owned(), 1e9)].into(), ..Context::default() }
+    LimiterContext {
+        settings: vec![children],
+        links_bit_per_s: [("eth0".to_owned(), 1e9)].into(),
+        ..LimiterContext::default()
+    }
 }
 
 fn of(evidence: &Evidence) -> Limiter {
@@ -138,7 +142,7 @@ fn named_after(spoil: impl Fn(&mut Evidence)) -> String {
 fn a_server_with_room_everywhere_is_not_saturated() {
     let limiter = of(&run());
     assert_eq!(limiter.name, NOT_SATURATED, "{limiter:#?}");
-    assert!(limiter.says.contains("20 connections ask for no more than 1,000/s, as each answer takes 20.0 ms"));
+    assert!(limiter.says.contains("20 connections can request at most 1,000/s (each response takes 20.0 ms)"));
     assert!(!names_a_limit(&limiter));
     let resources: Vec<_> = limiter.utilisations.iter().map(|used| used.resource.as_str()).collect();
     assert_eq!(resources, ["thread app", "server CPUs", "link eth0"]);
@@ -173,7 +177,7 @@ fn a_quota_that_throttles_is_named_with_its_size() {
     };
     let limiter = throttled(0.06);
     assert_eq!((limiter.name.as_str(), limiter.ceiling_per_s), ("cpu-quota-limited", Some(1_250.0)), "0.4 of 0.5 CPUs");
-    assert!(limiter.says.contains("0.50 CPUs (cpu.max) stops it for 6.0 % of the time"), "{}", limiter.says);
+    assert!(limiter.says.contains("0.50 CPUs (cpu.max) throttles the server 6.0 % of the time"), "{}", limiter.says);
     assert!(!names_a_limit(&throttled(0.04)));
 }
 
@@ -182,22 +186,30 @@ fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
     let mut evidence = run();
     evidence.plan.cpus = vec![1];
     seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean = vec![0.96, 0.4, 0.4, 0.4];
-    let context = Context { server_cpus: vec![0], ..context() };
+    let context = LimiterContext { server_cpus: vec![0], ..context() };
     // Strangers that keep its CPU busy are not what limits it.
     assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
     server(&mut evidence).cpu_cores = 0.9;
     server(&mut evidence).processes[0].cpu_cores = 0.9;
     let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"));
-    assert!(limiter.says.starts_with("the 1 CPU it may use is 96 % busy (user 10 %, "), "{}", limiter.says);
+    assert!(
+        limiter.says.starts_with("the 1 CPU available to the server is 96 % busy (user 10 %, "),
+        "{}",
+        limiter.says
+    );
     assert!(limiter.says.contains("app uses 0.90"), "{}", limiter.says);
     // What the hypervisor takes is nothing the server could use: 84 % of what it leaves are 96 % of it.
     seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean[0] = 0.84;
     assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
     seen(&mut evidence).machine.as_mut().unwrap().cpu_shares[0].steal = 0.125;
     let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
-    assert!(limiter.says.starts_with("the 1 CPU it may use is 96 % busy (user 11 %, "), "{}", limiter.says);
-    assert!(limiter.says.contains(" of the time that the hypervisor leaves it; "), "{}", limiter.says);
+    assert!(
+        limiter.says.starts_with("the 1 CPU available to the server is 96 % busy (user 11 %, "),
+        "{}",
+        limiter.says
+    );
+    assert!(limiter.says.contains(" of the time left by the hypervisor; "), "{}", limiter.says);
     // One request in flight is no queue, unless the scheduler has one.
     evidence.outstanding.mean = 1.0;
     assert!(!names_a_limit(&limiter_of_run(&evidence, &judge_run(&evidence), &context)));
@@ -237,14 +249,14 @@ fn a_program_of_one_thread_that_runs_is_one_core_and_no_pool() {
     assert_eq!((quiet.name.as_str(), quiet.resource.as_str()), ("single-thread-limited", "thread target-0"));
     let crowded = with(1.0, 0.7, 0.3, 0.99);
     assert_eq!((crowded.name.as_str(), crowded.resource.as_str()), ("single-thread-limited", "thread target-0"));
-    assert!(crowded.says.contains("while the load uses 13 % of the CPUs"), "{}", crowded.says);
+    assert!(crowded.says.contains("while the load uses 13 % of the server's CPUs"), "{}", crowded.says);
     assert_eq!(with(1.0, 0.4, 0.6, 0.99).name, UNKNOWN, "it waits for a CPU most of the time");
     // As a sample of its states has it, which is coarser than the time that it has used.
     let sampled = with(0.3, 1.0, 0.0, 0.9);
     assert_eq!((sampled.name.as_str(), sampled.resource.as_str()), ("single-thread-limited", "thread plimsoll"));
     let waits = with(0.3, 0.6, 0.0, 0.6);
     assert_eq!(waits.name, "worker-pool-limited");
-    assert!(waits.says.starts_with("its only worker (plimsoll) is occupied 100 % of the time"), "{}", waits.says);
+    assert!(waits.says.starts_with("the only worker (plimsoll) is occupied 100 % of the time"), "{}", waits.says);
     assert!(waits.says.contains("19 requests wait for it: at most"), "{}", waits.says);
 }
 
@@ -259,7 +271,7 @@ fn interrupts_on_one_cpu_are_one_core_too() {
     assert_eq!((with(0.1).as_str(), with(0.4).as_str()), ("single-thread-limited", NOT_SATURATED));
 }
 
-/// Method 5.3, rung 5, from either source.
+/// Method 5.3, detector 5, from either source.
 #[test]
 fn a_full_pool_with_requests_waiting_says_what_twice_as_many_would_do() {
     let by_states = |evidence: &mut Evidence| {
@@ -291,7 +303,7 @@ fn a_full_pool_holds_what_it_gave_in_undisturbed_time() {
     let clean_good = evidence.flow.good * 3 / 4;
     evidence.disturbance =
         Some(model::Disturbance { basis: model::Basis::Clean, clean_ns, clean_good, ..Default::default() });
-    let clean_per_s = stats::goodput(&evidence).value;
+    let clean_per_s = evidence::goodput(&evidence).value;
     let limiter = of(&evidence);
     let workers = limiter.utilisations.iter().find(|used| used.resource == "php-fpm workers").unwrap();
     assert_eq!((workers.share, workers.ceiling_per_s), (1.0, Some(clean_per_s)));
@@ -344,7 +356,7 @@ fn a_pool_that_waits_for_something_at_its_limit_is_not_to_blame() {
         of(&evidence)
     };
     let behind = waits(&[("mariadbd", 0.8)], 0.97);
-    // The rung of one core comes first, and names the same thread.
+    // The detector of one core comes first, and names the same thread.
     assert_eq!((behind.name.as_str(), behind.resource.as_str()), ("single-thread-limited", "thread mariadbd"));
     assert_eq!(waits(&[("mariadbd", 0.8)], 0.5).name, "worker-pool-limited");
     assert_eq!(waits(&[("lock", 0.8)], 0.5).name, "contention-limited");
@@ -465,7 +477,7 @@ fn faults_of_client_or_answers_stop_the_search() {
     let mut busy_client = evidence.clone();
     busy_client.threads[0].busy_max = 0.97;
     assert_eq!(of(&busy_client).name, NOT_A_SERVER_LIMIT);
-    assert!(of(&busy_client).says.contains("the load generator made the number what it is (CL-01)"));
+    assert!(of(&busy_client).says.contains("the load generator determined the result (CL-01)"));
     evidence.fail("contract.status", 15_000);
     let wrong = of(&evidence);
     assert_eq!((wrong.name.as_str(), wrong.prediction), (NOT_A_SERVER_LIMIT, None));
@@ -477,8 +489,8 @@ fn what_was_not_seen_is_unchecked() {
     let mut evidence = run();
     evidence.observed = None;
     let limiter = of(&evidence);
-    assert_eq!((limiter.name.as_str(), limiter.unchecked.len()), (UNKNOWN, RUNGS.len()), "{limiter:#?}");
-    assert!(limiter.says.contains("the server was not seen"));
+    assert_eq!((limiter.name.as_str(), limiter.unchecked.len()), (UNKNOWN, DETECTORS.len()), "{limiter:#?}");
+    assert!(limiter.says.contains("the server is not visible"));
     assert_eq!(of(&run()).unchecked.len(), 3, "pools, and what their workers wait for");
 }
 
@@ -496,16 +508,16 @@ fn a_sweep_past_a_pool_names_it_with_high_confidence() {
         point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
         point.evidence.status = vec![page("target", &[("pool_workers", 5.0), ("pool_busy", workers)])];
     }
-    let limiter = limiter_of_sweep(&sweep, &Context::default()).unwrap();
+    let limiter = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
     assert_eq!((limiter.name.as_str(), limiter.confidence), ("worker-pool-limited", Confidence::High), "{limiter:#?}");
     assert_eq!((limiter.load, limiter.ceiling_per_s), (Some(40.0), Some(1_000.0)));
     assert_eq!(limiter.prediction.unwrap().expected_per_s, 2_000.0);
     // Half-way up nothing is full.
     sweep.points.truncate(3);
-    let below = limiter_of_sweep(&sweep, &Context::default()).unwrap();
+    let below = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
     assert_eq!((below.name.as_str(), below.load), (NOT_SATURATED, Some(4.0)));
     sweep.points.clear();
-    assert_eq!(limiter_of_sweep(&sweep, &Context::default()), None);
+    assert_eq!(limiter_of_sweep(&sweep, &LimiterContext::default()), None);
 }
 
 #[test]
@@ -515,7 +527,7 @@ fn a_point_that_something_is_wrong_with_is_passed_over() {
         point.evidence.outstanding.mean = point.load;
     }
     sweep.points[3].evidence.fail("contract.status", 50_000);
-    assert_eq!(limiter_of_sweep(&sweep, &Context::default()).unwrap().load, Some(10.0));
+    assert_eq!(limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap().load, Some(10.0));
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn no_requests_at_all_are_invalid_and_no_division() {
                 Requests/sec:      0.00\nTransfer/sec:       0.00B\n";
     let record = audit("-", none.as_bytes(), &Context::default()).unwrap().record;
     assert_eq!(record.goodput_per_s.map(|goodput| goodput.value), Some(0.0));
-    assert!(record.verdict.findings.iter().any(|finding| finding.message == "not a single request was answered"));
+    assert!(record.verdict.findings.iter().any(|finding| finding.message == "no request was answered"));
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn a_table_has_its_knee_where_the_pool_model_puts_it() {
     let record = plain("concurrency-table.md").record;
     let (knee, fit) = (record.knee.unwrap(), record.fit.unwrap());
     assert!((knee.load - 2.10).abs() < 0.1 && (fit.plateau_per_s - 175.0).abs() < 1.0, "{knee:?} {fit:?}");
-    assert!(message(&record.verdict, "RP-08").contains("at 20 connections it is 112 ms, not 5.62 ms"));
+    assert!(message(&record.verdict, "RP-08").contains("at 20 connections is 112 ms, not 5.62 ms"));
     let ramp = plain("ramp-table.csv").record;
     assert!((981.0..=994.0).contains(&ramp.knee.unwrap().goodput_per_s), "{:?}", ramp.knee);
 }

@@ -1,6 +1,6 @@
 //! Who used CPU time that nobody of the measurement did: looked for only when somebody must have.
 
-use crate::ledger::Seen;
+use crate::cpu_accounting::Seen;
 use crate::processes::Processes;
 use model::works_behind_servers;
 use std::collections::{BTreeMap, BTreeSet};

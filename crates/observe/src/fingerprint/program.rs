@@ -2,6 +2,7 @@
 
 use super::{Facts, PROGRAM, redacted};
 use crate::files::Files;
+use model::known_program;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,19 +29,6 @@ const CONFIG_FILES_MAX: usize = 500;
 const WORDS_MAX: usize = 64;
 /// Where packages have their programs.
 const PACKAGED: [&str; 5] = ["/usr/", "/bin/", "/sbin/", "/lib", "/opt/"];
-/// Where Debian's servers have their configuration, by the begin of the program's name.
-const CONFIGURATIONS: [(&str, &str); 9] = [
-    ("nginx", "/etc/nginx"),
-    ("apache2", "/etc/apache2"),
-    ("lighttpd", "/etc/lighttpd"),
-    ("caddy", "/etc/caddy"),
-    ("haproxy", "/etc/haproxy"),
-    ("php-fpm", "/etc/php"),
-    ("mariadbd", "/etc/mysql"),
-    ("mysqld", "/etc/mysql"),
-    ("redis-server", "/etc/redis"),
-];
-
 /// A section for each program that one of the processes runs.
 pub(super) fn programs(files: &Files, pids: &[i32]) -> BTreeMap<String, Facts> {
     let mut sections = BTreeMap::new();
@@ -76,7 +64,7 @@ fn configuration(cwd: &Path, exe: &Path, name: &str, words: &[&str]) -> Facts {
     let facts: Facts = named
         .filter_map(|path| Some((format!("{COMMAND_FILE}{}", path.display()), hash(&path, CONFIG_MAX_BYTES)?)))
         .collect();
-    let usual = CONFIGURATIONS.iter().find(|(program, _)| name.starts_with(program)).map(|(_, directory)| *directory);
+    let usual = known_program(name).and_then(|program| program.configuration);
     match usual {
         Some(directory) if facts.is_empty() => hash_of_all(Path::new(directory))
             .map(|hash| (format!("{DIRECTORY}{directory}"), hash))

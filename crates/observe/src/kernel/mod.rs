@@ -1,4 +1,7 @@
 //! What the kernel of this machine counts: a table of parts, each with the files it is read from.
+//!
+//! Figures are names and values, not types: a rule looks for the names it knows, and a part more is a line in the
+//! table.
 
 mod cgroup;
 mod devices;

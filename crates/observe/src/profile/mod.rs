@@ -2,15 +2,19 @@
 //!
 //! `sampler` takes them through perf_event while it is switched on, `stacks` counts equal ones, `tree` knows which
 //! process is whose child, `maps` what lies where in it, `symbols` names the addresses afterwards, and `fold` turns all into folded stacks and shares.
-//! `waits` makes time spent waiting of the switches of threads.
+//! `switches` samples threads that leave a CPU, and `waits` makes time spent waiting of them.
 //! The event is the timer `cpu-clock`: it is there with and without a PMU and measures time, not cycles, which cost less
 //! time at a higher clock. A sample stands for 1/99 s of one CPU.
+//!
+//! All CPUs are sampled, idle ones too, as interrupts that find a CPU idle are a cost of the load. Names are looked
+//! up after the window; of each new process the maps are kept, so that those that end have names as well.
 
 mod debian;
 mod fold;
 mod maps;
 mod sampler;
 mod stacks;
+mod switches;
 mod symbols;
 mod tree;
 mod waits;

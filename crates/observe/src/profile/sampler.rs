@@ -2,7 +2,8 @@
 //! for each CPU, emptied by a thread of its own.
 
 use super::stacks::{Kind, Recorded, Stacks};
-use super::waits::{Switch, Waits, What};
+use super::switches::{Switches, thread_and_time};
+use super::waits::Waits;
 use perf_event::data::Record;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, ReadFormat, SampleFlag, Sampler};
@@ -15,21 +16,10 @@ use thiserror::Error;
 
 /// Samples a second on each CPU: not a divisor of the rate at which anything else is woken.
 pub const FREQUENCY_HZ: u32 = 99;
-/// Switches a second on each CPU that are sampled with their call chains. When there are more the kernel takes one of so
-/// many that it comes to about this, and says of how many.
-const SWITCHES_HZ: u64 = 4_999;
-/// The rings of a CPU. Together they are below what the kernel lets any user lock for each CPU (`perf_event_mlock_kb`), with
-/// the page of each ring's head. At most 127 addresses a sample, so that the first takes more than two seconds to fill. In the
-/// other each switch has 32 bytes besides.
+/// At most 127 addresses a sample, so that it takes more than two seconds to fill.
 const RING_BYTES: usize = 256 * 1024;
-const SWITCH_RING_BYTES: usize = 128 * 1024;
-/// Time between two looks into the rings. Meanwhile the second takes 100 of the longest samples.
+/// Time between two readings of the rings. Meanwhile that of switches takes 100 of the longest samples.
 const READ_EVERY: Duration = Duration::from_millis(20);
-/// The kernel's records of a switch on an event of a CPU, and its marks: the thread leaves, and it would rather have run on
-/// (`PERF_RECORD_SWITCH_CPU_WIDE`, `PERF_RECORD_MISC_SWITCH_OUT`, `PERF_RECORD_MISC_SWITCH_OUT_PREEMPT`).
-const SWITCH_CPU_WIDE: u32 = 15;
-const SWITCH_OUT: u16 = 1 << 13;
-const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// Why nothing can be sampled.
@@ -65,12 +55,19 @@ struct Shared {
 struct Rings {
     running: Vec<Sampler>,
     /// Or why there are none.
-    switches: Result<Vec<Sampler>, String>,
+    switches: Result<Vec<Switches>, String>,
 }
 
 impl Rings {
-    fn all(&mut self) -> impl Iterator<Item = &mut Sampler> {
-        self.running.iter_mut().chain(self.switches.iter_mut().flatten())
+    fn switch_on(&mut self) {
+        // An event of a CPU that has gone offline since cannot be switched; the others can.
+        self.running.iter_mut().for_each(|ring| drop(ring.enable()));
+        self.switches.iter_mut().flatten().for_each(Switches::switch_on);
+    }
+
+    fn switch_off(&mut self) {
+        self.running.iter_mut().for_each(|ring| drop(ring.disable()));
+        self.switches.iter_mut().flatten().for_each(Switches::switch_off);
     }
 }
 
@@ -91,13 +88,12 @@ impl Profiler {
     /// Gets everything ready, switched off. `thread_cpu_ns` is the CPU time of the thread that calls it.
     pub fn new(thread_cpu_ns: fn() -> u64) -> Result<Self, Unprofiled> {
         let cpus = online_cpus();
-        let of_each =
-            |ring: fn(usize) -> io::Result<Sampler>| cpus.iter().copied().map(ring).collect::<io::Result<Vec<_>>>();
-        let running = of_each(ring).map_err(refused)?;
+        let running = cpus.iter().copied().map(ring).collect::<io::Result<Vec<_>>>().map_err(refused)?;
         if running.is_empty() {
             return Err(Unprofiled::Unsupported(io::Error::other("no CPU is listed")));
         }
-        let rings = Rings { running, switches: of_each(switch_ring).map_err(|error| error.to_string()) };
+        let switches = cpus.iter().copied().map(Switches::new).collect::<io::Result<_>>();
+        let rings = Rings { running, switches: switches.map_err(|error| error.to_string()) };
         let shared = Arc::new(Shared { rings: Mutex::new(rings), ended: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let read = move || {
@@ -107,7 +103,7 @@ impl Profiler {
                 let ended = theirs.ended.load(Ordering::Acquire);
                 let mut rings = theirs.rings();
                 rings.running.iter_mut().for_each(|ring| empty(ring, &mut stacks));
-                rings.switches.iter_mut().flatten().for_each(|ring| empty_switches(ring, &mut waits, &mut stacks));
+                rings.switches.iter_mut().flatten().for_each(|of_cpu| of_cpu.empty(&mut waits, &mut stacks));
                 drop(rings);
                 waits.settle(&mut stacks);
                 if ended {
@@ -124,13 +120,12 @@ impl Profiler {
 
     /// Begins to sample.
     pub fn switch_on(&self) {
-        // An event of a CPU that has gone offline since cannot be switched; the others can.
-        self.shared.rings().all().for_each(|ring| drop(ring.enable()));
+        self.shared.rings().switch_on();
     }
 
     /// Stops sampling; what is in the rings stays.
     pub fn switch_off(&self) {
-        self.shared.rings().all().for_each(|ring| drop(ring.disable()));
+        self.shared.rings().switch_off();
     }
 
     /// Everything that was sampled.
@@ -182,74 +177,6 @@ fn ring(cpu: usize) -> io::Result<Sampler> {
         .enabled(false)
         .build()?
         .sampled(RING_BYTES)
-}
-
-/// The event of threads that leave one CPU or return to it, with its ring, switched off. The same is told by the tracepoint
-/// `sched:sched_switch`, which needs a file system that is seldom mounted.
-fn switch_ring(cpu: usize) -> io::Result<Sampler> {
-    let sample = SampleFlag::TID | SampleFlag::TIME | SampleFlag::PERIOD | SampleFlag::CALLCHAIN;
-    Builder::new(Software::CONTEXT_SWITCHES)
-        .any_pid()
-        .one_cpu(cpu)
-        .include_kernel()
-        .sample_frequency(SWITCHES_HZ)
-        .sample(sample)
-        .context_switch(true)
-        // Records of switches end with thread and time.
-        .sample_id_all(true)
-        .clockid(Clock::MONOTONIC)
-        .enabled(false)
-        .build()?
-        .sampled(SWITCH_RING_BYTES)
-}
-
-/// Takes all records out of a ring of switches.
-fn empty_switches(ring: &mut Sampler, waits: &mut Waits, stacks: &mut Stacks) {
-    while let Some(record) = ring.next_record() {
-        let switch = match record.ty() {
-            SWITCH_CPU_WIDE => marked(record.misc(), &record.to_contiguous()),
-            _ => record.parse_record().map_err(|_| 1).and_then(sampled),
-        };
-        match switch {
-            // An idle CPU is left for every thread that has something to do.
-            Ok(switch) => switch.filter(|switch| switch.tid != 0).into_iter().for_each(|switch| waits.push(switch)),
-            Err(lost) => stacks.lost_waits += lost,
-        }
-    }
-}
-
-/// A thread that comes back or is made to leave, by the kernel's record of a switch; else how many are lost.
-fn marked(misc: u16, record: &[u8]) -> Result<Option<Switch>, u64> {
-    let what = match (misc & SWITCH_OUT != 0, misc & SWITCH_OUT_PREEMPT != 0) {
-        (false, _) => What::Returns,
-        (true, true) => What::Preempted,
-        // The sample, if there was one, has said so.
-        (true, false) => return Ok(None),
-    };
-    let (tid, time_ns) = thread_and_time(record).ok_or(1_u64)?;
-    Ok(Some(Switch { time_ns, tid, what }))
-}
-
-/// A thread that leaves of its own, with its call chain; else how many are lost.
-fn sampled(record: Record<'_>) -> Result<Option<Switch>, u64> {
-    let sample = match record {
-        Record::Sample(sample) => sample,
-        Record::Lost(lost) => return Err(lost.lost),
-        Record::LostSamples(lost) => return Err(lost.lost),
-        _ => return Ok(None),
-    };
-    let (Some(pid), Some(tid), Some(time_ns)) = (sample.pid(), sample.tid(), sample.time()) else {
-        return Ok(None);
-    };
-    let (chain, weight) = (sample.callchain().unwrap_or(&[]).into(), sample.period().unwrap_or(1));
-    Ok(Some(Switch { time_ns, tid, what: What::Leaves { pid, chain, weight } }))
-}
-
-/// What stands at the end of every record but samples: process, thread and time.
-fn thread_and_time(record: &[u8]) -> Option<(u32, u64)> {
-    let end: &[u8; 16] = record.last_chunk()?;
-    let (ids, time) = end.split_at(8);
-    Some((u32::from_ne_bytes(ids[4..].try_into().ok()?), u64::from_ne_bytes(time.try_into().ok()?)))
 }
 
 /// Takes all records out of a ring.
@@ -308,13 +235,6 @@ mod tests {
         assert_eq!(parse_cpus("0-1\n"), [0, 1]);
         assert_eq!(parse_cpus("0,2-4,7\n"), [0, 2, 3, 4, 7]);
         assert_eq!(parse_cpus(""), [0; 0]);
-    }
-
-    #[test]
-    fn records_of_switches_end_with_thread_and_time() {
-        let record = [&[9; 8][..], &7_u32.to_ne_bytes(), &8_u32.to_ne_bytes(), &99_u64.to_ne_bytes()].concat();
-        assert_eq!(thread_and_time(&record), Some((8, 99)));
-        assert_eq!(thread_and_time(&record[..15]), None);
     }
 
     #[test]

@@ -37,20 +37,21 @@ pub fn behind_port(port: u16) -> Result<BTreeSet<u32>, Missing> {
             "nothing listens on TCP port {port} in this network namespace; see ss -ltn for what does"
         )));
     }
-    holders(&inodes).ok_or_else(|| Missing::Unfound(format!("whoever listens on port {port} shows it to root only")))
+    socket_owners(&inodes)
+        .ok_or_else(|| Missing::Unfound(format!("whoever listens on port {port} shows it to root only")))
 }
 
 /// The processes behind the address of a target on this machine.
 pub fn behind_address(address: &Address) -> Result<BTreeSet<u32>, Missing> {
     let listening = Listener::new(address.clone(), true).look(&mut SocketTable::default()).map_err(unfound)?;
-    holders(&listening.inodes).ok_or_else(|| unfound(Unfound::Hidden(address.clone())))
+    socket_owners(&listening.inodes).ok_or_else(|| unfound(Unfound::Hidden(address.clone())))
 }
 
 fn unfound(error: Unfound) -> Missing {
     Missing::Unfound(error.to_string())
 }
 
-fn holders(inodes: &BTreeSet<u64>) -> Option<BTreeSet<u32>> {
+fn socket_owners(inodes: &BTreeSet<u64>) -> Option<BTreeSet<u32>> {
     let all = procfs::process::all_processes().ok()?.flatten();
     let found: BTreeSet<u32> = all
         .filter(|process| holds(process.pid, inodes) == Some(true))

@@ -6,6 +6,10 @@
 //!
 //! How long they ran and waited for a CPU the scheduler has accounted, and that is taken too: where all CPUs are busy, who
 //! looks gets one just when a worker has gone to sleep, and never sees it run.
+//!
+//! Each sample is at a random moment of its tenth of a second: at even intervals it would meet an even load in the
+//! same moment of each request. Ends of sockets come from `sock_diag`; duplicated descriptors would keep the server's
+//! connections open.
 
 mod call;
 mod classify;

@@ -1,6 +1,6 @@
 //! Flags of `plimsoll check`.
 
-use super::observe::BesideArgs;
+use super::observe::ObserverArgs;
 use super::{GeneratorArgs, RequestArgs};
 use clap::Args;
 use model::{Count, Rate};
@@ -9,30 +9,30 @@ const EXAMPLES: &str = "\
 Examples:
   plimsoll check                                      this machine
   plimsoll check -c 20k                               this machine, for 20,000 connections
-  plimsoll check https://shop.example/                the target as well
+  plimsoll check https://shop.example/                this machine and the target
   plimsoll check http://127.0.0.1:8080/ -R 5000 --no-keepalive
   plimsoll check http://127.0.0.1:8080/api -H 'Accept: application/json' --json
-  plimsoll check --serve 'nginx workers=2'            starts it, looks at it, ends it";
+  plimsoll check --serve 'nginx workers=2'            server started for the check";
 
-/// Looks at this machine and the target before a measurement, and says what would spoil it.
+/// Preflight check of this machine and the target: what would make a measurement invalid.
 ///
-/// Of this machine: limits, ports, queues, clock of the CPUs, quota, hypervisor, steal and other programs (for a second),
-/// network cards. Of a target: redirects and the URL to measure, body, compression, caches, keep-alive, accept queue, and
-/// whether a rate limiter or a ban answers a burst of at most 200 requests over 20 connections in 5 s, which is only
-/// sent with methods that change nothing. Each row names the rule that a measurement would trip; exit code 4 says
-/// that it would not be valid. run and sweep look at what is free by themselves, before the first load.
+/// Machine: limits, ports, queues, CPU frequency, quota, hypervisor, steal and other programs (for one second), network
+/// cards. Target: redirects and the URL to measure, body, compression, caches, keep-alive, accept queue, and whether a
+/// burst of at most 200 requests over 20 connections in 5 s is rate-limited or banned (safe methods only). Each row
+/// names the rule that a measurement would trip; exit code 4 means that it would not be valid. run and sweep make the
+/// checks that cost nothing by themselves.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
-    /// What is to be measured, such as http://127.0.0.1:8080/page; without it only this machine is looked at
+    /// Target URL, such as http://127.0.0.1:8080/page; without it only this machine is checked
     pub(crate) url: Option<String>,
-    /// Start this server, look at it and end it, such as 'nginx workers=2'; see plimsoll serve --list
+    /// Server to start, check and stop, such as 'nginx workers=2'; see plimsoll serve --list
     #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Option<String>,
-    /// Connections that the measurement is to have [default: 64; with -R 256]
+    /// Connections of the planned measurement [default: 64; with -R 256]
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<Count>,
-    /// Requests per second that it is to have
+    /// Requests per second of the planned measurement
     #[arg(short = 'R', long, value_name = "PER_SECOND")]
     pub(crate) rate: Option<Rate>,
     #[command(flatten)]
@@ -40,8 +40,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
     #[command(flatten)]
-    pub(crate) observe: BesideArgs,
-    /// Print one JSON object instead of text
+    pub(crate) observe: ObserverArgs,
+    /// One JSON object on stdout instead of text
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// No progress on stderr

@@ -11,109 +11,108 @@ Examples:
   plimsoll serve apache --set mpm=prefork --root /srv/www --port 8080
   plimsoll serve php-fpm --set children=5 --set sleep=20ms
   plimsoll serve haproxy --tls on --set backend=apache
-  plimsoll serve -- ./my-server --port {port}         a command of your own
-  plimsoll serve nginx --print-config                 what it would be given
+  plimsoll serve -- ./my-server --port {port}         any command as the server
+  plimsoll serve nginx --print-config                 generated configuration
   plimsoll serve --list                               all servers and their settings
-  plimsoll serve --clean                              ends what a crash has left";
+  plimsoll serve --clean                              removes what a crash left behind";
 
-/// Runs a server under test in the foreground, privately, until ^C.
+/// Private server under test in the foreground, until ^C.
 ///
-/// It gets a directory and free loopback ports of its own, a generated configuration, and an unprivileged user when root
-/// starts it. It is up when it has answered what it should; then one line of JSON says where. When plimsoll ends, however
-/// it ends, the server and all its processes end too, and the directory goes.
+/// It runs in a directory of its own with a generated configuration on free loopback ports, as an unprivileged user
+/// when root starts it. When it is ready, one line of JSON says where it answers. When plimsoll ends, even if killed,
+/// all processes of the server are stopped and the directory is removed.
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeArgs {
-    /// Which server; see --list
+    /// Server name, see --list; or @FILE with its settings (TOML)
     pub(crate) name: Option<String>,
-    /// A command that is a server; {port}, {state} and {root} are filled in
+    /// Command to run as the server; {port}, {state} and {root} are filled in
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     #[command(flatten)]
     pub(crate) settings: ServerArgs,
-    /// Setting of this server alone, as KEY=VALUE; may be repeated
+    /// Setting of this server alone, as KEY=VALUE; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Time the server is given to answer
+    /// Time limit for the server to become ready
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub(crate) timeout: Duration,
-    /// Leave its directory, with configuration and logs, when it ends
+    /// Keep the state directory, with configuration and logs, after the end
     #[arg(long)]
     pub(crate) keep_state: bool,
-    /// Print the configuration and the command lines, and start nothing
+    /// Print configuration and command lines without starting anything
     #[arg(long)]
     pub(crate) print_config: bool,
     /// List all servers and their settings
     #[arg(long, conflicts_with_all = ["name", "clean"])]
     pub(crate) list: bool,
-    /// End and remove what is left of servers whose plimsoll and keeper were both killed
+    /// Stop and remove what is left of servers whose plimsoll and supervisor were both killed
     #[arg(long, conflicts_with = "name")]
     pub(crate) clean: bool,
 }
 
-/// Settings that all or most servers have. Their meaning and their values are checked by the stack, which has them from
-/// texts and files too.
+/// Settings that most servers share. The stack checks their values, as it reads them from texts and files too.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct ServerArgs {
-    /// TCP port of loopback [default: any that is free]
+    /// TCP port on loopback [default: any free port]
     #[arg(long, value_name = "N")]
     port: Option<String>,
-    /// Workers: processes or threads, as the server counts them [default: 1]
+    /// Workers: processes or threads, as the server counts them, 1 to 1024 [default: 1]
     #[arg(long, value_name = "N")]
     workers: Option<String>,
-    /// Connections that a worker may hold [default: 4096]
+    /// Connections per worker, limited by ulimit -Hn [default: 4096]
     #[arg(long, value_name = "N")]
     worker_connections: Option<String>,
-    /// Whether connections stay open after an answer [default: on]
+    /// Persistent connections [default: on]
     #[arg(long, value_name = "on|off")]
     keepalive: Option<String>,
-    /// Requests after which a connection is closed [default: never]
+    /// Responses per connection before it is closed [default: unlimited]
     #[arg(long, value_name = "N")]
     keepalive_requests: Option<String>,
-    /// Whether each request is logged to a file [default: off]
+    /// Access log in a file [default: off]
     #[arg(long, value_name = "on|off")]
     access_log: Option<String>,
-    /// Whether it speaks TLS, with a certificate of its own [default: off]
+    /// TLS with a generated certificate [default: off]
     #[arg(long, value_name = "on|off")]
     tls: Option<String>,
-    /// Whether text is compressed for who asks for it [default: off]
+    /// gzip compression of text, for clients that accept it [default: off]
     #[arg(long, value_name = "on|off")]
     gzip: Option<String>,
-    /// Whether the kernel sends files [default: on]
+    /// sendfile(2) for static files [default: on]
     #[arg(long, value_name = "on|off")]
     sendfile: Option<String>,
-    /// Length of the accept queue [default: 4096]
+    /// Accept queue length, capped by net.core.somaxconn [default: 4096]
     #[arg(long, value_name = "N")]
     backlog: Option<String>,
-    /// Size of the file that is served [default: 1KiB]
+    /// Size of the file served, at most 1GiB [default: 1KiB]
     #[arg(long, value_name = "SIZE", conflicts_with = "root")]
     file_size: Option<String>,
-    /// Directory that is served instead of the file
+    /// Directory served instead of the file
     #[arg(long, value_name = "DIR")]
     root: Option<String>,
-    /// What is asked for to see that it answers [default: /]
+    /// Path of the readiness check and of the URL to measure [default: /]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The server's own configuration instead of a generated one; {port}, {state} and {root} are filled in
+    /// Server configuration; {port}, {state} and {root} are filled in [default: generated]
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// The server's program instead of the installed one
+    /// Server program [default: the installed one]
     #[arg(long, value_name = "PATH")]
     binary: Option<String>,
-    /// Shell command that makes the program first
+    /// Shell command that builds the program first
     #[arg(long, value_name = "COMMAND")]
     build: Option<String>,
-    /// Environment variable; may be repeated
+    /// Environment variable; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// What stands before the program, such as 'numactl --membind=0'
+    /// Prefix of the server's command line, such as 'numactl --membind=0'
     #[arg(long, value_name = "COMMAND")]
     wrapper: Option<String>,
-    /// CPUs it may use, such as 0 or 0,2-3 [default: all]
+    /// CPUs for the server, such as 0 or 0,2-3 [default: all; with --serve half of the physical cores]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// User it runs as when root starts it [default: nobody]
+    /// User of the server when root starts it [default: nobody; for target and commands the caller]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 }
@@ -148,9 +147,9 @@ impl ServerArgs {
     }
 }
 
-/// What the keeper of servers is told; plimsoll starts it by itself.
+/// Command line of the supervisor process; internal.
 #[derive(Debug, Args)]
 pub(crate) struct KeepArgs {
-    /// The state directory
+    /// State directory
     pub(crate) dir: PathBuf,
 }

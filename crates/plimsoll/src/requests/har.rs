@@ -1,7 +1,7 @@
 //! `--har FILE`: what a browser has recorded (HTTP Archive 1.1 and 1.2).
 
 use super::{Listed, REQUESTS_MAX, add, text};
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::target_url::TargetUrl;
 use model::{Contract, Request};
 use serde::Deserialize;
@@ -73,9 +73,9 @@ struct Pair {
 }
 
 /// The requests recorded in the file `path`, those to one server: to `url` if there are any, else to the first one.
-pub(super) fn read(path: &Path, url: Option<&TargetUrl>) -> Result<Listed, Trouble> {
+pub(super) fn read(path: &Path, url: Option<&TargetUrl>) -> Result<Listed, CommandError> {
     let text = text("--har", path)?;
-    let wrong = |why: String| Trouble::usage(format!("--har {}: {why}", path.display()));
+    let wrong = |why: String| CommandError::usage(format!("--har {}: {why}", path.display()));
     let log = parse(&text).map_err(wrong)?;
     let total = log.entries.len();
     let usable: Vec<_> = log.entries.iter().filter_map(|entry| Some((place(entry)?, entry))).collect();

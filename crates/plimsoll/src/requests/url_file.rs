@@ -1,7 +1,7 @@
 //! `--urls FILE`: a request a line.
 
 use super::{Listed, REQUESTS_MAX, text};
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::settings;
 use crate::target_url::TargetUrl;
 use model::Request;
@@ -12,7 +12,7 @@ const WEIGHT_MAX: u32 = 1_000_000;
 const FORM: &str = "a line is [WEIGHT] [METHOD] PATH|URL [BODY|@FILE], such as 3 POST /cart @cart.json";
 
 /// The requests in the file `path`. Lines without a host go to `url`.
-pub(super) fn read(path: &Path, url: Option<&TargetUrl>) -> Result<Listed, Trouble> {
+pub(super) fn read(path: &Path, url: Option<&TargetUrl>) -> Result<Listed, CommandError> {
     let text = text("--urls", path)?;
     let mut origin = url.cloned();
     let mut requests = Vec::new();
@@ -21,14 +21,14 @@ pub(super) fn read(path: &Path, url: Option<&TargetUrl>) -> Result<Listed, Troub
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = |why: String| Trouble::usage(format!("--urls {}, line {number}: {why}", path.display()));
+        let wrong = |why: String| CommandError::usage(format!("--urls {}, line {number}: {why}", path.display()));
         if requests.len() == REQUESTS_MAX {
             return Err(wrong(format!("a mix has at most {REQUESTS_MAX} requests")));
         }
         requests.push(request(line, path, &mut origin).map_err(wrong)?);
     }
     if requests.is_empty() {
-        return Err(Trouble::usage(format!("--urls {}: there is no request in the file; {FORM}", path.display())));
+        return Err(CommandError::usage(format!("--urls {}: there is no request in the file; {FORM}", path.display())));
     }
     Ok(Listed { origin, requests, note: String::new() })
 }
@@ -81,7 +81,7 @@ fn path_of(place: &str, origin: &mut Option<TargetUrl>) -> Result<String, String
 
 fn body_of(text: &str, list: &Path) -> Result<Vec<u8>, String> {
     let Some(name) = text.strip_prefix('@') else { return Ok(text.into()) };
-    // Beside the list, so that a list and its bodies can be moved together.
+    // Observers the list, so that a list and its bodies can be moved together.
     let path = list.with_file_name(name);
     settings::body_file(&path).map_err(|why| format!("{}: {why}", path.display()))
 }

@@ -1,4 +1,6 @@
 //! Asks a server of itself, on a connection that is kept where the protocol keeps one.
+//!
+//! Databases are asked by their clients' crates, without TLS and pools. Passwords come from a variable or a file.
 
 use super::source::{Kind, Login, Place, Source};
 use model::ServerStatus;

@@ -1,7 +1,7 @@
 //! Where a server tells of itself, from what was typed.
 
 use crate::auth;
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use std::path::PathBuf;
 use url::Url;
 
@@ -49,10 +49,10 @@ pub(crate) enum Place {
 }
 
 impl Source {
-    pub(crate) fn parse(text: &str) -> Result<Self, Trouble> {
+    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
         // What may be a password is not repeated.
         let shown = judge::audit::redact(text).0;
-        let wrong = |why: &str| Trouble::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
+        let wrong = |why: &str| CommandError::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
         let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
         if TLS_SCHEMES.contains(&url.scheme()) {
             return Err(wrong(
@@ -75,7 +75,7 @@ impl Source {
             } else {
                 format!("; set {variable} or add ?{PASSWORD_FILE}=PATH")
             };
-            return Err(Trouble::usage(format!(
+            return Err(CommandError::usage(format!(
                 "{FLAG} {shown:?} holds a password, which every user of the machine can read{instead}"
             )));
         }
@@ -98,7 +98,12 @@ impl Source {
 }
 
 /// `variable` may hold the password; `wrong` makes a message of what is wrong with the URL.
-fn login(url: &Url, port: Option<u16>, variable: &str, wrong: impl Fn(&str) -> Trouble) -> Result<Login, Trouble> {
+fn login(
+    url: &Url,
+    port: Option<u16>,
+    variable: &str,
+    wrong: impl Fn(&str) -> CommandError,
+) -> Result<Login, CommandError> {
     let (mut user, mut password) = (None, std::env::var(variable).ok().filter(|password| !password.is_empty()));
     for (name, value) in url.query_pairs() {
         match name.as_ref() {

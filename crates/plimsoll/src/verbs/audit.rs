@@ -1,7 +1,7 @@
 //! `plimsoll audit`: what other tools have printed, and what may be believed of it.
 
 use crate::cli::audit::AuditArgs;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::printer;
 use judge::audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare, redact};
 use model::VerdictState;
@@ -9,9 +9,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, Trouble> {
+pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, CommandError> {
     if args.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
-        return Err(Trouble::usage("-: stdin can be read once only"));
+        return Err(CommandError::usage("-: stdin can be read once only"));
     }
     let context = context(args)?;
     let text = args.text.as_deref().map(|path| text_of("--text ", path)).transpose()?;
@@ -27,7 +27,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, Trouble> {
     let last = unreadable.pop();
     unreadable.iter().for_each(|trouble| printer::error(&trouble.message));
     if let (Some(trouble), true) = (last.as_ref(), audited.is_empty()) {
-        return Err(Trouble::usage(&trouble.message));
+        return Err(CommandError::usage(&trouble.message));
     }
     let worst = deliver(&audited, text.as_ref(), args)?;
     match last {
@@ -38,7 +38,7 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, Trouble> {
 }
 
 /// Prints the result; returns its worst state.
-fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result<VerdictState, Trouble> {
+fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result<VerdictState, CommandError> {
     let style = printer::style();
     if let ([only], None, [_]) = (audited, text, args.files.as_slice()) {
         let record = &only.record;
@@ -59,20 +59,20 @@ fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result
     Ok(verdicts.map(|verdict| verdict.state).max().unwrap_or(VerdictState::Valid))
 }
 
-fn one(file: &Path, context: &Context) -> Result<Audited, Trouble> {
+fn one(file: &Path, context: &Context) -> Result<Audited, CommandError> {
     let name = redact(&file.display().to_string()).0;
     let bytes = bytes_of("", file)?;
-    judge_output(&name, &bytes, context).map_err(|error| Trouble::usage(format!("{name}: {error}")))
+    judge_output(&name, &bytes, context).map_err(|error| CommandError::usage(format!("{name}: {error}")))
 }
 
-fn context(args: &AuditArgs) -> Result<Context, Trouble> {
+fn context(args: &AuditArgs) -> Result<Context, CommandError> {
     let named = |flag: &str, path: &Path, error: &dyn std::fmt::Display| {
-        Trouble::usage(format!("{flag} {}: {error}", path.display()))
+        CommandError::usage(format!("{flag} {}: {error}", path.display()))
     };
     let cores = match args.cores {
         None => None,
         Some(cores) if cores.0 == 0 || cores.0 > u64::from(u16::MAX) => {
-            return Err(Trouble::usage(format!("--cores {}: 1 to 65535 CPUs", cores.0)));
+            return Err(CommandError::usage(format!("--cores {}: 1 to 65535 CPUs", cores.0)));
         }
         Some(cores) => Some(cores.0 as u32),
     };
@@ -92,7 +92,7 @@ fn context(args: &AuditArgs) -> Result<Context, Trouble> {
         processes_rate_per_s: args.pidstat_rate.map(|rate| rate.per_s),
         workers_wanted: match args.workers {
             Some(workers) if !(1..=100_000).contains(&workers.0) => {
-                return Err(Trouble::usage(format!("--workers {}: 1 to 100000", workers.0)));
+                return Err(CommandError::usage(format!("--workers {}: 1 to 100000", workers.0)));
             }
             workers => workers.map(|workers| workers.0 as u32),
         },
@@ -100,13 +100,13 @@ fn context(args: &AuditArgs) -> Result<Context, Trouble> {
     })
 }
 
-fn text_of(flag: &str, path: &Path) -> Result<Text, Trouble> {
+fn text_of(flag: &str, path: &Path) -> Result<Text, CommandError> {
     let bytes = bytes_of(flag, path)?;
-    Text::decode(&bytes).map_err(|error| Trouble::usage(format!("{flag}{}: {error}", path.display())))
+    Text::decode(&bytes).map_err(|error| CommandError::usage(format!("{flag}{}: {error}", path.display())))
 }
 
 /// What a file holds, or stdin; one byte more than may be is enough to tell that it is too much.
-fn bytes_of(flag: &str, path: &Path) -> Result<Vec<u8>, Trouble> {
+fn bytes_of(flag: &str, path: &Path) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
     let limit = BYTES_MAX as u64 + 1;
     let read = if path.as_os_str() == "-" {
@@ -114,6 +114,6 @@ fn bytes_of(flag: &str, path: &Path) -> Result<Vec<u8>, Trouble> {
     } else {
         File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
-    read.map_err(|error| Trouble::usage(format!("cannot read {flag}{}: {error}", path.display())))?;
+    read.map_err(|error| CommandError::usage(format!("cannot read {flag}{}: {error}", path.display())))?;
     Ok(bytes)
 }

@@ -1,11 +1,11 @@
 //! `plimsoll check`: what would spoil a measurement, told before it.
 
-use crate::asked::Asked;
 use crate::cli::check::CheckArgs;
 use crate::cli::{ArrivalsArg, RequestArgs};
-use crate::exit::{Exit, Trouble};
-use crate::measure::{Prepared, Wanted};
+use crate::exit::{CommandError, Exit};
 use crate::progress::Progress;
+use crate::selectors::Selectors;
+use crate::session::{Session, SessionOptions};
 use crate::settings::Settings;
 use crate::target_url::TargetUrl;
 use crate::verbs::run;
@@ -13,8 +13,8 @@ use crate::{environment, interrupt, printer, redirects, serving, watch};
 use engine::probe;
 use judge::check::{Machine, machine, sort, target, worst};
 use model::{
-    Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Stop,
-    TargetCheck, Warmup,
+    Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Protocol,
+    Stop, TargetCheck, Warmup,
 };
 use observe::Observer;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ const HERE: &str = "http://127.0.0.1/";
 /// The default of `--timeout`.
 const TIMEOUT_NS: u64 = 5 * NS_PER_S;
 
-pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Trouble> {
+pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandError> {
     let load = run::load(args.connections, args.rate, ArrivalsArg::Poisson, &args.request)?;
     let stop = interrupt::watch()?;
     let is_named = args.url.is_some() || args.serve.is_some();
@@ -38,7 +38,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Trouble> {
         false => of_machine(args, load)?,
     };
     if stop.load(Ordering::Relaxed) {
-        return Err(Trouble::interrupted());
+        return Err(CommandError::interrupted());
     }
     let Looked { mut rows, target, environment, started } = looked;
     sort(&mut rows);
@@ -59,28 +59,33 @@ struct Looked {
     started: String,
 }
 
-fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, Trouble> {
+fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     only_with_a_target(&args.request)?;
-    let started = engine::clock::wall_clock();
+    let started = clock::wall_clock();
     let url = TargetUrl::parse(HERE)?;
     let settings = Settings::new(&args.request, &args.generator, &url, None)?;
     let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
-    let asked = Asked::read(&args.observe)?;
-    let wanted = watch::wanted([], &asked.observe);
+    let asked = Selectors::read(&args.observe)?;
+    let options = watch::wanted([], &asked.observe);
     let progress = Progress::new(args.quiet);
     progress.say("looking at this machine");
-    let samples = watch::idle(&address, false, asked.server.as_ref(), &wanted);
-    let fingerprint = observe::fingerprint(&Observer::new(address, false, &wanted));
+    let samples = watch::idle(&address, false, asked.server.as_ref(), &options);
+    let fingerprint = observe::fingerprint(&Observer::new(address, false, &options));
     progress.end();
     let rows = machine(&Machine { plan: &plan, is_target_here: true, fingerprint: &fingerprint, samples: &samples });
     let environment = Environment { fingerprint: Some(fingerprint), ..environment::describe() };
     Ok(Looked { rows, target: None, environment, started })
 }
 
-fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Looked, Trouble> {
+fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Looked, CommandError> {
+    if let Some(url) = &args.url
+        && TargetUrl::parse(url)?.protocol() != Protocol::Http1
+    {
+        return Err(CommandError::usage("check is for http:// and https:// URLs"));
+    }
     let spec = serving::specs(args.serve.as_slice())?.pop();
-    let wanted = Wanted {
+    let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         request: &args.request,
@@ -92,32 +97,32 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         is_known: false,
     };
     // Nothing is recorded.
-    let mut prepared = Prepared::new(wanted, |_| Ok(PathBuf::new()))?;
-    let plan = prepared.plan(load, UNTIL, WARMUP);
-    prepared.progress.say("looking at this machine");
-    let samples = prepared.idle();
-    prepared.progress.say("looking at the target");
-    let looked = look(&plan, &prepared, is_detour(&args.request), stop);
-    prepared.progress.end();
+    let mut session = Session::new(options, |_| Ok(PathBuf::new()))?;
+    let plan = session.plan(load, UNTIL, WARMUP);
+    session.progress.say("looking at this machine");
+    let samples = session.idle();
+    session.progress.say("looking at the target");
+    let looked = look(&plan, &session, is_overridden(&args.request), stop);
+    session.progress.end();
     let looked = looked?;
-    prepared.check()?;
-    let seen = prepared.machine(&plan, &samples);
+    session.check()?;
+    let seen = session.machine(&plan, &samples);
     let mut rows = target(&looked, &seen);
     rows.extend(machine(&seen));
-    let environment = prepared.environment();
-    Ok(Looked { rows, target: Some(looked), environment, started: prepared.started.clone() })
+    let environment = Environment { changes: Some(session.changes()), ..session.environment() };
+    Ok(Looked { rows, target: Some(looked), environment, started: session.started.clone() })
 }
 
 /// What the target does.
-fn look(plan: &Plan, prepared: &Prepared, is_detour: bool, stop: &AtomicBool) -> Result<TargetCheck, Trouble> {
-    let tls = plan.tls.as_ref().map(engine::tls::config).transpose().map_err(Trouble::usage)?;
+fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) -> Result<TargetCheck, CommandError> {
+    let tls = plan.tls.as_ref().map(engine::tls::config).transpose().map_err(CommandError::usage)?;
     let base = TargetUrl::parse(&plan.target.url)?;
     let url = TargetUrl::parse(&(base.origin() + &plan.requests[0].path))?;
-    let manners = probe::manners(plan, tls.as_ref()).map_err(Trouble::target)?;
-    let way = redirects::follow(plan, &url, prepared.probe(), is_detour);
+    let manners = probe::http_traits(plan, tls.as_ref()).map_err(CommandError::target)?;
+    let way = redirects::follow(plan, &url, session.probe(), is_overridden);
     let unsent = plan.requests.iter().find(|request| !request.is_safe());
     let burst = match unsent {
-        None => Some(probe::burst(plan, tls.as_ref(), stop).map_err(Trouble::usage)?),
+        None => Some(probe::burst(plan, tls.as_ref(), stop).map_err(CommandError::usage)?),
         Some(_) => None,
     };
     let why =
@@ -127,19 +132,19 @@ fn look(plan: &Plan, prepared: &Prepared, is_detour: bool, stop: &AtomicBool) ->
         address: plan.target.address.clone(),
         canonical_url: way.end,
         redirects: way.hops,
-        probe: prepared.probe().clone(),
+        probe: session.probe().clone(),
         manners,
         burst,
         burst_unavailable: unsent.map(why),
     })
 }
 
-const fn is_detour(request: &RequestArgs) -> bool {
+const fn is_overridden(request: &RequestArgs) -> bool {
     request.unix_socket.is_some() || request.connect_to.is_some()
 }
 
 /// Flags about a request say nothing of this machine.
-fn only_with_a_target(request: &RequestArgs) -> Result<(), Trouble> {
+fn only_with_a_target(request: &RequestArgs) -> Result<(), CommandError> {
     let tls = &request.tls;
     let given = [
         ("--method", !request.method.eq_ignore_ascii_case("GET")),
@@ -159,7 +164,7 @@ fn only_with_a_target(request: &RequestArgs) -> Result<(), Trouble> {
     ];
     match given.into_iter().find(|(_, given)| *given) {
         Some((flag, _)) => {
-            Err(Trouble::usage(format!("{flag} needs a URL: without one only this machine is looked at")))
+            Err(CommandError::usage(format!("{flag} needs a URL: without one only this machine is looked at")))
         }
         None => Ok(()),
     }

@@ -1,19 +1,20 @@
 //! `plimsoll man`: the manual pages, made from the definition of the command line.
 
 use crate::cli::{Cli, ManArgs};
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::printer;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 /// Prints all pages one after the other, or writes one file each.
-pub(crate) fn man(args: &ManArgs) -> Result<Exit, Trouble> {
+pub(crate) fn man(args: &ManArgs) -> Result<Exit, CommandError> {
     let pages = pages();
     let Some(directory) = &args.directory else {
         printer::result(&pages.into_iter().map(|page| page.text).collect::<String>())?;
         return Ok(Exit::Fine);
     };
-    let wrong = |path: &std::path::Path, error| Trouble::usage(format!("cannot write {}: {error}", path.display()));
+    let wrong =
+        |path: &std::path::Path, error| CommandError::usage(format!("cannot write {}: {error}", path.display()));
     std::fs::create_dir_all(directory).map_err(|error| wrong(directory, error))?;
     for page in pages {
         let path = directory.join(&page.file);

@@ -5,12 +5,12 @@ mod total;
 mod view;
 
 use crate::cli::observe::ObserveArgs;
-use crate::exit::{Exit, Trouble};
-use crate::{asked, interrupt, printer, settings, watch};
-use engine::clock::{Clock, thread_cpu_ns, wall_clock};
+use crate::exit::{CommandError, Exit};
+use crate::{interrupt, printer, selectors, settings, watch};
+use clock::{Clock, thread_cpu_ns, wall_clock};
 use metrics::Metrics;
 use model::{FORMAT_OBSERVE, GroupObservation, NS_PER_S, Observation, Phase, Sample, ServerUse, human};
-use observe::{Observer, Wanted};
+use observe::{Observer, ProcessSelector};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use total::Total;
@@ -21,12 +21,12 @@ const INTERVAL_NS: std::ops::RangeInclusive<u64> = 100_000_000..=3600 * NS_PER_S
 /// How often it looks for ^C.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
-pub(crate) fn observe(args: &ObserveArgs) -> Result<Exit, Trouble> {
+pub(crate) fn observe(args: &ObserveArgs) -> Result<Exit, CommandError> {
     if !INTERVAL_NS.contains(&args.interval.ns) {
-        return Err(Trouble::usage(format!("--interval {} is not between 100ms and 1h", args.interval)));
+        return Err(CommandError::usage(format!("--interval {} is not between 100ms and 1h", args.interval)));
     }
     args.duration.map(settings::window).transpose()?;
-    let wanted = args.targets.iter().map(|text| asked::found("observe", text)).collect::<Result<Vec<_>, _>>()?;
+    let wanted = args.targets.iter().map(|text| selectors::found("observe", text)).collect::<Result<Vec<_>, _>>()?;
     let wanted = watch::distinct(wanted.into_iter());
     let metrics = args.prometheus.map(Metrics::serve).transpose()?;
     let stop = interrupt::watch()?;
@@ -47,16 +47,16 @@ pub(crate) fn observe(args: &ObserveArgs) -> Result<Exit, Trouble> {
 
 fn look_until_the_end(
     args: &ObserveArgs,
-    wanted: &[Wanted],
+    wanted: &[ProcessSelector],
     metrics: Option<&Metrics>,
     stop: &AtomicBool,
     view: &mut View,
-) -> Result<Total, Trouble> {
+) -> Result<Total, CommandError> {
     let mut observer = Observer::without_load(wanted);
     observer.start(0);
     let clock = Clock::start();
     let end_ns = args.duration.map_or(u64::MAX, |duration| duration.ns);
-    let by_number = !wanted.is_empty() && wanted.iter().all(|wanted| matches!(wanted, Wanted::Process(_)));
+    let by_number = !wanted.is_empty() && wanted.iter().all(|wanted| matches!(wanted, ProcessSelector::Process(_)));
     let mut total = Total::default();
     let mut due_ns = 0;
     loop {
@@ -87,7 +87,7 @@ fn wait(due_ns: u64, clock: &Clock, stop: &AtomicBool) {
     }
 }
 
-fn look(observer: &mut Observer, clock: &Clock, wanted: &[Wanted]) -> Observation {
+fn look(observer: &mut Observer, clock: &Clock, wanted: &[ProcessSelector]) -> Observation {
     let before_ns = thread_cpu_ns();
     let mut sample = observer.sample(clock.now_ns(), Phase::Measure);
     let look_cpu_ns = thread_cpu_ns() - before_ns;

@@ -3,11 +3,10 @@
 mod diff;
 
 use crate::cli::profile::{ProfileArgs, ProfileVerb};
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, write, write_file};
 use crate::progress::Progress;
 use crate::{environment, interrupt, printer, settings, store};
-use engine::clock;
 use model::{FORMAT_PROFILE, NS_PER_S, ProfileRecord, human};
 use observe::profile::{Missing, Recorded, Scope, Unprofiled, behind_port, running};
 use report::flame::Scale;
@@ -21,7 +20,7 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const RECORD: &str = "profile.json";
 
-pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
+pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
     if let Some(ProfileVerb::Diff(args)) = &args.verb {
         return diff::diff(args);
     }
@@ -34,7 +33,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
     let mut rest = Rest::Whole;
     let wait = || rest = wait(args.duration.ns, &scope.server, &stop, &progress);
     let recorded = Recorded::during(clock::thread_cpu_ns, wait);
-    let recorded = recorded.map_err(|error: Unprofiled| Trouble::usage(format!("cannot profile: {error}")))?;
+    let recorded = recorded.map_err(|error: Unprofiled| CommandError::usage(format!("cannot profile: {error}")))?;
     // One of our own is made when there is something to put into it.
     let directory = asked.map_or_else(|| store::create(None, "profile", &started), Ok)?;
     progress.say("looking up names");
@@ -72,8 +71,8 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, Trouble> {
 }
 
 /// Who is looked at, and in words.
-fn scope(args: &ProfileArgs) -> Result<(Scope, String), Trouble> {
-    let missing = |missing: Missing| Trouble::target(format!("cannot profile: {missing}"));
+fn scope(args: &ProfileArgs) -> Result<(Scope, String), CommandError> {
+    let missing = |missing: Missing| CommandError::target(format!("cannot profile: {missing}"));
     let (server, words) = match (args.pid, args.port) {
         (Some(pid), _) => (running(pid).map_err(missing)?, format!("process {pid}")),
         (None, Some(port)) => (behind_port(port).map_err(missing)?, format!("port {port}")),
@@ -114,14 +113,14 @@ fn wait(duration_ns: u64, server: &BTreeSet<u32>, stop: &AtomicBool, progress: &
 }
 
 /// Where the files are asked to go: a directory without a profile.
-fn directory(path: &Path) -> Result<PathBuf, Trouble> {
+fn directory(path: &Path) -> Result<PathBuf, CommandError> {
     if path.join(FOLDED).exists() {
-        return Err(Trouble::usage(format!(
+        return Err(CommandError::usage(format!(
             "--output {}: there is a profile in it already; name another directory",
             path.display()
         )));
     }
     std::fs::create_dir_all(path)
-        .map_err(|error| Trouble::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
+        .map_err(|error| CommandError::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
     Ok(path.into())
 }

@@ -1,10 +1,11 @@
 //! `plimsoll report`: stored results once more, as a page, a table or data.
 
 use crate::cli::{FormatArg, ReportArgs};
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::profiling::graphs;
+use crate::result::replay;
 use crate::stored::Stored;
-use crate::{page_file, printer};
+use crate::{page_file, printer, store};
 use report::Named;
 use report::html::Item;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,10 @@ use std::path::{Path, PathBuf};
 /// The page in a run directory, or of several results in the current one.
 pub(crate) const PAGE: &str = "report.html";
 
-pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Trouble> {
+pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
+    if args.recover {
+        args.directories.iter().try_for_each(|directory| recover(directory))?;
+    }
     let stored: Vec<Stored> = args.directories.iter().map(|path| Stored::read(path)).collect::<Result<_, _>>()?;
     let named: Vec<_> = stored.iter().map(Stored::named).collect();
     let text = match args.format {
@@ -29,8 +33,18 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, Trouble> {
     Ok(Exit::Fine)
 }
 
+/// Makes the result in `directory` of its events; one that is there already stays as it is.
+fn recover(directory: &Path) -> Result<(), CommandError> {
+    let result = directory.join(store::RESULT);
+    if result.exists() {
+        return Err(CommandError::usage(format!("{}: it is complete; leave out --recover", result.display())));
+    }
+    let record = replay::record(directory)?;
+    store::write_recovered(directory, &report::json::record(record.as_ref()))
+}
+
 /// Writes the page and prints its path.
-fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, Trouble> {
+fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
     let path = match (&args.output, stored) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.directory.join(PAGE),
@@ -65,12 +79,12 @@ fn way(page: &Path, directory: &Path) -> String {
     format!("{}/", directory.display())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Trouble> {
+fn write(path: &Path, text: &str) -> Result<(), CommandError> {
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Trouble {
-    Trouble::usage(format!("cannot write {}: {error}", path.display()))
+fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::usage(format!("cannot write {}: {error}", path.display()))
 }
 
 fn text(named: &[Named<'_>], to_file: bool) -> String {

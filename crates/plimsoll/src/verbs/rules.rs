@@ -1,13 +1,13 @@
 //! `plimsoll rules`: what results are judged by.
 
 use crate::cli::rules::RulesArgs;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::printer;
 use judge::{catalogue, nearest};
 use model::{CatalogueRecord, RuleCard};
 
 /// Lists all rules, or those that are named.
-pub(crate) fn rules(args: &RulesArgs) -> Result<Exit, Trouble> {
+pub(crate) fn rules(args: &RulesArgs) -> Result<Exit, CommandError> {
     let all = catalogue();
     let style = printer::style();
     let text = if args.markdown {
@@ -27,13 +27,13 @@ pub(crate) fn rules(args: &RulesArgs) -> Result<Exit, Trouble> {
 }
 
 /// The rule with that id, in capitals or not.
-fn find(all: &CatalogueRecord, id: &str) -> Result<RuleCard, Trouble> {
+fn find(all: &CatalogueRecord, id: &str) -> Result<RuleCard, CommandError> {
     let found = all.rules.iter().find(|card| card.id.eq_ignore_ascii_case(id));
     found.cloned().ok_or_else(|| {
         let hint = match nearest(id).as_slice() {
             [] => "plimsoll rules lists them".to_owned(),
             alike => format!("did you mean {}?", alike.join(" or ")),
         };
-        Trouble::usage(format!("no rule is called {id:?}: {hint}"))
+        CommandError::usage(format!("no rule is called {id:?}: {hint}"))
     })
 }

@@ -3,12 +3,12 @@
 use crate::cli::{ArrivalsArg, RequestArgs, RunArgs};
 use crate::confirm::{self, Confirming};
 use crate::deliver::{deliver, exit};
-use crate::exit::{Exit, Trouble};
-use crate::measure::{Prepared, Wanted, check_limits};
+use crate::exit::{CommandError, Exit};
 use crate::profiling::{keep, keep_waits};
+use crate::result::run_record;
+use crate::session::{Session, SessionOptions, check_limits};
 use crate::{interrupt, serving, settings, store};
-use judge::limiter::{limiter_of_run, names_a_limit};
-use model::{Count, Load, Rate, Stop, Warmup};
+use model::{Count, Load, Measurement, Rate, SessionEvent, Stop, Warmup};
 use report::record::AnyRecord;
 use stack::Spec;
 use std::path::Path;
@@ -24,7 +24,7 @@ const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
 /// Most requests of a count-limited run.
 const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
-pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let load = load(args.connections, args.rate, args.arrivals, &args.request)?;
     let until = match args.requests {
         Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
     check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
     let spec = serving::specs(args.serve.as_slice())?.pop();
     let stop = interrupt::watch()?;
-    let wanted = Wanted {
+    let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         request: &args.request,
@@ -45,45 +45,40 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Trouble> {
         is_known: false,
         stop: Arc::clone(&stop),
     };
-    let mut prepared = Prepared::new(wanted, |started| store::create(args.output.output.as_deref(), "run", started))?;
-    let plan = prepared.plan(load, until, warmup);
-    prepared.foresee(&plan);
+    let mut session = Session::new(options, |started| store::create(args.output.output.as_deref(), "run", started))?;
+    let plan = session.plan(load, until, warmup);
+    let mut log = session.begin(Measurement::Run { wants_limiter: args.confirm }, &plan)?;
     // A number of requests has no length, and is not prolonged.
     let half_ns = until.duration_ns().unwrap_or(0) / 2;
-    prepared.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
-    let directory = prepared.directory.clone();
+    session.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
+    let directory = session.directory.clone();
     let gathered = match args.profile {
-        true => prepared.measure_profiled(&plan, "", &directory).map(|(gather, sampled)| (gather, Some(sampled))),
-        false => prepared.measure(&plan, "", &directory).map(|gather| (gather, None)),
+        true => session.measure_profiled(&plan, "", log.recorder()).map(|(gather, sampled)| (gather, Some(sampled))),
+        false => session.measure(&plan, "", log.recorder()).map(|gather| (gather, None)),
     };
-    prepared.progress.end();
+    session.progress.end();
     let (gather, sampled) = gathered?;
 
-    let mut evidence = gather.evidence();
-    evidence.plan = store::storable(&evidence.plan);
-    let goodput = gather.goodput();
-    let kept = sampled.map(|sampled| keep(&directory, sampled, goodput.value, &plan.target.url));
-    let (profile, profile_unavailable) = kept.map_or((None, None), |kept| (kept.as_deref().ok().cloned(), kept.err()));
-    evidence.profile = profile;
-    let environment = prepared.environment();
-    evidence.fingerprint.clone_from(&environment.fingerprint);
-    evidence.changes.clone_from(&environment.changes);
-    let verdict = judge::judge_run(&evidence);
-    let started = prepared.started.clone();
-    let mut limiter = limiter_of_run(&evidence, &verdict, &prepared.limits());
-    let mut record = report::record::run_record(&evidence, verdict, goodput, environment, started);
-    record.profile_unavailable = profile_unavailable;
-    keep_waits(&directory, report::off_cpu::of_run(&record));
-    // A server of ours that ended under the load is told after what was measured until then.
-    let mut checked = prepared.check();
-    let (interrupted, spec) = (prepared.is_interrupted(), prepared.spec().cloned());
-    // Its server ends here, and leaves its port to those that come.
-    drop(prepared);
-    if args.confirm && checked.is_ok() && !interrupted {
-        checked = confirm::confirm(&mut limiter, &confirming(args, spec, load, warmup, &directory, &stop)?);
+    if let Some(sampled) = sampled {
+        log.tell(keep(&directory, sampled, gather.goodput().value, &plan.target.url));
     }
-    record.limiter = (args.confirm || names_a_limit(&limiter)).then_some(limiter);
-    deliver(&directory, AnyRecord::Run(&record), &args.output)?;
+    log.tell(SessionEvent::Changed { changes: session.changes() });
+    // A server of ours that ended under the load is told after what was measured until then.
+    let mut checked = session.check();
+    let (interrupted, spec) = (session.is_interrupted(), session.spec().cloned());
+    // Its server ends here, and leaves its port to those that come.
+    drop(session);
+    let mut record = run_record(&log.facts, &gather);
+    keep_waits(&directory, report::off_cpu::of_run(&record));
+    if let (true, true, false, Some(limiter)) = (args.confirm, checked.is_ok(), interrupted, &record.limiter) {
+        match confirm::confirm(limiter, &confirming(args, spec, load, warmup, &directory, &stop)?) {
+            Ok(confirmed) => log.tell(confirmed),
+            Err(trouble) => checked = Err(trouble),
+        }
+    }
+    log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) });
+    record = run_record(&log.facts, &gather);
+    deliver(&directory, AnyRecord::Run(&record), Some(&gather.histograms()), &args.output)?;
     checked?;
     Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
 }
@@ -96,7 +91,7 @@ fn confirming<'a>(
     warmup: Warmup,
     directory: &'a Path,
     stop: &'a Arc<AtomicBool>,
-) -> Result<Confirming<'a>, Trouble> {
+) -> Result<Confirming<'a>, CommandError> {
     Ok(Confirming {
         spec,
         request: &args.request,
@@ -118,7 +113,7 @@ pub(super) fn load(
     rate: Option<Rate>,
     arrivals: ArrivalsArg,
     request: &RequestArgs,
-) -> Result<Load, Trouble> {
+) -> Result<Load, CommandError> {
     if rate.is_some() {
         settings::no_pipeline(request)?;
     }

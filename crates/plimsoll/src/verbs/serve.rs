@@ -1,9 +1,9 @@
 //! `plimsoll serve`: a server under test in the foreground.
 
 use crate::cli::serve::{KeepArgs, ServeArgs};
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::{interrupt, printer, serving};
-use stack::{Door, Running, Spec, StackError};
+use stack::{Endpoint, Running, Spec, StackError};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How often it looks for ^C and whether the server still runs.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
-pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, Trouble> {
+pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, CommandError> {
     if args.list {
         return list();
     }
@@ -48,22 +48,24 @@ fn warn(warnings: &[String]) {
     warnings.iter().for_each(|warning| printer::note(&format!("warning: {warning}")));
 }
 
-/// The keeper's `main`; its stdin and stdout belong to the process that started it.
+/// The supervisor's `main`; its stdin and stdout belong to the process that started it.
 pub(crate) fn keep(args: &KeepArgs) -> ExitCode {
-    stack::keep(&args.dir, engine::clock::monotonic_ns)
+    stack::keep(&args.dir, clock::monotonic_ns)
 }
 
-fn spec(args: &ServeArgs) -> Result<Spec, Trouble> {
+fn spec(args: &ServeArgs) -> Result<Spec, CommandError> {
     let name = match (&args.name, args.command.is_empty()) {
         (Some(name), _) => name.as_str(),
         (None, false) => "command",
         (None, true) => {
-            return Err(Trouble::usage("which server? plimsoll serve --list names them; a command stands after --"));
+            return Err(CommandError::usage(
+                "which server? plimsoll serve --list names them; a command stands after --",
+            ));
         }
     };
     let mut pairs = args.settings.pairs();
     for set in &args.set {
-        let pair = set.split_once('=').ok_or_else(|| Trouble::usage(format!("--set {set:?} is not KEY=VALUE")))?;
+        let pair = set.split_once('=').ok_or_else(|| CommandError::usage(format!("--set {set:?} is not KEY=VALUE")))?;
         pairs.push((pair.0.to_owned(), pair.1.to_owned()));
     }
     if name.starts_with('@') && pairs.is_empty() {
@@ -75,8 +77,8 @@ fn spec(args: &ServeArgs) -> Result<Spec, Trouble> {
 /// What a script wants to know.
 fn first_line(running: &Running) -> serde_json::Value {
     let door = match running.door() {
-        Some(Door::Http { url }) => serde_json::json!({ "url": url }),
-        Some(Door::Socket { path }) => serde_json::json!({ "socket": path }),
+        Some(Endpoint::Http { url }) => serde_json::json!({ "url": url }),
+        Some(Endpoint::Socket { path }) => serde_json::json!({ "socket": path }),
         None => serde_json::json!({}),
     };
     let mut line = door;
@@ -93,7 +95,7 @@ fn first_line(running: &Running) -> serde_json::Value {
     line
 }
 
-fn list() -> Result<Exit, Trouble> {
+fn list() -> Result<Exit, CommandError> {
     let mut text = String::new();
     for server in stack::all() {
         text.push_str(&format!("{:<12} {}\n", server.name, server.about));
@@ -104,8 +106,8 @@ fn list() -> Result<Exit, Trouble> {
     printer::result(&text).map(|()| Exit::Fine)
 }
 
-fn clean() -> Result<Exit, Trouble> {
-    let found = stack::clean(engine::clock::monotonic_ns).map_err(serving::trouble)?;
+fn clean() -> Result<Exit, CommandError> {
+    let found = stack::clean(clock::monotonic_ns).map_err(serving::trouble)?;
     if found.is_empty() {
         printer::note("nothing is left of any server");
     }

@@ -1,20 +1,22 @@
 //! `plimsoll sweep`: rising load, its peak and knee, judged.
 
 mod arms;
-mod curve;
 
 use crate::cli::{OverArg, SweepArgs};
 use crate::confirm::{self, Confirming};
 use crate::deliver::{deliver, exit};
-use crate::exit::{Exit, Trouble};
-use crate::measure::{Prepared, Wanted};
-use crate::profiling::{keep, keep_waits};
+use crate::exit::{CommandError, Exit};
+use crate::profiling::{keep as keep_profile, keep_waits};
+use crate::result::{Point, keep, sweep_record};
+use crate::session::{Session, SessionOptions};
+use crate::store::{Log, Recorder};
 use crate::{interrupt, serving, settings, store};
-use curve::Point;
-use model::{Count, Load, NS_PER_S, Plan, SweepRecord, Warmup, human};
+use clock::Clock;
+use evidence::EvidenceBuilder;
+use model::{Count, Load, Measurement, NS_PER_S, Plan, SessionEvent, SweepRecord, Warmup, human};
 use report::record::AnyRecord;
 use stack::Spec;
-use stats::{Gather, Next, Outcome, Sweep, SweepSettings};
+use stats::{Next, Outcome, Sweep, SweepSettings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +34,7 @@ const LOAD_MAX: u64 = 1_000_000_000;
 const POINTS_MAX: u64 = 100;
 const ITERATIONS_MAX: u64 = 1000;
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
+pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, CommandError> {
     let search = search(args)?;
     // Checks the flags that every point will use, before anything is started.
     load_of(args, search.to)?;
@@ -47,8 +49,8 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, Trouble> {
         return arms::sweep(args, &search, &specs, &stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
-    let measured = measure(args, &search, specs.first(), &stop, create)?;
-    deliver(&measured.directory, AnyRecord::Sweep(&measured.record), &args.output)?;
+    let measured = measure(args, &search, Server { spec: specs.first(), arm: None }, &stop, create)?;
+    deliver(&measured.directory, AnyRecord::Sweep(&measured.record), None, &args.output)?;
     // What made the sweep end early is told after what was measured until then.
     measured.walked?;
     Ok(exit(measured.record.verdict.state, measured.record.interrupted))
@@ -59,18 +61,26 @@ struct Measured {
     record: SweepRecord,
     directory: PathBuf,
     /// Why it ended before its end.
-    walked: Result<(), Trouble>,
+    walked: Result<(), CommandError>,
 }
 
-/// Sweeps one target: the server of `spec`, or that of the URL, or the built-in one. At least one point is measured.
+/// What is swept.
+struct Server<'a> {
+    /// To be started; none: that of the URL, or the built-in one.
+    spec: Option<&'a Spec>,
+    /// Its label, where it is one of several.
+    arm: Option<String>,
+}
+
+/// Sweeps one target. At least one point is measured.
 fn measure(
     args: &SweepArgs,
     search: &SweepSettings,
-    spec: Option<&Spec>,
+    Server { spec, arm }: Server<'_>,
     stop: &Arc<AtomicBool>,
-    create: impl FnOnce(&str) -> Result<PathBuf, Trouble>,
-) -> Result<Measured, Trouble> {
-    let wanted = Wanted {
+    create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
+) -> Result<Measured, CommandError> {
+    let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec,
         request: &args.request,
@@ -81,45 +91,46 @@ fn measure(
         is_known: false,
         stop: Arc::clone(stop),
     };
-    let prepared = Prepared::new(wanted, create)?;
-    let mut walk = Walk { args, prepared, points: Vec::new(), measured: 0, spent_ns: 0 };
-    let most = walk.plan(search.to)?;
-    walk.prepared.foresee(&most);
+    let session = Session::new(options, create)?;
+    let most = plan(args, &session, search.to)?;
+    let log = session.begin(Measurement::Sweep { limit: search.to, over_rate: search.over_rate, arm }, &most)?;
+    let mut walk = Walk { args, session, log, points: Vec::new(), measured: 0, clock: Clock::start(), spent_ns: 0 };
     let mut walked = walk.walk(Sweep::new(*search));
     if walked.is_ok() {
         walked = walk.measure_again();
     }
     if walk.points.is_empty() {
-        walk.prepared.progress.end();
+        walk.session.progress.end();
         walked?;
-        return Err(Trouble::interrupted());
+        return Err(CommandError::interrupted());
     }
-    let started = walk.prepared.started.clone();
-    let limits = walk.prepared.limits();
-    let mut record = curve::record(&walk.points, search, &walk.prepared.environment(), started, &limits);
-    if args.profile && walked.is_ok() && !walk.prepared.is_interrupted() {
-        walked = walk.profile(&mut record);
+    walk.log.tell(SessionEvent::Changed { changes: walk.session.changes() });
+    if args.profile && walked.is_ok() && !walk.session.is_interrupted() {
+        walked = walk.profile();
     }
-    walk.prepared.progress.end();
-    let (directory, spec) = (walk.prepared.directory.clone(), walk.prepared.spec().cloned());
+    walk.session.progress.end();
+    let (directory, spec) = (walk.session.directory.clone(), walk.session.spec().cloned());
     // Its server ends here, and leaves its port to those that come.
-    drop(walk);
+    let Walk { session, mut log, points, .. } = walk;
+    drop(session);
     if args.confirm && walked.is_ok() && !stop.load(Ordering::Relaxed) {
-        walked = confirm(args, &mut record, spec, &directory, stop);
+        let record = sweep_record(&log.facts, &points);
+        walked = confirm(args, &record, spec, &directory, stop)
+            .map(|confirmed| confirmed.into_iter().for_each(|event| log.tell(event)));
     }
-    record.interrupted = stop.load(Ordering::Relaxed) || walked.is_err();
-    Ok(Measured { record, directory, walked })
+    log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
+    Ok(Measured { record: sweep_record(&log.facts, &points), directory, walked })
 }
 
 /// Tries what the limiter of the sweep predicts, in a closed loop at the load that it was found at.
 fn confirm(
     args: &SweepArgs,
-    record: &mut SweepRecord,
+    record: &SweepRecord,
     spec: Option<Spec>,
     directory: &Path,
     stop: &Arc<AtomicBool>,
-) -> Result<(), Trouble> {
-    let Some(limiter) = &mut record.limiter else { return Ok(()) };
+) -> Result<Option<SessionEvent>, CommandError> {
+    let Some(limiter) = &record.limiter else { return Ok(None) };
     let connections = match args.over {
         OverArg::Connections => limiter.load.unwrap_or(1.0) as u32,
         OverArg::Rate => args.connections.0 as u32,
@@ -136,46 +147,49 @@ fn confirm(
         quiet: args.output.quiet,
         stop,
     };
-    confirm::confirm(limiter, &how)
+    confirm::confirm(limiter, &how).map(Some)
 }
 
 /// Walks the loads that the search asks for.
 struct Walk<'a> {
     args: &'a SweepArgs,
-    prepared: Prepared,
+    session: Session,
+    log: Log,
     /// In the order first measured.
     points: Vec<Point>,
     measured: usize,
+    /// Since the first measurement.
+    clock: Clock,
     /// Time spent on measuring again; ns.
     spent_ns: u64,
 }
 
 impl Walk<'_> {
-    fn walk(&mut self, mut sweep: Sweep) -> Result<(), Trouble> {
+    fn walk(&mut self, mut sweep: Sweep) -> Result<(), CommandError> {
         while let Next::Measure { load, iteration } = sweep.next() {
-            if self.prepared.is_interrupted() {
+            if self.session.is_interrupted() {
                 return Ok(());
             }
             let of = sweep.expected_measurements();
             if self.args.restart && self.measured > 0 {
-                self.prepared.restart()?;
+                self.session.restart()?;
             }
-            let gather = self.measure(load, iteration, of)?;
-            let gather = self.or_again(load, gather, of)?;
+            let measured = self.measure(load, iteration, of)?;
+            let measured = self.or_again(load, measured, of)?;
             // A point that was cut short says little; it is kept only when it is all there is.
-            if self.prepared.is_interrupted() && !self.points.is_empty() {
+            if self.session.is_interrupted() && !self.points.is_empty() {
                 return Ok(());
             }
-            let outcome = outcome(&gather);
-            self.prepared.progress.line(&format!(
+            let outcome = outcome(&measured.gather);
+            self.session.progress.line(&format!(
                 "{:>3}/{of}  {}: {} good",
                 self.measured,
                 self.load_text(load),
                 human::rate(outcome.goodput_per_s)
             ));
-            self.keep(load, gather);
+            self.keep(load, measured);
             // A server that has ended leaves nothing more to measure.
-            self.prepared.check()?;
+            self.session.check()?;
             sweep.apply(load, outcome);
             std::thread::sleep(REST);
         }
@@ -184,32 +198,35 @@ impl Walk<'_> {
 
     /// What was measured at a load; once more, twice at the most, where so much of it was disturbed that the search would be
     /// led astray.
-    fn or_again(&mut self, load: f64, mut gather: Gather, of: usize) -> Result<Gather, Trouble> {
+    fn or_again(&mut self, load: f64, mut measured: Kept, of: usize) -> Result<Kept, CommandError> {
         for _ in 0..AGAIN_MAX {
             let seconds = self.seconds_each(&self.plan(load)?);
-            if !gather.says_little() || self.prepared.is_interrupted() || self.left_ns(of, seconds) < ns(seconds) {
+            if !measured.gather.says_little()
+                || self.session.is_interrupted()
+                || self.left_ns(of, seconds) < ns(seconds)
+            {
                 break;
             }
-            self.spent_ns += gather.prolonged_ns();
-            gather = self.repeat(load, seconds)?;
+            self.spent_ns += measured.gather.prolonged_ns();
+            measured = self.repeat(load, seconds)?;
         }
-        Ok(gather)
+        Ok(measured)
     }
 
     /// Loads of which too much was disturbed are measured once more, the worst first, as long as the budget lasts.
-    fn measure_again(&mut self) -> Result<(), Trouble> {
+    fn measure_again(&mut self) -> Result<(), CommandError> {
         let planned = self.measured;
         while let Some(load) = self.worst() {
             let seconds = self.seconds_each(&self.plan(load)?);
-            if self.prepared.is_interrupted() || self.left_ns(planned, seconds) < ns(seconds) {
+            if self.session.is_interrupted() || self.left_ns(planned, seconds) < ns(seconds) {
                 return Ok(());
             }
-            let gather = self.repeat(load, seconds)?;
-            if self.prepared.is_interrupted() {
+            let measured = self.repeat(load, seconds)?;
+            if self.session.is_interrupted() {
                 return Ok(());
             }
-            self.keep(load, gather);
-            self.prepared.check()?;
+            self.keep(load, measured);
+            self.session.check()?;
         }
         Ok(())
     }
@@ -223,18 +240,18 @@ impl Walk<'_> {
         (worst.1 < CLEAN_SHARE_MIN).then_some(worst.0)
     }
 
-    fn repeat(&mut self, load: f64, seconds: f64) -> Result<Gather, Trouble> {
+    fn repeat(&mut self, load: f64, seconds: f64) -> Result<Kept, CommandError> {
         self.spent_ns += ns(seconds);
         self.measured += 1;
         let plan = self.plan(load)?;
-        self.prepared.budget_ns = 0;
+        self.session.budget_ns = 0;
         let text = self.load_text(load);
-        self.prepared.progress.line(&format!("again   {text}: too much CPU time was taken from client or server"));
+        self.session.progress.line(&format!("again   {text}: too much CPU time was taken from client or server"));
         let label = format!("again, {text}, about {:.0} s: ", seconds);
-        let directory = self.make_directory(&format!("{:02}-again", self.measured))?;
-        let gather = self.prepared.measure(&plan, &label, &directory)?;
+        let (name, mut recorder) = self.open(&format!("{:02}-again", self.measured))?;
+        let gather = self.session.measure(&plan, &label, &mut recorder)?;
         std::thread::sleep(REST);
-        Ok(gather)
+        Ok(Kept { name, gather })
     }
 
     /// What is left of the time for measuring again, where `planned` measurements take so many seconds each; ns.
@@ -244,71 +261,66 @@ impl Walk<'_> {
         let half = || ns(planned * (seconds - OVERHEAD_S) / 2.0);
         let whole_ns = self.args.budget.map_or_else(half, |budget| budget.ns);
         let prolonged_ns: u64 = self.points.iter().map(|point| point.gather.prolonged_ns()).sum();
-        whole_ns.saturating_sub(self.spent_ns + prolonged_ns)
+        // Where others take CPU time, everything takes longer.
+        let planned_so_far_ns = ns(self.measured as f64 * seconds).saturating_sub(self.spent_ns);
+        let late_ns = self.clock.now_ns().saturating_sub(planned_so_far_ns);
+        whole_ns.saturating_sub((self.spent_ns + prolonged_ns).max(late_ns))
     }
 
     /// Measures the peak's load once more, with samples. It is not among the points, so that their numbers stay clean.
-    fn profile(&mut self, record: &mut SweepRecord) -> Result<(), Trouble> {
-        let Some(peak) = record.peak else { return Ok(()) };
+    fn profile(&mut self) -> Result<(), CommandError> {
+        let Some(peak) = sweep_record(&self.log.facts, &self.points).peak else { return Ok(()) };
         if self.args.restart {
-            self.prepared.restart()?;
+            self.session.restart()?;
         }
         let plan = self.plan(peak.load)?;
         self.measured += 1;
-        let directory = self.make_directory(&format!("{:02}-profile", self.measured))?;
+        let (_, mut recorder) = self.open(&format!("{:02}-profile", self.measured))?;
         let label = format!("profile, {}: ", self.load_text(peak.load));
-        let (gather, sampled) = self.prepared.measure_profiled(&plan, &label, &directory)?;
+        let (gather, sampled) = self.session.measure_profiled(&plan, &label, &mut recorder)?;
         let goodput_per_s = gather.goodput().value;
-        match keep(&self.prepared.directory, sampled, goodput_per_s, &plan.target.url) {
-            Ok(mut profile) => {
-                profile.load = Some(peak.load);
-                profile.goodput_change = (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
-                record.profile = Some(*profile);
-            }
-            Err(why) => record.profile_unavailable = Some(why),
+        let directory = &self.session.directory;
+        let mut event = keep_profile(directory, sampled, goodput_per_s, &plan.target.url);
+        if let SessionEvent::Profiled { profiled: Some(profile), .. } = &mut event {
+            profile.load = Some(peak.load);
+            profile.goodput_change = (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
         }
-        keep_waits(&self.prepared.directory, report::off_cpu::of_sweep(record));
-        self.prepared.check()
+        self.log.tell(event);
+        keep_waits(directory, report::off_cpu::of_sweep(&sweep_record(&self.log.facts, &self.points)));
+        self.session.check()
     }
 
-    fn measure(&mut self, load: f64, iteration: usize, of: usize) -> Result<Gather, Trouble> {
+    fn measure(&mut self, load: f64, iteration: usize, of: usize) -> Result<Kept, CommandError> {
         self.measured += 1;
         let plan = self.plan(load)?;
         let left_s = (of.saturating_sub(self.measured) + 1) as f64 * self.seconds_each(&plan);
         let label = format!("point {}/{of}, {}, about {left_s:.0} s for all: ", self.measured, self.load_text(load));
-        let directory = self.point_directory(load, iteration)?;
-        self.prepared.budget_ns = self.left_ns(of, self.seconds_each(&plan));
-        self.prepared.measure(&plan, &label, &directory)
+        let unit = if self.over_rate() { "rate" } else { "c" };
+        let (name, mut recorder) = self.open(&format!("{:02}-{unit}{load:.0}-{}", self.measured, iteration + 1))?;
+        self.session.budget_ns = self.left_ns(of, self.seconds_each(&plan));
+        let gather = self.session.measure(&plan, &label, &mut recorder)?;
+        Ok(Kept { name, gather })
     }
 
-    fn plan(&self, load: f64) -> Result<Plan, Trouble> {
-        let mut plan = self.prepared.plan(
-            load_of(self.args, load)?,
-            settings::window(self.args.duration)?,
-            settings::warmup(self.args.warmup)?,
-        );
+    fn plan(&self, load: f64) -> Result<Plan, CommandError> {
+        let mut plan = plan(self.args, &self.session, load)?;
         // Another order of arrivals each time, so that a repeat is a repeat of the load and not of its accidents.
         plan.seed = plan.seed.wrapping_add(self.measured as u64);
         Ok(plan)
     }
 
-    fn keep(&mut self, load: f64, gather: Gather) {
-        match self.points.iter_mut().find(|point| point.load == load) {
-            None => self.points.push(Point { load, gather }),
-            Some(point) => point.gather.merge(&gather),
-        }
+    fn keep(&mut self, load: f64, Kept { name, gather }: Kept) {
+        self.log.tell(SessionEvent::Point { directory: name, load });
+        keep(&mut self.points, load, gather);
     }
 
-    fn point_directory(&self, load: f64, iteration: usize) -> Result<PathBuf, Trouble> {
-        let unit = if self.over_rate() { "rate" } else { "c" };
-        self.make_directory(&format!("{:02}-{unit}{load:.0}-{}", self.measured, iteration + 1))
-    }
-
-    fn make_directory(&self, name: &str) -> Result<PathBuf, Trouble> {
-        let path = self.prepared.directory.join("points").join(name);
+    /// Opens the record of a load: its directory below that of the sweep, and what writes there.
+    fn open(&self, name: &str) -> Result<(String, Recorder), CommandError> {
+        let name = format!("points/{name}");
+        let path = self.session.directory.join(&name);
         std::fs::create_dir_all(&path)
-            .map_err(|error| Trouble::usage(format!("cannot create {}: {error}", path.display())))?;
-        Ok(path)
+            .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", path.display())))?;
+        Ok((name, Recorder::open(&path)?))
     }
 
     fn load_text(&self, load: f64) -> String {
@@ -333,11 +345,21 @@ impl Walk<'_> {
     }
 }
 
+/// A load that was measured, and the directory of its events below that of the sweep.
+struct Kept {
+    name: String,
+    gather: EvidenceBuilder,
+}
+
+fn plan(args: &SweepArgs, session: &Session, load: f64) -> Result<Plan, CommandError> {
+    Ok(session.plan(load_of(args, load)?, settings::window(args.duration)?, settings::warmup(args.warmup)?))
+}
+
 fn ns(seconds: f64) -> u64 {
     (seconds * NS_PER_S as f64) as u64
 }
 
-fn outcome(gather: &Gather) -> Outcome {
+fn outcome(gather: &EvidenceBuilder) -> Outcome {
     let evidence = gather.evidence();
     let seconds = evidence.measured_ns.max(1) as f64 / NS_PER_S as f64;
     let cohort = &evidence.cohort;
@@ -348,20 +370,20 @@ fn outcome(gather: &Gather) -> Outcome {
     }
 }
 
-fn load_of(args: &SweepArgs, load: f64) -> Result<Load, Trouble> {
+fn load_of(args: &SweepArgs, load: f64) -> Result<Load, CommandError> {
     match args.over {
         OverArg::Connections => settings::load(Count(load as u64), None, args.arrivals),
         OverArg::Rate => settings::load(args.connections, Some(load), args.arrivals),
     }
 }
 
-fn search(args: &SweepArgs) -> Result<SweepSettings, Trouble> {
+fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
     let over_rate = args.over == OverArg::Rate;
     let (from, to) = if over_rate { (100, 1_000_000) } else { (1, 1024) };
     let from = settings::in_range("--from", args.from.unwrap_or(Count(from)), 1, LOAD_MAX)?;
     let to = settings::in_range("--to", args.to.unwrap_or_else(|| Count(to.max(from))), 1, LOAD_MAX)?;
     if from > to {
-        return Err(Trouble::usage(format!("--from {from} is above --to {to}")));
+        return Err(CommandError::usage(format!("--from {from} is above --to {to}")));
     }
     Ok(SweepSettings {
         from: from as f64,

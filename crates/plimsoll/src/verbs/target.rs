@@ -2,24 +2,24 @@
 
 use crate::cli::TargetArgs;
 use crate::environment::confine;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::settings::in_range;
 use crate::{interrupt, printer};
-use engine::target::{
-    Break, Certificate, Faults, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig, TargetError, Tls,
-    start,
-};
 use model::{Count, Duration};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
+use target::{
+    Break, Certificate, Faults, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig, TargetError, Tls,
+    start,
+};
 
 /// Most connections when nothing is said.
 const MAX_CONNECTIONS: Count = Count(20_000);
 /// How often the main thread looks for ^C.
 const LOOK_UP: std::time::Duration = std::time::Duration::from_millis(50);
 
-pub(crate) fn target(args: &TargetArgs) -> Result<Exit, Trouble> {
+pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
     if args.die_with_parent {
         end_with_parent()?;
     }
@@ -30,16 +30,18 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, Trouble> {
     confine(&config.cpus);
     let certificate = config.tls.as_ref().map(|tls| tls.certificate.chain_pem.clone());
     let running = start(config).map_err(|error| match error {
-        TargetError::Bind { .. } => Trouble::usage(format!("{error}; choose another with --listen")),
-        TargetError::Certificate { .. } if args.cert.is_some() => Trouble::usage(format!("--cert and --key: {error}")),
-        other => Trouble::usage(other),
+        TargetError::Bind { .. } => CommandError::usage(format!("{error}; select another with --listen")),
+        TargetError::Certificate { .. } if args.cert.is_some() => {
+            CommandError::usage(format!("--cert and --key: {error}"))
+        }
+        other => CommandError::usage(other),
     })?;
     printer::result(&format!("{}\n", first_line(&running, certificate)))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
     }
     running.stop();
-    running.join().map_err(Trouble::usage)?;
+    running.join().map_err(CommandError::usage)?;
     Ok(Exit::Fine)
 }
 
@@ -66,34 +68,34 @@ fn raise_limits(config: &TargetConfig, asked: bool) {
 }
 
 /// Who the target is: the certificate that was given, or a new one.
-fn tls(args: &TargetArgs) -> Result<Option<Tls>, Trouble> {
+fn tls(args: &TargetArgs) -> Result<Option<Tls>, CommandError> {
     if !args.tls {
         return Ok(None);
     }
     let read = |flag: &str, path: &Path| {
         std::fs::read_to_string(path)
-            .map_err(|error| Trouble::usage(format!("{flag} {}: cannot read the file: {error}", path.display())))
+            .map_err(|error| CommandError::usage(format!("{flag} {}: cannot read the file: {error}", path.display())))
     };
     let certificate = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => Certificate::new(read("--cert", cert)?, read("--key", key)?),
         _ => Certificate::self_signed(&args.listen)
-            .map_err(|error| Trouble::usage(format!("cannot make a certificate: {error}")))?,
+            .map_err(|error| CommandError::usage(format!("cannot make a certificate: {error}")))?,
     };
     Ok(Some(Tls { certificate, handshake_ns: HANDSHAKE_MAX_NS }))
 }
 
 /// Asks the kernel to end this process with the one that started it.
-fn end_with_parent() -> Result<(), Trouble> {
+fn end_with_parent() -> Result<(), CommandError> {
     let parent = rustix::process::getppid();
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
-        .map_err(|error| Trouble::usage(format!("cannot follow the parent process: {error}")))?;
+        .map_err(|error| CommandError::usage(format!("cannot follow the parent process: {error}")))?;
     // The parent may have ended before the kernel knew; then nobody wants this target.
-    if rustix::process::getppid() == parent { Ok(()) } else { Err(Trouble::usage("the parent process has ended")) }
+    if rustix::process::getppid() == parent { Ok(()) } else { Err(CommandError::usage("the parent process has ended")) }
 }
 
-fn config(args: &TargetArgs) -> Result<TargetConfig, Trouble> {
+fn config(args: &TargetArgs) -> Result<TargetConfig, CommandError> {
     let count = |flag, n| in_range(flag, n, 1, u64::from(u32::MAX)).map(|n| n as u32);
-    let pool = args.pool.map(|workers| -> Result<Pool, Trouble> {
+    let pool = args.pool.map(|workers| -> Result<Pool, CommandError> {
         Ok(Pool {
             workers: count("--pool", workers)?,
             service_ns: args.pool_time.ns,
@@ -116,7 +118,7 @@ fn config(args: &TargetArgs) -> Result<TargetConfig, Trouble> {
     })
 }
 
-fn faults(args: &TargetArgs) -> Result<Faults, Trouble> {
+fn faults(args: &TargetArgs) -> Result<Faults, CommandError> {
     let body_bytes_per_s =
         args.body_rate.map(|size| in_range("--body-rate", Count(size.0), 1, u64::MAX)).transpose()?;
     Ok(Faults {
@@ -129,21 +131,21 @@ fn faults(args: &TargetArgs) -> Result<Faults, Trouble> {
     })
 }
 
-fn fault(text: &str) -> Result<(Break, f64), Trouble> {
+fn fault(text: &str) -> Result<(Break, f64), CommandError> {
     pair("--fault", text, '=', "KIND=SHARE", "reset=0.01")
 }
 
-fn ramp(text: &str) -> Result<Ramp, Trouble> {
+fn ramp(text: &str) -> Result<Ramp, CommandError> {
     let (extra, length): (Duration, Duration) = pair("--ramp", text, '/', "EXTRA/LENGTH", "50ms/10s")?;
     Ok(Ramp { extra_ns: extra.ns, length_ns: length.ns })
 }
 
-fn limit(text: &str) -> Result<Limit, Trouble> {
+fn limit(text: &str) -> Result<Limit, CommandError> {
     let (per_s, burst): (Count, Count) = pair("--limit", text, '/', "RATE/BURST", "500/50")?;
     Ok(Limit { per_s: per_s.0, burst: burst.0 })
 }
 
-fn stall(text: &str) -> Result<Stall, Trouble> {
+fn stall(text: &str) -> Result<Stall, CommandError> {
     let (length, period): (Duration, Duration) = pair("--stall", text, '/', "LENGTH/PERIOD", "200ms/1s")?;
     Ok(Stall { every_ns: period.ns, length_ns: length.ns })
 }
@@ -155,7 +157,7 @@ fn pair<A: FromStr, B: FromStr>(
     between: char,
     form: &str,
     example: &str,
-) -> Result<(A, B), Trouble> {
+) -> Result<(A, B), CommandError> {
     let read = text.split_once(between).and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    read.ok_or_else(|| Trouble::usage(format!("{flag} {text:?} is not {form}; write for example {example}")))
+    read.ok_or_else(|| CommandError::usage(format!("{flag} {text:?} is not {form}; write for example {example}")))
 }

@@ -8,7 +8,6 @@ mod support;
 mod audit;
 mod bad_input;
 mod broken_peers;
-mod decided;
 mod manual;
 mod output;
 mod rules;

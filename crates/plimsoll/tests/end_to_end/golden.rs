@@ -1,7 +1,7 @@
 //! Published mistakes and known faults, by the numbers of the golden tests of the method: what must be said of each.
 
-use crate::injections::real::{self, Judged, Said};
 use crate::support::{BrokenServer, Decider, Ended, Findings, Watched, number, plimsoll, watch};
+use lab::injections::real::{self, Judged, Said};
 use serde_json::Value;
 use std::path::Path;
 

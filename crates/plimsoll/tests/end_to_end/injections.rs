@@ -1,11 +1,8 @@
 //! Faults that `cargo xtask injections` makes, each of them once: the rules that are about it fire. A few are measured
 //! without it as well, and then these rules are silent.
 
-#[path = "../../../xtask/src/injections/real/mod.rs"]
-pub(crate) mod real;
-
 use crate::support::{Decider, watch};
-use real::{Judged, Real, Said};
+use lab::injections::real::{self, Judged, Real, Said};
 use std::path::Path;
 
 /// Too few descriptors are seen before anything is measured.

@@ -121,7 +121,7 @@ fn a_busy_cpu_is_named_with_what_it_does() {
                 ("cpu-limited", "server CPUs"),
                 "{limiter:#}"
             );
-            assert!(text(limiter, "says").contains("the 1 CPU it may use is"), "{limiter:#}");
+            assert!(text(limiter, "says").contains("the 1 CPU available to the server is"), "{limiter:#}");
             assert!(text(limiter, "says").contains("nginx uses "), "{limiter:#}");
         },
     );
@@ -204,7 +204,7 @@ fn the_only_worker_of_a_pool_is_called_that() {
                 (text(limiter, "name"), text(limiter, "prediction.setting")),
                 ("worker-pool-limited", "pm.max_children")
             );
-            assert!(text(limiter, "says").starts_with("its only worker (php-fpm"), "{limiter:#}");
+            assert!(text(limiter, "says").starts_with("the only worker (php-fpm"), "{limiter:#}");
         },
     );
 }

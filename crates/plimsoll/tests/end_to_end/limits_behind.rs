@@ -3,7 +3,7 @@
 use crate::limits::{limited, run_first};
 use crate::support::{Findings, decide, installed, number, serve, text};
 use serde_json::Value;
-use stack::{Door, Spec};
+use stack::{Endpoint, Spec};
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ fn site(page: impl FnOnce(&str) -> String) -> TempDir {
 fn a_database_without_connections_to_spare_is_named_with_what_more_would_buy() {
     installed("/usr/lib/php/20220829/mysqli.so", "php8.2-mysql");
     let database = serve(&Spec::parse("mariadb max_connections=10").expect("it is known"));
-    let Some(Door::Socket { path }) = database.door() else { panic!("{:?}", database.door()) };
+    let Some(Endpoint::Socket { path }) = database.door() else { panic!("{:?}", database.door()) };
     let socket = path.display().to_string();
     let site = site(|_| {
         format!(
@@ -80,7 +80,7 @@ fn workers_that_wait_for_a_disk_are_told_to() {
             assert!(blocked > 0.0 && disk >= 0.7 * blocked, "{pool:#}");
             let says = text(limiter, "says");
             match name {
-                "disk-limited" => assert!(says.contains("something waited for it"), "{says}"),
+                "disk-limited" => assert!(says.contains("some process waited for it"), "{says}"),
                 // With other programs on the CPUs they wait for one of these as well.
                 _ => {
                     assert_eq!(

@@ -162,7 +162,7 @@ fn companions_are_told_beside_the_server_and_missing_ones_with_a_reason() {
 
 #[test]
 fn nobody_looks_when_that_is_asked_for_and_record_and_rules_say_so() {
-    const WHY: &str = "nobody looked (--no-observe)";
+    const WHY: &str = "not observed (--no-observe)";
     let target = Target::start(&["--workers", "1"]);
     let url = target.url("/");
     let ended = plimsoll(["run", &url, "-c", "2", "-d", "2s", "--warmup", "0s", "--no-observe", "-v"]).run();

@@ -2,9 +2,8 @@
 
 use crate::support::{Target, close_to, count, number, plimsoll, text};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use model::{Basis, Cohort, Event, Flow, Phase, RunRecord};
+use model::{Basis, Cohort, Event, Flow, MergedHistogram, Phase, RunRecord, SessionEvent};
 use serde_json::Value;
-use stats::MergedHistogram;
 
 /// The names others rely on. They may be added to and never renamed.
 const CONTRACT: &str = "format verdict.state verdict.findings verdict.unchecked \
@@ -56,10 +55,13 @@ fn names_hold(record: &Value) {
 }
 
 fn events_add_up(events: &[Event], record: &RunRecord) {
-    assert!(matches!(events[0], Event::Probed(_)), "{:?}", events[0]);
-    assert!(matches!(events[1], Event::Started { .. }), "{:?}", events[1]);
-    assert!(matches!(events[2], Event::Connected { established: 8, .. }), "{:?}", events[2]);
-    assert!(matches!(events.last(), Some(Event::Ended { interrupted: false, .. })), "{:?}", events.last());
+    assert!(matches!(events[0], Event::Session(SessionEvent::Begun(_))), "{:?}", events[0]);
+    assert!(matches!(events[1], Event::Probed(_)), "{:?}", events[1]);
+    assert!(matches!(events[2], Event::Started { .. }), "{:?}", events[2]);
+    assert!(matches!(events[3], Event::Connected { established: 8, .. }), "{:?}", events[3]);
+    let ended = events.iter().any(|event| matches!(event, Event::Ended { interrupted: false, .. }));
+    let finished = Event::Session(SessionEvent::Finished { interrupted: false });
+    assert!(ended && events.last() == Some(&finished), "{:?}", events.last());
     let (mut flow, mut cohort, mut end_ns) = (Flow::default(), Cohort::default(), 0);
     for event in events {
         if let Event::Tick(tick) = event {

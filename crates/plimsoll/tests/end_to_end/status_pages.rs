@@ -3,7 +3,7 @@
 use crate::support::{Ended, Program, Target, count, number, plimsoll, serve, text};
 use mysql::prelude::Queryable;
 use serde_json::Value;
-use stack::{Door, Running, Spec};
+use stack::{Endpoint, Running, Spec};
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
@@ -38,7 +38,7 @@ fn page<'a>(record: &'a Value, url: &str) -> &'a Value {
 #[track_caller]
 fn socket(server: &Running) -> String {
     match server.door() {
-        Some(Door::Socket { path }) => path.display().to_string(),
+        Some(Endpoint::Socket { path }) => path.display().to_string(),
         other => panic!("{other:?}"),
     }
 }

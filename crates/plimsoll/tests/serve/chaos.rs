@@ -1,9 +1,6 @@
-//! Servers, keepers and plimsoll itself, killed at random: `cargo xtask chaos` in short.
+//! Servers, supervisors and plimsoll itself, killed at random: `cargo xtask chaos` in short.
 
-#[path = "../../../xtask/src/chaos/cycles.rs"]
-mod cycles;
-
-use cycles::{Chaos, VICTIMS};
+use lab::chaos::{Chaos, VICTIMS};
 
 /// The same on each run; `cargo xtask chaos` takes others.
 const SEED: u64 = 7;

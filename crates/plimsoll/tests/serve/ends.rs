@@ -1,4 +1,4 @@
-//! However a server, its keeper or plimsoll ends, nothing of it is left.
+//! However a server, its supervisor or plimsoll ends, nothing of it is left.
 
 use crate::program::plimsoll;
 use crate::support::{Served, children, kill};
@@ -50,11 +50,11 @@ fn plimsoll_may_be_killed() {
 }
 
 #[test]
-fn the_keeper_may_be_killed() {
+fn the_supervisor_may_be_killed() {
     let served = Served::start(&["apache", "--workers", "2"]);
-    kill(served.keeper());
+    kill(served.supervisor());
     let ended = served.ends(3);
-    assert!(ended.stderr.contains("lost its keeper") && ended.stderr.lines().count() == 1, "{ended:?}");
+    assert!(ended.stderr.contains("lost its supervisor") && ended.stderr.lines().count() == 1, "{ended:?}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_is_left_when_both_are_killed_goes_when_it_is_asked_for() {
     let stopped = served.plimsoll();
     // Without its time to notice.
     stopped.signal(Signal::STOP);
-    kill(served.keeper());
+    kill(served.supervisor());
     stopped.signal(Signal::KILL);
     remains.processes_are_gone();
     assert!(state.exists(), "nobody was there to remove it");

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[track_caller]
 fn start(text: &str) -> (Running, PathBuf) {
     let running = serve(&Spec::parse(text).expect("known"));
-    let Some(stack::Door::Socket { path }) = running.door().cloned() else { panic!("{text} has no socket") };
+    let Some(stack::Endpoint::Socket { path }) = running.door().cloned() else { panic!("{text} has no socket") };
     (running, path)
 }
 

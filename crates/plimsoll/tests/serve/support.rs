@@ -23,7 +23,7 @@ pub(crate) struct Served {
     program: Started,
     /// Its first line.
     pub(crate) line: Value,
-    keeper: i32,
+    supervisor: i32,
 }
 
 impl Served {
@@ -44,9 +44,9 @@ impl Served {
         let (stdout, stderr) = (read("stdout"), read("stderr"));
         let line = serde_json::from_str(&stdout);
         let line: Value = line.unwrap_or_else(|error| panic!("{error}: {stdout:?} {stderr:?} {up:?}"));
-        let mut served = Self { program, line, keeper: 0 };
+        let mut served = Self { program, line, supervisor: 0 };
         let first = Process::new(served.services()[0].1).and_then(|process| process.stat());
-        served.keeper = first.expect("it runs").ppid;
+        served.supervisor = first.expect("it runs").ppid;
         served
     }
 
@@ -74,8 +74,8 @@ impl Served {
     }
 
     /// The process between plimsoll and the servers.
-    pub(crate) fn keeper(&self) -> i32 {
-        self.keeper
+    pub(crate) fn supervisor(&self) -> i32 {
+        self.supervisor
     }
 
     /// Where it answers; with TLS it has to show the certificate that was told.
@@ -133,7 +133,7 @@ impl Served {
 
     /// What must be gone when it has ended.
     pub(crate) fn remains(&self) -> Remains {
-        let sessions = self.services().iter().map(|(_, pid)| *pid).chain([self.keeper]).collect();
+        let sessions = self.services().iter().map(|(_, pid)| *pid).chain([self.supervisor]).collect();
         Remains { sessions, state: self.state() }
     }
 }
@@ -155,7 +155,7 @@ fn is_answered(stream: &mut dyn Read) -> bool {
 
 /// What a server would leave behind if it did not end well.
 pub(crate) struct Remains {
-    /// Each service leads a session of its own, and so does the keeper.
+    /// Each service leads a session of its own, and so does the supervisor.
     sessions: Vec<i32>,
     state: PathBuf,
 }

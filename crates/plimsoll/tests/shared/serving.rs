@@ -12,9 +12,9 @@ const PATIENCE_NS: u64 = 30_000_000_000;
 pub(crate) fn serve(spec: &Spec) -> Running {
     let plimsoll = env!("CARGO_BIN_EXE_plimsoll");
     let options = Options {
-        keeper: vec![plimsoll.into(), "keep".into()],
+        supervisor: vec![plimsoll.into(), "keep".into()],
         own_program: plimsoll.into(),
-        now_ns: engine::clock::monotonic_ns,
+        now_ns: clock::monotonic_ns,
         cpus: Vec::new(),
         patience_ns: PATIENCE_NS,
         stop: Arc::default(),

@@ -1,6 +1,10 @@
 //! Results as one HTML file that needs nothing else: text, tables, and charts that can be pointed at.
 //!
 //! The page holds the script that draws its charts, and a policy that forbids it every access to a network.
+//!
+//! It carries plotly.js whole (4.7 MB), so that charts can be pointed at offline; their colours come from the style
+//! sheet, so that they follow light and dark. Flame graphs live in frames without an origin: the scripts of two would
+//! meet.
 
 mod arms;
 mod chart;
@@ -20,9 +24,8 @@ mod view;
 use crate::Named;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
-use model::SweepRecord;
+use model::{Histograms, SweepRecord};
 use profile::Graph;
-use stats::MergedHistogram;
 use std::fmt::Display;
 use view::{Page, ResultView, Table, fact};
 
@@ -30,15 +33,6 @@ const STYLE: &str = include_str!("../../templates/style.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
 /// Of the crate plotly, by the build script.
 const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
-
-/// The distributions of a run that its record has only quantiles of; both empty when they were not kept.
-#[derive(Clone, Debug, Default)]
-pub struct Distributions {
-    /// Completion minus intended send.
-    pub response: MergedHistogram,
-    /// Completion minus actual send.
-    pub service: MergedHistogram,
-}
 
 /// Flame graphs as SVG, as far as they were made.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +49,7 @@ pub struct Item<'a> {
     /// The result.
     pub named: Named<'a>,
     /// Of a run; a sweep has none.
-    pub distributions: Option<&'a Distributions>,
+    pub distributions: Option<&'a Histograms>,
     /// Of a run or sweep one, of several sweeps one for each; missing where there is no profile.
     pub graphs: &'a [Graphs],
     /// Way from the page to the raw files, ending in a slash; empty when it lies beside them.
@@ -66,7 +60,7 @@ pub struct Item<'a> {
 struct Shown<'a> {
     /// Name of the directory.
     name: &'a str,
-    distributions: Option<&'a Distributions>,
+    distributions: Option<&'a Histograms>,
     graphs: Option<&'a Graphs>,
     /// Way from the page to the raw files, ending in a slash; empty when they lie beside it.
     folder: String,

@@ -7,18 +7,17 @@ use super::timeline::{Timeline, clock};
 use super::view::{
     Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
 };
-use super::{Distributions, Item, Shown};
+use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
 use crate::arms::conditions;
 use crate::off_cpu;
 use crate::terminal::observed;
 use crate::terminal::run as words;
 use model::human::{count, percent, rate, time};
-use model::{Contract, NS_PER_S, Plan, Request, RunRecord, Second};
+use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, Request, RunRecord, Second};
 use plotly::Layout;
 use plotly::common::Mode;
 use plotly::layout::{Axis, AxisType, HoverMode};
-use stats::MergedHistogram;
 
 /// Values that must lie beyond a quantile for it to be drawn: as few as rule LD-04 asks for a printed one.
 const TAIL_MIN: f64 = 100.0;
@@ -60,7 +59,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
 
 /// The percentile curves of all runs whose histograms are there, when there are several.
 pub(super) fn overlaid(items: &[Item<'_>]) -> Option<Chart> {
-    let found: Vec<(&Item<'_>, &Distributions)> =
+    let found: Vec<(&Item<'_>, &Histograms)> =
         items.iter().filter_map(|item| Some((item, item.distributions?))).collect();
     let curves: Vec<_> = found.iter().map(|(item, found)| (item.named.name, &found.response)).collect();
     if curves.len() > 1 { percentiles(&curves) } else { None }

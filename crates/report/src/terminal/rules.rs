@@ -30,7 +30,7 @@ pub fn rules(record: &CatalogueRecord, style: &Style) -> String {
 fn wide(cards: &[&RuleCard], style: Style) -> String {
     let cells = |card: &RuleCard| [card.id.clone(), verbs(card), states(card)];
     let header = ["rule", "judges", "state"].map(str::to_owned);
-    let rows: Vec<_> = std::iter::once((header, "what it finds"))
+    let rows: Vec<_> = std::iter::once((header, "finding"))
         .chain(cards.iter().map(|card| (cells(card), card.title.as_str())))
         .collect();
     let width = |column: usize| rows.iter().map(|(cells, _)| cells[column].chars().count()).max().unwrap_or(0);

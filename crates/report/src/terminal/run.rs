@@ -234,7 +234,7 @@ fn rows(record: &RunRecord) -> (Vec<Row<'_>>, Vec<Row<'_>>) {
     rows.push(("service", &latency.service));
     let mut all = rows.clone();
     if !closed {
-        let late = [("late, client", &latency.slip_client), ("late, blocked", &latency.slip_blocked)];
+        let late = [("send delay", &latency.slip_client), ("connection wait", &latency.slip_blocked)];
         all.extend(late.into_iter().filter(|(_, slip)| slip.max > 0));
     }
     (rows, all)
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(cell(&late, "response", "p99", 4_000_000), "<= 4.00 ms");
         assert_eq!(cell(&late, "response", "p50", 4_000_000), "4.00 ms");
         assert_eq!(cell(&late, "service", "p99", 2_000_000), "2.00 ms");
-        assert_eq!(cell(&late, "late, client", "p99", 2_000_000), "2.00 ms");
+        assert_eq!(cell(&late, "send delay", "p99", 2_000_000), "2.00 ms");
         let cut = verdict("ER-05", "p99_at_least_ns");
         assert_eq!(cell(&cut, "service", "p99", 2_000_000), ">= 2.00 ms", "the timeout cuts both");
     }

@@ -134,7 +134,7 @@ pub(crate) fn disturbed(record: &SweepRecord) -> Option<String> {
 
 pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {
     match record.knee {
-        Some(knee) => format!("{}; more load than that only waits longer", over.place(knee.load)),
+        Some(knee) => format!("{}; beyond it, more load only adds queueing delay", over.place(knee.load)),
         None if record.saturated => "not found, though more load bought no more goodput".to_owned(),
         None => "not reached, more load still bought more goodput".to_owned(),
     }

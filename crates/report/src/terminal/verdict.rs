@@ -1,4 +1,6 @@
 //! The verdict and its findings, shared by all results.
+//!
+//! Three findings are shown; the rest is on the page, in JSON and behind `-v`.
 
 use super::Style;
 use super::layout::{labelled, labelled_painted, wrap};
@@ -30,7 +32,7 @@ pub(crate) fn meaning(verdict: &Verdict) -> String {
         verdict.findings.iter().filter(|f| f.state == decisive).map(|finding| finding.rule.as_str()).collect();
     let rules = rules.join(", ");
     match verdict.state {
-        VerdictState::Valid if rules.is_empty() => "the numbers mean what they say".to_owned(),
+        VerdictState::Valid if rules.is_empty() => "all validity checks passed".to_owned(),
         VerdictState::Valid => format!("the numbers stand, with warnings ({rules})"),
         VerdictState::Bound => format!("some of the numbers are only bounds ({rules})"),
         VerdictState::Invalid => format!("do not use these numbers ({rules})"),
@@ -156,7 +158,7 @@ pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static 
     let means = match state {
         FindingState::Invalid => "the result is INVALID: some number must not be used (exit code 4)",
         FindingState::Bound => "the result is BOUND unless worse: some number is only a lower or an upper bound",
-        FindingState::Warning => "the result stays VALID, with a warning: worth mending",
+        FindingState::Warning => "the result stays VALID, with a warning that should be fixed",
         FindingState::Note => "the result stays VALID: worth knowing",
     };
     (word(state), means)

@@ -36,8 +36,8 @@ pub(crate) fn bound_run() -> RunRecord {
     let busy = finding(
         "CL-01",
         FindingState::Bound,
-        "a load thread 97 % busy may be the limit: the server can do 6,000/s or more",
-        "use more load threads (-t 4) if CPUs are idle, or a machine of its own for the client",
+        "a load thread was 97 % busy and may be the bottleneck: the server can do 6,000/s or more",
+        "use more load threads (-t 4) if CPUs are idle, or a separate client machine",
         &[("busy_max", 0.97)],
     );
     let short = finding(
@@ -77,8 +77,8 @@ pub(crate) fn invalid_run() -> RunRecord {
     let missing = finding(
         "CL-06",
         FindingState::Invalid,
-        "only 60 of 64 connections were open at the start (2,000 connect.refused): not the load asked for",
-        "raise the server's limit of connections and its backlog, or ask for -c 60",
+        "only 60 of 64 connections were open at the start (2,000 connect.refused): not the requested load",
+        "raise the server's connection limit and backlog, or use -c 60",
         &[("requested", 64.0), ("established", 60.0)],
     );
     let errors = finding(
@@ -93,7 +93,7 @@ pub(crate) fn invalid_run() -> RunRecord {
         "ER-05",
         FindingState::Bound,
         "12,000 requests (1.2 %) had no answer in 2.00 s: p99, p99.9 and max are lower bounds",
-        "allow more time (--timeout above 2.00 s) or lower the load",
+        "raise --timeout above 2.00 s, or lower the load",
         &[("p99_at_least_ns", 2e9), ("p99_9_at_least_ns", 2e9), ("max_at_least_ns", 2e9)],
     );
     record(&evidence, verdict(VerdictState::Invalid, vec![missing, errors, tail], &[]), None)
@@ -115,7 +115,7 @@ fn limiter() -> Limiter {
     Limiter {
         name: "worker-pool-limited".to_owned(),
         resource: "php-fpm workers".to_owned(),
-        says: "all 4 php-fpm workers are occupied 100 % of the time, 1.00 ms by each response (95 % of it waiting on \
+        says: "all 4 php-fpm workers are occupied 100 % of the time, 1.00 ms per response (95 % of it waiting on \
                mariadbd); 1,020 requests wait for them: at most 4,000/s"
             .to_owned(),
         confidence: Confidence::Confirmed,
@@ -134,7 +134,7 @@ fn limiter() -> Limiter {
             share: 1.0,
             ceiling_per_s: Some(4_000.0),
         }],
-        unchecked: vec!["disk: disks were not seen".to_owned()],
+        unchecked: vec!["disk: disks not monitored".to_owned()],
         load: Some(1024.0),
         confirmation: Some(Confirmation {
             setting: "children".to_owned(),
@@ -181,7 +181,7 @@ pub(crate) fn bound_sweep() -> SweepRecord {
     });
     record.limiter = Some(Limiter {
         name: "not-saturated".to_owned(),
-        says: "3 connections ask for no more than 2,850/s, as each answer takes 1.05 ms".to_owned(),
+        says: "3 connections can request at most 2,850/s (each response takes 1.05 ms)".to_owned(),
         ..Limiter::default()
     });
     record
@@ -195,7 +195,7 @@ pub(crate) fn arms() -> SweepsRecord {
     slower.limiter = Some(Limiter {
         name: "single-thread-limited".to_owned(),
         resource: "thread apache2".to_owned(),
-        says: "one thread (apache2) is 99 % busy, while the CPUs it may use are 30 % busy".to_owned(),
+        says: "one thread (apache2) is 99 % busy, while the server's CPUs are 30 % busy".to_owned(),
         ..Limiter::default()
     });
     slower.started = "2026-01-02T03:09:05Z".to_owned();
@@ -529,6 +529,7 @@ fn plan() -> Plan {
             authority: "127.0.0.1:8080".to_owned(),
             address: "127.0.0.1:8080".parse().expect("an address"),
             connect_to: None,
+            protocol: model::Protocol::default(),
         },
         tls: None,
         requests: vec![Request {

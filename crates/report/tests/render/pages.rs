@@ -1,8 +1,8 @@
 //! Pages of fixed records, and what charts they hold.
 
-use model::{ProcessRole, Profiled, ProfiledFunction, ProfiledProcess, RunRecord, Second, SweepRecord};
+use model::{Histograms, ProcessRole, Profiled, ProfiledFunction, ProfiledProcess, RunRecord, Second, SweepRecord};
 use report::Named;
-use report::html::{Distributions, Item};
+use report::html::Item;
 use report::record::AnyRecord;
 use serde_json::Value;
 
@@ -41,13 +41,13 @@ pub(crate) fn page(items: &[Item<'_>]) -> String {
     report::html::page(items).to_string()
 }
 
-pub(crate) fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Distributions>) -> Item<'a> {
+pub(crate) fn item<'a>(name: &'a str, record: AnyRecord<'a>, distributions: Option<&'a Histograms>) -> Item<'a> {
     Item { named: Named { name, record }, distributions, graphs: &[], base: "" }
 }
 
 /// A million values from 1 ms to 11 ms.
-pub(crate) fn distributions() -> Distributions {
-    let mut found = Distributions::default();
+pub(crate) fn distributions() -> Histograms {
+    let mut found = Histograms::default();
     for i in 0..1_000_000 {
         found.response.record(1_000_000 + 10 * i);
         found.service.record(900_000 + 10 * i);

@@ -1,7 +1,7 @@
-//! The line to a keeper.
+//! The line to a supervisor.
 
 use crate::error::StackError;
-use crate::keeper::{Order, Report};
+use crate::supervisor::{Order, Report};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,8 +9,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 pub(super) struct Connection {
-    keeper: Child,
-    /// Closed, it tells the keeper to end.
+    supervisor: Child,
+    /// Closed, it tells the supervisor to end.
     orders: Option<ChildStdin>,
     reports: Receiver<Report>,
     closed: bool,
@@ -19,14 +19,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Starts the keeper of the state directory `dir`.
+    /// Starts the supervisor of the state directory `dir`.
     pub(super) fn open(command: &[OsString], dir: &Path) -> Result<Self, StackError> {
-        let wrong = |reason: String| StackError::Machine { doing: "start the keeper of the server".into(), reason };
+        let wrong = |reason: String| StackError::Machine { doing: "start the supervisor of the server".into(), reason };
         let (program, args) = command.split_first().ok_or_else(|| wrong("it has no command".into()))?;
         let mut command = Command::new(program);
         command.args(args).arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut keeper = command.spawn().map_err(|error| wrong(error.to_string()))?;
-        let (orders, stdout) = (keeper.stdin.take(), keeper.stdout.take());
+        let mut supervisor = command.spawn().map_err(|error| wrong(error.to_string()))?;
+        let (orders, stdout) = (supervisor.stdin.take(), supervisor.stdout.take());
         let (sender, reports) = channel();
         std::thread::spawn(move || {
             let Some(stdout) = stdout else { return };
@@ -37,7 +37,7 @@ impl Connection {
                 }
             }
         });
-        Ok(Self { keeper, orders, reports, closed: false, started: Vec::new() })
+        Ok(Self { supervisor, orders, reports, closed: false, started: Vec::new() })
     }
 
     /// Gives an order. One that does not arrive is noticed by the silence that follows.
@@ -60,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// The next report, whenever it comes; none when the keeper is gone.
+    /// The next report, whenever it comes; none when the supervisor is gone.
     pub(super) fn next(&mut self) -> Option<Report> {
         let report = self.reports.recv().ok();
         self.closed = report.is_none();
@@ -71,11 +71,11 @@ impl Connection {
         self.closed
     }
 
-    /// Lets the keeper end all, and waits until it has. Returns its last words.
+    /// Lets the supervisor end all, and waits until it has. Returns its last words.
     pub(super) fn close(&mut self) -> Vec<Report> {
         self.orders = None;
         let last = self.reports.iter().collect();
-        let _ = self.keeper.wait();
+        let _ = self.supervisor.wait();
         last
     }
 }

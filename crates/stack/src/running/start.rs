@@ -4,7 +4,6 @@ use super::connection::Connection;
 use super::{Options, Running, saved};
 use crate::account::Account;
 use crate::error::{StackError, said};
-use crate::keeper::{How, Launch, Order, Report};
 use crate::layout::{Layout, Process, Stop};
 use crate::place::{self, Place};
 use crate::programs;
@@ -13,6 +12,7 @@ use crate::servers::command::fill_in;
 use crate::servers::{CERTIFICATE, KEY, is_command};
 use crate::spec::Spec;
 use crate::state;
+use crate::supervisor::{How, Launch, Order, Report};
 use model::{Served, Step};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use std::path::Path;
@@ -59,8 +59,8 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
     (spec.server.layout)(spec, &place)?;
     place.dir = state::create(spec.server.name, place.account.as_ref())?;
     let prepared = prepare(spec, &place, built);
-    let (layout, certificate, keeper) = match prepared
-        .and_then(|(layout, certificate)| Ok((layout, certificate, Connection::open(&options.keeper, &place.dir)?)))
+    let (layout, certificate, supervisor) = match prepared
+        .and_then(|(layout, certificate)| Ok((layout, certificate, Connection::open(&options.supervisor, &place.dir)?)))
     {
         Ok(all) => all,
         Err(error) => {
@@ -75,7 +75,7 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         options: options.clone(),
         place,
         layout,
-        keeper,
+        supervisor,
         asker: Asker::new(),
         served,
         certificate,
@@ -177,7 +177,7 @@ impl Running {
         for process in self.layout.provision.clone() {
             let begin_ns = (self.options.now_ns)();
             let launch = launch(&process, Stop::TERM, &self.spec, &self.place);
-            self.keeper.tell(&Order::Start(launch));
+            self.supervisor.tell(&Order::Start(launch));
             self.await_end(&process.name)?;
             self.served.steps.push(Step { name: process.name, ns: (self.options.now_ns)() - begin_ns });
         }
@@ -188,20 +188,20 @@ impl Running {
     }
 
     fn await_end(&mut self, name: &str) -> Result<(), StackError> {
-        while let Some(report) = self.keeper.next() {
+        while let Some(report) = self.supervisor.next() {
             match report {
                 Report::Ended { name: ended, how: How::Code(0) } if ended == name => {
-                    self.keeper.started.retain(|(started, _)| started != name);
+                    self.supervisor.started.retain(|(started, _)| started != name);
                     return Ok(());
                 }
                 other => self.take(other)?,
             }
         }
-        Err(self.keeper_gone())
+        Err(self.supervisor_gone())
     }
 }
 
-/// A process as the keeper is told of it.
+/// A process as the supervisor is told of it.
 pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) -> Launch {
     let settings = &spec.settings;
     let (program, args) = wrapped(process, &settings.wrapper);

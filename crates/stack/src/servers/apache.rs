@@ -25,6 +25,8 @@ pub(super) const APACHE: Server = Server {
         "root",
     ],
     extras: EXTRAS,
+    programs: &["apache2"],
+    limits: |_| Vec::new(),
     layout,
 };
 

@@ -42,7 +42,7 @@ pub(super) fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let [door, own, other] = place.ports;
     let place = Place { ports: [own, other, door], binary: None, ..place.clone() };
     let mut layout = (behind.server.layout)(&behind, &place)?;
-    for service in layout.services.iter_mut().filter(|service| service.ready == Ready::Door) {
+    for service in layout.services.iter_mut().filter(|service| service.ready == Ready::Endpoint) {
         service.ready = Ready::Port(own);
     }
     layout.door = None;

@@ -12,6 +12,8 @@ pub(super) const CADDY: Server = Server {
     about: "Caddy: one process; workers are its GOMAXPROCS (package caddy)",
     knows: &["workers", "keepalive", "access-log", "tls", "gzip", "file-size", "root"],
     extras: EXTRAS,
+    programs: &["caddy"],
+    limits: |_| Vec::new(),
     layout,
 };
 

@@ -2,10 +2,12 @@
 
 use super::{Server, backend};
 use crate::error::StackError;
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
+use crate::limits::{WORKERS_MAX, setting};
 use crate::place::Place;
 use crate::programs;
 use crate::spec::Spec;
+use model::Setting;
 use std::path::Path;
 
 pub(super) const COMMAND: Server = Server {
@@ -13,8 +15,16 @@ pub(super) const COMMAND: Server = Server {
     about: "any command after --; {port}, {state} and {root} are filled in, PORT is in its environment",
     knows: &["tls", "root"],
     extras: &[],
+    programs: &[],
+    limits,
     layout,
 };
+
+/// What the command line of the user says of workers.
+fn limits(spec: &Spec) -> Vec<Setting> {
+    let setting = |(_, flag, n): (usize, String, u64)| setting(&flag, &flag, "", n, WORKERS_MAX);
+    spec.flagged().map(setting).into_iter().collect()
+}
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let words: Vec<String> = spec.command.iter().map(|word| fill_in(word, spec, place)).collect();
@@ -25,8 +35,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     process.as_caller = true;
     process.env.push(("PORT".into(), place.ports[0].to_string()));
     Ok(Layout {
-        services: vec![process.service(Ready::Door, Stop::TERM)],
-        door: Some(Door::Http { url: place.url(spec) }),
+        services: vec![process.service(Ready::Endpoint, Stop::TERM)],
+        door: Some(Endpoint::Http { url: place.url(spec) }),
         ..Layout::default()
     })
 }

@@ -4,7 +4,7 @@ use super::backend::{self, BACKEND, BACKEND_WORKERS};
 use super::{CERTIFICATE, COMPRESSED, Server, workers};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::spec::Spec;
 
@@ -13,6 +13,8 @@ pub(super) const HAPROXY: Server = Server {
     about: "HAProxy before another server; workers are its threads (package haproxy)",
     knows: &["workers", "worker-connections", "keepalive", "access-log", "tls", "gzip", "backlog", "file-size", "root"],
     extras: EXTRAS,
+    programs: &["haproxy"],
+    limits: |_| Vec::new(),
     layout,
 };
 
@@ -37,8 +39,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = place.program(&["haproxy"], "haproxy")?;
     let process = Process::new("haproxy", program).args(["-db", "-f", &place.text(CONFIG)]);
     let mut layout = backend::layout(spec, place)?;
-    layout.services.push(process.service(Ready::Door, Stop::TERM));
-    layout.door = Some(Door::Http { url: place.url(spec) });
+    layout.services.push(process.service(Ready::Endpoint, Stop::TERM));
+    layout.door = Some(Endpoint::Http { url: place.url(spec) });
     layout.main_config = Some(CONFIG.into());
     Ok(layout.file(CONFIG, configuration(spec, place)?))
 }

@@ -15,6 +15,8 @@ pub(super) const LIGHTTPD: Server = Server {
     about: "lighttpd: one process; with more workers, a master and these (package lighttpd)",
     knows: &SPECIAL,
     extras: EXTRAS,
+    programs: &["lighttpd"],
+    limits: |spec| vec![spec.workers("server.max-worker", "lighttpd")],
     layout,
 };
 

@@ -17,10 +17,11 @@ mod varnish;
 
 use crate::error::StackError;
 use crate::extra::Extra;
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::settings::{Settings, wrong};
 use crate::spec::Spec;
+use model::Setting;
 use std::path::Path;
 
 /// The name of a server that is a command line of the user.
@@ -42,6 +43,10 @@ pub struct Server {
     pub(crate) knows: &'static [&'static str],
     /// Settings of this server alone.
     pub(crate) extras: &'static [Extra],
+    /// Names of the processes that it runs, all of them in [`model::KNOWN_PROGRAMS`].
+    pub programs: &'static [&'static str],
+    /// Settings of which it can be given more.
+    pub(crate) limits: fn(&Spec) -> Vec<Setting>,
     /// How it is run.
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
@@ -152,8 +157,8 @@ impl Server {
 /// A server that hands out files from one process and what it starts, with one configuration.
 fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: String) -> Layout {
     let layout = Layout {
-        services: vec![process.service(Ready::Door, Stop::TERM)],
-        door: Some(Door::Http { url: place.url(spec) }),
+        services: vec![process.service(Ready::Endpoint, Stop::TERM)],
+        door: Some(Endpoint::Http { url: place.url(spec) }),
         body: expected(&spec.settings),
         main_config: Some(config.into()),
         ..Layout::default()
@@ -212,6 +217,20 @@ mod tests {
     pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
         let spec = Spec::parse(text).expect("known");
         configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
+    }
+
+    #[test]
+    fn what_servers_run_is_known_by_name() {
+        for server in all().filter(|server| server.name != COMMAND) {
+            assert!(!server.programs.is_empty(), "{}", server.name);
+            for program in server.programs {
+                assert!(
+                    model::known_program(program).is_some(),
+                    "{program} of {}: a row in model/src/program.rs",
+                    server.name
+                );
+            }
+        }
     }
 
     /// A directory of modules as a package brings them, so that no test needs that.

@@ -3,7 +3,7 @@
 use super::mariadb::{CONFIG, EXTRAS, SOCKET, basedir, configuration};
 use super::{Server, socket_only};
 use crate::error::StackError;
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::spec::Spec;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,8 @@ pub(super) const MYSQL: Server = Server {
     about: "MySQL 8 or later on a Unix socket with an empty database, user root without password (not in Debian 12)",
     knows: &["backlog"],
     extras: EXTRAS,
+    programs: &["mysqld"],
+    limits: |_| Vec::new(),
     layout,
 };
 
@@ -30,7 +32,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         provision: vec![install],
         services: vec![process.service(Ready::Mysql(socket.clone()), Stop::SLOW)],
         data: Some("data".into()),
-        door: Some(Door::Socket { path: socket }),
+        door: Some(Endpoint::Socket { path: socket }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }

@@ -14,6 +14,8 @@ pub(super) const NGINX: Server = Server {
     about: "nginx: a master and workers (package nginx-light)",
     knows: &SPECIAL,
     extras: EXTRAS,
+    programs: &["nginx"],
+    limits: |spec| vec![spec.workers("worker_processes", "nginx")],
     layout,
 };
 

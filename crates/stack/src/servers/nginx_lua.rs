@@ -4,7 +4,7 @@ use super::Server;
 use super::nginx::{self, CONFIG, KEEPALIVE_TIMEOUT, Parts, STUB_STATUS, configuration};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Ready, Stop};
 use crate::place::Place;
 use crate::programs;
 use crate::spec::Spec;
@@ -14,6 +14,8 @@ pub(super) const NGINX_LUA: Server = Server {
     about: "nginx with the target's endpoints in Lua (packages nginx-light, libnginx-mod-http-lua)",
     knows: &["workers", "worker-connections", "keepalive", "keepalive-requests", "access-log", "tls", "backlog"],
     extras: EXTRAS,
+    programs: &["nginx"],
+    limits: |spec| vec![spec.workers("worker_processes", "nginx")],
     layout,
 };
 
@@ -42,8 +44,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         server: "    location / { content_by_lua_block { require(\"site\").serve() } }\n",
     };
     let layout = Layout {
-        services: vec![process.service(Ready::Door, Stop::TERM)],
-        door: Some(Door::Http { url: place.url(spec) }),
+        services: vec![process.service(Ready::Endpoint, Stop::TERM)],
+        door: Some(Endpoint::Http { url: place.url(spec) }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     };

@@ -3,7 +3,7 @@
 use super::{Server, socket_only};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::spec::Spec;
 
@@ -12,6 +12,8 @@ pub(super) const REDIS: Server = Server {
     about: "Redis on a Unix socket, empty at each start (package redis-server)",
     knows: &["backlog"],
     extras: EXTRAS,
+    programs: &["redis-server"],
+    limits: |_| Vec::new(),
     layout,
 };
 
@@ -50,7 +52,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     Ok(Layout {
         services: vec![process.service(Ready::Redis(socket.clone()), Stop::TERM)],
         data: Some("data".into()),
-        door: Some(Door::Socket { path: socket }),
+        door: Some(Endpoint::Socket { path: socket }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }

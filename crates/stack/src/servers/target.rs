@@ -3,9 +3,11 @@
 use super::{CERTIFICATE, KEY, Server};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
+use crate::limits::setting;
 use crate::place::Place;
 use crate::spec::Spec;
+use model::Setting;
 
 /// As it is asked for.
 pub(super) const NAME: &str = "target";
@@ -15,8 +17,15 @@ pub(super) const TARGET: Server = Server {
     about: "the built-in target: exact sizes, exact delays, faults; with pool, / stands for /pool",
     knows: &["workers", "tls", "backlog"],
     extras: EXTRAS,
+    programs: &["plimsoll"],
+    limits,
     layout,
 };
+
+fn limits(spec: &Spec) -> Vec<Setting> {
+    let pool = setting("pool", "pool", "target", spec.extras.number("pool"), 1_000_000);
+    (pool.value > 0).then_some(pool).into_iter().chain([spec.workers("workers", "target-")]).collect()
+}
 
 /// Flags of `plimsoll target` under their own names; it checks the values that are texts here. Empty: not given.
 const EXTRAS: &[Extra] = &[
@@ -95,7 +104,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let process = Process { as_caller: true, ..Process::new(NAME, place.own_program.clone()).args(args) };
     Ok(Layout {
         services: vec![process.service(Ready::Page(counters), Stop::TERM)],
-        door: Some(Door::Http { url }),
+        door: Some(Endpoint::Http { url }),
         ..Layout::default()
     }
     .status_page("/stats", given("pool")))
@@ -116,14 +125,14 @@ mod tests {
         let args = layout.services[0].process.args.join(" ");
         assert!(args.starts_with("target --listen 127.0.0.1:80 --workers 1 "), "{args}");
         assert!(args.ends_with("--cpus 0,1 --pool 4 --pool-time 2ms --fault reset=0.1"), "{args}");
-        assert_eq!(layout.door, Some(Door::Http { url: "http://127.0.0.1:80/pool".into() }));
+        assert_eq!(layout.door, Some(Endpoint::Http { url: "http://127.0.0.1:80/pool".into() }));
     }
 
     #[test]
     fn it_is_up_when_its_counters_answer() {
         let layout = of("target port=80 tls=on path=/bytes?size=10").expect("fine");
         assert_eq!(layout.services[0].ready, Ready::Page("https://127.0.0.1:80/stats".into()));
-        assert_eq!(layout.door, Some(Door::Http { url: "https://127.0.0.1:80/bytes?size=10".into() }));
+        assert_eq!(layout.door, Some(Endpoint::Http { url: "https://127.0.0.1:80/bytes?size=10".into() }));
     }
 
     #[test]

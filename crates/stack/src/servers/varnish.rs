@@ -4,7 +4,7 @@ use super::backend::{self, BACKEND, BACKEND_WORKERS};
 use super::{COMPRESSED, Server, workers};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::settings::size;
 use crate::spec::Spec;
@@ -14,6 +14,8 @@ pub(super) const VARNISH: Server = Server {
     about: "Varnish, a cache before another server; workers are its thread pools (package varnish)",
     knows: &["workers", "keepalive", "gzip", "backlog", "file-size", "root"],
     extras: EXTRAS,
+    programs: &["varnishd", "cache-main"],
+    limits: |_| Vec::new(),
     layout,
 };
 
@@ -44,8 +46,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         .args(["-p", &format!("listen_depth={}", spec.settings.backlog)])
         .args(["-p", &format!("timeout_idle={}", spec.extras.time_ns("keepalive_timeout") as f64 / 1e9)]);
     let mut layout = backend::layout(spec, place)?;
-    layout.services.push(process.service(Ready::Door, Stop::TERM));
-    layout.door = Some(Door::Http { url: place.url(spec) });
+    layout.services.push(process.service(Ready::Endpoint, Stop::TERM));
+    layout.door = Some(Endpoint::Http { url: place.url(spec) });
     layout.main_config = Some(CONFIG.into());
     Ok(layout.file(CONFIG, configuration(spec, place)))
 }

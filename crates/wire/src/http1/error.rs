@@ -19,6 +19,8 @@ pub enum Part {
     Host,
     /// A chunk's size line or the line end after its data.
     Chunk,
+    /// A record of FastCGI: of a type or for a request that there is not.
+    Record,
 }
 
 impl std::fmt::Display for Part {
@@ -31,6 +33,7 @@ impl std::fmt::Display for Part {
             Self::TransferEncoding => "transfer encoding",
             Self::Host => "host header",
             Self::Chunk => "chunk",
+            Self::Record => "FastCGI record",
         })
     }
 }
@@ -41,13 +44,19 @@ pub enum ClientError {
     /// The first bytes are no `HTTP/`: another protocol, for instance TLS or SSH, answers here.
     #[error("the peer does not speak HTTP/1")]
     NotHttp,
+    /// The first byte is not FastCGI's version: another protocol answers here.
+    #[error("the peer does not speak FastCGI")]
+    NotFastCgi,
+    /// The application does not carry out the request: it is overloaded, or wants no request of this kind.
+    #[error("the application refused the request")]
+    Refused,
     /// A status line of another major version.
     #[error("unsupported HTTP version")]
     Version,
     /// 101: the peer changes the protocol, which was not asked for.
     #[error("the peer switched protocols unasked")]
     Upgrade,
-    /// The grammar of HTTP/1 is broken.
+    /// The grammar of the protocol is broken.
     #[error("malformed {0}")]
     Malformed(Part),
     /// Head, trailers or a chunk's size line exceed their limit.

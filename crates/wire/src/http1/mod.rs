@@ -7,8 +7,8 @@
 mod body;
 mod client;
 mod error;
-mod fields;
-mod lines;
+pub(crate) mod fields;
+pub(crate) mod lines;
 mod scan;
 mod server;
 mod write;
@@ -48,7 +48,7 @@ impl Default for Limits {
 impl Limits {
     /// These limits with the head limit raised to [`MIN_HEAD_BYTES`]: the tests on the first bytes of a message then
     /// always come before the test on its length, whatever the reads were.
-    fn honoured(self) -> Self {
+    pub(crate) fn honoured(self) -> Self {
         Self { head_bytes: self.head_bytes.max(MIN_HEAD_BYTES), ..self }
     }
 }

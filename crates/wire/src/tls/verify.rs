@@ -1,4 +1,9 @@
 //! Whom a client trusts: those who are vouched for or named themselves, or for test machines anyone.
+//!
+//! A certificate that is trusted itself may be the server's own, also when it may sign others, as those of `openssl
+//! req -x509`: webpki takes these from no server, so ours are compared byte for byte after it has looked at the
+//! dates, and then the name is checked. Without verification signatures are checked all the same, so that a handshake
+//! costs the same.
 
 use super::ConfigError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

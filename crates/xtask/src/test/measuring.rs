@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
 use super::tally::Tally;
-use crate::{tools, workspace};
+use crate::tools;
+use xtask::workspace;
 
 /// Names the file to which an undecided test adds a line `NAME: REASON`.
 const UNDECIDED: &str = "PLIMSOLL_UNDECIDED";

@@ -11,21 +11,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::options::Options;
-use crate::{fuzz, packages, tidy, tools, workspace};
+use crate::{fuzz, tidy, tools};
 pub(crate) use measuring::Measuring;
 use tally::Tally;
+use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target; s.
 const FUZZ_SECONDS: u32 = 20;
 
 /// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
-pub(crate) fn run(mut options: Options) -> ExitCode {
-    let all = options.flag("--all");
-    if let Err(error) = options.finish() {
-        eprintln!("xtask test: {error:#}");
-        return ExitCode::from(2);
-    }
+pub(crate) fn run(all: bool) -> ExitCode {
     let mut tally = Tally::default();
     let outcome = hermetic(&mut tally).and_then(|()| if all { beyond(&mut tally) } else { Ok(()) });
     if let Err(error) = &outcome {
@@ -73,7 +68,7 @@ fn beyond(tally: &mut Tally) -> Result<()> {
             &["deny", "--log-level", "error", "check", "licenses", "bans", "sources"],
         )?)
     })?;
-    step("fuzz", || fuzz::every_target(FUZZ_SECONDS))?;
+    step("fuzz", || fuzz::run(fuzz::Length::of_seconds(FUZZ_SECONDS)))?;
     step("packages", || packages::ensure(packages::FOR_TESTS))?;
     step("measuring tests", || Measuring::read()?.run(tally))
 }

@@ -4,27 +4,38 @@ use toml::{Table, Value};
 
 use super::Violation;
 
-/// (crate, own crates it may depend on). `plimsoll` joins everything; `xtask` knows the rules, which it
-/// puts to the proof, and the statistics of its own measurements, and no other product code.
-const ALLOWED: [(&str, &[&str]); 10] = [
+/// (crate, own crates it may depend on). `plimsoll` joins everything; `lab` knows the rules, which it puts to the proof, and
+/// the statistics of its own measurements, and no other product code.
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("stats", &["model"]),
+    ("evidence", &["model", "stats"]),
     ("wire", &[]),
-    ("engine", &["model", "stats", "wire"]),
-    ("judge", &["model", "stats"]),
-    ("observe", &["model"]),
-    ("report", &["model", "stats"]),
+    ("clock", &["model"]),
+    ("net", &["model", "wire"]),
+    ("engine", &["clock", "model", "net", "stats", "wire"]),
+    ("target", &["clock", "model", "net", "wire"]),
+    ("judge", &["evidence", "model", "stats"]),
+    ("observe", &["clock", "model", "lab"]),
+    ("report", &["evidence", "model", "stats"]),
     ("stack", &["model"]),
-    ("plimsoll", &["model", "stats", "wire", "engine", "judge", "observe", "report", "stack"]),
-    ("xtask", &["model", "stats", "judge"]),
+    (
+        "plimsoll",
+        &[
+            "clock", "model", "stats", "evidence", "wire", "engine", "target", "judge", "observe", "report", "stack",
+            "lab",
+        ],
+    ),
+    ("lab", &["model", "stats", "judge", "xtask"]),
+    ("xtask", &[]),
 ];
 
 const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// Fails on an edge outside the table, in any kind of dependency and under any `target`.
 ///
-/// One exception is deliberate and narrower than its row: `plimsoll` speaks `wire` only in tests, as a
-/// dev-dependency; the product reaches protocols through `engine`.
+/// Narrower than its row: `lab` is a dev-dependency everywhere, and `wire` is one of `plimsoll`, which reaches protocols
+/// through `engine`.
 pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
     let manifest: Table = match text.parse() {
         Ok(manifest) => manifest,
@@ -36,8 +47,8 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Violation> {
     };
     let mut violations = Vec::new();
     for (kind, dependency) in own_dependencies(&manifest) {
-        let wire_in_product = name == "plimsoll" && dependency == "wire" && kind != "dev-dependencies";
-        if !allowed.contains(&dependency.as_str()) || wire_in_product {
+        let of_tests = dependency == "lab" || (name, dependency.as_str()) == ("plimsoll", "wire");
+        if !allowed.contains(&dependency.as_str()) || (of_tests && kind != "dev-dependencies") {
             violations.push(Violation::new(path, 0, format!("`{name}` may not have `{dependency}` in {kind}")));
         }
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::test::Measuring;
-use crate::workspace;
+use xtask::workspace;
 
 /// One broken rule.
 #[derive(Debug, PartialEq, Eq)]

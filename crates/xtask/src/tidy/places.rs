@@ -3,17 +3,17 @@
 use super::Violation;
 use super::code::{is_word_at, line_of, words};
 
-const CLOCK_FILE: &str = "crates/engine/src/clock.rs";
+const CLOCK_FILE: &str = "crates/clock/src/lib.rs";
 const CLOCK_READS: [&str; 4] = ["Instant::now", "SystemTime::now", "Timestamp::now", "clock_gettime"];
 const PRINT_MACROS: [&str; 4] = ["println", "eprintln", "print", "eprint"];
 
 /// Time is read in one file and passed down as `now`: a protocol, a schedule or a statistic that reads a clock
 /// cannot be tested in virtual time, and two clocks in one run cannot be compared.
 ///
-/// Exempt: `tests` folders, which watch real processes from outside, and xtask, which measures whole processes and
-/// may not depend on engine. `code` is masked source.
+/// Exempt: `tests` folders, which watch real processes from outside, and xtask and lab, which measure whole processes
+/// and may not depend on engine. `code` is masked source.
 pub(super) fn one_clock(path: &str, code: &str) -> Vec<Violation> {
-    if path == CLOCK_FILE || is_xtask(path) || has_component(path, "tests") {
+    if path == CLOCK_FILE || is_tool(path) || has_component(path, "tests") {
         return Vec::new();
     }
     let reads = CLOCK_READS.iter().flat_map(|read| words(code, read).map(move |at| (at, read)));
@@ -36,10 +36,10 @@ pub(super) fn unsafe_code(path: &str, code: &str) -> Vec<Violation> {
 
 /// One printer decides what reaches the terminal; libraries return what they have to say.
 ///
-/// Exempt: the printer, xtask, and build scripts, which talk to cargo by printing.
+/// Exempt: the printer, xtask, lab, and build scripts, which talk to cargo by printing.
 pub(super) fn printing(path: &str, code: &str) -> Vec<Violation> {
     let printer = path == "crates/plimsoll/src/printer.rs" || path.starts_with("crates/plimsoll/src/printer/");
-    if printer || is_xtask(path) || path.ends_with("/build.rs") {
+    if printer || is_tool(path) || path.ends_with("/build.rs") {
         return Vec::new();
     }
     let calls = code.match_indices('!').filter_map(|(bang, _)| {
@@ -51,8 +51,8 @@ pub(super) fn printing(path: &str, code: &str) -> Vec<Violation> {
     calls.collect()
 }
 
-fn is_xtask(path: &str) -> bool {
-    path.starts_with("crates/xtask/")
+fn is_tool(path: &str) -> bool {
+    ["crates/xtask/", "crates/lab/"].iter().any(|tool| path.starts_with(tool))
 }
 
 fn has_component(path: &str, name: &str) -> bool {
@@ -71,7 +71,7 @@ mod tests {
             let found = one_clock("crates/engine/src/worker.rs", &code);
             assert_eq!(found.len(), 1, "{read}");
             assert_eq!(found[0].line, 2);
-            for exempt in ["crates/engine/src/clock.rs", "crates/plimsoll/tests/run.rs", "crates/xtask/src/a.rs"] {
+            for exempt in ["crates/clock/src/lib.rs", "crates/plimsoll/tests/run.rs", "crates/xtask/src/a.rs"] {
                 assert_eq!(one_clock(exempt, &code), []);
             }
         }

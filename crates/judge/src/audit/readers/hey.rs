@@ -42,7 +42,7 @@ const KNOWN: [&str; 17] = [
     "Success rate:",
 ];
 
-/// What hey and oha print alike.
+/// Output that hey and oha have in common.
 pub(super) fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new(tool, Some(Mode::Closed));
     let mut errors = false;

@@ -24,7 +24,7 @@ use serde_json::Value;
 /// A tool's output as text.
 struct TextReader {
     tool: &'static str,
-    /// Whether the text as a whole can be this tool's; parts tools that begin alike.
+    /// True if the text as a whole can be this tool's; separates tools that begin alike.
     fits: fn(&Text) -> bool,
     /// A line that stands in each output once.
     begins: fn(&str) -> bool,
@@ -91,7 +91,7 @@ pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
     Ok(claims)
 }
 
-/// What is no text of a tool and no table may be JSON; prose that has a line like JSON in it is neither.
+/// A file without tool output or table may be JSON; prose that has a line like JSON in it is neither.
 fn no_text(text: &Text, error: Unreadable) -> Result<Claims, Unreadable> {
     let Some((at, json)) = text.json().filter(|_| matches!(error, Unreadable::Unknown { .. })) else {
         return Err(error);

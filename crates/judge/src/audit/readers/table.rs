@@ -15,7 +15,7 @@ const RATES: [&str; 2] = ["offered", "rate"];
 const THROUGHPUTS: [&str; 7] = ["throughput", "goodput", "req/s", "requests/s", "rps", "requests per second", "qps"];
 const TIMES: [&str; 3] = ["time per req", "latency", "response time"];
 
-/// Which cells of a row are what.
+/// Columns of the table by meaning.
 #[derive(Clone, Copy)]
 struct Columns {
     load: usize,

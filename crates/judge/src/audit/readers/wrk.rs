@@ -18,7 +18,7 @@ pub(super) const WRK2: TextReader = TextReader { tool: "wrk2", fits: is_wrk2, re
 
 /// Both give up on a response after this, unless told otherwise.
 const TIMEOUT_NS: f64 = 2e9;
-/// Response times of wrk2 are looked at once a millisecond.
+/// wrk2 samples response times once a millisecond.
 const WRK2_RESOLUTION_NS: f64 = 1e6;
 
 fn is_wrk2(text: &Text) -> bool {

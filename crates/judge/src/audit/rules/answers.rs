@@ -1,4 +1,4 @@
-//! ER-01 to ER-09: were these the right answers?
+//! ER-01 to ER-09 for outputs of other tools: correctness of the responses.
 
 use super::{AuditRule, Check};
 use crate::Outcome;
@@ -26,44 +26,44 @@ const SIZE_PARAMETERS: [&str; 3] = ["size=", "bytes=", "length="];
 
 pub(super) const ERRORS: AuditRule = AuditRule {
     id: "ER-01",
-    detects: "failed requests in the throughput: above 0.1 % a warning, above 1 % invalid",
+    detects: "failed requests counted as throughput: above 0.1 % a warning, above 1 % invalid",
     data: "responses, bad statuses, socket errors",
     check: Check::Any(errors),
 };
 pub(super) const REDIRECTS: AuditRule = AuditRule {
     id: "ER-02",
-    detects: "redirects, which are no page",
-    data: "responses by class or status; wrk and siege count redirects among the good, ab and k6 do not tell",
+    detects: "redirects counted as pages",
+    data: "responses by class or status; wrk and siege count redirects as good, ab and k6 do not show them",
     check: Check::Output(redirects),
 };
 pub(super) const BODY: AuditRule = AuditRule {
     id: "ER-03",
-    detects: "bodies of another size than declared, or than the first one",
-    data: "body size, and --expect-size or a size in the URL; or ab's wrong lengths",
+    detects: "bodies whose size differs from the declared or the first one",
+    data: "body size, and --expect-size or a size in the URL; or ab's length failures",
     check: Check::Output(body),
 };
 pub(super) const CENSORED: AuditRule = AuditRule {
     id: "ER-05",
-    detects: "latencies that would be higher if the client had waited longer",
+    detects: "latencies that a longer timeout would raise",
     data: "timeouts, or the largest latency and the timeout",
     check: Check::Output(censored),
 };
 pub(super) const BYTES: AuditRule = AuditRule {
     id: "ER-06",
-    detects: "fewer bytes received than that many right bodies have",
+    detects: "fewer bytes received than the expected bodies need",
     data: "bytes received, --expect-size",
     check: Check::Output(bytes),
 };
 pub(super) const REFUSED: AuditRule = AuditRule {
     id: "ER-08",
-    detects: "answers of a rate limiter or a ban: 403, 429",
+    detects: "responses of a rate limiter or a ban: 403, 429",
     data: "responses by exact status",
     check: Check::Output(refused),
 };
 pub(super) const REUSE: AuditRule = AuditRule {
     id: "ER-09",
-    detects: "connections that were to be kept open and were not",
-    data: "kept requests of `ab -k`",
+    detects: "connections not kept open as requested",
+    data: "keep-alive requests of `ab -k`",
     check: Check::Output(reuse),
 };
 
@@ -71,12 +71,12 @@ fn errors(subject: Subject<'_>) -> Outcome {
     let facts = subject.facts;
     let (attempted, erred) = match (facts.attempted, facts.erred) {
         (Some(0.0), _) => {
-            let message = "not a single request was answered".to_owned();
-            let remedy = "look whether the server is up and answers this URL at all".to_owned();
+            let message = "no request was answered".to_owned();
+            let remedy = "check that the server is up and responds to this URL".to_owned();
             return Outcome::fired(ERRORS.id, FindingState::Invalid, message, remedy, [("attempted", 0.0)]);
         }
         (Some(attempted), Some(erred)) => (attempted, erred),
-        _ => return Outcome::Unchecked("the output does not tell what failed"),
+        _ => return Outcome::Unchecked("failures not in the output"),
     };
     let share = erred / attempted;
     let state = match share {
@@ -88,9 +88,9 @@ fn errors(subject: Subject<'_>) -> Outcome {
     let parts = [(of(Figure::BadStatus), "with a bad status"), (of(Figure::Broken), "without a response")];
     let parts: Vec<_> =
         parts.iter().filter(|(n, _)| *n > 0.0).map(|(n, what)| format!("{} {what}", count(*n as u64))).collect();
-    let rest = facts.goodput_per_s.map_or_else(String::new, |goodput| {
-        format!("; {} were good, and failures are in the latencies too", rate(goodput))
-    });
+    let rest = facts
+        .goodput_per_s
+        .map_or_else(String::new, |goodput| format!("; goodput {}, and latencies include failures", rate(goodput)));
     let message = format!(
         "{} of {} requests failed ({}): {}{rest}",
         count(erred as u64),
@@ -98,14 +98,14 @@ fn errors(subject: Subject<'_>) -> Outcome {
         percent_exact(share),
         list(&parts)
     );
-    let remedy = "read the server's error log, and lower the load until it is quiet".to_owned();
+    let remedy = "read the server's error log, and lower the load until errors stop".to_owned();
     let figures = [("failed", erred), ("attempted", attempted), ("share", share)];
     Outcome::fired(ERRORS.id, state, message, remedy, figures)
 }
 
 fn redirects(subject: Subject<'_>) -> Outcome {
     let Some(n) = subject.claims.get(Figure::Redirects) else {
-        return Outcome::Unchecked("the tool does not tell redirects from pages");
+        return Outcome::Unchecked("the tool does not distinguish redirects from pages");
     };
     if n == 0.0 {
         return Outcome::Pass;
@@ -115,9 +115,9 @@ fn redirects(subject: Subject<'_>) -> Outcome {
         "{} of {} responses were redirects: {}no page was measured",
         count(n as u64),
         count(all as u64),
-        if n < all { "there, " } else { "" }
+        if n < all { "for these, " } else { "" }
     );
-    let remedy = "measure the URL that it leads to, with the right Host header".to_owned();
+    let remedy = "measure the redirect's target, with the right Host header".to_owned();
     Outcome::fired(REDIRECTS.id, FindingState::Invalid, message, remedy, [("redirects", n), ("responses", all)])
 }
 
@@ -127,7 +127,7 @@ fn body(subject: Subject<'_>) -> Outcome {
     let declared = subject.context.expect_size_bytes;
     let expected = declared.or_else(|| subject.claims.url.as_deref().and_then(size_in));
     let held = subject.facts.body_bytes.zip(expected);
-    let remedy = "fetch the URL once and look at what comes".to_owned();
+    let remedy = "fetch the URL once and inspect the response".to_owned();
     if let Some((body, expected)) = held.filter(|(body, expected)| !same_size(*body, *expected)) {
         let whose = if declared.is_some() { "not the declared" } else { "and the URL asks for" };
         let message = format!("a body has {} bytes, {whose} {}", count(body as u64), count(expected));
@@ -139,10 +139,10 @@ fn body(subject: Subject<'_>) -> Outcome {
     match wrong {
         Some(wrong) if wrong > WRONG_SHARE * all => {
             let message =
-                format!("{} of {} responses had another size than the first", count(wrong as u64), count(all as u64));
+                format!("{} of {} responses differed in size from the first", count(wrong as u64), count(all as u64));
             Outcome::fired(BODY.id, FindingState::Invalid, message, remedy, [("wrong_size", wrong), ("responses", all)])
         }
-        None if held.is_none() => Outcome::Unchecked("no body size, or nothing to hold it against (--expect-size)"),
+        None if held.is_none() => Outcome::Unchecked("no body size, or nothing to compare it with (--expect-size)"),
         _ => Outcome::Pass,
     }
 }
@@ -159,7 +159,7 @@ fn censored(subject: Subject<'_>) -> Outcome {
     let timeouts = claims.get(Figure::Timeouts);
     let timeout = claims.get(Figure::Timeout);
     if timeouts.is_none() && max.zip(timeout).is_none() {
-        return Outcome::Unchecked("neither timeouts nor the largest latency are in the output");
+        return Outcome::Unchecked("neither timeouts nor a maximum latency in the output");
     }
     let n = timeouts.unwrap_or(0.0);
     let close = max.zip(timeout).is_some_and(|(max, timeout)| max > MAX_OF_TIMEOUT * timeout);
@@ -180,16 +180,16 @@ fn censored(subject: Subject<'_>) -> Outcome {
     let why = if n > 0.0 {
         format!("{} requests ({}) had no answer{after}", count(n as u64), percent(share))
     } else {
-        format!("the slowest answer came just before the timeout ({})", after.trim_start_matches(" in "))
+        format!("the slowest response came just before the timeout ({})", after.trim_start_matches(" in "))
     };
     let bounds = match names.as_slice() {
-        [] => "the latencies leave them out".to_owned(),
+        [] => "the latencies exclude them".to_owned(),
         [one] => format!("{one} is a lower bound"),
         several => format!("{} are lower bounds", list(several)),
     };
     let mut figures = vec![("censored".to_owned(), n), ("share".to_owned(), share)];
     figures.extend(cut.into_iter().map(|(_, key, ns)| (key, ns)));
-    let remedy = "allow more time (--timeout), or lower the load".to_owned();
+    let remedy = "raise the timeout, or lower the load".to_owned();
     let figures = figures.iter().map(|(key, value)| (key.as_str(), *value));
     Outcome::fired(CENSORED.id, FindingState::Bound, format!("{why}: {bounds}"), remedy, figures)
 }
@@ -203,11 +203,11 @@ fn bytes(subject: Subject<'_>) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "{} bytes came for each response, heads included: less than the expected body of {}",
+        "{} bytes per response, headers included: less than the expected body of {}",
         count(received as u64),
         count(expected)
     );
-    let remedy = "look for error pages, or for compression".to_owned();
+    let remedy = "check for error pages or compression".to_owned();
     let figures = [("response_bytes", received), ("expected_bytes", expected as f64)];
     Outcome::fired(BYTES.id, FindingState::Invalid, message, remedy, figures)
 }
@@ -231,17 +231,16 @@ fn refused(subject: Subject<'_>) -> Outcome {
 fn reuse(subject: Subject<'_>) -> Outcome {
     let kept = subject.claims.get(Figure::KeptAlive).zip(subject.claims.get(Figure::Responses));
     let Some((kept, all)) = kept else {
-        return Outcome::Unchecked("the output does not tell whether connections were kept");
+        return Outcome::Unchecked("connection reuse not in the output");
     };
     if kept >= REUSE_SHARE * all {
         return Outcome::Pass;
     }
     let message = format!(
-        "only {} of {} requests kept their connection open, as was asked for",
+        "only {} of {} requests kept their connection open as requested",
         count(kept as u64),
         count(all as u64)
     );
-    let remedy =
-        "ab speaks HTTP/1.0, which servers keep open for known lengths only: use a client of HTTP/1.1".to_owned();
+    let remedy = "use an HTTP/1.1 client: ab speaks HTTP/1.0, kept open only for responses of known length".to_owned();
     Outcome::fired(REUSE.id, FindingState::Invalid, message, remedy, [("kept_alive", kept), ("responses", all)])
 }

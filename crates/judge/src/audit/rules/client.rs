@@ -1,4 +1,4 @@
-//! CL-01, CL-05, CL-06, CL-07, CL-14 and NE-09: was it the client?
+//! CL-01, CL-05, CL-06, CL-07, CL-14 and NE-09 for outputs of other tools: limits of the client.
 
 use super::{AuditRule, Check};
 use crate::Outcome;
@@ -6,7 +6,7 @@ use crate::audit::{Figure, Subject};
 use model::FindingState;
 use model::human::{count, percent, rate};
 
-/// Share of its one CPU above which nobody can tell whether a client was saturated.
+/// Share of its one CPU above which a client may have been saturated.
 const BUSY_SHARE: f64 = 0.9;
 /// Share of the offered rate that must have been reached; Nighthawk's.
 const REACHED_SHARE: f64 = 0.99;
@@ -21,50 +21,50 @@ const PORTS_HELD: [f64; 3] = [0.5, 0.8, 0.95];
 
 pub(super) const BUSY: AuditRule = AuditRule {
     id: "CL-01",
-    detects: "a client that was as busy as its CPU allows: the server may be able to do more",
-    data: "the client's CPU use, which only httperf prints",
+    detects: "client that saturated its CPU: the server may be able to do more",
+    data: "CPU use of the client, which only httperf prints",
     check: Check::Output(busy),
 };
 pub(super) const OFFERED: AuditRule = AuditRule {
     id: "CL-05",
-    detects: "an offered rate that was not reached to 99 %",
-    data: "the rate asked for and the rate reached",
+    detects: "offered rate not reached to 99 %",
+    data: "requested and reached rate",
     check: Check::Output(offered),
 };
 pub(super) const CONNECTIONS: AuditRule = AuditRule {
     id: "CL-06",
-    detects: "fewer connections than the load is named after, or a client out of file descriptors",
-    data: "connections asked for and failed; better with --nofile",
+    detects: "fewer connections than requested, or a client out of file descriptors",
+    data: "connections requested and failed; better with --nofile",
     check: Check::Output(connections),
 };
 pub(super) const PORTS: AuditRule = AuditRule {
     id: "CL-07",
-    detects: "a client out of local ports",
+    detects: "client out of local ports",
     data: "address errors, which only httperf prints",
     check: Check::Output(ports),
 };
 pub(super) const DROPPED: AuditRule = AuditRule {
     id: "CL-14",
-    detects: "iterations that were scheduled and never started: a failed load",
+    detects: "scheduled iterations that never started",
     data: "dropped iterations, which only k6 prints",
     check: Check::Output(dropped),
 };
 pub(super) const TIME_WAIT: AuditRule = AuditRule {
     id: "NE-09",
-    detects: "local ports held by connections in TIME_WAIT: above 50 % a note, 80 % a warning, 95 % invalid",
+    detects: "local ports held in TIME_WAIT: above 50 % a note, 80 % a warning, 95 % invalid",
     data: "`ss -s` (--ss)",
     check: Check::Output(time_wait),
 };
 
 fn busy(subject: Subject<'_>) -> Outcome {
     let Some(share) = subject.claims.get(Figure::ClientCpu) else {
-        return Outcome::Unchecked("the tool does not print its own CPU use");
+        return Outcome::Unchecked("the tool does not print its CPU use");
     };
     if share < BUSY_SHARE {
         return Outcome::Pass;
     }
-    let message = format!("the client used {} of its only CPU: the server may be able to do more", percent(share));
-    let remedy = "repeat with a client of several threads (plimsoll run -R, wrk2)".to_owned();
+    let message = format!("the client used {} of its one CPU: the server may be able to do more", percent(share));
+    let remedy = "repeat with a multi-threaded client (plimsoll run -R, wrk2)".to_owned();
     Outcome::fired(BUSY.id, FindingState::Bound, message, remedy, [("client_cpu_share", share)])
 }
 
@@ -77,8 +77,8 @@ fn offered(subject: Subject<'_>) -> Outcome {
     if reached >= REACHED_SHARE * offered {
         return Outcome::Pass;
     }
-    let message = format!("only {} of the offered {} were reached", rate(reached), rate(offered));
-    let remedy = "this rate was not held, by server or client: lower it until it is".to_owned();
+    let message = format!("only {} of the offered {} was reached", rate(reached), rate(offered));
+    let remedy = "lower the rate until server and client sustain it".to_owned();
     let figures = [("offered_per_s", offered), ("reached_per_s", reached)];
     Outcome::fired(OFFERED.id, FindingState::Bound, message, remedy, figures)
 }
@@ -88,15 +88,14 @@ fn connections(subject: Subject<'_>) -> Outcome {
     let no_fds = claims.get(Figure::NoFds);
     let threads = claims.get(Figure::Threads).unwrap_or(1.0) as u64;
     if let Some(n) = no_fds.filter(|n| *n > 0.0) {
-        let message = format!("out of file descriptors {} times: not the load asked for", count(n as u64));
-        let remedy =
-            "raise the limit of open files (ulimit -n), or use a client without httperf's FD_SETSIZE".to_owned();
+        let message = format!("out of file descriptors {} times: not the requested load", count(n as u64));
+        let remedy = "raise the open-file limit (ulimit -n), or use a client without httperf's FD_SETSIZE".to_owned();
         return Outcome::fired(CONNECTIONS.id, FindingState::Invalid, message, remedy, [("fds_exhausted", n)]);
     }
     let Some((requested, established)) = subject.facts.connections else {
         return too_few_files(subject, threads)
             .or_else(|| no_fds.map(|_| Outcome::Pass))
-            .unwrap_or(Outcome::Unchecked("the output does not tell how many connections were open"));
+            .unwrap_or(Outcome::Unchecked("number of open connections not in the output"));
     };
     if established >= requested {
         return too_few_files(subject, threads).unwrap_or(Outcome::Pass);
@@ -104,7 +103,7 @@ fn connections(subject: Subject<'_>) -> Outcome {
     let errors = claims.get(Figure::ConnectErrors).unwrap_or(0.0);
     let limit = established + threads + STANDARD_FDS;
     let why = if errors == 0.0 {
-        format!("{} threads open the same number each", count(threads))
+        format!("{} threads open equal numbers", count(threads))
     } else if limit.is_power_of_two() || subject.context.nofile == Some(limit) {
         format!(
             "{} could not be opened; {} + {threads} threads + {STANDARD_FDS} is exactly a limit of {} open files",
@@ -118,9 +117,9 @@ fn connections(subject: Subject<'_>) -> Outcome {
     let message = format!("only {} of {} connections were open: {why}", count(established), count(requested));
     let needed = requested.saturating_add(threads + SPARE_FDS);
     let remedy = if errors == 0.0 {
-        format!("ask for a multiple of the threads, or read it as -c {established}")
+        format!("use a multiple of the threads, or report it as -c {established}")
     } else {
-        format!("raise the limits of client and server (ulimit -n {needed}), or read it as -c {established}")
+        format!("raise the limits of client and server (ulimit -n {needed}), or report it as -c {established}")
     };
     let figures = [("requested", requested as f64), ("established", established as f64), ("connect_errors", errors)];
     Outcome::fired(CONNECTIONS.id, FindingState::Invalid, message, remedy, figures)
@@ -145,7 +144,7 @@ fn ports(subject: Subject<'_>) -> Outcome {
         None => Outcome::Unchecked("the tool does not print address errors"),
         Some(0.0) => Outcome::Pass,
         Some(n) => {
-            let message = format!("out of local ports {} times: not the load asked for", count(n as u64));
+            let message = format!("out of local ports {} times: not the requested load", count(n as u64));
             let remedy =
                 "keep connections open, widen net.ipv4.ip_local_port_range, or use several addresses".to_owned();
             Outcome::fired(PORTS.id, FindingState::Invalid, message, remedy, [("ports_exhausted", n)])
@@ -158,7 +157,8 @@ fn dropped(subject: Subject<'_>) -> Outcome {
         None => Outcome::Unchecked("the tool does not print dropped iterations"),
         Some(0.0) => Outcome::Pass,
         Some(n) => {
-            let message = format!("{} iterations were due and never started: the load was not held", count(n as u64));
+            let message =
+                format!("{} iterations were due but never started: the load was not sustained", count(n as u64));
             let remedy = "lower the rate, or allow more virtual users (maxVUs)".to_owned();
             Outcome::fired(DROPPED.id, FindingState::Bound, message, remedy, [("dropped", n)])
         }
@@ -167,7 +167,7 @@ fn dropped(subject: Subject<'_>) -> Outcome {
 
 fn time_wait(subject: Subject<'_>) -> Outcome {
     let Some(sockets) = subject.context.sockets else {
-        return Outcome::Unchecked("no `ss -s` was given");
+        return Outcome::Unchecked("no `ss -s` given");
     };
     let share = sockets.time_wait as f64 / DEFAULT_PORTS;
     let state = match share {
@@ -177,7 +177,7 @@ fn time_wait(subject: Subject<'_>) -> Outcome {
         _ => FindingState::Invalid,
     };
     let message = format!(
-        "{} connections in TIME_WAIT hold {} of the 28,232 local ports there are by default",
+        "{} connections in TIME_WAIT hold {} of the 28,232 default local ports",
         count(sockets.time_wait),
         percent(share)
     );

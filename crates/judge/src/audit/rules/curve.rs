@@ -1,4 +1,4 @@
-//! ST-06, SA-01, SA-03 and PH-04: what a table of loads can say.
+//! ST-06, SA-01, SA-03 and PH-04 for tables of loads.
 
 use super::{AuditRule, Check};
 use crate::Outcome;
@@ -17,26 +17,26 @@ const PAST_KNEE: f64 = 1.5;
 
 pub(super) const SINGLE: AuditRule = AuditRule {
     id: "ST-06",
-    detects: "one value for each load: no interval, and differences on the plateau mean nothing",
-    data: "a table of loads",
+    detects: "one value per load: no interval, and differences on the plateau mean nothing",
+    data: "table of loads",
     check: Check::Table(single),
 };
 pub(super) const NO_FAILING_LOAD: AuditRule = AuditRule {
     id: "SA-01",
-    detects: "a table that ends before saturation: its highest value is only a lower bound",
+    detects: "table that ends before saturation: its highest value is only a lower bound",
     data: "four loads or more, for the pool model",
     check: Check::Table(saturated),
 };
 pub(super) const EDGE: AuditRule = AuditRule {
     id: "SA-03",
-    detects: "the highest value at the highest load",
-    data: "a table of loads",
+    detects: "highest value at the highest load",
+    data: "table of loads",
     check: Check::Table(edge),
 };
 pub(super) const SEQUENTIAL: AuditRule = AuditRule {
     id: "PH-04",
-    detects: "more than N times the rate of one connection on N connections",
-    data: "a row for one connection",
+    detects: "N connections with more than N times the rate of one",
+    data: "row for one connection",
     check: Check::Table(sequential),
 };
 
@@ -46,9 +46,9 @@ fn single(subject: Subject<'_>) -> Outcome {
         past.map(|row| row.throughput_per_s / fit.fit.plateau_per_s - 1.0).collect()
     });
     let widest = plateau.iter().fold(0.0, |widest: f64, off| widest.max(off.abs()));
-    let noise = if plateau.len() < 2 { String::new() } else { format!("; the plateau wavers by {}", percent(widest)) };
-    let message = format!("one value for each load: no interval, no trend between neighbours{noise}");
-    let remedy = "repeat each load, in shuffled order (plimsoll sweep --iterations 6)".to_owned();
+    let noise = if plateau.len() < 2 { String::new() } else { format!("; the plateau varies by {}", percent(widest)) };
+    let message = format!("one value per load: no interval, no trend between neighbouring loads{noise}");
+    let remedy = "repeat each load in random order (plimsoll sweep --iterations 6)".to_owned();
     Outcome::fired(SINGLE.id, FindingState::Note, message, remedy, [("plateau_off_max", widest)])
 }
 
@@ -57,13 +57,13 @@ fn saturated(subject: Subject<'_>) -> Outcome {
     let held = rows.iter().all(|row| row.throughput_per_s >= HELD_SHARE * row.load);
     let why = match (subject.claims.over_rate, held, subject.facts.fit.is_some()) {
         (true, false, _) | (false, _, true) => return Outcome::Pass,
-        (true, true, _) => "every rate that was offered was held",
-        (false, ..) if rows.len() < POINTS_MIN => "too few loads to tell a knee",
+        (true, true, _) => "every offered rate was sustained",
+        (false, ..) if rows.len() < POINTS_MIN => "too few loads to find a knee",
         (false, ..) => "the loads do not go past a knee",
     };
     let highest = highest(rows.iter());
     let message = format!("{why}: the server can do {} or more", rate(highest.map_or(0.0, |row| row.throughput_per_s)));
-    let remedy = "measure at higher loads until more of it buys nothing".to_owned();
+    let remedy = "measure higher loads until throughput stops rising".to_owned();
     Outcome::fired(NO_FAILING_LOAD.id, FindingState::Bound, message, remedy, [("loads", rows.len() as f64)])
 }
 
@@ -80,7 +80,7 @@ fn edge(subject: Subject<'_>) -> Outcome {
         format!("the highest value, {}, is at the highest load, {}", rate(highest.throughput_per_s), last.load);
     // Where the model has seen a plateau, its height counts and not which point of it is highest.
     let (state, remedy) = match subject.facts.fit {
-        Some(_) => (FindingState::Note, "read the plateau of the fit, not the place of the highest value"),
+        Some(_) => (FindingState::Note, "use the plateau of the fit, not the position of the maximum"),
         None => (FindingState::Bound, "measure at higher loads"),
     };
     Outcome::fired(EDGE.id, state, message, remedy.to_owned(), [("load", last.load)])
@@ -95,13 +95,13 @@ fn sequential(subject: Subject<'_>) -> Outcome {
     let beats = |row: &&Row| row.throughput_per_s > SEQUENTIAL_OFF * row.load * alone.throughput_per_s;
     let Some(row) = rows.iter().find(beats) else { return Outcome::Pass };
     let message = format!(
-        "{} on {} connections is more than {} times the {} of one: not the same work",
+        "{} on {} connections is more than {} times the {} of one: different work",
         rate(row.throughput_per_s),
         row.load,
         row.load,
         rate(alone.throughput_per_s)
     );
-    let remedy = "look whether errors, redirects or a cache have answered".to_owned();
+    let remedy = "check for errors, redirects or a cache".to_owned();
     let figures =
         [("load", row.load), ("throughput_per_s", row.throughput_per_s), ("alone_per_s", alone.throughput_per_s)];
     Outcome::fired(SEQUENTIAL.id, FindingState::Invalid, message, remedy, figures)

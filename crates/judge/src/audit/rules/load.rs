@@ -1,4 +1,4 @@
-//! LD-03, LD-04 and LD-05: whose latency, for how long, in what steps?
+//! LD-03, LD-04 and LD-05 for outputs of other tools: load model, duration, resolution.
 
 use super::{AuditRule, Check};
 use crate::Outcome;
@@ -17,30 +17,30 @@ const STEP_SHARE: f64 = 0.02;
 
 pub(super) const CLOSED: AuditRule = AuditRule {
     id: "LD-03",
-    detects: "latencies of clients that wait for their answers, taken for what users see; a label",
-    data: "the load model, which follows from tool and command",
+    detects: "closed-loop latencies, easily mistaken for what independent users see",
+    data: "load model, from tool and command",
     check: Check::Output(closed),
 };
 pub(super) const SHORT: AuditRule = AuditRule {
     id: "LD-04",
-    detects: "less than 5 s (invalid) or 30 s (a bound), or fewer than 100 requests beyond a printed quantile",
-    data: "length of the run, responses",
+    detects: "shorter than 5 s (invalid) or 30 s (bound), or fewer than 100 requests beyond a printed quantile",
+    data: "duration of the run, responses",
     check: Check::Any(short),
 };
 pub(super) const COARSE: AuditRule = AuditRule {
     id: "LD-05",
-    detects: "latencies printed in steps above 2 % of themselves",
-    data: "the steps of the tool",
+    detects: "latencies printed in steps above 2 % of their value",
+    data: "resolution of the tool",
     check: Check::Output(coarse),
 };
 
 fn closed(subject: Subject<'_>) -> Outcome {
     match subject.claims.mode {
-        None => Outcome::Unchecked("the output does not tell who decided when to send"),
+        None => Outcome::Unchecked("load model not in the output"),
         Some(Mode::Open) => Outcome::Pass,
         Some(Mode::Closed) => {
             let message = "closed loop: independent users would wait longer".to_owned();
-            let remedy = "offer a rate (plimsoll run -R)".to_owned();
+            let remedy = "use an open loop (plimsoll run -R)".to_owned();
             Outcome::fired(CLOSED.id, FindingState::Note, message, remedy, [])
         }
     }
@@ -49,7 +49,7 @@ fn closed(subject: Subject<'_>) -> Outcome {
 fn short(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;
     let Some(ns) = claims.get(Figure::Duration) else {
-        return Outcome::Unchecked("the output does not tell how long it ran");
+        return Outcome::Unchecked("duration not in the output");
     };
     let n = claims.get(Figure::Responses).unwrap_or(0.0);
     let few: Vec<_> = QUANTILES
@@ -84,7 +84,7 @@ fn short(subject: Subject<'_>) -> Outcome {
 fn coarse(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;
     let Some(step) = claims.get(Figure::Resolution) else {
-        return Outcome::Unchecked("the steps of the latencies are not known");
+        return Outcome::Unchecked("resolution of the latencies unknown");
     };
     let typical = claims.get(Figure::LatencyP50).or_else(|| claims.get(Figure::LatencyMean));
     let Some(typical) = typical else {
@@ -94,6 +94,6 @@ fn coarse(subject: Subject<'_>) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!("latencies of about {} are printed in steps of {}", time(typical), time(step));
-    let remedy = "use a client that keeps finer times".to_owned();
+    let remedy = "use a client with finer resolution".to_owned();
     Outcome::fired(COARSE.id, FindingState::Warning, message, remedy, [("step_ns", step), ("typical_ns", typical)])
 }

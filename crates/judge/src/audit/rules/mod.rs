@@ -1,4 +1,4 @@
-//! The rules for outputs of other tools, with the ids of the catalogue.
+//! Rules for outputs of other tools, with the ids of the catalogue.
 
 mod answers;
 mod client;
@@ -16,11 +16,11 @@ use model::Verdict;
 pub struct AuditRule {
     /// Id in the catalogue.
     pub id: &'static str,
-    /// What it detects, in a sentence.
+    /// The mistake it detects, in a sentence.
     pub detects: &'static str,
     /// The data it needs; without them it is not checked.
     pub data: &'static str,
-    /// What it looks at.
+    /// The check, by its input.
     check: Check,
 }
 
@@ -80,44 +80,44 @@ static ALL: [AuditRule; 33] = [
 
 pub(crate) const SAME_WORK: AuditRule = AuditRule {
     id: "PH-07",
-    detects: "more connections that did less than one: not the same work",
-    data: "several outputs, one of them over one connection",
+    detects: "more connections with less throughput than one: different workloads",
+    data: "several outputs, one of them with one connection",
     check: Check::Several,
 };
 pub(crate) const LIKE_WITH_LIKE: AuditRule = AuditRule {
     id: "CP-01",
-    detects: "a comparison of different tools, load models, loads, URLs, connection reuse or responses",
+    detects: "comparison of different tools, load models, loads, URLs, connection reuse or responses",
     data: "several outputs",
     check: Check::Several,
 };
 pub(crate) const ONE_FACTOR: AuditRule = AuditRule {
     id: "CP-03",
-    detects: "single runs taken for the effect of one factor",
-    data: "several outputs; what else was changed is never in them",
+    detects: "single runs taken as the effect of one factor",
+    data: "several outputs, which never show what else was changed",
     check: Check::Several,
 };
 pub(crate) const UNEQUAL_SUCCESS: AuditRule = AuditRule {
     id: "CP-10",
-    detects: "a ratio with a result in it that is not valid by itself",
+    detects: "ratio with a result that is not valid by itself",
     data: "several outputs",
     check: Check::Several,
 };
 pub(crate) const UNTIED: AuditRule = AuditRule {
     id: "RP-06",
-    detects: "a rate in a text that is in no output, or in one that does not bear it out",
-    data: "a text (--text)",
+    detects: "rate in a text that no output contains or supports",
+    data: "text (--text)",
     check: Check::Several,
 };
 pub(crate) const IDENTICAL: AuditRule = AuditRule {
     id: "RP-09",
-    detects: "the very same figures in different results: copied, not measured",
-    data: "several outputs with throughput, count, length and latencies",
+    detects: "identical figures in different results: copied, not measured",
+    data: "several outputs with throughput, count, duration and latencies",
     check: Check::Several,
 };
 pub(crate) const NO_RAW_DATA: AuditRule = AuditRule {
     id: "RP-11",
-    detects: "a text whose figures have no raw data at all",
-    data: "a text (--text)",
+    detects: "text whose rates have no raw data",
+    data: "text (--text)",
     check: Check::Several,
 };
 

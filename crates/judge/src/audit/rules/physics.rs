@@ -1,4 +1,4 @@
-//! PH-01, PH-02 and PH-08: can these figures be true at the same time?
+//! PH-01, PH-02 and PH-08 for outputs of other tools: plausibility of the figures.
 
 use super::{AuditRule, Check};
 use crate::Outcome;
@@ -23,20 +23,20 @@ const OWN_MEAN: [&str; 6] = ["wrk", "hey", "oha", "bombardier", "autocannon", "f
 
 pub(super) const LITTLE: AuditRule = AuditRule {
     id: "PH-01",
-    detects: "rate, latency and connections that contradict each other: off by 5 % a warning, by 15 % invalid",
-    data: "connections really open, throughput, a mean latency that was measured, closed loop without pauses",
+    detects: "rate, latency and connections that contradict Little's law: off by 5 % a warning, by 15 % invalid",
+    data: "open connections, throughput, measured mean latency, closed loop without pauses",
     check: Check::Output(little),
 };
 pub(super) const UTILISATION: AuditRule = AuditRule {
     id: "PH-02",
-    detects: "a throughput that the server's CPUs cannot have done",
+    detects: "throughput beyond what the server's CPUs allow",
     data: "--pidstat with --pidstat-rate, and --cores",
     check: Check::Output(utilisation),
 };
 pub(super) const CLOCK: AuditRule = AuditRule {
     id: "PH-08",
-    detects: "requests, time and rate that do not fit each other: a broken clock, or an edited output",
-    data: "all three, and the length asked for",
+    detects: "contradictory requests, time and rate: a wrong clock, or an edited output",
+    data: "all three, and the requested duration",
     check: Check::Output(clock),
 };
 
@@ -47,16 +47,16 @@ fn little(subject: Subject<'_>) -> Outcome {
         None => claims.get(Figure::Connections),
     };
     let Some(connections) = connections.filter(|n| *n > 0.0 && OWN_MEAN.contains(&claims.tool)) else {
-        return Outcome::Unchecked("connections, or a mean latency that was measured, are missing");
+        return Outcome::Unchecked("no connections, or no measured mean latency");
     };
     let Some((mean, throughput)) = claims.get(Figure::LatencyMean).zip(claims.get(Figure::Throughput)) else {
-        return Outcome::Unchecked("mean latency or throughput are missing");
+        return Outcome::Unchecked("no mean latency, or no throughput");
     };
     if claims.mode != Some(Mode::Closed) || claims.get(Figure::RateOffered).is_some() || has_pauses(subject) {
-        return Outcome::Unchecked("connections may rest between requests");
+        return Outcome::Unchecked("connections may idle between requests");
     }
     if claims.get(Figure::Resolution).is_some_and(|step| mean < STEPS_MIN * step) {
-        return Outcome::Unchecked("latencies are printed too coarsely");
+        return Outcome::Unchecked("latencies printed too coarsely");
     }
     let in_flight = throughput * mean / 1e9;
     let off = (in_flight - connections) / connections;
@@ -64,7 +64,7 @@ fn little(subject: Subject<'_>) -> Outcome {
         o if o <= WARNING_OFF => return Outcome::Pass,
         // wrk adds made-up samples to its latencies, and others can have several requests out on a connection.
         _ if off > 0.0 && claims.tool != "wrk" => {
-            return Outcome::Unchecked("connections may have had several requests out");
+            return Outcome::Unchecked("connections may have had several requests in flight");
         }
         _ if off > 0.0 => FindingState::Warning,
         o if o <= INVALID_OFF => FindingState::Warning,
@@ -72,16 +72,16 @@ fn little(subject: Subject<'_>) -> Outcome {
         _ => FindingState::Invalid,
     };
     let why = match claims.tool {
-        "wrk" if off > 0.0 => ": wrk adds made-up samples for pauses it sees",
+        "wrk" if off > 0.0 => ": wrk adds synthetic samples for pauses",
         _ if subject.facts.failed.is_some_and(|failed| failed > 0.0) => ": connections were lost to errors",
         _ => "",
     };
     let message = format!(
-        "rate times mean latency makes {in_flight:.0} in flight on {} connections, {} off{why}",
+        "rate times mean latency gives {in_flight:.0} requests in flight on {} connections, {} off{why}",
         count(connections as u64),
         percent(off.abs())
     );
-    let remedy = "read neither mean nor quantiles as what the server did".to_owned();
+    let remedy = "do not attribute mean and quantiles to the server".to_owned();
     let figures = [("in_flight", in_flight), ("connections", connections), ("off", off)];
     Outcome::fired(LITTLE.id, state, message, remedy, figures)
 }
@@ -102,23 +102,23 @@ fn utilisation(subject: Subject<'_>) -> Outcome {
         return Outcome::Unchecked("no CPU use of the server (--pidstat), or no --cores");
     };
     let Some((per_s, throughput)) = context.processes_rate_per_s.zip(subject.claims.get(Figure::Throughput)) else {
-        return Outcome::Unchecked("the rate during pidstat is missing (--pidstat-rate)");
+        return Outcome::Unchecked("no rate during pidstat (--pidstat-rate)");
     };
     let demand_ns = processes.cores_busy / per_s * 1e9;
     if demand_ns <= 0.0 {
-        return Outcome::Unchecked("pidstat saw no CPU use");
+        return Outcome::Unchecked("no CPU use in pidstat");
     }
     let ceiling_per_s = f64::from(cores) / demand_ns * 1e9;
     if throughput <= CEILING * ceiling_per_s {
         return Outcome::Pass;
     }
     let message = format!(
-        "{} CPU time for a response make at most {} on {cores} CPUs: {} cannot be the same work",
+        "{} of CPU time per response allow at most {} on {cores} CPUs: {} is different work",
         time(demand_ns),
         rate(ceiling_per_s),
         rate(throughput)
     );
-    let remedy = "look for errors and for answers from a cache in the higher figure".to_owned();
+    let remedy = "check the higher figure for errors and cached responses".to_owned();
     let figures =
         [("cpu_ns_per_request", demand_ns), ("ceiling_per_s", ceiling_per_s), ("throughput_per_s", throughput)];
     Outcome::fired(UTILISATION.id, FindingState::Invalid, message, remedy, figures)
@@ -128,7 +128,7 @@ fn clock(subject: Subject<'_>) -> Outcome {
     let get = |figure| subject.claims.get(figure);
     let all = get(Figure::Duration).zip(get(Figure::Throughput)).zip(get(Figure::Responses));
     let Some(((ns, throughput), responses)) = all else {
-        return Outcome::Unchecked("requests, time or rate are missing");
+        return Outcome::Unchecked("no requests, time or rate");
     };
     let attempted = subject.facts.attempted.unwrap_or(responses);
     let counted = throughput * ns / 1e9;
@@ -136,11 +136,10 @@ fn clock(subject: Subject<'_>) -> Outcome {
     let fits = [responses, attempted].iter().any(|n| (counted - n).abs() <= SAME * n.max(1.0));
     let asked = get(Figure::DurationAsked).filter(|asked| ns < STOPPED_SHARE * asked);
     let (state, message) = match asked {
-        Some(asked) if is_broken(ns, asked) => (
-            FindingState::Invalid,
-            format!("{} were asked for and {} measured: the clock is wrong", time(asked), time(ns)),
-        ),
-        Some(asked) => (FindingState::Warning, format!("stopped after {} of the {} asked for", time(ns), time(asked))),
+        Some(asked) if is_broken(ns, asked) => {
+            (FindingState::Invalid, format!("{} requested, {} measured: the clock is wrong", time(asked), time(ns)))
+        }
+        Some(asked) => (FindingState::Warning, format!("stopped after {} of the requested {}", time(ns), time(asked))),
         None if fits => return Outcome::Pass,
         None => (
             FindingState::Invalid,

@@ -1,4 +1,4 @@
-//! RP-07, RP-08 and RP-10: is it the result of that command, is a latency one, does it give secrets away?
+//! RP-07, RP-08 and RP-10: match of command and result, 1/throughput as latency, credentials.
 
 use super::{AuditRule, Check};
 use crate::Outcome;
@@ -11,7 +11,7 @@ use model::human::{count, plural, time};
 
 /// A time this close to 1/throughput is computed from it.
 const SAME: f64 = 0.005;
-/// What httperf prints again of its command line and a load depends on.
+/// Flags that httperf echoes and a load depends on.
 const ECHOED: [&str; 9] =
     ["server", "server-name", "port", "uri", "rate", "num-conns", "num-calls", "method", "wsesslog"];
 /// Of these: what it prints whenever it was given.
@@ -19,13 +19,13 @@ const ALWAYS_ECHOED: [&str; 4] = ["server", "server-name", "uri", "wsesslog"];
 
 pub(super) const COMMAND: AuditRule = AuditRule {
     id: "RP-07",
-    detects: "a command line that is not the one this result comes from",
-    data: "a command line above the output, and what the output repeats of it",
+    detects: "command line that does not match the output",
+    data: "command line above the output, and its echo in the output",
     check: Check::Output(command),
 };
 pub(super) const INTERVAL: AuditRule = AuditRule {
     id: "RP-08",
-    detects: "1/throughput called a time per request: no latency",
+    detects: "1/throughput shown as time per request, which is no latency",
     data: "throughput and time per request at more than one connection",
     check: Check::Any(interval),
 };
@@ -54,14 +54,14 @@ fn echoed(command: &str, echo: &str) -> Vec<String> {
     let shown = long_flags(echo);
     let typed = long_flags(command).into_iter().filter(|(name, _)| ECHOED.contains(&name.as_str()));
     let differs = |(name, value): (String, String)| match shown.iter().find(|(shown, _)| *shown == name) {
-        None if ALWAYS_ECHOED.contains(&name.as_str()) => Some(format!("--{name} was typed and is not in the result")),
-        Some((_, shown)) if !same_value(shown, &value) => Some(format!("--{name} was typed with another value")),
+        None if ALWAYS_ECHOED.contains(&name.as_str()) => Some(format!("--{name} was given but is not in the result")),
+        Some((_, shown)) if !same_value(shown, &value) => Some(format!("--{name} was given another value")),
         _ => None,
     };
     typed.filter_map(differs).collect()
 }
 
-/// Whether two values are the same, number by number: `1000,0` and `1000,0.000` are.
+/// True if two values are the same, number by number: `1000,0` and `1000,0.000` are.
 fn same_value(one: &str, other: &str) -> bool {
     let (one, other): (Vec<&str>, Vec<&str>) = (one.split(',').collect(), other.split(',').collect());
     let same = |(a, b): (&&str, &&str)| a == b || number(a).is_some_and(|a| number(b) == Some(a));
@@ -86,7 +86,7 @@ fn printed(subject: Subject<'_>, command: &str) -> Vec<String> {
     };
     let differs = |(name, typed, figure): (&str, Option<f64>, Figure)| {
         let (typed, shown) = typed.zip(subject.claims.get(figure))?;
-        ((typed - shown).abs() > 0.01 * typed).then(|| format!("{name} was typed with another value"))
+        ((typed - shown).abs() > 0.01 * typed).then(|| format!("{name} was given another value"))
     };
     pairs.into_iter().filter_map(differs).collect()
 }
@@ -95,9 +95,9 @@ fn interval(subject: Subject<'_>) -> Outcome {
     let claims = subject.claims;
     if let Some(ns) = claims.get(Figure::Interval) {
         let message = format!(
-            "{} \"across all concurrent requests\" is 1/throughput, no latency{}",
+            "{} \"across all concurrent requests\" is 1/throughput, not a latency{}",
             time(ns),
-            claims.get(Figure::LatencyMean).map_or_else(String::new, |mean| format!(": that is {}", time(mean)))
+            claims.get(Figure::LatencyMean).map_or_else(String::new, |mean| format!("; the mean is {}", time(mean)))
         );
         let remedy = "quote it as a rate".to_owned();
         return Outcome::fired(INTERVAL.id, FindingState::Note, message, remedy, [("interval_ns", ns)]);
@@ -108,7 +108,7 @@ fn interval(subject: Subject<'_>) -> Outcome {
         return Outcome::Unchecked("no time per request at more than one connection");
     };
     if claims.over_rate {
-        return Outcome::Unchecked("the connections are not known");
+        return Outcome::Unchecked("connections unknown");
     }
     let inverse = |row: &crate::audit::Row| 1e9 / row.throughput_per_s;
     let same = timed.iter().filter(|(row, ns)| (ns / inverse(row) - 1.0).abs() < SAME).count();
@@ -117,12 +117,12 @@ fn interval(subject: Subject<'_>) -> Outcome {
     }
     let mean = last.load * inverse(last);
     let message = format!(
-        "the time per request is 1/throughput in every row, no latency: at {} it is {}, not {}",
+        "the time per request is 1/throughput in every row: the latency at {} is {}, not {}",
         plural(last.load as u64, "connection"),
         time(mean),
         time(*time_at_last)
     );
-    let remedy = "replace the column by measured latencies, or leave it out".to_owned();
+    let remedy = "replace the column by measured latencies, or omit it".to_owned();
     let figures = [("rows", timed.len() as f64), ("latency_ns", mean), ("claimed_ns", *time_at_last)];
     Outcome::fired(INTERVAL.id, FindingState::Invalid, message, remedy, figures)
 }
@@ -131,9 +131,8 @@ fn secret(subject: Subject<'_>) -> Outcome {
     if subject.secrets == 0 {
         return Outcome::Pass;
     }
-    let message = format!("the result holds {}", plural(subject.secrets, "secret"));
+    let message = format!("the result contains {}", plural(subject.secrets, "secret"));
     let secrets = count(subject.secrets);
-    let remedy =
-        format!("change {} and replace {} in the file", if secrets == "1" { "it" } else { "them" }, "what was saved");
+    let remedy = format!("change {} and redact {}", if secrets == "1" { "it" } else { "them" }, "the saved file");
     Outcome::fired(SECRET.id, FindingState::Warning, message, remedy, [("secrets", subject.secrets as f64)])
 }

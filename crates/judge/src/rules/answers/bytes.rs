@@ -1,7 +1,7 @@
-//! ER-06: do the bytes add up?
+//! ER-06: byte counts that do not match.
 
-use crate::rules::facts::{observed, slots};
-use crate::rules::kernel::is_server_here;
+use crate::facts::kernel::is_server_here;
+use crate::facts::{observed, slots};
 use crate::{Check, Outcome, Rule};
 use model::human::bytes;
 use model::{Body, Evidence, FindingState};
@@ -13,30 +13,30 @@ const HEADERS_BYTES: f64 = 64.0;
 /// With more failures among them the mean is that of something else.
 const FAILED_SHARE: f64 = 0.01;
 const RESPONSES_MIN: u64 = 100;
-/// Interfaces are looked at a little before or after the window.
+/// Interface counters are sampled slightly before or after the window.
 const INTERFACES_LOW: f64 = 0.9;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-06",
-    title: "bytes do not add up",
-    detects: "responses that are, on average, smaller or larger on the wire than the one the probe got",
-    threshold: "mean bytes of a response < 0.98 or > 1.2 times those of the probe, headers of 64 bytes aside, or \
-                interfaces that received less than 0.9 of what the client says: invalid (own thresholds; comparing \
-                bytes with N x M is the advice in TechEmpower's #7402)",
-    data: "bytes received, the size of the whole response that the probe got; one request whose answers do not differ by themselves",
+    title: "byte counts do not match",
+    detects: "responses of another mean size than the probe's, or bytes that bypassed the network interfaces",
+    threshold: "mean bytes per response < 0.98 or > 1.2 times the probe's, headers of 64 bytes aside, or interfaces \
+                received < 0.9 of the client's count: invalid (plimsoll defaults; comparing bytes with N x M: \
+                TechEmpower #7402)",
+    data: "bytes received, size of the probe's response; one request with responses of stable size",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let n = evidence.flow.completed;
     if n < RESPONSES_MIN || evidence.flow.failed as f64 > FAILED_SHARE * n as f64 {
-        return Outcome::Unchecked("too few good responses to take the mean of their bytes");
+        return Outcome::Unchecked("too few good responses for a mean size");
     }
     if evidence.plan.requests.len() > 1 || evidence.plan.requests.iter().any(|request| request.template) {
-        return Outcome::Unchecked("different requests have answers of different sizes");
+        return Outcome::Unchecked("different requests have responses of different sizes");
     }
     let Some((low, high)) = probed(evidence) else {
-        return Outcome::Unchecked("the probe's answers have no size that can be held against the load's");
+        return Outcome::Unchecked("no stable response size from the probe");
     };
     if let Some(unseen) = unseen_by_interfaces(evidence) {
         return unseen;
@@ -51,11 +51,11 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let (than, probe) = if too_small { ("smaller", low) } else { ("larger", high) };
     let message = format!(
-        "a response took {} on average, the probe's {}: under load the server sends something {than}",
+        "{} per response on average, {} in the probe: under load the server sends something {than}",
         bytes(mean.round() as u64),
         bytes(probe as u64)
     );
-    let remedy = "look at the answers under load; declare what they must hold: --expect size=MIN..MAX or body~TEXT";
+    let remedy = "inspect responses under load; declare their content: --expect size=MIN..MAX or body~TEXT";
     let figures = [("bytes_per_response", mean), ("probe_bytes", probe)];
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy.to_owned(), figures)
 }
@@ -80,11 +80,11 @@ fn unseen_by_interfaces(evidence: &Evidence) -> Option<Outcome> {
         return None;
     }
     let message = format!(
-        "{} of answers were counted, but only {} came through the interfaces of this machine",
+        "{} of responses counted, but only {} came through this machine's network interfaces",
         bytes(own),
         bytes(seen)
     );
-    let remedy = "find out who answers: a proxy on this machine may be in the way".to_owned();
+    let remedy = "find out what answers: perhaps a proxy on this machine".to_owned();
     let figures = [("bytes_received", own as f64), ("interfaces_bytes", seen as f64)];
     Some(Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, figures))
 }
@@ -100,7 +100,7 @@ mod tests {
         evidence.flow.bytes_received = 200 * 1_000_000;
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.starts_with("a response took 200 B on average, the probe's 1,200 B"), "{found:?}");
+        assert!(found.message.starts_with("200 B per response on average, 1,200 B in the probe"), "{found:?}");
         evidence.flow.bytes_received = 1_600 * 1_000_000;
         assert!(finding(check(&evidence)).message.ends_with("something larger"));
     }

@@ -1,4 +1,4 @@
-//! ER-11: did a cache answer?
+//! ER-11: responses from a cache.
 
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
@@ -6,10 +6,10 @@ use model::{Evidence, FindingState};
 pub(crate) const RULE: Rule = Rule {
     id: "ER-11",
     title: "cache measured",
-    detects: "answers out of a cache in front of the application",
-    threshold: "any answer to the probe with an Age above 0, a hit in X-Cache and its like, or two numbers in \
-                X-Varnish: warning; the probe asks three times, so that a page that is cached is found",
-    data: "the headers that the probe got",
+    detects: "responses from a cache in front of the application",
+    threshold: "any of the probe's three responses with Age > 0, a hit in X-Cache or similar, or two numbers in \
+                X-Varnish: warning",
+    data: "response headers of the probe",
     check: Check::Run(check),
 };
 
@@ -21,9 +21,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some(header) = probe.fetches.iter().rev().find_map(|fetch| fetch.cached.as_deref()) else {
         return Outcome::Pass;
     };
-    let message = format!("a cache answered the probe ({header}): this is what the cache holds, not the application");
-    let remedy = "fine if the cache is what is to be measured; else go past it: another port, --connect-to, or a URL that is not \
-                  cached (--template with {{counter}})";
+    let message = format!("a cache answered the probe ({header}): this measures the cache, not the application");
+    let remedy = "bypass the cache unless you measure it: another port, --connect-to, or uncached URLs (--template \
+                  with {{counter}})";
     let figures = [("hits", hits as f64), ("fetches", probe.fetches.len() as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy.to_owned(), figures)
 }

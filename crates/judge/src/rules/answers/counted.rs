@@ -1,34 +1,33 @@
-//! ER-07: does the server count the requests that the client counts?
+//! ER-07: request counts of client and server that differ.
 
+use crate::facts::slots;
 use crate::rules::answers::happened;
-use crate::rules::facts::slots;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{CountedRequests, Evidence, FindingState, NS_PER_S};
 
 const WARNING_SHARE: f64 = 0.001;
 const INVALID_SHARE: f64 = 0.01;
-/// The page is read within so much of the instant it is told to be of.
+/// Uncertainty of the time at which the page was read; s.
 const INSTANT_S: f64 = 0.1;
 const REQUESTS_MIN: f64 = 1000.0;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-07",
-    title: "client and server disagree",
-    detects: "answers that the server did not give, and requests that others have sent",
-    threshold: "counts differ by more than 0.1 %: warning; 1 %: invalid (wrk's #140 was 25 %); beyond failed requests, those in \
-                flight, 100 ms of the rate, the time the page took, and what the seconds around the first and last look differ \
-                by, as the two are not read at the very same instant",
-    data: "a status page of the server that counts requests; 1,000 requests",
+    title: "client and server counts differ",
+    detects: "responses that the server did not send, and requests from other clients",
+    threshold: "counts differ by > 0.1 %: warning; > 1 %: invalid (wrk #140 had 25 %); failed and in-flight requests, \
+                100 ms of the rate and the page's timing uncertainty aside",
+    data: "status page with a request count; 1,000 requests",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some((server, counted)) = counted(evidence) else {
-        return Outcome::Unchecked("no status page of the server counts requests");
+        return Outcome::Unchecked("no status page with a request count");
     };
     if counted.client.max(counted.server) < REQUESTS_MIN {
-        return Outcome::Unchecked("fewer than 1,000 requests were counted");
+        return Outcome::Unchecked("fewer than 1,000 requests");
     }
     let rate_per_s = counted.client / (counted.span_ns as f64 / NS_PER_S as f64);
     let unclear = slots(evidence) * f64::from(evidence.iterations)
@@ -39,22 +38,22 @@ fn check(evidence: &Evidence) -> Outcome {
     let share = (apart - unclear).max(0.0) / counted.client.max(1.0);
     let state = match share {
         s if s <= WARNING_SHARE => return Outcome::Pass,
-        // That nothing reached it is told by ER-12.
+        // A server that nothing reached is ER-12.
         _ if happened::is_unmoved(counted) => return Outcome::Pass,
         s if s <= INVALID_SHARE => FindingState::Warning,
         _ => FindingState::Invalid,
     };
     let facts = format!(
-        "{server} counted {} requests, the client {}, {} apart, of which {} cannot be explained by when they were read",
+        "{server} counted {} requests, the client {} ({} apart, {} not explained by timing)",
         count(counted.server.max(0.0) as u64),
         count(counted.client as u64),
         percent(apart / counted.client.max(1.0)),
         percent(share)
     );
     let (meaning, remedy) = if counted.server > counted.client {
-        ("others use the server too", "keep others away from the server, and measure again")
+        ("other clients use the server too", "keep other clients away and measure again")
     } else {
-        ("something before it answers a part of them", "look for a cache or proxy between client and server")
+        ("something in front of it answers some of them", "look for a cache or proxy between client and server")
     };
     let figures = [("server", counted.server), ("client", counted.client), ("share", share)];
     Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
@@ -90,7 +89,7 @@ mod tests {
         }
         let others = finding(check(&run(1_200_000.0)));
         assert!(others.message.starts_with("nginx counted 1,200,000 requests, the client 1,000,000"), "{others:?}");
-        assert!(others.message.ends_with("others use the server too"));
+        assert!(others.message.ends_with("other clients use the server too"));
         assert!(finding(check(&run(700_000.0))).remedy.contains("cache or proxy"));
     }
 

@@ -1,6 +1,6 @@
-//! ER-13: does each request make the next one dearer?
+//! ER-13: cost per request that drifts.
 
-use crate::rules::facts::observed;
+use crate::facts::observed;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S, Observed, SeriesFigure, SeriesObserved};
@@ -15,12 +15,12 @@ const SECONDS_MIN: usize = 15;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-13",
-    title: "work drifts",
-    detects: "requests that change what they work on, as posts that fill a table, so that the end measures something else",
-    threshold: "CPU time of the server and its companions for each response differs by > 10 % from the first third of the window to \
-                the last, and that of the second is between the two: warning (own threshold), with 1 s of CPU time in each, \
-                15 s or more, and a method that may change something",
-    data: "CPU time of the server and responses by the second",
+    title: "cost per request drifts",
+    detects: "requests that change their data, such as POSTs that fill a table, so that later ones cost more or less",
+    threshold: "CPU time per response (server and companions) differs by > 10 % between first and last third of the \
+                window, second third in between: warning (plimsoll default); >= 1 s of CPU time in each, >= 15 s, a \
+                method that may change data",
+    data: "CPU time of the server and responses per second",
     check: Check::Run(check),
 };
 
@@ -29,7 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     if evidence.iterations > 1 || evidence.seconds.len() < SECONDS_MIN {
-        return Outcome::Unchecked("no window of 15 s in one piece");
+        return Outcome::Unchecked("no single window of 15 s");
     }
     let third = evidence.seconds.len() / 3;
     let begin = evidence.seconds[0].from_ns;
@@ -38,7 +38,7 @@ fn check(evidence: &Evidence) -> Outcome {
         (evidence.seconds[third].from_ns, evidence.seconds[evidence.seconds.len() - third].from_ns);
     let thirds = [(begin, second_from), (second_from, last_from), (last_from, end)];
     let [Some(first_ns), Some(second_ns), Some(last_ns)] = thirds.map(|(from, to)| work(evidence, from, to)) else {
-        return Outcome::Unchecked("too little CPU time of the server is known");
+        return Outcome::Unchecked("too little CPU time of the server");
     };
     let change = last_ns / first_ns - 1.0;
     // What grows grows all the time; a CPU that others slow down comes and goes.
@@ -48,13 +48,12 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let grew = if change > 0.0 { "more" } else { "less" };
     let message = format!(
-        "a request took {} of the server's CPU time at first and {} at last, {} {grew}: what is measured changes as it is \
-         measured",
+        "a request cost {} of CPU time at the start and {} at the end, {} {grew}: the workload changes its data",
         time(first_ns),
         time(last_ns),
         percent(change.abs())
     );
-    let remedy = "restore the data before each measurement, or send requests that leave no trace".to_owned();
+    let remedy = "restore the data before each measurement, or use read-only requests".to_owned();
     let figures = [("first_cpu_ns", first_ns), ("last_cpu_ns", last_ns), ("change", change)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
@@ -115,7 +114,7 @@ mod tests {
     fn posts_that_get_dearer_warn() {
         let found = finding(check(&posts(|i| 0.5 + 0.02 * i as f64)));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.contains("17.7 µs of the server's CPU time at first and 29.7 µs at last"), "{found:?}");
+        assert!(found.message.contains("17.7 µs of CPU time at the start and 29.7 µs at the end"), "{found:?}");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! ER-04: is more throughput only more failures?
+//! ER-04: throughput that grows only by fast failures.
 
-use crate::rules::facts::per_s;
-use crate::rules::saturation::peak_index;
+use crate::facts::per_s;
+use crate::facts::saturation::peak_index;
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, rate, time};
 use model::{Evidence, FindingState, SweepEvidence};
 
-/// Failures of a load that are looked at.
+/// Share of failures from which on a load is checked.
 const FAILED_SHARE: f64 = 0.01;
 /// A rate that grew by less is the same rate.
 const GAIN: f64 = 0.03;
@@ -19,16 +19,16 @@ const BROKEN_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "ER-04",
     title: "fast failures",
-    detects: "a load past which throughput rises and latency falls because the server fails, which is faster than answering",
-    threshold: "from one load to the next all responses up by 3 %, good ones not, more than 1 % failed, and wrong responses take \
-                less than half the time of good ones: invalid up to the peak, a warning past it (own thresholds)",
-    data: "a sweep of two loads or more; response times of wrong responses",
+    detects: "throughput that rises and latency that falls only because failures are fast",
+    threshold: "from one load to the next responses up by > 3 %, good ones not, > 1 % failed, and wrong responses take \
+                < half the time of good ones: invalid up to the peak, warning past it (plimsoll defaults)",
+    data: "sweep of >= 2 loads; response times of wrong responses",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let (Some(peak), true) = (peak_index(&sweep.points), sweep.points.len() >= 2) else {
-        return Outcome::Unchecked("one load is no curve");
+        return Outcome::Unchecked("only one load measured");
     };
     let rates = |i: usize| {
         let evidence = &sweep.points[i].evidence;
@@ -49,7 +49,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let (broken_ns, good_ns) = means(evidence).unwrap_or_default();
     let state = if at <= peak { FindingState::Invalid } else { FindingState::Warning };
     let message = format!(
-        "overloaded from {}: {} responses, but only {} good ones; failing takes {}, answering {}",
+        "overloaded from {}: {} responses, but only {} good; a failure takes {}, a good response {}",
         place(sweep, at),
         rate(all),
         rate(good),
@@ -57,7 +57,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
         time(good_ns)
     );
     let remedy = format!(
-        "read nothing above {}: the {} that failed there make rate and latency look better",
+        "disregard loads above {}: {} failures flatter rate and latency there",
         place(sweep, at - 1),
         percent(failed_share(evidence))
     );
@@ -111,8 +111,8 @@ mod tests {
     fn throughput_that_rises_by_failing_is_told_with_the_load_it_begins_at() {
         let found = finding(check(&overloaded(100_000)));
         assert_eq!(found.state, FindingState::Warning, "the peak is before it");
-        let expected = "overloaded from 8 connections: 300/s responses, but only 198/s good ones; failing takes 100 µs, \
-                        answering 2.70 ms";
+        let expected = "overloaded from 8 connections: 300/s responses, but only 198/s good; a failure takes 100 µs, a \
+                        good response 2.70 ms";
         assert_eq!(found.message, expected);
         let mut sweep = overloaded(100_000);
         sweep.points[3].goodput_per_s = 205.0;

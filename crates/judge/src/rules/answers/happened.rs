@@ -1,7 +1,7 @@
-//! ER-12: did anything happen in the server at all?
+//! ER-12: responses that did not come from the monitored server.
 
+use crate::facts::observed;
 use crate::rules::answers::counted::counted;
-use crate::rules::facts::observed;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, time};
 use model::{CountedRequests, Evidence, FindingState};
@@ -12,17 +12,16 @@ const SHARE: f64 = 0.1;
 const CHEAPEST_NS: f64 = 1_000.0;
 /// CPU time comes in steps of 10 ms: so many requests take ten of them at the cheapest.
 const REQUESTS_MIN: u64 = 100_000;
-/// A counter that a page tells needs fewer.
+/// Requests that a status page's counter needs.
 const COUNTED_MIN: f64 = 1_000.0;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-12",
-    title: "nothing happened in the server",
-    detects: "answers that the server that is looked at cannot have given",
-    threshold: "less than a tenth of the requests in the server's own count, or less than a tenth of a microsecond \
-                of its CPU time for each of 100,000 requests or more: invalid (own thresholds, after Gregg: did it \
-                even happen?)",
-    data: "a status page that counts requests, or the CPU time of the server's processes",
+    title: "responses not from the server",
+    detects: "responses that the monitored server cannot have sent",
+    threshold: "server counted < 10 % of the requests, or used < 0.1 us of CPU time for each of >= 100,000: invalid \
+                (plimsoll defaults, after Gregg: did it even happen?)",
+    data: "status page with a request count, or CPU time of the server",
     check: Check::Run(check),
 };
 
@@ -35,7 +34,7 @@ fn check(evidence: &Evidence) -> Outcome {
         && is_unmoved(counted)
     {
         let message = format!(
-            "{server} counted {} requests of the {} that were answered: somebody else answers",
+            "{server} counted {} of {} answered requests: something else answers",
             count(counted.server.max(0.0) as u64),
             count(counted.client as u64)
         );
@@ -44,26 +43,24 @@ fn check(evidence: &Evidence) -> Outcome {
     match cpu_ns {
         Some(ns) if ns < SHARE * CHEAPEST_NS => {
             let message = format!(
-                "the processes behind the port used {} of CPU time for each of {} answers: somebody else answers",
+                "the server's processes used {} of CPU time for each of {} responses: something else answers",
                 time(ns),
                 count(n)
             );
             fired(message, [("server_cpu_ns_per_request", ns), ("responses", n as f64)])
         }
-        None if counted.is_none() => {
-            Outcome::Unchecked("neither the server's own count nor enough of its CPU time is known")
-        }
+        None if counted.is_none() => Outcome::Unchecked("neither a request count nor enough CPU time of the server"),
         _ => Outcome::Pass,
     }
 }
 
-/// Whether the server's count did not move with the client's.
+/// True if the server's count did not follow the client's.
 pub(super) fn is_unmoved(counted: CountedRequests) -> bool {
     counted.server < SHARE * counted.client
 }
 
 fn fired<'a>(message: String, figures: impl IntoIterator<Item = (&'a str, f64)>) -> Outcome {
-    let remedy = "find out who answers: a cache, a proxy, another server on the same port, or a port that is forwarded";
+    let remedy = "find out what answers: a cache, a proxy, another server or port forwarding";
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy.to_owned(), figures)
 }
 
@@ -78,7 +75,7 @@ mod tests {
         evidence.status[0].requests.as_mut().expect("it is counted").server = 30.0;
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.starts_with("nginx counted 30 requests of the 1,000,000 that"), "{}", found.message);
+        assert!(found.message.starts_with("nginx counted 30 of 1,000,000 answered requests"), "{}", found.message);
         let mut evidence = clean_run();
         server(&mut evidence).cpu_ns_per_request = Some(20.0);
         assert!(finding(check(&evidence)).message.contains("20 ns of CPU time for each of 1,000,000"));

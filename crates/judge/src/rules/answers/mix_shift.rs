@@ -1,7 +1,7 @@
-//! ER-14: is it the same work at all loads?
+//! ER-14: responses that differ between loads.
 
-use crate::rules::facts::observed;
-use crate::rules::saturation::peak_index;
+use crate::facts::observed;
+use crate::facts::saturation::peak_index;
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
@@ -20,18 +20,17 @@ const RESPONSES_MIN: u64 = 100;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-14",
-    title: "work differs by load",
-    detects: "responses that are others under load: other statuses, sizes or costs than at the first load",
-    threshold: "up to the peak: status shares differ by > 1 %, bytes of a response by > 5 %, or CPU time of a \
-                request outside 0.67 to 1.5 times that at the first load: warning; looked at from 1 ms on, as an \
-                idle server's wake-ups weigh more in lighter ones (own thresholds)",
-    data: "a sweep of two loads or more with 100 responses at each",
+    title: "responses differ between loads",
+    detects: "responses whose status, size or cost under load differs from the first load",
+    threshold: "up to the peak, against the first load: status shares differ by > 1 %, bytes per response by > 5 %, or \
+                CPU time per request (if >= 1 ms) outside 0.67 to 1.5 times: warning (plimsoll defaults)",
+    data: "sweep of >= 2 loads with 100 responses each",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let (Some(peak), true) = (peak_index(&sweep.points), sweep.points.len() >= 2) else {
-        return Outcome::Unchecked("one load is no curve");
+        return Outcome::Unchecked("only one load measured");
     };
     let enough = |evidence: &Evidence| evidence.cohort.completed >= RESPONSES_MIN;
     let points = &sweep.points[..=peak];
@@ -41,17 +40,14 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let first = &points[0].evidence;
     let found = points.iter().enumerate().skip(1).find_map(|(at, point)| Some((at, shift(first, &point.evidence)?)));
     let Some((at, (what, size))) = found else { return Outcome::Pass };
-    let message = format!(
-        "at {} the work is not that of {}: {what}; they are no points of one curve",
-        place(sweep, at),
-        place(sweep, 0)
-    );
-    let remedy = "look at the answers at both loads, and declare what they must be: --expect status=... or size=...";
+    let message =
+        format!("different work at {} and {}: {what}; the loads are not comparable", place(sweep, at), place(sweep, 0));
+    let remedy = "inspect responses at both loads; declare them: --expect status=... or size=...";
     let figures = [("load", sweep.points[at].load), ("shift", size)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy.to_owned(), figures)
 }
 
-/// How the work at a load differs from that at the first, in words and as a figure; none when it does not.
+/// Difference of a load from the first one, in words and as a figure; none when there is none.
 fn shift(first: &Evidence, other: &Evidence) -> Option<(String, f64)> {
     let statuses = status_shift(first, other);
     if statuses > STATUS_SHIFT {
@@ -92,8 +88,8 @@ mod tests {
         let mut statuses = sweep();
         statuses.points[1].evidence.answer(304, 20_000);
         let found = finding(check(&statuses));
-        let expected = "at 2 connections the work is not that of 1 connection: 2.0 % of the responses have another status; \
-                        they are no points of one curve";
+        let expected = "different work at 2 connections and 1 connection: 2.0 % of the responses have another status; \
+                        the loads are not comparable";
         assert_eq!((found.state, found.message.as_str()), (FindingState::Warning, expected));
         let mut sizes = sweep();
         sizes.points[2].evidence.flow.bytes_received /= 2;

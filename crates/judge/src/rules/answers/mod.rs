@@ -1,25 +1,16 @@
-//! ER: were these the right answers, and did the server give them?
+//! ER: correctness and origin of the responses.
 
-mod bytes;
-mod cached;
-mod counted;
-mod drift;
-mod fast_failures;
-mod happened;
-mod mix_shift;
-mod refused;
-mod reuse;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 9] = [
-    fast_failures::RULE,
-    bytes::RULE,
-    counted::RULE,
-    refused::RULE,
-    reuse::RULE,
-    cached::RULE,
-    happened::RULE,
-    drift::RULE,
-    mix_shift::RULE,
-];
+pub(crate) mod bytes;
+pub(crate) mod cached;
+pub(crate) mod censored;
+pub(crate) mod counted;
+pub(crate) mod drift;
+pub(crate) mod errors;
+pub(crate) mod fast_failures;
+pub(crate) mod happened;
+pub(crate) mod mix_shift;
+pub(crate) mod outage;
+pub(crate) mod redirect;
+pub(crate) mod refused;
+pub(crate) mod reuse;
+pub(crate) mod wrong_body;

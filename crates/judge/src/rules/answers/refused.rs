@@ -1,20 +1,20 @@
-//! ER-08: was it a rate limiter that was measured?
+//! ER-08: requests refused by a rate limiter or an access rule.
 
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
-/// What servers say to clients they do not want now.
+/// Statuses with which servers refuse clients.
 const REFUSALS: [u16; 2] = [403, 429];
 /// Up to this share a limiter was only touched.
 const INVALID_SHARE: f64 = 0.001;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-08",
-    title: "refused by policy",
-    detects: "a rate limiter, firewall or ban that answers instead of the application",
-    threshold: "any undeclared 403 or 429: invalid; a warning up to 0.1 % of the responses (own threshold). 503 is left to \
-                ER-01: whether it comes with Retry-After is not looked at under load",
+    title: "refused by a rate limiter or access rule",
+    detects: "rate limiter, firewall or ban that responds instead of the application",
+    threshold: "any undeclared 403 or 429: invalid; warning up to 0.1 % of the responses (plimsoll default); 503 \
+                counts in ER-01",
     data: "responses by status",
     check: Check::Run(check),
 };
@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let completed = evidence.cohort.completed;
     if completed == 0 {
-        return Outcome::Unchecked("no response was complete");
+        return Outcome::Unchecked("no complete response");
     }
     let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
     let refused = REFUSALS.iter().filter(|status| !declared(**status));
@@ -41,8 +41,8 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(share)
     );
     let remedy = match status {
-        429 => "exempt this client from the limit (mod_evasive, limit_req, WAF), or stay below it with -R",
-        _ => "exempt this client from the ban, or send the credentials it asks for (-H, --auth)",
+        429 => "exempt this client from the limit (mod_evasive, limit_req, WAF), or stay below it (-R)",
+        _ => "exempt this client from the ban, or send credentials (-H, --auth)",
     };
     let figures = [("refused", total as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)

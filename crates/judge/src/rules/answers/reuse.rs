@@ -1,10 +1,10 @@
-//! ER-09: were connections kept open as declared?
+//! ER-09: connections not kept open as declared.
 
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
-/// A little above 1 %: Apache closes a connection after 100 requests unless it is told otherwise.
+/// Slightly above 1 %: by default Apache closes a connection after 100 requests.
 const WARNING_SHARE: f64 = 0.012;
 /// Above it most requests paid for a connection of their own.
 const INVALID_SHARE: f64 = 0.5;
@@ -12,11 +12,11 @@ const CONNECTIONS_MIN: u64 = 10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-09",
-    title: "connections not kept",
-    detects: "connections that were to be kept open and had to be opened again",
-    threshold: "connections opened during the load > 1.2 % of the responses (Apache's default of 100 requests each is allowed): \
-                warning; > 50 %: invalid (own thresholds); 10 or more, beyond those lost to failures",
-    data: "connections opened again, responses, failures; whether connections were to be kept",
+    title: "connections not kept open",
+    detects: "connections that had to be reopened although they should stay open",
+    threshold: "connections reopened during the load > 1.2 % of the responses (allows Apache's default of 100 requests \
+                each): warning; > 50 %: invalid (plimsoll defaults); >= 10, beyond those lost to failures",
+    data: "reopened connections, responses, failures; keep-alive setting",
     check: Check::Run(check),
 };
 
@@ -25,9 +25,9 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // declared as new connections, and the engine opens one for each
     }
     if evidence.flow.completed == 0 {
-        return Outcome::Unchecked("no response was complete");
+        return Outcome::Unchecked("no complete response");
     }
-    // Of a failed request the connection is given up; that is told by the failures.
+    // A failed request gives its connection up; that counts in the failures.
     let opened = evidence.connections.reconnects.saturating_sub(evidence.flow.failed);
     let share = opened as f64 / evidence.flow.completed as f64;
     let state = match share {
@@ -37,16 +37,16 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => FindingState::Invalid,
     };
     let said = evidence.probe.as_ref().is_some_and(|probe| probe.fetches.iter().any(|fetch| !fetch.keepalive));
-    let why = if said { ", as it told the probe" } else { "" };
+    let why = if said { ", as announced to the probe" } else { "" };
     let message = format!(
-        "the server closed connections{why}: {} opened again for {} responses ({}), so opening them is in the figures",
+        "the server closed connections{why}: {} reopened for {} responses ({}); their cost is in the results",
         count(opened),
         count(evidence.flow.completed),
         percent(share)
     );
     let remedy = match state {
-        FindingState::Invalid => "let the server keep connections open, or declare that it does not: --no-keepalive",
-        _ => "allow more requests on a connection (keepalive_requests, MaxKeepAliveRequests)",
+        FindingState::Invalid => "enable keep-alive on the server, or declare new connections: --no-keepalive",
+        _ => "allow more requests per connection (keepalive_requests, MaxKeepAliveRequests)",
     };
     let figures = [("reconnects", opened as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
@@ -75,7 +75,7 @@ mod tests {
         evidence.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
         let found = finding(check(&evidence));
         assert!(
-            found.message.starts_with("the server closed connections, as it told the probe: 1,000,000"),
+            found.message.starts_with("the server closed connections, as announced to the probe: 1,000,000"),
             "{found:?}"
         );
         assert!(found.remedy.contains("--no-keepalive"));

@@ -1,4 +1,4 @@
-//! CL-15: did the number of connections limit the load?
+//! CL-15: requests that waited because all connections were busy.
 
 use crate::{Check, Outcome, Rule};
 use model::human::count;
@@ -7,7 +7,7 @@ use model::{Evidence, FindingState, LatencySummary, Load};
 /// A quantile of a histogram.
 type Quantile = fn(&LatencySummary) -> u64;
 
-/// Shares of the requests that are looked at, the largest first, with what the histogram says of them.
+/// Shares of the requests that are checked, the largest first, with their quantile of the histogram.
 const SHARES: [(f64, Quantile); 4] =
     [(0.5, |s| s.p50_ns), (0.1, |s| s.p90_ns), (0.01, |s| s.p99_ns), (0.001, |s| s.p99_9_ns)];
 /// A shorter wait is one for an answer that was just being read.
@@ -20,10 +20,10 @@ const BLOCKED_MIN: f64 = 10.0;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-15",
     title: "all connections busy",
-    detects: "an open loop whose requests waited for a free connection, so that the server never had the load of its plan",
-    threshold: "> 0.1 % of the requests waited more than 100 us for one (own threshold), and ten or more: a bound; \
-                in a sweep, whose claim is its goodput, a warning",
-    data: "an open loop; the histogram of waiting for a connection",
+    detects: "open-loop requests that waited for a free connection",
+    threshold: "> 0.1 % of the requests, and >= 10, waited > 100 us for a connection (plimsoll default): bound; \
+                warning in a sweep",
+    data: "open loop; histogram of connection wait",
     check: Check::Run(check),
 };
 
@@ -33,12 +33,12 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let blocked = &evidence.latency.slip_blocked;
     if blocked.n == 0 {
-        return Outcome::Unchecked("waiting for a connection was not recorded");
+        return Outcome::Unchecked("connection wait not recorded");
     }
     let Some(share) = share(blocked) else { return Outcome::Pass };
     let message = format!(
-        "more than {} % of the requests waited for one of all {} connections: the server never had more at a time, so \
-         that service times and response times are lower bounds",
+        "more than {} % of the requests waited for a free connection (all {} busy): service and response times are \
+         lower bounds",
         share * 100.0,
         count(connections.into())
     );
@@ -46,7 +46,7 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, FindingState::Bound, message, remedy(evidence), figures)
 }
 
-/// Whether the rule fires on `evidence`.
+/// True if the rule fires on `evidence`.
 pub(in crate::rules) fn fires(evidence: &Evidence) -> bool {
     matches!(check(evidence), Outcome::Fired(_))
 }
@@ -54,7 +54,7 @@ pub(in crate::rules) fn fires(evidence: &Evidence) -> bool {
 /// More connections, unless the server is past its capacity anyway.
 pub(super) fn remedy(evidence: &Evidence) -> String {
     let connections = u64::from(evidence.plan.load.connections());
-    format!("allow more connections (-c {}); if the server is past its capacity, offer a lower rate", connections * 4)
+    format!("allow more connections (-c {}); if the server is past its capacity, lower the rate", connections * 4)
 }
 
 /// The largest of [`SHARES`] that more requests than that were blocked; none up to 0.1 %.

@@ -1,11 +1,11 @@
-//! CL-11: did the client take its answers as fast as they came?
+//! CL-11: full receive buffers of the client.
 
-use crate::rules::kernel::{is_server_here, tcp};
+use crate::facts::kernel::{is_server_here, tcp};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
 
-/// What the kernel counts when a receiver does not keep up.
+/// Kernel counters of receivers that do not keep up.
 const NAMES: [&str; 4] = ["TCPToZeroWindowAdv", "TCPRcvQDrop", "TCPBacklogDrop", "PruneCalled"];
 /// Fewer are an accident.
 const EVENTS_MIN: u64 = 10;
@@ -13,18 +13,18 @@ const SHARE: f64 = 0.01;
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-11",
-    title: "client does not drain",
-    detects: "receive buffers of this machine that were full, so that the server had to wait for the client",
-    threshold: "10 or more, and > 1 % of the responses (own threshold): invalid; with the server on this machine, where \
-                the kernel counts both ends alike, a warning",
-    data: "the kernel's counters TCPToZeroWindowAdv, TCPRcvQDrop, TCPBacklogDrop and PruneCalled",
+    title: "client's receive buffers full",
+    detects: "full receive buffers, so that the server waited for the client",
+    threshold: ">= 10 events and > 1 % of the responses (plimsoll default): invalid; warning with the server on this \
+                machine (the kernel counts both ends)",
+    data: "kernel counters TCPToZeroWindowAdv, TCPRcvQDrop, TCPBacklogDrop and PruneCalled",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let counted: Vec<u64> = NAMES.iter().filter_map(|name| tcp(evidence, name)).collect();
     if counted.is_empty() {
-        return Outcome::Unchecked("the kernel's counts of full receive buffers are not known");
+        return Outcome::Unchecked("kernel counters of full receive buffers unavailable");
     }
     let full: u64 = counted.iter().sum();
     let share = full as f64 / evidence.flow.completed.max(1) as f64;
@@ -34,7 +34,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let local = is_server_here(evidence);
     let whose = if local { "of client or server" } else { "of the client" };
     let message = format!(
-        "receive buffers {whose} were full {} times, {} of the responses: what sent had to wait for what reads",
+        "receive buffers {whose} were full {} times, {} of the responses: the sender waited for the reader",
         count(full),
         percent(share)
     );

@@ -1,8 +1,8 @@
-//! CL-14: were there requests that nobody ever sent?
+//! CL-14: scheduled requests that were never sent.
 
+use crate::facts::failures_named;
 use crate::rules::client::cap;
-use crate::rules::errors::failures_named;
-use crate::rules::send_rate::SENT_SHARE_MIN;
+use crate::rules::client::send_rate::SENT_SHARE_MIN;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -10,9 +10,9 @@ use model::{Evidence, FindingState};
 pub(crate) const RULE: Rule = Rule {
     id: "CL-14",
     title: "requests never sent",
-    detects: "requests of an open loop that were due and found no connection until their deadline",
-    threshold: "any (k6 counts dropped iterations): a bound, as this rate was not held; above 1 % CL-05 tells it",
-    data: "an open loop; failures by kind, sent and planned requests",
+    detects: "open-loop requests that found no free connection before their deadline",
+    threshold: "any (k6 counts dropped iterations): bound; above 1 %: CL-05",
+    data: "open loop; failures by kind, sent and planned requests",
     check: Check::Run(check),
 };
 
@@ -22,7 +22,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // what a closed loop does not send was never due
     }
     if cohort.planned == 0 {
-        return Outcome::Unchecked("no request was planned in the measured window");
+        return Outcome::Unchecked("no request planned in the measurement window");
     }
     let dropped: u64 = failures_named(evidence, "send.timeout").map(|(_, n)| n).sum();
     let told_by_rate = (cohort.sent as f64) < SENT_SHARE_MIN * cohort.planned as f64;
@@ -31,7 +31,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let share = dropped as f64 / cohort.planned as f64;
     let message = format!(
-        "{} requests ({}) were due and never sent: this rate was not held, they count as failures",
+        "{} requests ({}) were due but never sent: they count as failures, the rate was not sustained",
         count(dropped),
         percent(share)
     );

@@ -1,35 +1,33 @@
-//! CL-16: did the client wait for its own memory?
+//! CL-16: major page faults of the client.
 
-use crate::rules::facts::observed;
+use crate::facts::observed;
 use crate::{Check, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
 
-/// A page of the program itself may be read for the first time during a run; this many are no accident.
+/// A page of the program itself may be read for the first time during a run; this many are no accident, and each may
+/// take milliseconds.
 const FAULTS_MIN: u64 = 10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-16",
-    title: "client waits for memory",
-    detects: "a client whose memory had to be brought from a disk while it measured",
-    threshold: "10 major page faults or more in the window: warning (own threshold: each may take milliseconds)",
-    data: "the kernel's count of the client's major page faults",
+    title: "major page faults of the client",
+    detects: "client memory read from disk during the measurement",
+    threshold: ">= 10 major page faults in the window: warning (plimsoll default)",
+    data: "page faults of the client",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let faults = observed(evidence).and_then(|observed| observed.generator.as_ref()?.major_faults);
     let Some(faults) = faults else {
-        return Outcome::Unchecked("the client's page faults are not known");
+        return Outcome::Unchecked("page faults of the client unknown");
     };
     if faults < FAULTS_MIN {
         return Outcome::Pass;
     }
-    let message = format!(
-        "the client waited {} times for a disk to bring its own memory: such pauses look like slow answers",
-        count(faults)
-    );
-    let remedy = "free memory on the client's machine, or switch its swap off".to_owned();
+    let message = format!("{} major page faults of the client: these pauses look like slow responses", count(faults));
+    let remedy = "free memory on the client machine, or disable swap".to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("major_faults", faults as f64)])
 }
 

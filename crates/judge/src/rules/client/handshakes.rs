@@ -1,4 +1,4 @@
-//! CL-17: were there TLS handshakes in the measured time that nobody declared?
+//! CL-17: unexpected TLS handshakes in the measured time.
 
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
@@ -10,18 +10,18 @@ const HANDSHAKES_MIN: u64 = 10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-17",
-    title: "undeclared handshakes",
-    detects: "TLS handshakes among requests that were to go over connections kept open",
-    threshold: "more than 1 % of the requests and ten or more: warning (own threshold); with --no-keepalive they are \
-                declared, and a server that resumes no session is a note",
-    data: "TLS; handshakes, resumed ones and requests",
+    title: "unexpected TLS handshakes",
+    detects: "TLS handshakes although connections were to be kept open",
+    threshold: "> 1 % of the requests and >= 10: warning (plimsoll default); with --no-keepalive, note if the server \
+                resumes no session",
+    data: "TLS; handshakes, resumed handshakes and requests",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(plan) = &evidence.plan.tls else { return Outcome::Pass };
     let Some(session) = &evidence.tls else {
-        return Outcome::Unchecked("no TLS handshake was finished");
+        return Outcome::Unchecked("no TLS handshake completed");
     };
     let handshakes = evidence.latency.handshake.n;
     let later = handshakes.saturating_sub(evidence.connections.established.into());
@@ -32,9 +32,8 @@ fn check(evidence: &Evidence) -> Outcome {
         if !plan.resumption || session.resumed > 0 {
             return Outcome::Pass;
         }
-        let message = format!("all {} TLS handshakes were full ones: the server resumes no session", count(handshakes));
-        let remedy =
-            "switch session tickets on in the server, if its users' browsers are to come back faster".to_owned();
+        let message = format!("all {} TLS handshakes were full: the server resumes no sessions", count(handshakes));
+        let remedy = "enable session tickets on the server if it has returning users".to_owned();
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("handshakes", handshakes as f64)]);
     }
     let share = later as f64 / evidence.cohort.planned.max(1) as f64;
@@ -42,11 +41,11 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "{} TLS handshakes ({} of the requests) on connections that were to stay open: their cost is in the figures",
+        "{} TLS handshakes ({} of the requests) on connections meant to stay open: their cost is in the results",
         count(later),
         percent(share)
     );
-    let remedy = "let the server keep connections open for longer, or declare new ones: --no-keepalive".to_owned();
+    let remedy = "keep connections open longer on the server, or declare new ones: --no-keepalive".to_owned();
     let figures = [("handshakes", later as f64), ("share", share)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

@@ -1,23 +1,15 @@
-//! CL: was it the load generator?
+//! CL: the load generator.
 
-pub(super) mod cap;
-mod draining;
-mod dropped;
-mod faults;
-mod handshakes;
-mod starved;
-mod stolen;
-mod throttled;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 8] = [
-    stolen::RULE,
-    starved::RULE,
-    throttled::RULE,
-    draining::RULE,
-    dropped::RULE,
-    cap::RULE,
-    faults::RULE,
-    handshakes::RULE,
-];
+pub(crate) mod busy;
+pub(crate) mod cap;
+pub(crate) mod connections;
+pub(crate) mod draining;
+pub(crate) mod dropped;
+pub(crate) mod faults;
+pub(crate) mod handshakes;
+pub(crate) mod ports;
+pub(crate) mod send_rate;
+pub(crate) mod slip;
+pub(crate) mod starved;
+pub(crate) mod stolen;
+pub(crate) mod throttled;

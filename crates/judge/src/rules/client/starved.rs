@@ -1,7 +1,7 @@
-//! CL-09: did load threads wait for a CPU?
+//! CL-09: load threads that wait for a CPU.
 
-use crate::rules::disturbed::{Taken, left, taken};
-use crate::rules::facts::{Placement, observed, placement};
+use crate::facts::disturbed::{Taken, left, taken};
+use crate::facts::{Placement, observed, placement};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};
@@ -9,7 +9,7 @@ use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};
 const WARNING_SHARE: f64 = 0.02;
 const BOUND_SHARE: f64 = 0.10;
 const CAUSES: &[Cause] = &[Cause::ClientWait, Cause::ClientStopped];
-/// What being put on an idle CPU takes, also in a virtual machine: it is in the kernel's figure too, and no contention.
+/// Wake-up time on an idle CPU, also in a virtual machine: part of the kernel's figure, but no contention.
 const WAKE_UP_NS: f64 = 20_000.0;
 /// A client that is woken very often is rarely idle by then: of 23,000 wake-ups a second each took 1.3 us.
 const WAKE_UPS_SHARE_MAX: f64 = 0.03;
@@ -17,18 +17,18 @@ const WAKE_UPS_SHARE_MAX: f64 = 0.03;
 pub(crate) const RULE: Rule = Rule {
     id: "CL-09",
     title: "client waits for a CPU",
-    detects: "load threads that could have run while others had their CPU, or that were stopped",
-    threshold: "slices of 100 ms with 10 ms or more of it are set aside; of the time that the numbers rest on > 2 % waited, \
-                beyond 20 us for each wake-up or 3 % in all: warning; > 10 %: bound; > 75 %: invalid; a note where the CPUs are \
-                not the limit, and where the server may use the client's CPUs, as LD-08 tells what that means (own thresholds)",
-    data: "the scheduler's times of each load thread",
+    detects: "load threads that waited for a CPU or were stopped",
+    threshold: "100 ms slices with >= 10 ms of it are set aside; remaining wait, beyond 20 us per wake-up (at most 3 \
+                %), > 2 %: warning; > 10 %: bound; > 75 %: invalid; note if less, if CPUs are not the bottleneck or \
+                shared with the server (LD-08) (plimsoll defaults)",
+    data: "scheduler statistics of each load thread",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let threads = observed(evidence).and_then(|observed| observed.generator.as_ref()).map(|it| &it.threads);
     let Some(threads) = threads.filter(|threads| !threads.is_empty()) else {
-        return Outcome::Unchecked("the scheduler's times of the load threads are not known");
+        return Outcome::Unchecked("scheduler statistics of the load threads unknown");
     };
     let waited = threads.iter().map(waited).fold(0.0, f64::max);
     if placement(evidence) == Placement::Shared
@@ -37,11 +37,11 @@ fn check(evidence: &Evidence) -> Outcome {
         return shared(waited);
     }
     let facts = format!(
-        "a load thread waited for a CPU, or was stopped, {} of the time",
+        "a load thread waited for a CPU or was stopped {} of the time",
         percent(taken(evidence, CAUSES).unwrap_or(waited))
     );
     let remedy =
-        "stop what else runs on the client's CPUs (observed.others in run.json), or give it CPUs of its own (--cpus)";
+        "stop other processes on the client's CPUs (observed.others in run.json), or use dedicated ones (--cpus)";
     let taken = Taken {
         warning_share: WARNING_SHARE,
         bound_share: BOUND_SHARE,
@@ -56,8 +56,8 @@ fn shared(waited: f64) -> Outcome {
         return Outcome::Pass;
     }
     let message =
-        format!("a load thread waited for a CPU {} of the time: they share CPUs with the server", percent(waited));
-    let remedy = "give each CPUs of its own: --cpus for the client, taskset for the server".to_owned();
+        format!("a load thread waited for a CPU {} of the time: client and server share CPUs", percent(waited));
+    let remedy = "pin client (--cpus) and server (taskset) to separate CPUs".to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("wait_share", waited)])
 }
 
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(state(&check(&waiting(clean_run(), 0.30))), Some(FindingState::Bound));
         let found = finding(check(&waiting(clean_open_run(), 0.30)));
         assert_eq!(found.state, FindingState::Bound, "it has a direction in an open loop as well");
-        assert!(found.message.contains("30 % of the time: the server holds at least"), "{}", found.message);
+        assert!(found.message.contains("30 % of the time: the server sustains at least"), "{}", found.message);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! CL-08: did the hypervisor take the client's CPU away?
+//! CL-08: steal on the client's CPUs.
 
-use crate::rules::disturbed::{TAKEN_MIN_S, Taken, left, taken};
-use crate::rules::facts::{client_cpus, observed};
+use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left, taken};
+use crate::facts::{client_cpus, observed};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, MachineObserved};
@@ -10,27 +10,27 @@ const CAUSES: &[Cause] = &[Cause::ClientSteal];
 
 pub(crate) const RULE: Rule = Rule {
     id: "CL-08",
-    title: "client's CPUs stolen",
-    detects: "pauses of the client because the hypervisor gave its CPUs to another machine",
-    threshold: "slices of 100 ms with 20 ms or more of steal are set aside; of the time that the numbers rest on > 1 % stolen \
-                from a CPU that the load threads may use: warning; > 5 %: bound; > 75 %: invalid; a note where the CPUs are \
-                not the limit (own thresholds); 100 ms or more in all",
-    data: "CPU times of this machine; which CPUs the load threads may use, else all",
+    title: "steal on the client's CPUs",
+    detects: "hypervisor ran other virtual machines on the client's CPUs",
+    threshold: "100 ms slices with >= 20 ms of steal are set aside; remaining steal on CPUs that load threads may use \
+                > 1 %: warning; > 5 %: bound; > 75 %: invalid; note if less, or if CPUs are not the bottleneck \
+                (plimsoll defaults); >= 100 ms in total",
+    data: "CPU times of this machine; CPU affinity of the load threads (else all)",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
-        return Outcome::Unchecked("the CPU times of this machine are not known");
+        return Outcome::Unchecked("CPU times of this machine unknown");
     };
     let stolen = stolen(evidence, machine);
     let facts = format!(
-        "the hypervisor took {} of the client's CPU time ({} of the machine's in the worst second)",
+        "steal took {} of the client's CPU time ({} of the machine's in the worst second)",
         percent(taken(evidence, CAUSES).unwrap_or(stolen)),
         percent(machine.steal_max)
     );
     let share = left(evidence, CAUSES).unwrap_or(stolen);
-    let remedy = "measure from a machine with CPUs of its own, or when its neighbours are quiet";
+    let remedy = "use a client machine with dedicated CPUs";
     Taken { least_s: TAKEN_MIN_S, ..Taken::new(RULE.id, CAUSES, share, facts, remedy) }.outcome(evidence)
 }
 
@@ -76,7 +76,7 @@ mod tests {
         machine(&mut evidence).steal_mean = 0.02;
         machine(&mut evidence).cpu_shares.clear();
         let found = finding(check(&evidence));
-        assert!(found.message.starts_with("the hypervisor took 2.0 % of the client's"), "{}", found.message);
+        assert!(found.message.starts_with("steal took 2.0 % of the client's"), "{}", found.message);
         evidence.observed = None;
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }

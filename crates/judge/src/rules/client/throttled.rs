@@ -1,8 +1,8 @@
-//! CL-10: did a control group stop the client?
+//! CL-10: client throttled by the CPU quota of its control group.
 
-use crate::rules::disturbed::{TAKEN_MIN_S, Taken, left};
-use crate::rules::facts::{observed, seconds};
-use crate::rules::kernel::counter;
+use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left};
+use crate::facts::kernel::counter;
+use crate::facts::{observed, seconds};
 use crate::{Check, Outcome, Rule};
 use model::human::{plural, time};
 use model::{Cause, Evidence, NS_PER_S};
@@ -15,11 +15,11 @@ const PART: &str = "cgroup/generator";
 pub(crate) const RULE: Rule = Rule {
     id: "CL-10",
     title: "client throttled",
-    detects: "a client that was stopped because the CPU quota of its control group was used up",
-    threshold: "slices of 100 ms with 10 ms or more of it are set aside; of the time that the numbers rest on > 0.1 % stopped, \
-                which p99.9 sees: warning; > 5 %: bound; > 75 %: invalid; a note where the CPUs are not the limit (own \
-                thresholds)",
-    data: "the counters of the client's control group",
+    detects: "client stopped by its control group for using up its CPU quota",
+    threshold: "100 ms slices with >= 10 ms of it are set aside; remaining throttled time > 0.1 % (affects p99.9): \
+                warning; > 5 %: bound; > 75 %: invalid; note if less, or if CPUs are not the bottleneck (plimsoll \
+                defaults); >= 100 ms in total",
+    data: "counters of the client's control group",
     check: Check::Run(check),
 };
 
@@ -30,7 +30,7 @@ fn check(evidence: &Evidence) -> Outcome {
         // A group is known and has no quota: nothing can stop it.
         return match gauges.is_some_and(|gauges| !gauges.contains_key("cpu_quota_ns_per_s")) {
             true => Outcome::Pass,
-            false => Outcome::Unchecked("the client's control group is not known"),
+            false => Outcome::Unchecked("control group of the client unknown"),
         };
     };
     if periods == 0 && ns == 0 {
@@ -38,8 +38,9 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let share = left(evidence, CAUSES)
         .unwrap_or_else(|| ns as f64 / NS_PER_S as f64 / seconds(evidence).max(f64::MIN_POSITIVE));
-    let facts = format!("a CPU quota stopped the client in {}, {} in all", plural(periods, "period"), time(ns as f64));
-    let remedy = "run the client without a quota (cpu.max, docker --cpus), or with a larger one";
+    let facts =
+        format!("a CPU quota throttled the client in {}, {} in total", plural(periods, "period"), time(ns as f64));
+    let remedy = "remove or raise the client's CPU quota (cpu.max, docker --cpus)";
     let taken = Taken::new(RULE.id, CAUSES, share, facts, remedy);
     Taken { warning_share: WARNING_SHARE, least_s: TAKEN_MIN_S, ..taken }.outcome(evidence)
 }
@@ -61,7 +62,7 @@ mod tests {
     fn stops_bound_and_short_ones_warn_or_are_nothing() {
         let found = finding(check(&stopped(40, 2_000_000_000)));
         assert_eq!(found.state, FindingState::Bound);
-        assert!(found.message.contains("in 40 periods, 2.00 s in all"), "{}", found.message);
+        assert!(found.message.contains("in 40 periods, 2.00 s in total"), "{}", found.message);
         assert_eq!(finding(check(&stopped(9, 200_000_000))).state, FindingState::Warning);
         assert_eq!(check(&stopped(1, 20_000_000)), Outcome::Pass, "two steps of the kernel's clock");
     }

@@ -1,6 +1,6 @@
-//! SA-02: how closely is the capacity known?
+//! SA-02: width of the capacity bracket.
 
-use crate::rules::saturation::held;
+use crate::facts::saturation::held;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, rate};
 use model::{FindingState, SweepEvidence};
@@ -10,10 +10,10 @@ const WIDTH: f64 = 0.02;
 
 pub(crate) const RULE: Rule = Rule {
     id: "SA-02",
-    title: "coarse step",
-    detects: "a capacity that lies anywhere between two rates, the last one held and the first one that was not",
-    threshold: "the rates are more than 2 % apart (the catalogue's goal); a note, as it is a fact about the search",
-    data: "a sweep over rates with one that was held below one that was not",
+    title: "coarse capacity bracket",
+    detects: "capacity known only to lie between two measured rates",
+    threshold: "rates > 2 % apart: note",
+    data: "sweep over rates, one sustained below one that was not",
     check: Check::Sweep(check),
 };
 
@@ -26,23 +26,19 @@ fn check(sweep: &SweepEvidence) -> Outcome {
         return Outcome::Pass; // a plateau over connections is no point between two loads
     }
     let Some(high) = points.iter().position(|point| !held(point)) else {
-        return if points.len() < 2 { Outcome::Unchecked("one load is no curve") } else { Outcome::Pass };
+        return if points.len() < 2 { Outcome::Unchecked("only one load measured") } else { Outcome::Pass };
     };
     let Some(low) = high.checked_sub(1) else {
-        return Outcome::Unchecked("no rate was held");
+        return Outcome::Unchecked("no rate was sustained");
     };
     let (low, high) = (points[low].load, points[high].load);
     let width = high / low - 1.0;
     if width <= WIDTH {
         return Outcome::Pass;
     }
-    let message = format!(
-        "the capacity lies between {} and {}, {} apart: read it as that range",
-        rate(low),
-        rate(high),
-        percent(width)
-    );
-    let remedy = format!("look closer: --from {low:.0} --to {high:.0}");
+    let message =
+        format!("the capacity is between {} and {}, {} apart: quote the range", rate(low), rate(high), percent(width));
+    let remedy = format!("refine the sweep: --from {low:.0} --to {high:.0}");
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("low", low), ("high", high), ("width", width)])
 }
 
@@ -65,8 +61,8 @@ mod tests {
     fn the_range_is_named_and_a_close_one_is_silent() {
         let found = finding(check(&rates(&[(1000.0, 1000.0), (2000.0, 1999.0), (4000.0, 2100.0)])));
         assert_eq!(found.state, FindingState::Note);
-        assert_eq!(found.message, "the capacity lies between 2,000/s and 4,000/s, 100 % apart: read it as that range");
-        assert_eq!(found.remedy, "look closer: --from 2000 --to 4000");
+        assert_eq!(found.message, "the capacity is between 2,000/s and 4,000/s, 100 % apart: quote the range");
+        assert_eq!(found.remedy, "refine the sweep: --from 2000 --to 4000");
         assert_eq!(check(&rates(&[(2000.0, 2000.0), (2030.0, 1950.0)])), Outcome::Pass);
     }
 

@@ -1,10 +1,7 @@
-//! SA: what does the curve say, and what does it not?
+//! SA: shape of the curve.
 
-mod bracket;
-mod no_limiter;
-mod retrograde;
-mod uneven;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 4] = [bracket::RULE, retrograde::RULE, no_limiter::RULE, uneven::RULE];
+pub(crate) mod bracket;
+pub(crate) mod no_limiter;
+pub(crate) mod retrograde;
+pub(crate) mod saturation;
+pub(crate) mod uneven;

@@ -1,16 +1,16 @@
-//! SA-05: why not double?
+//! SA-05: saturated curve without a saturated resource.
 
-use crate::limiter::{self, Context};
-use crate::rules::facts::observed;
-use crate::rules::kernel::{counter, share_of_time};
-use crate::rules::saturation::{peak_index, saturated};
+use crate::facts::kernel::{counter, share_of_time};
+use crate::facts::observed;
+use crate::facts::saturation::{peak_index, saturated};
+use crate::limiter;
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Evidence, FindingState, SweepEvidence};
+use model::{Evidence, FindingState, LimiterContext, SweepEvidence};
 use stats::{LoadPoint, fit_pool};
 
-/// What is used less than this has room for more.
+/// A resource used less than this has room.
 const USED: f64 = 0.7;
 /// Share of the time in which a quota that stops the server explains the bend.
 const THROTTLED: f64 = 0.05;
@@ -19,11 +19,11 @@ const FIT_ERROR: f64 = 0.1;
 
 pub(crate) const RULE: Rule = Rule {
     id: "SA-05",
-    title: "nothing is used up",
-    detects: "a curve that bends although nothing that was looked at is busy: the limit may be the client, a lock, or far away",
-    threshold: "nothing at the peak used to 0.7 and no queue in sight (why not double? is Gregg's): warning; a note when the curve \
-                bends as that of a fixed number of workers does, to within 10 %",
-    data: "a saturated sweep; CPUs, threads, pools and queues of the server at its peak",
+    title: "no saturated resource",
+    detects: "curve that flattens although no monitored resource is busy",
+    threshold: "no resource at the peak >= 0.7 used, no queue (Gregg: why not double?): warning; note if the curve \
+                fits a fixed number of workers to within 10 %",
+    data: "saturated sweep; CPUs, threads, pools and queues of the server at its peak",
     check: Check::Sweep(check),
 };
 
@@ -33,39 +33,39 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     };
     let evidence = &sweep.points[peak].evidence;
     if observed(evidence).is_none_or(|observed| observed.server.is_none()) {
-        return Outcome::Unchecked("the server was not looked at");
+        return Outcome::Unchecked("server not monitored");
     }
     let used = used(evidence);
     let Some((name, most)) = used.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return Outcome::Unchecked("nothing was looked at");
+        return Outcome::Unchecked("no resource monitored");
     };
     if *most >= USED || has_queue(evidence) {
         return Outcome::Pass;
     }
-    let facts = format!("at {} nothing was used up: {name} most, {}", place(sweep, peak), percent(*most));
+    let facts = format!("no saturated resource at {}: {name} is highest, {}", place(sweep, peak), percent(*most));
     let figures = [("most_used", *most), ("load", sweep.points[peak].load)];
     if let Some(workers) = workers(sweep) {
-        let message =
-            format!("{facts}; the curve bends like that of about {workers:.0} workers that wait for something");
-        let remedy = "look for a pool of that size: processes, threads, connections to a database".to_owned();
+        let message = format!("{facts}; the curve fits about {workers:.0} workers that wait for something");
+        let remedy = "look for a pool of that size: processes, threads, database connections".to_owned();
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
     }
-    let message = format!("{facts}: what stops the server is not seen, and may be the client or the way between");
-    let remedy = "watch what it waits for (--observe NAME), its logs, and try more load threads (-t)".to_owned();
+    let message = format!("{facts}: the bottleneck may be the client, the network or another server");
+    let remedy =
+        "monitor what it waits for (--observe NAME), check its logs, and try more load threads (-t)".to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
 
-/// Everything with a share that can be used up, as the ladder of limiters has it, and the client; 0 to 1.
+/// Utilisation of each resource, as the limiter has it, and of the client; 0 to 1.
 fn used(evidence: &Evidence) -> Vec<(String, f64)> {
     let server = observed(evidence).and_then(|observed| observed.server.as_ref());
     let server_cpus = server.map(|server| server.cpus.clone()).unwrap_or_default();
-    let mut used = limiter::used(evidence, &Context { server_cpus, ..Context::default() });
+    let mut used = limiter::used(evidence, &LimiterContext { server_cpus, ..LimiterContext::default() });
     let threads = evidence.threads.iter().filter(|thread| thread.wall_ns > 0);
     used.extend(threads.map(|thread| ("the client".to_owned(), thread.cpu_ns as f64 / thread.wall_ns as f64)));
     used
 }
 
-/// Whether requests were seen to wait before the server.
+/// True if requests queued in front of the server.
 fn has_queue(evidence: &Evidence) -> bool {
     let waiting = evidence.status.iter().filter_map(|page| page.figures.get("listen_queue")).any(|it| it.mean >= 1.0);
     let sockets = observed(evidence).and_then(|observed| observed.sockets.as_ref());
@@ -74,7 +74,7 @@ fn has_queue(evidence: &Evidence) -> bool {
     waiting || backlog >= USED || stopped_ns.is_some_and(|ns| share_of_time(evidence, ns) > THROTTLED)
 }
 
-/// Workers of the pool that the curve looks like, where it looks like one.
+/// Workers of the pool that the curve fits; none if it fits none.
 fn workers(sweep: &SweepEvidence) -> Option<f64> {
     let curve = sweep.points.iter().map(|p| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s });
     let fit = fit_pool(&curve.collect::<Vec<_>>()).filter(|_| !sweep.over_rate)?;
@@ -106,10 +106,13 @@ mod tests {
     fn a_bend_without_a_cause_warns_and_one_like_a_pools_is_noted() {
         let found = finding(check(&idle(&ODD)));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.starts_with("at 8 connections nothing was used up: the client most, 50 %"), "{found:?}");
+        assert!(
+            found.message.starts_with("no saturated resource at 8 connections: the client is highest, 50 %"),
+            "{found:?}"
+        );
         let found = finding(check(&idle(&POOL)));
         assert_eq!(found.state, FindingState::Note);
-        assert!(found.message.contains("bends like that of about 4 workers"), "{}", found.message);
+        assert!(found.message.contains("fits about 4 workers"), "{}", found.message);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! SA-06: did a higher load pass where a lower one failed?
+//! SA-06: load that did worse than a higher one.
 
-use crate::rules::saturation::{FALLEN_SHARE, held, peak_index};
+use crate::facts::saturation::{FALLEN_SHARE, held, peak_index};
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::{FindingState, SweepEvidence};
@@ -8,23 +8,23 @@ use model::{FindingState, SweepEvidence};
 pub(crate) const RULE: Rule = Rule {
     id: "SA-06",
     title: "uneven curve",
-    detects: "a load that failed below one that held: the border is not where it was looked for",
-    threshold: "a rate held above one that was not; over connections a goodput < 0.9 of that at a smaller load, \
-                before the peak: warning (own threshold)",
-    data: "a sweep of two loads or more",
+    detects: "load that did worse than a higher one",
+    threshold: "a rate sustained above one that was not; over connections, goodput before the peak < 0.9 of that at a \
+                smaller load: warning (plimsoll default)",
+    data: "sweep of >= 2 loads",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let points = &sweep.points;
     let (Some(peak), true) = (peak_index(points), points.len() >= 2) else {
-        return Outcome::Unchecked("one load is no curve");
+        return Outcome::Unchecked("only one load measured");
     };
     let (low, high, what) = if sweep.over_rate {
         let failed = points.iter().position(|point| !held(point));
         let passed = points.iter().rposition(held);
         match failed.zip(passed).filter(|(failed, passed)| failed < passed) {
-            Some((failed, passed)) => (failed, passed, "was not held"),
+            Some((failed, passed)) => (failed, passed, "was not sustained"),
             None => return Outcome::Pass,
         }
     } else {
@@ -33,16 +33,16 @@ fn check(sweep: &SweepEvidence) -> Outcome {
             points[*at].goodput_per_s < FALLEN_SHARE * before
         };
         match (1..peak).find(dips) {
-            Some(at) => (at, peak, "did less than smaller ones"),
+            Some(at) => (at, peak, "did less than a smaller load"),
             None => return Outcome::Pass,
         }
     };
     let message = format!(
-        "{} {what}, and {} did better: something else disturbed a part of the sweep",
+        "{} {what}, but {} did better: something disturbed part of the sweep",
         place(sweep, low),
         place(sweep, high)
     );
-    let remedy = "take more iterations (--iterations 6) and believe only what they agree on".to_owned();
+    let remedy = "use more iterations (--iterations 6) and trust only what they agree on".to_owned();
     let figures = [("low", points[low].load), ("high", points[high].load)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
@@ -61,7 +61,7 @@ mod tests {
         }
         let found = finding(check(&sweep));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.starts_with("2,000/s was not held, and 3,000/s did better"), "{}", found.message);
+        assert!(found.message.starts_with("2,000/s was not sustained, but 3,000/s did better"), "{}", found.message);
         sweep.points.remove(1);
         assert_eq!(check(&sweep), Outcome::Pass);
     }
@@ -69,7 +69,11 @@ mod tests {
     #[test]
     fn a_dip_before_the_peak_warns_and_a_rising_curve_passes() {
         let found = finding(check(&clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 90.0), (8.0, 200.0)])));
-        assert!(found.message.starts_with("4 connections did less than smaller ones, and 8 conn"), "{}", found.message);
+        assert!(
+            found.message.starts_with("4 connections did less than a smaller load, but 8 conn"),
+            "{}",
+            found.message
+        );
         assert_eq!(check(&clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 160.0), (8.0, 90.0)])), Outcome::Pass);
         assert!(matches!(check(&clean_sweep(&[(1.0, 100.0)])), Outcome::Unchecked(_)));
     }

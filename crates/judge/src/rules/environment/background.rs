@@ -1,7 +1,7 @@
-//! EN-03: what else used the machine?
+//! EN-03: CPU time of other processes.
 
-use crate::rules::disturbed::{Taken, taken};
-use crate::rules::kernel::{ELSEWHERE, is_server_here};
+use crate::facts::disturbed::{Taken, taken};
+use crate::facts::kernel::{ELSEWHERE, is_server_here};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -22,11 +22,11 @@ const CAUSES: &[Cause] = &[Cause::OtherPrograms];
 pub(crate) const RULE: Rule = Rule {
     id: "EN-03",
     title: "background load",
-    detects: "other programs that used the server's CPUs during the window",
-    threshold: "programs that are neither server, companion nor load generator: slices of 100 ms in which they use 30 ms or \
-                more are set aside; in the rest > 2 % of all CPUs: warning; > 10 %, with the CPUs > 80 % busy: bound; > 75 %: \
-                invalid (own thresholds); a note where the CPUs are not the limit; a program that often works behind a web \
-                server is a note, and the kernel's own threads count from 2 % each",
+    detects: "other processes that used the server's CPUs during the window",
+    threshold: "neither server, companion nor load generator: 100 ms slices in which they use >= 30 ms are set aside; \
+                remaining use > 2 % of all CPUs: warning; > 10 %, with CPUs > 80 % busy: bound; > 75 %: invalid \
+                (plimsoll defaults); note if less, if CPUs are not the bottleneck, or for programs that often work \
+                behind a web server; kernel threads count from 2 % each",
     data: "CPU time of all processes of the server's machine",
     check: Check::Run(check),
 };
@@ -38,7 +38,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let observed = evidence.observed.as_ref();
     let Some((machine, others)) = observed.and_then(|seen| Some((seen.machine.as_ref()?, seen.others.as_ref()?)))
     else {
-        return Outcome::Unchecked("the other processes of this machine were not looked at");
+        return Outcome::Unchecked("other processes of this machine not monitored");
     };
     let cpus = f64::from(machine.cpus.max(1));
     let share_of = |other: &OtherObserved| other.cpu_cores / cpus;
@@ -57,10 +57,10 @@ fn check(evidence: &Evidence) -> Outcome {
         let (message, remedy) = of_behind(&named(&behind, cpus), &behind[0].name);
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures);
     }
-    let facts = format!("other programs used {} of the CPUs ({})", percent(background), named(&foreign, cpus));
+    let facts = format!("other processes used {} of the CPUs ({})", percent(background), named(&foreign, cpus));
     let remedy = match foreign.first() {
         Some(first) => {
-            format!("stop them and measure again; if {0} works for the server, name it: --observe {0}", first.name)
+            format!("stop them and measure again; if {0} works for the server, monitor it: --observe {0}", first.name)
         }
         None => "stop them and measure again".to_owned(),
     };
@@ -81,10 +81,8 @@ fn left(evidence: &Evidence, background: f64, cpus: f64) -> f64 {
 
 fn of_behind(names: &str, first: &str) -> (String, String) {
     (
-        format!(
-            "{names} may work for this server: then it is part of what was measured, and its CPU time belongs to it"
-        ),
-        format!("name it to see it beside the server: --observe {first}; otherwise stop it"),
+        format!("{names} may work for this server; if so, its CPU time is part of the result"),
+        format!("monitor it with the server (--observe {first}); otherwise stop it"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! EN-04: did the machine become slower at one moment?
+//! EN-04: goodput that drops within a run.
 
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, rate, time};
@@ -16,22 +16,21 @@ const TICK_MIN_NS: u64 = NS_PER_S / 2;
 
 pub(crate) const RULE: Rule = Rule {
     id: "EN-04",
-    title: "a step down",
-    detects: "a goodput that falls at one moment and stays there: burst credits of a cloud machine, a turbo or a cache that \
-              ended",
-    threshold: "one step down by > 5 %, 3 times the spread of the seconds on its two sides, that explains the seconds better \
-                than a straight line: warning (own thresholds)",
-    data: "goodput by the second of one window of 20 s or more",
+    title: "goodput drop within the run",
+    detects: "goodput that drops at one moment and stays low (burst credits, turbo or a cache that end)",
+    threshold: "one drop by > 5 % and > 3 times the spread of the seconds on both sides that fits better than a \
+                straight line: warning (plimsoll defaults)",
+    data: "goodput per second of one window of >= 20 s",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     if evidence.iterations != 1 {
-        return Outcome::Unchecked("several windows in a row show no step");
+        return Outcome::Unchecked("several windows");
     }
     let whole: Vec<&Second> = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
     if whole.len() < SECONDS_MIN {
-        return Outcome::Unchecked("a window below 20 s shows no step");
+        return Outcome::Unchecked("window shorter than 20 s");
     }
     let rates: Vec<f64> =
         whole.iter().map(|second| second.good as f64 * NS_PER_S as f64 / second.length_ns as f64).collect();
@@ -43,16 +42,13 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let at_ns = whole[step.at].from_ns - whole[0].from_ns;
     let message = format!(
-        "goodput fell by {} after {} and stayed there ({} before, {} after): the mean is of two machines",
+        "goodput fell by {} after {} and stayed low ({} before, {} after): the mean covers two states",
         percent(drop),
         time(at_ns as f64),
         rate(step.before),
         rate(step.after)
     );
-    let remedy =
-        "ask whether the machine has burst credits (CPU or disk of a cloud instance) or a turbo; measure for longer, \
-                  and take the level that lasts"
-            .to_owned();
+    let remedy = "check for burst credits or turbo; measure longer and use the lasting level".to_owned();
     let figures =
         [("before_per_s", step.before), ("after_per_s", step.after), ("drop", drop), ("after_ns", at_ns as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)

@@ -1,4 +1,4 @@
-//! EN-05 and EN-06: were machine and server the same at the end as at the begin?
+//! EN-05 and EN-06: settings or server files that changed during the measurement.
 
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
@@ -12,22 +12,22 @@ const PROGRAM: &str = "program/";
 pub(crate) const SETTINGS: Rule = Rule {
     id: "EN-05",
     title: "settings changed",
-    detects: "settings of the kernel, its clock or its CPUs that were changed while this was measured",
-    threshold: "any difference between the fingerprints before the first load and after the last: warning",
-    data: "the fingerprint of this machine, read twice",
+    detects: "kernel, clock or CPU settings that changed during the measurement",
+    threshold: "any difference between the fingerprints before and after all loads: warning",
+    data: "fingerprint of this machine, taken twice",
     check: Check::Run(check_settings),
 };
 
 pub(crate) const PROGRAMS: Rule = Rule {
     id: "EN-06",
     title: "server changed",
-    detects: "programs or configuration files of the server that were changed while this was measured",
-    threshold: "any program or file of the fingerprint with another hash after the last load: invalid",
-    data: "the hashes of the server's programs and configuration files, taken twice",
+    detects: "server programs or configuration files that changed during the measurement",
+    threshold: "any program or file with another hash after the last load: invalid",
+    data: "hashes of server programs and configuration files, taken twice",
     check: Check::Run(check_programs),
 };
 
-const ONCE: &str = "the fingerprint was read only once";
+const ONCE: &str = "fingerprint taken only once";
 
 fn check_settings(evidence: &Evidence) -> Outcome {
     let Some(changes) = &evidence.changes else { return Outcome::Unchecked(ONCE) };
@@ -35,8 +35,8 @@ fn check_settings(evidence: &Evidence) -> Outcome {
     if changes.is_empty() {
         return Outcome::Pass;
     }
-    let message = format!("{} was changed while this was measured: begin and end are of two machines", named(&changes));
-    let remedy = "let nothing retune the machine (tuned, power daemons, other people) and measure again".to_owned();
+    let message = format!("{} changed during the measurement: start and end are not comparable", named(&changes));
+    let remedy = "stop what retunes the machine (tuned, power daemons, other users) and measure again".to_owned();
     let figures = [("changes", changes.len() as f64)];
     Outcome::fired(SETTINGS.id, FindingState::Warning, message, remedy, figures)
 }
@@ -52,8 +52,8 @@ fn check_programs(evidence: &Evidence) -> Outcome {
         .take(NAMED_MAX)
         .map(|change| format!("{} of {}", change.name, change.section.trim_start_matches(PROGRAM)))
         .collect();
-    let message = format!("{} was changed while this was measured: begin and end may be of two servers", list(&names));
-    let remedy = "let the server's files rest (upgrades, deployments), restart it and measure again".to_owned();
+    let message = format!("{} changed during the measurement: start and end may be different servers", list(&names));
+    let remedy = "stop upgrades and deployments, restart the server and measure again".to_owned();
     let figures = [("changes", changes.len() as f64)];
     Outcome::fired(PROGRAMS.id, FindingState::Invalid, message, remedy, figures)
 }
@@ -78,7 +78,7 @@ mod tests {
         let found = finding(check_settings(&settings));
         assert_eq!(found.state, FindingState::Warning);
         assert!(
-            found.message.starts_with("sysctl/net/core/somaxconn (\"4096\", then \"128\") was"),
+            found.message.starts_with("sysctl/net/core/somaxconn (\"4096\", then \"128\") changed"),
             "{}",
             found.message
         );
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(check_settings(&programs), Outcome::Pass);
         let found = finding(check_programs(&programs));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.starts_with("file /etc/nginx/nginx.conf of nginx was"), "{}", found.message);
+        assert!(found.message.starts_with("file /etc/nginx/nginx.conf of nginx changed"), "{}", found.message);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! EN-02: did the CPUs keep their speed?
+//! EN-02: changes of the CPU frequency.
 
-use crate::rules::kernel::{ELSEWHERE, counter, gauge, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_here};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -10,10 +10,11 @@ const WARNING_RANGE: f64 = 0.10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "EN-02",
-    title: "CPUs changed their speed",
-    detects: "CPUs that were slowed down by heat, or ran at another frequency in one part of the window than in another",
-    threshold: "any slowing by heat: warning; mean frequency that ranges over > 10 %: warning; > 3 %: note (own thresholds)",
-    data: "frequencies and thermal throttling of the server's machine, which few virtual machines tell",
+    title: "CPU frequency changed",
+    detects: "CPUs throttled by heat, or running at different frequencies",
+    threshold: "any thermal throttling: warning; range of the mean frequency > 10 %: warning; > 3 %: note (plimsoll \
+                defaults)",
+    data: "CPU frequencies and thermal throttling of the server's machine (rare in virtual machines)",
     check: Check::Run(check),
 };
 
@@ -24,7 +25,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let (frequency, throttles) =
         (gauge(evidence, "frequency", "mean_hz"), counter(evidence, "throttling", "core_throttles"));
     if frequency.is_none() && throttles.is_none() {
-        return Outcome::Unchecked("the CPUs tell neither their frequency nor whether heat slows them");
+        return Outcome::Unchecked("neither CPU frequency nor thermal throttling available");
     }
     let range = frequency.map_or(0.0, |hz| (hz.max - hz.min) as f64 / hz.max.max(1) as f64);
     let throttles = throttles.unwrap_or(0);
@@ -35,16 +36,12 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => return Outcome::Pass,
     };
     let message = if throttles > 0 {
-        format!(
-            "heat slowed the CPUs {} times: a second run will not find the machine that this one found",
-            count(throttles)
-        )
+        format!("CPUs were thermally throttled {} times: runs are not repeatable", count(throttles))
     } else {
-        format!("the CPUs' mean frequency ranged over {}: seconds and runs are not alike", percent(range))
+        format!("the mean CPU frequency varied by {}: seconds and runs differ", percent(range))
     };
     let remedy =
-        "fix the frequency (cpupower frequency-set -g performance, turbo off), let the machine cool between runs, and \
-                  repeat"
+        "fix the frequency (cpupower frequency-set -g performance, turbo off), let the machine cool, and repeat"
             .to_owned();
     Outcome::fired(RULE.id, state, message, remedy, [("throttles", throttles as f64), ("frequency_range", range)])
 }

@@ -1,12 +1,7 @@
-//! The machine that is measured on: whether it was the server's alone, and the same from begin to end.
+//! EN: changes and other load on the machine that is measured on.
 
-mod background;
-mod burst;
-mod drift;
-mod frequency;
-mod stolen;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 6] =
-    [stolen::RULE, frequency::RULE, background::RULE, burst::RULE, drift::SETTINGS, drift::PROGRAMS];
+pub(crate) mod background;
+pub(crate) mod burst;
+pub(crate) mod drift;
+pub(crate) mod frequency;
+pub(crate) mod stolen;

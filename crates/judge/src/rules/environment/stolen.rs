@@ -1,7 +1,7 @@
-//! EN-01: did the hypervisor take CPU time from the server?
+//! EN-01: steal on the server's CPUs.
 
-use crate::rules::disturbed::{Taken, left, taken};
-use crate::rules::kernel::{ELSEWHERE, is_server_here};
+use crate::facts::disturbed::{Taken, left, taken};
+use crate::facts::kernel::{ELSEWHERE, is_server_here};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence};
@@ -10,10 +10,10 @@ const CAUSES: &[Cause] = &[Cause::ServerSteal];
 
 pub(crate) const RULE: Rule = Rule {
     id: "EN-01",
-    title: "server's CPUs stolen",
-    detects: "a virtual machine whose CPUs were given to others: the server does more on CPUs of its own",
-    threshold: "slices of 100 ms with 20 ms or more of steal are set aside; of the time that the numbers rest on > 1 % \
-                stolen: warning; > 5 %: bound; > 75 %: invalid; a note where the CPUs are not the limit (own thresholds)",
+    title: "steal on the server's CPUs",
+    detects: "hypervisor gave the server's CPUs to other virtual machines",
+    threshold: "100 ms slices with >= 20 ms of steal are set aside; remaining steal > 1 %: warning; > 5 %: bound; > 75 \
+                %: invalid; note if less, or if CPUs are not the bottleneck (plimsoll defaults)",
     data: "CPU time of the server's machine",
     check: Check::Run(check),
 };
@@ -23,15 +23,15 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
-        return Outcome::Unchecked("the CPU time of the machine is not known");
+        return Outcome::Unchecked("CPU time of the machine unknown");
     };
     let facts = format!(
-        "the hypervisor took {} of the server's CPU time for others ({} of the machine's in the worst second)",
+        "steal took {} of the server's CPU time ({} of the machine's in the worst second)",
         percent(taken(evidence, CAUSES).unwrap_or(machine.steal_mean)),
         percent(machine.steal_max)
     );
     let share = left(evidence, CAUSES).unwrap_or(machine.steal_mean);
-    let remedy = "measure at another hour, in several runs, or on a machine whose CPUs are its own";
+    let remedy = "measure at another time, repeat, or use a machine with dedicated CPUs";
     Taken::new(RULE.id, CAUSES, share, facts, remedy).outcome(evidence)
 }
 

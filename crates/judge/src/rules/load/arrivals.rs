@@ -1,4 +1,4 @@
-//! LD-01: were requests sent as the schedule says, or as the client got round to it?
+//! LD-01: send times that deviate from the schedule.
 
 use crate::rules::client::cap;
 use crate::{Check, Outcome, Rule};
@@ -22,12 +22,12 @@ const SECONDS_MIN: usize = 30;
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-01",
-    title: "arrivals are not the schedule's",
-    detects: "an open loop whose requests were not sent in the process that was asked for",
-    threshold: "Poisson: Anderson-Darling of up to 2,000 gaps > 3.92, twice the 1 % point (as Lancet accepts): warning; > 7.84: \
-                invalid; up to 500/s, as a wake-up spoils shorter gaps by itself. Requests sent by the second: variance over \
-                mean outside 0.5 to 2 and 3 standard errors, or with equal gaps above 0.5: warning (own thresholds)",
-    data: "an open loop; the instants of up to 2,000 requests sent, or 30 whole seconds",
+    title: "arrivals deviate from the schedule",
+    detects: "open loop that does not follow the requested arrival process",
+    threshold: "Poisson, up to 500/s: Anderson-Darling of up to 2,000 gaps > 3.92, twice the 1 % point (as Lancet \
+                accepts): warning; > 7.84: invalid; variance/mean of requests sent per second outside 0.5 to 2 and 3 \
+                standard errors, or > 0.5 with equal gaps: warning (plimsoll defaults)",
+    data: "open loop; send times of up to 2,000 requests, or 30 whole seconds",
     check: Check::Run(check),
 };
 
@@ -36,9 +36,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // no schedule
     };
     if cap::fires(evidence) {
-        return Outcome::Unchecked(
-            "requests waited for connections (CL-15), so that not the client decided when they went",
-        );
+        return Outcome::Unchecked("requests waited for connections (CL-15)");
     }
     let is_poisson = arrivals == Arrivals::Poisson;
     let gap_ns = NS_PER_S as f64 / rate_per_s;
@@ -48,7 +46,7 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let spread = by_the_second(&evidence.seconds);
     if misfit.is_none() && spread.is_none() {
-        return Outcome::Unchecked("too few instants and too few seconds");
+        return Outcome::Unchecked("too few send times and too few seconds");
     }
     let by_spread = spread.filter(|(spread, n)| match is_poisson {
         true => !DISPERSION.contains(spread) && (spread - 1.0).abs() > STANDARD_ERRORS * (2.0 / (n - 1.0)).sqrt(),
@@ -62,14 +60,14 @@ fn check(evidence: &Evidence) -> Outcome {
     let asked = if is_poisson { "Poisson" } else { "evenly spaced" };
     let seen = match (misfit.filter(|misfit| *misfit > WARNING), by_spread) {
         (Some(misfit), _) => {
-            format!("their gaps are not exponential (Anderson-Darling {misfit:.1}, 1.96 is the 1 % point)")
+            format!("gaps are not exponential (Anderson-Darling {misfit:.1}, 1 % point 1.96)")
         }
         (None, spread) => {
             let spread = spread.map_or(0.0, |(spread, _)| spread);
-            format!("variance over mean of those sent in a second is {spread:.2}")
+            format!("variance/mean of requests per second is {spread:.2}")
         }
     };
-    let message = format!("requests were not sent {asked}: {seen}, so the server met another load than the one named");
+    let message = format!("arrivals were not {asked}: {seen}; the server got a different load");
     let remedy = "use more load threads (-t), a lower rate or a quieter client machine".to_owned();
     let mut figures: Vec<_> = misfit.map(|misfit| ("anderson_darling", misfit)).into_iter().collect();
     figures.extend(spread.map(|(spread, _)| ("dispersion_1s", spread)));
@@ -101,7 +99,7 @@ mod tests {
     fn equal_gaps_are_not_poisson_and_bundles_are_neither() {
         let found = finding(check(&sent((0..2000).map(|i| i * 2_500_000).collect())));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.starts_with("requests were not sent Poisson: their gaps are not"), "{}", found.message);
+        assert!(found.message.starts_with("arrivals were not Poisson: gaps are not"), "{}", found.message);
         assert_eq!(state(&check(&sent((0..2000).map(|i| i / 8 * 20_000_000).collect()))), Some(FindingState::Invalid));
     }
 
@@ -114,9 +112,9 @@ mod tests {
         }
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.contains("sent in a second is 3.4"), "{}", found.message);
+        assert!(found.message.contains("requests per second is 3.4"), "{}", found.message);
         evidence.plan.load = Load::Open { rate_per_s: 33_333.0, arrivals: Arrivals::Constant, connections: 64 };
-        assert!(finding(check(&evidence)).message.contains("not sent evenly spaced"));
+        assert!(finding(check(&evidence)).message.contains("were not evenly spaced"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! ST-02: did requests pile up for as long as it went on?
+//! ST-02: growing backlog.
 
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
@@ -20,11 +20,10 @@ const GROWN_BY: f64 = 10.0;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-02",
     title: "backlog grows",
-    detects: "an open loop above the server's capacity: what waits grows as long as the run lasts, and latencies with it",
-    threshold: "requests in flight and due grow by > 0.2 % of the rate each second, t > 3, and more than double from the first third \
-                to the last: invalid, as any latency is then a matter of how long one measures (own thresholds); a note in a \
-                sweep, which has to go there",
-    data: "an open loop; requests in flight and lateness by the second, 8 s or more in one piece",
+    detects: "open loop above the server's capacity: backlog and latency grow without end",
+    threshold: "requests in flight and due grow by > 0.2 % of the rate per second, t > 3, and more than double from \
+                first to last third: invalid (plimsoll defaults); note in a sweep",
+    data: "open loop; requests in flight and send delay per second, >= 8 s in one window",
     check: Check::Both { run: check, sweep: check_sweep },
 };
 
@@ -34,14 +33,14 @@ fn check(evidence: &Evidence) -> Outcome {
         Ok((per_s, share)) => {
             let latency = &evidence.latency.response;
             let message = format!(
-                "{} more requests wait with each second ({} of the rate): this is above the server's capacity, and the p99 of {} \
-                 only says how long was measured",
+                "backlog grows by {} requests per second ({} of the rate): above the server's capacity; the p99 of {} \
+                 only reflects the run length",
                 rate(per_s).trim_end_matches("/s"),
                 percent(share),
                 time(latency.p99_ns as f64)
             );
             let goodput = evidence.flow.good as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
-            let remedy = format!("offer less than the {} that came back good (-R)", rate(goodput));
+            let remedy = format!("offer less than the goodput of {} (-R)", rate(goodput));
             let figures = [("growth_per_s", per_s), ("share", share)];
             Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, figures)
         }
@@ -55,7 +54,7 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
     let grown: Vec<_> = sweep.points.iter().map(|point| growth(&point.evidence)).collect();
     if let Some(at) = grown.iter().position(Result::is_ok) {
         let message =
-            format!("from {} on the backlog grows: latencies there say how long was measured", place(sweep, at));
+            format!("backlog grows from {} on: latencies there only reflect the run length", place(sweep, at));
         let remedy = "read latencies at lower rates".to_owned();
         return Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("load", sweep.points[at].load)]);
     }
@@ -72,7 +71,7 @@ fn growth(evidence: &Evidence) -> Result<(f64, f64), Outcome> {
     let backlog: Vec<f64> =
         whole.map(|second| second.outstanding + rate_per_s * second.late_ns as f64 / NS_PER_S as f64).collect();
     if backlog.len() < SECONDS_MIN || evidence.iterations > 1 {
-        return Err(Outcome::Unchecked("no window of 8 s in one piece"));
+        return Err(Outcome::Unchecked("no single window of 8 s"));
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let third = backlog.len() / 3;
@@ -102,7 +101,7 @@ mod tests {
     fn a_backlog_that_grows_invalidates() {
         let found = finding(check(&with_backlog(|i| 50.0 + 500.0 * i as f64)));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.starts_with("500 more requests wait with each second (1.5 % of the rate)"), "{found:?}");
+        assert!(found.message.starts_with("backlog grows by 500 requests per second (1.5 % of the rate)"), "{found:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! LD-06: did requests leave in bursts?
+//! LD-06: requests sent in bursts.
 
 use crate::rules::client::cap;
 use crate::{Check, Outcome, Rule};
@@ -12,11 +12,11 @@ const SENDS_MIN: usize = 200;
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-06",
-    title: "bursts",
-    detects: "an open loop that sends in bursts, because it is woken late or its threads are in step",
-    threshold: "variance over mean of the requests sent in each millisecond > 3: warning (own threshold): 1 for \
-                Poisson arrivals, 0 for equal gaps",
-    data: "an open loop; the instants of up to 2,000 requests sent, over 20 ms or more",
+    title: "requests sent in bursts",
+    detects: "open loop that wakes late or whose threads run in step",
+    threshold: "variance/mean of requests sent per millisecond > 3: warning (plimsoll default; Poisson arrivals have \
+                1, equal gaps 0)",
+    data: "open loop; send times of up to 2,000 requests over >= 20 ms",
     check: Check::Run(check),
 };
 
@@ -25,22 +25,20 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // it sends when it is answered
     }
     if cap::fires(evidence) {
-        return Outcome::Unchecked(
-            "requests waited for connections (CL-15), so that not the client decided when they went",
-        );
+        return Outcome::Unchecked("requests waited for connections (CL-15)");
     }
     let spread = dispersion_in(&evidence.sends_ns, SPAN_NS).filter(|_| evidence.sends_ns.len() >= SENDS_MIN);
     let Some(spread) = spread else {
-        return Outcome::Unchecked("too few instants of sending were kept");
+        return Outcome::Unchecked("too few send times");
     };
     if spread <= DISPERSION {
         return Outcome::Pass;
     }
     let message = format!(
-        "requests left in bursts (variance over mean of those in a millisecond {spread:.1}, at most 1 is asked for): queues \
-         in the server are longer than those of the load named"
+        "requests were sent in bursts (variance/mean per millisecond {spread:.1}, scheduled at most 1), which \
+         lengthens the server's queues"
     );
-    let remedy = "use more load threads (-t), a lower rate, or give the client CPUs of its own (--cpus)".to_owned();
+    let remedy = "use more load threads (-t), a lower rate, or dedicated CPUs for the client (--cpus)".to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("dispersion_1ms", spread)])
 }
 

@@ -1,4 +1,4 @@
-//! LD-05: are the times fine enough?
+//! LD-05: coarse latency resolution.
 
 use crate::{Check, Outcome, Rule};
 use model::human::time;
@@ -11,10 +11,9 @@ const DISTINCT_MAX: u64 = 100;
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-05",
-    title: "coarse times",
-    detects: "latencies that come in steps, because a clock or a server's timer has no finer ones",
-    threshold: "steps > 2 % of the median: warning (ab prints whole ms); the values up to p99, spread over the \
-                distinct ones among them",
+    title: "coarse latency resolution",
+    detects: "latencies in coarse steps, caused by a clock or a timer in the server",
+    threshold: "step (range up to p99 / distinct values in it) > 2 % of the median: warning (ab prints whole ms)",
     data: "1,000 response times",
     check: Check::Run(check),
 };
@@ -30,11 +29,10 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "only {distinct} different response times up to p99, about {} apart: quantiles are no finer than that",
+        "only {distinct} distinct response times up to p99, about {} apart: quantiles are no finer",
         time(step_ns)
     );
-    let remedy =
-        "look at the clock of this machine (PH-08) and for timers in the server that make answers wait".to_owned();
+    let remedy = "check this machine's clock (PH-08) and timers in the server".to_owned();
     let figures = [("distinct", distinct as f64), ("step_ns", step_ns), ("p50_ns", response.p50_ns as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
@@ -51,7 +49,7 @@ mod tests {
         evidence.latency.distinct = 4;
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Warning);
-        assert!(found.message.starts_with("only 4 different response times up to p99, about 1.30 ms"), "{found:?}");
+        assert!(found.message.starts_with("only 4 distinct response times up to p99, about 1.30 ms"), "{found:?}");
         // A thin tail far out is no step.
         evidence.latency.distinct = 101;
         assert_eq!(check(&evidence), Outcome::Pass);

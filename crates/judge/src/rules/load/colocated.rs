@@ -1,23 +1,22 @@
-//! LD-08: did client and server take each other's CPUs away?
+//! LD-08: client and server on one machine.
 
-use crate::rules::facts::{Placement, client_cpus, observed, placement, server_cpus};
+use crate::facts::{Placement, client_cpus, observed, placement, server_cpus};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
 use std::collections::BTreeSet;
 
-/// Busy share of the shared CPUs from which on one waits for the other: the ladder of limits looks at what is above it.
+/// Busy share of the shared CPUs from which on one waits for the other; the limiter's detectors use the same. Alone,
+/// the server could also have had the client's share, so that its capacity is a lower bound.
 const CONTENDED: f64 = 0.7;
 
 pub(crate) const RULE: Rule = Rule {
     id: "LD-08",
     title: "client and server on one machine",
-    detects: "a client that uses the CPUs of the server it measures",
-    threshold: "CPUs that both may use, 70 % busy or more: a bound, as alone the server could have had the client's \
-                share too (the catalogue discards the capacity; a lower one is what such a run does show); less busy, or \
-                CPUs of their own: a note, as nobody waited for the other",
-    data: "the CPUs that load threads and server may use, and how busy these were",
+    detects: "client that uses the CPUs of the server it measures",
+    threshold: "shared CPUs >= 70 % busy: bound; less busy, or separate CPUs: note",
+    data: "CPUs of load threads and server, and their load",
     check: Check::Run(check),
 };
 
@@ -25,35 +24,35 @@ fn check(evidence: &Evidence) -> Outcome {
     let (client, server) = (client_cpus(evidence), server_cpus(evidence));
     match placement(evidence) {
         Placement::Remote => return Outcome::Pass,
-        Placement::Unknown => return Outcome::Unchecked("which CPUs client and server may use is not known"),
+        Placement::Unknown => return Outcome::Unchecked("CPUs that client and server may use unknown"),
         Placement::Apart => {
             let message = format!(
-                "client and server on one machine, each on CPUs of its own (client {}, server {}): no network between them, \
-                 caches and memory shared",
+                "client and server on separate CPUs of one machine (client {}, server {}): no network, shared caches \
+                 and memory",
                 cpus(client),
                 cpus(server)
             );
-            let remedy = "for what users far away get, measure from another machine".to_owned();
+            let remedy = "measure from another machine for what remote users get".to_owned();
             return Outcome::fired(RULE.id, FindingState::Note, message, remedy, []);
         }
         Placement::Shared => {}
     }
     let either: BTreeSet<u32> = client.iter().chain(server).copied().collect();
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
-        return Outcome::Unchecked("how busy the shared CPUs were is not known");
+        return Outcome::Unchecked("load of the shared CPUs unknown");
     };
     let busy: Vec<f64> = either.iter().filter_map(|cpu| machine.cpu_busy_mean.get(*cpu as usize)).copied().collect();
     let busy = if busy.is_empty() { machine.busy_mean } else { busy.iter().sum::<f64>() / busy.len() as f64 };
     let own = observed(evidence).and_then(|observed| observed.generator.as_ref()).map_or(0.0, |it| it.cpu_cores);
     let facts = format!(
-        "client and server share the CPUs {}, {} busy, the client with {own:.2} of them",
+        "client and server share CPUs {}, {} busy, {own:.2} of them by the client",
         cpus(&either.into_iter().collect::<Vec<_>>()),
         percent(busy)
     );
     let (state, message) = if busy >= CONTENDED {
-        (FindingState::Bound, format!("{facts}: alone the server would hold this much or more, and answer sooner"))
+        (FindingState::Bound, format!("{facts}: alone, the server would sustain this much or more, with lower latency"))
     } else {
-        (FindingState::Note, format!("{facts}: neither had to wait much for the other"))
+        (FindingState::Note, format!("{facts}: neither waited much for the other"))
     };
     let figures = [("shared_busy", busy), ("client_cores", own)];
     Outcome::fired(RULE.id, state, message, remedy(evidence), figures)
@@ -64,9 +63,7 @@ fn remedy(evidence: &Evidence) -> String {
     if machine.is_some_and(|machine| machine.cpus < 2) {
         return "measure from another machine".to_owned();
     }
-    "part them: pin the server (taskset, or let plimsoll start it: --serve) and the client (--cpus), or measure from another \
-     machine"
-        .to_owned()
+    "pin server (taskset, --serve) and client (--cpus) to separate CPUs, or use another machine".to_owned()
 }
 
 fn cpus(cpus: &[u32]) -> String {
@@ -93,11 +90,8 @@ mod tests {
         machine(&mut evidence).cpu_busy_mean = vec![0.95, 0.9];
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Bound);
-        assert!(
-            found.message.starts_with("client and server share the CPUs 0-1, 92 % busy, the client with"),
-            "{found:?}"
-        );
-        assert!(found.message.ends_with("this much or more, and answer sooner"));
+        assert!(found.message.starts_with("client and server share CPUs 0-1, 92 % busy, "), "{found:?}");
+        assert!(found.message.ends_with("this much or more, with lower latency"));
         machine(&mut evidence).cpu_busy_mean = vec![0.3, 0.2];
         assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
     }

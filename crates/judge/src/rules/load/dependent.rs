@@ -1,4 +1,4 @@
-//! ST-05: do the seconds of a run depend on each other?
+//! ST-05: autocorrelated goodput.
 
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState, NS_PER_S};
@@ -9,11 +9,11 @@ const TICK_MIN_NS: u64 = NS_PER_S / 2;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-05",
-    title: "dependent batches",
-    detects: "a goodput that drifts slowly, so that its seconds are no independent samples of it",
-    threshold: "correlation of successive batches of seconds > 0.2 however long they are: the interval is withheld \
-                (own threshold). It is a note, as in a quiet run of 30 s that happens by chance",
-    data: "one run of ten whole seconds or more",
+    title: "autocorrelated goodput",
+    detects: "slowly drifting goodput, whose seconds are not independent samples",
+    threshold: "correlation of successive batches of seconds > 0.2 at every batch length: note, no interval (plimsoll \
+                default)",
+    data: "one run of >= 10 whole seconds",
     check: Check::Run(check),
 };
 
@@ -23,13 +23,13 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let whole = evidence.seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).count();
     if whole < BATCHES_MIN {
-        return Outcome::Unchecked("fewer than ten whole seconds");
+        return Outcome::Unchecked("fewer than 10 whole seconds");
     }
-    if stats::goodput(evidence).low.is_some() {
+    if evidence::goodput(evidence).low.is_some() {
         return Outcome::Pass;
     }
-    let message = "goodput drifted in the run: its seconds depend on each other, so no interval is given".to_owned();
-    let remedy = "measure for longer (-d), or sweep with --iterations 6 for an interval over repeats".to_owned();
+    let message = "goodput drifted in the run: its seconds are correlated, so no interval is given".to_owned();
+    let remedy = "measure longer (-d), or sweep with --iterations 6 for an interval over iterations".to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("seconds", whole as f64)])
 }
 

@@ -1,4 +1,4 @@
-//! ST-06: how many times was it measured?
+//! ST-06: too few iterations for a confidence interval.
 
 use crate::{Check, Outcome, Rule};
 use model::human::plural;
@@ -7,10 +7,9 @@ use stats::RUNS_MIN;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-06",
-    title: "few repeats",
-    detects: "a number from too few measurements to say how much the next one may differ",
-    threshold: "fewer than 6 iterations: no interval over them (t intervals of fewer are too wide to be of use); a \
-                note, as it is a fact about the measurement",
+    title: "few iterations",
+    detects: "too few measurements for a confidence interval",
+    threshold: "< 6 iterations: note, no interval over them (t intervals are too wide)",
     data: "iterations",
     check: Check::Both { run: check, sweep: check_sweep },
 };
@@ -19,7 +18,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if evidence.iterations as usize >= RUNS_MIN {
         return Outcome::Pass;
     }
-    fired(u64::from(evidence.iterations), "one run: how much another would differ is not known".to_owned())
+    fired(u64::from(evidence.iterations), "one run: variation between runs unknown".to_owned())
 }
 
 fn check_sweep(sweep: &SweepEvidence) -> Outcome {
@@ -30,11 +29,11 @@ fn check_sweep(sweep: &SweepEvidence) -> Outcome {
         return Outcome::Pass;
     }
     let n = plural(fewest as u64, "iteration");
-    fired(fewest as u64, format!("{n} of each load: too few for an interval over them"))
+    fired(fewest as u64, format!("{n} of each load: too few for a confidence interval"))
 }
 
 fn fired(n: u64, message: String) -> Outcome {
-    let remedy = "before comparing it: sweep --iterations 6, with --restart if plimsoll starts the server".to_owned();
+    let remedy = "before comparing, sweep --iterations 6, with --restart if plimsoll starts the server".to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("iterations", n as f64)])
 }
 

@@ -1,29 +1,17 @@
-//! LD and ST: was it the load that was asked for, and for long enough to say anything?
+//! LD and ST: load and statistics.
 
-mod arrivals;
-mod backlog;
-mod bursts;
-mod coarse;
-mod colocated;
-mod dependent;
-mod few_units;
-mod modes;
-mod omission;
-mod outlier;
-mod single_url;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 11] = [
-    arrivals::RULE,
-    omission::RULE,
-    coarse::RULE,
-    bursts::RULE,
-    single_url::RULE,
-    colocated::RULE,
-    backlog::RULE,
-    modes::RULE,
-    dependent::RULE,
-    few_units::RULE,
-    outlier::RULE,
-];
+pub(crate) mod arrivals;
+pub(crate) mod backlog;
+pub(crate) mod bursts;
+pub(crate) mod closed_loop;
+pub(crate) mod coarse;
+pub(crate) mod colocated;
+pub(crate) mod dependent;
+pub(crate) mod few_units;
+pub(crate) mod modes;
+pub(crate) mod omission;
+pub(crate) mod outlier;
+pub(crate) mod settled;
+pub(crate) mod single_url;
+pub(crate) mod too_short;
+pub(crate) mod unstable;

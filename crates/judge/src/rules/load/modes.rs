@@ -1,4 +1,4 @@
-//! ST-04: does the server come up in one of several ways?
+//! ST-04: bimodal goodput of the iterations.
 
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
@@ -10,16 +10,16 @@ use stats::RUNS_MIN;
 const GAP_SD: f64 = 5.0;
 /// A smaller difference is no other way of working, however sharp.
 const GAP_SHARE: f64 = 0.03;
-/// Fewer are single strays; ST-07 tells those.
+/// Fewer are outliers (ST-07).
 const MODE_MIN: usize = 3;
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-04",
-    title: "several modes",
-    detects: "iterations that fall into two groups, as when a restart puts memory or threads elsewhere: their mean never occurs",
-    threshold: "the best parting into two groups of three or more has its means > 5 standard deviations and > 3 % \
-                apart: warning (own thresholds)",
-    data: "a sweep with six iterations or more of a load",
+    title: "bimodal goodput",
+    detects: "iterations in two groups, as when restarts place memory or threads differently",
+    threshold: "best split into two groups of >= 3: means > 5 standard deviations and > 3 % apart: warning (plimsoll \
+                defaults)",
+    data: "sweep with >= 6 iterations of a load",
     check: Check::Sweep(check),
 };
 
@@ -30,13 +30,13 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let found = sweep.points.iter().enumerate().find_map(|(at, point)| Some((at, modes(&point.iterations_per_s)?)));
     let Some((at, [low, high])) = found else { return Outcome::Pass };
     let message = format!(
-        "the {} at {} fall into two groups, about {} and about {}: their mean is a load the server never has",
+        "{} at {} fall into two groups, about {} and about {}: their mean never occurs",
         plural(sweep.points[at].iterations_per_s.len() as u64, "iteration"),
         place(sweep, at),
         rate(low),
         rate(high)
     );
-    let remedy = "restart the server between iterations (--restart) and take more of them: --iterations 12".to_owned();
+    let remedy = "restart the server between iterations (--restart) and use more: --iterations 12".to_owned();
     let figures = [("low_per_s", low), ("high_per_s", high), ("load", sweep.points[at].load)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
@@ -72,8 +72,8 @@ mod tests {
     fn two_groups_warn() {
         let found = finding(check(&sweep(&[199.0, 160.0, 201.0, 161.0, 200.0, 159.0])));
         assert_eq!(found.state, FindingState::Warning);
-        let expected = "the 6 iterations at 2 connections fall into two groups, about 160/s and about 200/s: their mean is a load \
-                        the server never has";
+        let expected = "6 iterations at 2 connections fall into two groups, about 160/s and about 200/s: their mean \
+                        never occurs";
         assert_eq!(found.message, expected);
     }
 

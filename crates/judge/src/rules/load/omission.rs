@@ -1,6 +1,6 @@
-//! LD-02: what would those have waited who were never sent?
+//! LD-02: coordinated omission.
 
-use crate::rules::facts::slots;
+use crate::facts::slots;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, NS_PER_S, Second};
@@ -18,20 +18,19 @@ const SECONDS_MIN: usize = 5;
 pub(crate) const RULE: Rule = Rule {
     id: "LD-02",
     title: "coordinated omission",
-    detects: "a pause of the server that the latencies hardly show, because a closed loop sends nothing while it waits",
-    threshold: "closed loop: p99 corrected as HdrHistogram does it > 1.5 times the plain one: warning; > 3: a \
-                bound, the latencies being lower ones (own thresholds); and a whole second whose undisturbed part has less \
-                than 0.7 of the median goodput, as a single slow request is no pause, and a request that waited for half of what is \
-                missing there or more, as a slow second is none either. Open loop: a note when service times, \
-                which leave the waiting out, differ as much",
-    data: "histogram of service times, goodput by the second",
+    detects: "server pause that the latencies hide because a closed loop sends nothing while it waits",
+    threshold: "closed loop: corrected p99 (as HdrHistogram) > 1.5 times the plain p99: warning; > 3 times: bound \
+                (plimsoll defaults); needs a whole second whose undisturbed part has < 0.7 of the median goodput, and \
+                a request that waited >= half of the time missing there; open loop: note if p99 response time > 1.5 \
+                times p99 service time",
+    data: "histogram of service times, goodput per second",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let latency = &evidence.latency;
     if latency.service.n == 0 || latency.service.p99_ns == 0 {
-        return Outcome::Unchecked("no service time was recorded");
+        return Outcome::Unchecked("no service time recorded");
     }
     if evidence.plan.load.is_closed() { closed(evidence) } else { open(evidence) }
 }
@@ -52,15 +51,14 @@ fn closed(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "the server paused: the worst second had {} of the usual goodput, and only {:.0} requests waited it out; users who do \
-         not wait for each other would have seen a p99 of {}, not {}",
+        "the server paused: the worst second had {} of the usual goodput while only {:.0} requests waited; independent \
+         users would see a p99 of {}, not {}",
         percent(lowest),
         slots(evidence),
         time(corrected),
         time(plain)
     );
-    let remedy =
-        "look into the server's log for that second (run.json, seconds), and measure latencies with -R".to_owned();
+    let remedy = "check the server's log for that second (run.json, seconds); measure latency with -R".to_owned();
     let figures = [("corrected_p99_ns", corrected), ("p99_ns", plain), ("ratio", ratio), ("lowest_second", lowest)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }
@@ -77,11 +75,12 @@ fn open(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "the p99 from the time due is {}, from the time sent only {}: requests waited before they were sent",
+        "the p99 is {} from the scheduled send time, only {} from the actual one: requests waited before they were \
+         sent",
         time(response),
         time(service)
     );
-    let remedy = "quote the response time; the service time leaves that waiting out".to_owned();
+    let remedy = "quote the response time; the service time excludes that wait".to_owned();
     let figures = [("response_p99_ns", response), ("service_p99_ns", service), ("ratio", response / service)];
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, figures)
 }
@@ -129,8 +128,8 @@ mod tests {
     fn a_pause_that_the_p99_hides_makes_the_latencies_bounds() {
         let found = finding(check(&paused(1_100_000_000)));
         assert_eq!(found.state, FindingState::Bound);
-        let expected = "the server paused: the worst second had 33 % of the usual goodput, and only 64 requests waited it out; \
-                        users who do not wait for each other would have seen a p99 of 1.10 s, not 4.00 ms";
+        let expected = "the server paused: the worst second had 33 % of the usual goodput while only 64 requests \
+                        waited; independent users would see a p99 of 1.10 s, not 4.00 ms";
         assert_eq!(found.message, expected);
         assert_eq!(state(&check(&paused(8_000_000))), Some(FindingState::Warning));
         assert_eq!(check(&paused(5_000_000)), Outcome::Pass);

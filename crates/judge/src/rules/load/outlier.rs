@@ -1,4 +1,4 @@
-//! ST-07: is one of the iterations not like the others?
+//! ST-07: outlier among the iterations.
 
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
@@ -15,10 +15,9 @@ const SHARE: f64 = 0.05;
 pub(crate) const RULE: Rule = Rule {
     id: "ST-07",
     title: "outlier",
-    detects: "an iteration that something else has disturbed; it is told, never left out",
-    threshold: "further from the median than 3 scaled median absolute deviations and than 5 % of it: warning (own \
-                thresholds)",
-    data: "a sweep with six iterations or more of a load",
+    detects: "iteration disturbed by something else; reported, never dropped",
+    threshold: "> 3 scaled median absolute deviations and > 5 % from the median: warning (plimsoll defaults)",
+    data: "sweep with >= 6 iterations of a load",
     check: Check::Sweep(check),
 };
 
@@ -32,7 +31,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let others: Vec<f64> = values.iter().enumerate().filter(|(i, _)| *i != which).map(|(_, value)| *value).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let message = format!(
-        "iteration {} at {} had {}, the others about {}: {} with it, {} without",
+        "iteration {} at {} had {}, the others about {}: mean {} with it, {} without",
         which + 1,
         place(sweep, at),
         rate(values[which]),
@@ -40,7 +39,7 @@ fn check(sweep: &SweepEvidence) -> Outcome {
         rate(mean(values)),
         rate(mean(&others))
     );
-    let remedy = "look at that iteration (points/ in the record) for what else ran, and measure again".to_owned();
+    let remedy = "check what else ran then (points/ in the record), and measure again".to_owned();
     let figures = [("value_per_s", values[which]), ("median_per_s", centre), ("load", sweep.points[at].load)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }
@@ -76,7 +75,8 @@ mod tests {
         sweep.points[1].iterations_per_s = vec![200.0, 202.0, 140.0, 198.0, 201.0, 199.0];
         let found = finding(check(&sweep));
         assert_eq!(found.state, FindingState::Warning);
-        let expected = "iteration 3 at 2 connections had 140/s, the others about 200/s: 190/s with it, 200/s without";
+        let expected = "iteration 3 at 2 connections had 140/s, the others about 200/s: mean 190/s with it, 200/s \
+                        without";
         assert_eq!(found.message, expected);
         sweep.points[1].iterations_per_s = vec![200.0, 202.0, 192.0, 198.0, 201.0, 199.0];
         assert_eq!(check(&sweep), Outcome::Pass, "4 % off");

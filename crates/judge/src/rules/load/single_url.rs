@@ -1,4 +1,4 @@
-//! LD-07: one page, or a site?
+//! LD-07: load of a single URL.
 
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
@@ -6,9 +6,9 @@ use model::{Evidence, FindingState};
 pub(crate) const RULE: Rule = Rule {
     id: "LD-07",
     title: "one URL",
-    detects: "a load of one request only, which every cache on the way holds",
-    threshold: "always with one request that is the same each time; a note, as it is a fact about the load",
-    data: "the plan",
+    detects: "load of a single request, which caches can hold",
+    threshold: "always with a single unchanging request: note",
+    data: "plan",
     check: Check::Run(check),
 };
 
@@ -17,7 +17,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if requests.len() > 1 || requests.iter().any(|request| request.template) {
         return Outcome::Pass;
     }
-    let message = "one URL, asked for again and again: caches flatter it".to_owned();
+    let message = "one URL requested over and over: caches flatter the result".to_owned();
     let remedy = "measure a mix of pages (--urls FILE), or vary the request (--template)".to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("urls", requests.len() as f64)])
 }

@@ -1,6 +1,6 @@
-//! NE-01: did connections find the server's accept queue full?
+//! NE-01: full accept queue.
 
-use crate::rules::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
+use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::Evidence;
 use model::human::{count, percent, plural};
@@ -8,9 +8,9 @@ use model::human::{count, percent, plural};
 pub(crate) const RULE: Rule = Rule {
     id: "NE-01",
     title: "accept queue full",
-    detects: "connections that found the server's accept queue full and had to wait 1, 3, 7 s to try again",
-    threshold: "any, when the load itself connects during the window: warning; ten or more that are > 0.01 % of the attempts to connect: invalid (Linux retries a SYN after \
-                1, 3, 7 s)",
+    detects: "connections delayed by the server's full accept queue",
+    threshold: "any, if the load itself connects during the window: warning; >= 10 and > 0.01 % of the connection \
+                attempts: invalid (Linux retries a SYN after 1, 3, 7 s)",
     data: "ListenOverflows and ListenDrops of the server's kernel",
     check: Check::Run(check),
 };
@@ -23,15 +23,14 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let known = [tcp(evidence, "ListenOverflows"), tcp(evidence, "ListenDrops")].into_iter().flatten().max();
-    let Some(dropped) = known else { return Outcome::Unchecked("the kernel does not count full accept queues") };
+    let Some(dropped) = known else { return Outcome::Unchecked("kernel does not count full accept queues") };
     // Without a connection of its own in the window the load was in none of these queues.
     if dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;
     }
     let Lost { attempts, share, state } = Lost::of(evidence, dropped);
     let message = format!(
-        "an accept queue was full {}, {} of the attempts to connect: each waited 1 s or longer for its next, which the \
-         latencies show and the server's work does not explain {}",
+        "an accept queue was full {}, {} of the connection attempts: retries after >= 1 s raise latency {}",
         if dropped == 1 { "once".to_owned() } else { format!("{} times", count(dropped)) },
         percent(share),
         whose(evidence)
@@ -45,11 +44,12 @@ fn remedy(evidence: &Evidence) -> String {
     let wanted = u64::from(evidence.plan.load.connections());
     let queue = match sockets.and_then(|sockets| sockets.accept_backlog) {
         Some(backlog) if backlog >= wanted => format!(
-            "the server's queue holds {} already: see whether it is another server's (ss -ltn), or let it accept faster",
+            "the server's queue already holds {}: check other servers' queues (ss -ltn), or make the server accept \
+             faster",
             count(backlog)
         ),
         now => format!(
-            "let the server's queue hold {}{} (nginx: listen ... backlog={wanted}; net.core.somaxconn caps it)",
+            "make the accept queue hold {}{} (nginx: listen ... backlog={wanted}; capped by net.core.somaxconn)",
             plural(wanted, "connection"),
             now.map_or_else(String::new, |backlog| format!(" instead of {}", count(backlog)))
         ),
@@ -57,7 +57,7 @@ fn remedy(evidence: &Evidence) -> String {
     if evidence.plan.keepalive {
         return format!("{queue}, and keep connections open");
     }
-    format!("{queue}, or leave out --no-keepalive if users keep connections")
+    format!("{queue}, or omit --no-keepalive if users keep connections open")
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
         evidence.plan.keepalive = true;
         assert!(!finding(check(&evidence)).remedy.contains("--no-keepalive"));
         evidence.observed.as_mut().and_then(|seen| seen.sockets.as_mut()).expect("seen").accept_backlog = Some(511);
-        assert!(finding(check(&evidence)).remedy.starts_with("the server's queue holds 511 already"));
+        assert!(finding(check(&evidence)).remedy.starts_with("the server's queue already holds 511"));
     }
 
     #[test]

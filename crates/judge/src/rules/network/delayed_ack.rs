@@ -1,7 +1,7 @@
-//! NE-05: do responses wait for a delayed acknowledgement?
+//! NE-05: delayed acknowledgements.
 
 use super::modes::heap;
-use crate::rules::kernel::{is_tcp, share, tcp};
+use crate::facts::kernel::{is_tcp, share, tcp};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -13,10 +13,10 @@ const DELAY_MS: (u64, u64) = (40, 52);
 pub(crate) const RULE: Rule = Rule {
     id: "NE-05",
     title: "delayed acknowledgements",
-    detects: "responses that wait 40 ms: Nagle's algorithm holds the end of one back until a delayed acknowledgement comes",
-    threshold: "ten or more service times of 40 to 52 ms, more than 5 times those on either side, and delayed \
-                acknowledgements for half of them or more: warning (own thresholds)",
-    data: "DelayedACKs of this kernel; the histogram of service times",
+    detects: "responses delayed by 40 ms because Nagle's algorithm waits for a delayed acknowledgement",
+    threshold: ">= 10 service times of 40 to 52 ms, > 5 times those on either side, with delayed acknowledgements for \
+                at least half of them: warning (plimsoll defaults)",
+    data: "DelayedACKs of this kernel; histogram of service times",
     check: Check::Run(check),
 };
 
@@ -25,10 +25,10 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let Some(delayed) = tcp(evidence, "DelayedACKs") else {
-        return Outcome::Unchecked("the kernel does not count delayed acknowledgements");
+        return Outcome::Unchecked("kernel does not count delayed acknowledgements");
     };
     if evidence.service_bins.is_empty() {
-        return Outcome::Unchecked("there is no histogram of service times");
+        return Outcome::Unchecked("no histogram of service times");
     }
     let n = match heap(evidence, DELAY_MS.0, DELAY_MS.1) {
         Some(n) if 2 * delayed >= n => n,
@@ -36,13 +36,13 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let share = share(n, evidence.latency.service.n);
     let message = format!(
-        "{} requests ({}) took 40 to 52 ms, as long as Linux delays an acknowledgement: unless the server itself waits that \
-         long, this is Nagle's algorithm, not work",
+        "{} requests ({}) took 40 to 52 ms, Linux's delayed-ACK time: Nagle's algorithm, unless the server waits that \
+         long",
         count(n),
         percent(share)
     );
     let remedy =
-        "let the server send with TCP_NODELAY (nginx: tcp_nodelay on), or write head and body at once".to_owned();
+        "enable TCP_NODELAY on the server (nginx: tcp_nodelay on), or write headers and body at once".to_owned();
     let figures = [("at_40_ms", n as f64), ("share", share), ("delayed_acks", delayed as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

@@ -1,6 +1,6 @@
-//! NE-07: did the network interface drop packets?
+//! NE-07: packets dropped by the network interface.
 
-use crate::rules::kernel::{is_tcp, share};
+use crate::facts::kernel::{is_tcp, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -15,10 +15,10 @@ const INVALID_MIN: u64 = 100;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-07",
     title: "interface drops packets",
-    detects: "packets that the network interface, or the queue in front of it, dropped",
-    threshold: "of the interface that carried the load: > 0.001 % of its packets and 30 or more: warning; > 0.01 % and 100 or \
-                more: invalid (own thresholds: interfaces also drop what nobody asked for)",
-    data: "packets, drops and errors of the interfaces of this machine",
+    detects: "packets dropped by the network interface or the queue in front of it",
+    threshold: "interface that carried the load: > 0.001 % of its packets and >= 30: warning; > 0.01 % and >= 100: \
+                invalid (plimsoll defaults)",
+    data: "packets, drops and errors of this machine's interfaces",
     check: Check::Run(check),
 };
 
@@ -27,7 +27,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let Some((name, counters)) = carrier(evidence) else {
-        return Outcome::Unchecked("no interface of this machine has carried the load");
+        return Outcome::Unchecked("no interface of this machine carried the load");
     };
     let sum = |names: &[&str]| -> u64 { names.iter().filter_map(|name| counters.get(*name)).sum() };
     let lost = sum(&["received_dropped", "received_errors", "received_fifo_errors", "sent_dropped", "sent_errors"]);
@@ -39,14 +39,13 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => return Outcome::Pass,
     };
     let message = format!(
-        "{name} dropped {} of {} packets ({}): what was lost was sent again, which makes the tail",
+        "{name} dropped {} of {} packets ({}): retransmissions cause the tail latency",
         count(lost),
         count(packets + lost),
         percent(share)
     );
-    let remedy = format!(
-        "see what it counts (ethtool -S {name}; tc -s qdisc show dev {name}), give it longer rings (ethtool -G), or offer less"
-    );
+    let remedy =
+        format!("check its counters (ethtool -S {name}; tc -s qdisc show dev {name}), enlarge its rings (ethtool -G)");
     Outcome::fired(
         RULE.id,
         state,

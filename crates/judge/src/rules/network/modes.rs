@@ -1,13 +1,13 @@
-//! Heaps of service times where a timer of TCP puts them.
+//! Clusters of service times at TCP's timers.
 
 use model::{Evidence, NS_PER_S, SERVICE_BIN_NS};
 
-/// So many times as many as on either side make a heap.
+/// Multiple of the numbers on either side that makes a cluster.
 const HEAP: u64 = 5;
-/// Fewer are no heap.
+/// Fewer are no cluster.
 const HEAP_MIN: u64 = 10;
 
-/// How many service times are between `from_ms` and `to_ms`, when these stand out from as wide a stretch on either side.
+/// Number of service times between `from_ms` and `to_ms`, if they stand out from as wide a stretch on either side.
 pub(super) fn heap(evidence: &Evidence, from_ms: u64, to_ms: u64) -> Option<u64> {
     let bin = |ms: u64| (ms * (NS_PER_S / 1000) / SERVICE_BIN_NS) as usize;
     let (from, to) = (bin(from_ms), bin(to_ms));

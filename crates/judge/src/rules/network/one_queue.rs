@@ -1,4 +1,4 @@
-//! NE-11: does one CPU do all the work of the network?
+//! NE-11: one CPU that handles all network interrupts.
 
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -10,19 +10,19 @@ const IDLE_SHARE: f64 = 0.3;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-11",
     title: "one CPU for all packets",
-    detects: "one CPU that spends its time in interrupts of the network while the others hardly do: one receive queue",
-    threshold: "one CPU > 90 % in interrupts and every other < 30 %: note, as it names what limits (own thresholds)",
-    data: "shares of each CPU of this machine",
+    detects: "one CPU busy with network interrupts while the others are not: a single receive queue",
+    threshold: "one CPU > 90 % in interrupts and every other < 30 %: note (plimsoll defaults)",
+    data: "time shares of each CPU of this machine",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
-        return Outcome::Unchecked("the CPUs of this machine were not looked at");
+        return Outcome::Unchecked("CPUs of this machine not monitored");
     };
     let mut shares: Vec<(usize, f64)> = machine.cpu_shares.iter().map(|cpu| cpu.softirq).enumerate().collect();
     if shares.is_empty() {
-        return Outcome::Unchecked("the shares of each CPU are not known");
+        return Outcome::Unchecked("time shares of each CPU unknown");
     }
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     // With one CPU there is nobody to share the work with.
@@ -31,13 +31,11 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let message = format!(
-        "CPU {cpu} spent {} of its time in interrupts and no other more than {}: the packets of this load go through one \
-         queue, which limits it",
+        "CPU {cpu} spent {} of its time in interrupts, no other more than {}: a single receive queue limits this load",
         percent(most),
         percent(second)
     );
-    let remedy = "give the network interface more receive queues (ethtool -L), or spread their work (RPS, irqbalance)"
-        .to_owned();
+    let remedy = "add receive queues (ethtool -L), or spread their work (RPS, irqbalance)".to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("softirq_most", most), ("softirq_second", second)])
 }
 

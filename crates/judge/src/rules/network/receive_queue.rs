@@ -1,6 +1,6 @@
-//! NE-06: did a CPU's receive queue overflow?
+//! NE-06: overflow of the kernel's receive queues.
 
-use crate::rules::kernel::{counter, share, whose};
+use crate::facts::kernel::{counter, share, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -12,10 +12,10 @@ const SQUEEZED_MIN: u64 = 100;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-06",
-    title: "receive queue overflows",
-    detects: "packets that the kernel dropped, or had no time for, before any program saw them",
-    threshold: "any packet dropped: warning; ten or more that are > 0.01 % of all: invalid; out of time for > 1 % of the \
-                packets, 100 times at least: warning (own threshold)",
+    title: "kernel receive queue overflows",
+    detects: "packets that the kernel dropped or deferred before any program saw them",
+    threshold: "any packet dropped: warning; >= 10 and > 0.01 % of all: invalid; out of time for > 1 % of the packets, \
+                >= 100 times: warning (plimsoll default)",
     data: "softnet_stat of this kernel",
     check: Check::Run(check),
 };
@@ -24,7 +24,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let [Some(processed), Some(dropped), Some(squeezed)] =
         ["processed", "dropped", "squeezed"].map(|name| counter(evidence, "softnet", name))
     else {
-        return Outcome::Unchecked("the kernel does not tell its receive queues");
+        return Outcome::Unchecked("no softnet_stat from the kernel");
     };
     let (dropped_share, squeezed_share) = (share(dropped, processed + dropped), share(squeezed, processed));
     let is_squeezed = squeezed_share > SQUEEZED_SHARE && squeezed >= SQUEEZED_MIN;
@@ -36,8 +36,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let (message, remedy) = if dropped > 0 {
         (
             format!(
-                "the kernel's receive queues were full for {} packets ({}): they were lost and sent again, which makes the \
-                 tail {}",
+                "the kernel's receive queues dropped {} packets ({}): retransmissions cause the tail latency {}",
                 count(dropped),
                 percent(dropped_share),
                 whose(evidence)
@@ -47,7 +46,7 @@ fn check(evidence: &Evidence) -> Outcome {
     } else {
         (
             format!(
-                "the kernel ran out of time for received packets {} times ({} of them waited for its next turn) {}",
+                "the kernel ran out of time for received packets {} times ({} of the packets) {}",
                 count(squeezed),
                 percent(squeezed_share),
                 whose(evidence)

@@ -1,7 +1,7 @@
-//! NE-08: were connections reset?
+//! NE-08: connections that were reset.
 
-use crate::rules::errors::failures_named;
-use crate::rules::kernel::{connections, is_tcp, share, tcp, whose};
+use crate::facts::failures_named;
+use crate::facts::kernel::{connections, is_tcp, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -14,9 +14,9 @@ const COUNT_MIN: u64 = 10;
 pub(crate) const RULE: Rule = Rule {
     id: "NE-08",
     title: "connections reset",
-    detects: "established connections that were reset, or given up by the kernel, instead of closed",
-    threshold: "ten or more that are > 0.001 % of the connections (RFC 9411): warning; > 0.1 %, and the load met resets \
-                itself: invalid",
+    detects: "established connections that were reset, or aborted by the kernel",
+    threshold: ">= 10 and > 0.001 % of the connections (RFC 9411): warning; > 0.1 %, with resets in this load's \
+                requests: invalid",
     data: "EstabResets, TCPAbortOnMemory and TCPAbortOnTimeout of this kernel; failures by kind",
     check: Check::Run(check),
 };
@@ -26,7 +26,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let Some(resets) = tcp(evidence, "EstabResets") else {
-        return Outcome::Unchecked("the kernel does not count resets");
+        return Outcome::Unchecked("kernel does not count resets");
     };
     let given_up = ["TCPAbortOnMemory", "TCPAbortOnTimeout"].iter().filter_map(|name| tcp(evidence, name)).sum::<u64>();
     let (lost, all) = (resets + given_up, connections(evidence));
@@ -38,22 +38,18 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => FindingState::Warning,
     };
     let own = if met > 0 {
-        format!(", {} of them under a request of this load", count(met.min(lost)))
+        format!(", {} of them during a request of this load", count(met.min(lost)))
     } else {
         String::new()
     };
     let message = format!(
-        "{} of {} connections were reset or given up ({}){own}: the server, or something between, ends them instead of \
-         answering {}",
+        "{} of {} connections were reset or aborted ({}){own}: by the server or on the path {}",
         count(lost),
         count(all),
         percent(share.min(1.0)),
         whose(evidence)
     );
-    let remedy =
-        "look into the server's log for those seconds, and for limits of connections, memory (net.ipv4.tcp_mem) or \
-                  time that it enforces"
-            .to_owned();
+    let remedy = "check the server's log, and its limits of connections, memory (net.ipv4.tcp_mem) and time".to_owned();
     let figures =
         [("resets", resets as f64), ("given_up", given_up as f64), ("connections", all as f64), ("met", met as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
@@ -76,6 +72,6 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass, "40 of 40 million");
         let found = finding(check(&examples::run("NE-08")));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.contains("under a request of this load"), "{}", found.message);
+        assert!(found.message.contains("during a request of this load"), "{}", found.message);
     }
 }

@@ -1,6 +1,6 @@
-//! NE-03: how much was sent more than once?
+//! NE-03: TCP retransmissions.
 
-use crate::rules::kernel::{is_server_here, is_tcp, recovered_by_probes, share, tcp, whose};
+use crate::facts::kernel::{is_server_here, is_tcp, recovered_by_probes, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -12,10 +12,10 @@ const COUNT_MIN: u64 = 20;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-03",
-    title: "segments sent again",
-    detects: "a network that loses segments, so that it and not the server sets rate and tail",
-    threshold: "segments sent again / TCPOrigDataSent > 0.1 %: warning; > 1 %: invalid (own thresholds); 20 of them at least; \
-                tail loss probes count as far as they made good a loss, as a busy machine sends many for nothing",
+    title: "TCP retransmissions",
+    detects: "packet loss that determines rate and tail latency",
+    threshold: "retransmissions / TCPOrigDataSent > 0.1 %: warning; > 1 %: invalid (plimsoll defaults); >= 20 of them; \
+                tail loss probes count only if they recovered a loss",
     data: "RetransSegs, TCPLossProbes, TCPLossProbeRecovery and TCPOrigDataSent of this kernel",
     check: Check::Run(check),
 };
@@ -26,7 +26,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let names = ["RetransSegs", "TCPLossProbes", "TCPOrigDataSent"];
     let [Some(again), Some(probes), Some(sent)] = names.map(|name| tcp(evidence, name)) else {
-        return Outcome::Unchecked("the kernel does not count what it sends again");
+        return Outcome::Unchecked("kernel does not count retransmissions");
     };
     let again = again.saturating_sub(probes) + recovered_by_probes(evidence);
     let share = share(again, sent);
@@ -36,18 +36,16 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => FindingState::Invalid,
     };
     let message = format!(
-        "{} of {} segments were sent again ({}): rate and tail are those of a network that loses them {}",
+        "{} of {} segments were retransmitted ({}): packet loss determines rate and tail latency {}",
         count(again),
         count(sent),
         percent(share),
         whose(evidence)
     );
     let remedy = if is_server_here(evidence) {
-        "nothing is lost on loopback but in full queues: mend NE-01, NE-02 or NE-06 first, or look for a rule of the \
-         firewall or of netem (tc qdisc)"
+        "on loopback fix full queues (NE-01, NE-02, NE-06), or look for a firewall or netem rule (tc qdisc)"
     } else {
-        "look for errors and drops of both network interfaces (ethtool -S) and of the switch between, or measure over \
-         another way"
+        "check both network interfaces (ethtool -S) and the switch for errors and drops"
     };
     let figures = [("retransmitted", again as f64), ("sent", sent as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)

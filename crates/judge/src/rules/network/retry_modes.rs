@@ -1,7 +1,7 @@
-//! NE-04: is the tail that of TCP's timers?
+//! NE-04: service times that cluster at TCP's retransmission timers.
 
 use super::modes::heap;
-use crate::rules::kernel::{is_tcp, recovered_by_probes, tcp, whose};
+use crate::facts::kernel::{is_tcp, recovered_by_probes, tcp, whose};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::count;
@@ -13,12 +13,12 @@ const TIMERS: [(u64, u64, &str); 3] =
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-04",
-    title: "tail of TCP's timers",
-    detects: "service times that heap up where TCP sends a lost segment or SYN again",
-    threshold: "timeouts or SYNs sent again, and ten or more service times at 200 to 220 ms, 1.0 to 1.1 s or 3.0 to 3.3 s \
-                (Linux's timers) that are more than 5 times those on either side and at most twice the timeouts: warning \
-                (own thresholds)",
-    data: "TCPTimeouts, TCPSynRetrans and TCPLossProbeRecovery of this kernel; the histogram of service times",
+    title: "latencies cluster at TCP timeouts",
+    detects: "service times that cluster where TCP retransmits a lost segment or SYN",
+    threshold: "timeouts or retransmitted SYNs, and >= 10 service times at 200 to 220 ms, 1.0 to 1.1 s or 3.0 to 3.3 s \
+                (Linux timers), > 5 times those on either side and at most twice the timeouts: warning (plimsoll \
+                defaults)",
+    data: "TCPTimeouts, TCPSynRetrans and TCPLossProbeRecovery of this kernel; histogram of service times",
     check: Check::Run(check),
 };
 
@@ -27,10 +27,10 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let [Some(timeouts), Some(syns)] = ["TCPTimeouts", "TCPSynRetrans"].map(|name| tcp(evidence, name)) else {
-        return Outcome::Unchecked("the kernel does not count timeouts of TCP");
+        return Outcome::Unchecked("kernel does not count TCP timeouts");
     };
     if evidence.service_bins.is_empty() {
-        return Outcome::Unchecked("there is no histogram of service times");
+        return Outcome::Unchecked("no histogram of service times");
     }
     // A SYN that is sent again is a timeout as well.
     let timers = timeouts.max(syns) + recovered_by_probes(evidence);
@@ -41,14 +41,12 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let places: Vec<_> = heaps.iter().map(|(n, name)| format!("{} at {name}", count(*n))).collect();
     let message = format!(
-        "service times heap up where TCP's timers run out ({}), with {} timeouts: that tail is TCP trying again, not the \
-         server's work {}",
+        "service times cluster at TCP's timers ({}), with {} timeouts: retransmission, not server work {}",
         list(&places),
         count(timers),
         whose(evidence)
     );
-    let remedy =
-        "find what drops segments (NE-01, NE-02, NE-03, NE-06, NE-07) and mend that; then measure again".to_owned();
+    let remedy = "fix what drops segments (NE-01, NE-02, NE-03, NE-06, NE-07) and measure again".to_owned();
     let delayed: u64 = heaps.iter().map(|(n, _)| n).sum();
     let figures = [("delayed", delayed as f64), ("timeouts", timeouts as f64), ("syn_retransmitted", syns as f64)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)

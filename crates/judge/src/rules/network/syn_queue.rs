@@ -1,6 +1,6 @@
-//! NE-02: did connections find the queue of half-open ones full?
+//! NE-02: full SYN queue.
 
-use crate::rules::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
+use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::Evidence;
 use model::human::{count, percent};
@@ -8,9 +8,9 @@ use model::human::{count, percent};
 pub(crate) const RULE: Rule = Rule {
     id: "NE-02",
     title: "SYN queue full",
-    detects: "connections that were answered with a SYN cookie, or dropped, as too many were half open",
-    threshold: "any SYN cookie or drop, when the load itself connects during the window: warning; ten drops or more that are > 0.01 % of the attempts to connect: invalid \
-                (as NE-01)",
+    detects: "connections dropped or answered with a SYN cookie, as too many were half open",
+    threshold: "any SYN cookie or drop, if the load itself connects during the window: warning; >= 10 drops and > 0.01 \
+                % of the connection attempts: invalid (as NE-01)",
     data: "SyncookiesSent, TCPReqQFullDoCookies and TCPReqQFullDrop of the server's kernel",
     check: Check::Run(check),
 };
@@ -24,7 +24,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let cookies = [tcp(evidence, "SyncookiesSent"), tcp(evidence, "TCPReqQFullDoCookies")].into_iter().flatten().max();
     let (Some(cookies), Some(dropped)) = (cookies, tcp(evidence, "TCPReqQFullDrop")) else {
-        return Outcome::Unchecked("the kernel does not count SYN cookies and drops");
+        return Outcome::Unchecked("kernel does not count SYN cookies and drops");
     };
     // Without a connection of its own in the window the load was in none of these queues.
     if cookies + dropped == 0 || !has_connected(evidence) {
@@ -33,21 +33,17 @@ fn check(evidence: &Evidence) -> Outcome {
     let Lost { attempts, share, state } = Lost::of(evidence, dropped);
     let means = if dropped > 0 {
         format!(
-            "{} attempts to connect ({}) were dropped and came again after 1 s or longer",
+            "{} connection attempts ({}) were dropped and retried after 1 s or longer",
             count(dropped),
             percent(share)
         )
     } else {
-        "these lose TCP options and cost the server time".to_owned()
+        "these lose TCP options and cost server time".to_owned()
     };
-    let message = format!(
-        "the queue of half-open connections was full: {} SYN cookies sent; {means} {}",
-        count(cookies),
-        whose(evidence)
-    );
+    let message = format!("the SYN queue was full: {} SYN cookies sent; {means} {}", count(cookies), whose(evidence));
     let remedy =
-        "raise the server's backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog above the connections \
-                  that come at once, or open fewer at a time (-c)"
+        "raise the server's backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog above the connections opened \
+         at once, or open fewer (-c)"
             .to_owned();
     let figures = [("cookies", cookies as f64), ("dropped", dropped as f64), ("attempts", attempts as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
@@ -71,6 +67,6 @@ mod tests {
         set_counter(&mut evidence, "tcp", "TCPReqQFullDrop", 10);
         let found = finding(check(&evidence));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.contains("500 SYN cookies sent; 10 attempts"), "{}", found.message);
+        assert!(found.message.contains("500 SYN cookies sent; 10 connection attempts"), "{}", found.message);
     }
 }

@@ -1,6 +1,6 @@
-//! NE-09: is a table of connections full?
+//! NE-09: connection tables near their limits.
 
-use crate::rules::kernel::{gauge, is_tcp, share, tcp};
+use crate::facts::kernel::{gauge, is_tcp, share, tcp};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
@@ -12,11 +12,11 @@ const INVALID_SHARE: f64 = 0.95;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-09",
-    title: "tables of connections full",
-    detects: "connection tracking near its limit, local ports held by connections in TIME_WAIT, or these ended early",
-    threshold: "tracked connections > 80 % of the limit: warning; > 95 %: invalid; ports in TIME_WAIT > 50 %: note; > 80 %, or \
-                TIME_WAIT ended early: warning (own thresholds; ports that ran out are CL-07)",
-    data: "the table of conntrack, sockets in TIME_WAIT and the range of local ports of this machine",
+    title: "connection tables full",
+    detects: "connection tracking near its limit, local ports held in TIME_WAIT, or TIME_WAIT ended early",
+    threshold: "tracked connections > 80 % of the limit: warning; > 95 %: invalid; ports in TIME_WAIT > 50 %: note; > \
+                80 %, or TIME_WAIT ended early: warning (plimsoll defaults); exhausted ports: CL-07",
+    data: "conntrack table, sockets in TIME_WAIT and local port range of this machine",
     check: Check::Run(check),
 };
 
@@ -29,10 +29,10 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let waiting = ports_waiting(evidence);
     let Some(ended_early) = tcp(evidence, "TCPTimeWaitOverflow") else {
-        return Outcome::Unchecked("the kernel does not count sockets in TIME_WAIT that were ended early");
+        return Outcome::Unchecked("kernel does not count TIME_WAIT sockets ended early");
     };
     let Some(waiting) = waiting else {
-        return Outcome::Unchecked("the sockets, or the range of local ports, are not known");
+        return Outcome::Unchecked("sockets or local port range unknown");
     };
     let tracked = tracked(evidence);
     let troubles = [conntrack(tracked), ports(waiting, evidence.plan.keepalive), overflow(ended_early)];
@@ -49,7 +49,7 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }
 
-/// How full the table of tracked connections was; none where they are not tracked.
+/// Used share of the conntrack table; none without connection tracking.
 fn tracked(evidence: &Evidence) -> Option<f64> {
     let [connections, limit] = ["connections", "connections_limit"].map(|name| gauge(evidence, "conntrack", name));
     Some(share(connections?.max, limit?.max))
@@ -69,10 +69,8 @@ fn conntrack(tracked: Option<f64>) -> Option<Trouble> {
         s if s <= INVALID_SHARE => FindingState::Warning,
         _ => FindingState::Invalid,
     };
-    let message = format!(
-        "the table of tracked connections was {} full: above its limit new connections are dropped without a word",
-        percent(share)
-    );
+    let message =
+        format!("the conntrack table was {} full: at its limit new connections are dropped silently", percent(share));
     Some((state, message, "raise net.netfilter.nf_conntrack_max, or exempt the target's port (NOTRACK)".to_owned()))
 }
 
@@ -83,20 +81,19 @@ fn ports(share: f64, keepalive: bool) -> Option<Trouble> {
         _ => FindingState::Warning,
     };
     let message = format!(
-        "{} of the client's local ports are held by closed connections (TIME_WAIT): the search for a free one costs it time",
+        "{} of the client's local ports are held in TIME_WAIT: finding a free one takes longer",
         percent(share)
     );
     let remedy = if keepalive {
         "let the server keep connections open; otherwise widen net.ipv4.ip_local_port_range"
     } else {
-        "leave out --no-keepalive if users keep connections; otherwise widen net.ipv4.ip_local_port_range"
+        "omit --no-keepalive if users keep connections open; otherwise widen net.ipv4.ip_local_port_range"
     };
     Some((state, message, remedy.to_owned()))
 }
 
 fn overflow(ended_early: u64) -> Option<Trouble> {
-    let message =
-        format!("the kernel ended TIME_WAIT early for {} connections, as it had too many", count(ended_early));
+    let message = format!("the kernel ended TIME_WAIT early for {} connections (too many)", count(ended_early));
     (ended_early > 0).then(|| (FindingState::Warning, message, "raise net.ipv4.tcp_max_tw_buckets".to_owned()))
 }
 
@@ -120,7 +117,7 @@ mod tests {
         }
         let mut evidence = waiting(28_232);
         evidence.plan.keepalive = false;
-        assert!(finding(check(&evidence)).remedy.starts_with("leave out --no-keepalive"));
+        assert!(finding(check(&evidence)).remedy.starts_with("omit --no-keepalive"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! NE-10: did one end read too slowly?
+//! NE-10: zero TCP receive windows.
 
-use crate::rules::kernel::{is_tcp, share, tcp, whose};
+use crate::facts::kernel::{is_tcp, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -11,10 +11,9 @@ const COUNT_MIN: u64 = 10;
 
 pub(crate) const RULE: Rule = Rule {
     id: "NE-10",
-    title: "windows closed",
-    detects: "an end that reads so slowly that the other may send nothing more for a while",
-    threshold: "windows that went to zero > 1 % of the responses, ten or more: warning (own threshold: on loopback a large \
-                body closes one now and then)",
+    title: "zero TCP windows",
+    detects: "slow reader whose full receive window stops the sender",
+    threshold: "zero windows > 1 % of the responses and >= 10: warning (plimsoll default)",
     data: "TCPToZeroWindowAdv and TCPFromZeroWindowAdv of this kernel",
     check: Check::Run(check),
 };
@@ -25,20 +24,19 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let names = ["TCPToZeroWindowAdv", "TCPFromZeroWindowAdv"];
     let Some(closed) = names.iter().filter_map(|name| tcp(evidence, name)).max() else {
-        return Outcome::Unchecked("the kernel does not count closed windows");
+        return Outcome::Unchecked("kernel does not count zero windows");
     };
     let share = share(closed, evidence.flow.completed);
     if share <= WARNING_SHARE || closed < COUNT_MIN {
         return Outcome::Pass;
     }
     let message = format!(
-        "a receive window was closed {} times, {} of the responses: one end reads too slowly, and the other waits for it {}",
+        "a receive window closed {} times, {} of the responses: one end reads too slowly and the other waits {}",
         count(closed),
         percent(share.min(1.0)),
         whose(evidence)
     );
-    let remedy = "see whether the client is busy (CL-01) or the server reads request bodies slowly; buffers are \
-                  net.ipv4.tcp_rmem"
+    let remedy = "check for a busy client (CL-01), a server slow to read bodies, or small buffers (net.ipv4.tcp_rmem)"
         .to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("closed", closed as f64), ("share", share)])
 }

@@ -1,6 +1,6 @@
-//! PH-06: do the processes add up to the machine?
+//! PH-06: CPU time not accounted to processes.
 
-use crate::rules::facts::{observed, seconds};
+use crate::facts::{observed, seconds};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
@@ -12,25 +12,25 @@ const BUSY_MIN_S: f64 = 3.0;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-06",
     title: "unaccounted CPU time",
-    detects: "CPU time that no process was seen to use: short-lived processes, the kernel, other containers",
-    threshold: "all processes together differ by > 15 % from the machine's busy time: warning (own threshold), \
-                interrupts on top either way, as kernels charge them to the process they interrupt, or not; 3 s of \
-                CPU time or more",
+    detects: "CPU time of no known process: short-lived processes, the kernel, other containers",
+    threshold: "sum over all processes differs from the machine's busy time by > 15 % plus interrupts: warning \
+                (plimsoll default); >= 3 s of CPU time",
     data: "CPU time of all processes and of the machine",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
-        return Outcome::Unchecked("the CPU times of this machine are not known");
+        return Outcome::Unchecked("CPU times of this machine unknown");
     };
     let Some(accounted) = machine.accounted_share else {
-        return Outcome::Unchecked("the processes of this machine were not all looked at");
+        return Outcome::Unchecked("not all processes of this machine monitored");
     };
     let busy_cores = machine.busy_mean * f64::from(machine.cpus);
     if busy_cores * seconds(evidence) < BUSY_MIN_S {
         return Outcome::Unchecked("the machine was too idle to compare");
     }
+    // Kernels charge interrupts to the process that they interrupt, or to none.
     let interrupts = machine.softirq_mean / machine.busy_mean.max(f64::MIN_POSITIVE);
     let off = (accounted - 1.0).abs() - interrupts;
     if off <= SLACK {
@@ -38,15 +38,13 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let message = if accounted < 1.0 {
         format!(
-            "processes account for only {} of the machine's CPU time: short-lived ones, the kernel or others used the rest, and the \
-             server's share may be larger than shown",
+            "processes account for only {} of the machine's CPU time: the server may use more than shown",
             percent(accounted)
         )
     } else {
         format!("processes add up to {} of the machine's CPU time: the shares shown are too large", percent(accounted))
     };
-    let remedy =
-        "look for processes that come and go (CGI, cron, builds), and at observed.others in run.json".to_owned();
+    let remedy = "look for short-lived processes (CGI, cron, builds), and at observed.others in run.json".to_owned();
     let figures = [("accounted_share", accounted), ("interrupt_share", interrupts), ("busy_cores", busy_cores)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

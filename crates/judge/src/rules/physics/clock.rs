@@ -1,4 +1,4 @@
-//! PH-08: can the clock be trusted?
+//! PH-08: slow clock source.
 
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
@@ -9,23 +9,23 @@ const GOOD: [&str; 7] =
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-08",
-    title: "clock",
-    detects: "a clock that is asked of a device or the hypervisor each time, which takes long and may stand still",
-    threshold: "a clocksource other than tsc, kvm-clock and their like: warning (method of the catalogue)",
-    data: "the kernel's clocksource",
+    title: "unreliable clock",
+    detects: "clock source that is slow to read and may stall",
+    threshold: "clock source other than tsc, kvm-clock and similar: warning",
+    data: "clock source of the kernel",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let facts = evidence.fingerprint.as_ref().and_then(|fingerprint| fingerprint.facts.get("clock"));
     let Some(source) = facts.and_then(|facts| facts.get("current_clocksource")) else {
-        return Outcome::Unchecked("the clock of this machine is not known");
+        return Outcome::Unchecked("clock source of this machine unknown");
     };
     if GOOD.contains(&source.as_str()) {
         return Outcome::Pass;
     }
-    let message = format!("this machine's clock is {source}: reading it takes long enough to be in each latency");
-    let remedy = "boot with clocksource=tsc if the CPU's is stable (dmesg says why it was given up)".to_owned();
+    let message = format!("this machine's clock is {source}: reading it is slow enough to add to each latency");
+    let remedy = "boot with clocksource=tsc if stable (dmesg shows why it was rejected)".to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [])
 }
 

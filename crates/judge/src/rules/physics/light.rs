@@ -1,4 +1,4 @@
-//! PH-05: did answers come faster than the way there and back takes?
+//! PH-05: responses faster than the connect time.
 
 use crate::{Check, Outcome, Rule};
 use model::human::time;
@@ -10,31 +10,31 @@ const DISTANCE_NS: u64 = 1_000_000;
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-05",
-    title: "faster than the way",
-    detects: "answers that came sooner than a connection can be opened: a cache or proxy on the way, or a broken clock",
-    threshold: "least response time < 0.9 of the least time to connect, where that is 1 ms or more and so a matter \
-                of distance: invalid (own thresholds)",
-    data: "the probe's times to connect, least response time",
+    title: "response faster than the connect time",
+    detects: "responses from a cache or proxy on the path, or a wrong clock",
+    threshold: "least service time < 0.9 of the least connect time, if that is >= 1 ms (network distance): invalid \
+                (plimsoll defaults)",
+    data: "connect times of the probe, least service time",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let connects = evidence.probe.iter().flat_map(|probe| &probe.fetches).map(|fetch| fetch.connect_ns);
     let (Some(connect_ns), service) = (connects.min().filter(|ns| *ns > 0), &evidence.latency.service) else {
-        return Outcome::Unchecked("the time to connect is not known");
+        return Outcome::Unchecked("connect time unknown");
     };
     if service.n == 0 {
-        return Outcome::Unchecked("no service time was recorded");
+        return Outcome::Unchecked("no service time recorded");
     }
     if connect_ns < DISTANCE_NS || service.min_ns as f64 >= SHARE * connect_ns as f64 {
         return Outcome::Pass;
     }
     let message = format!(
-        "an answer came after {}, but only opening a connection takes {}: it did not come from the server",
+        "the fastest response took {}, but a connect alone takes {}: it did not come from the server",
         time(service.min_ns as f64),
         time(connect_ns as f64)
     );
-    let remedy = "find out who answers on the way (a cache, a proxy), and look at the clock of this machine".to_owned();
+    let remedy = "find out what answers (cache, proxy), and check this machine's clock".to_owned();
     let figures = [("min_ns", service.min_ns as f64), ("connect_ns", connect_ns as f64)];
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, figures)
 }
@@ -55,7 +55,7 @@ mod tests {
     fn an_answer_from_nearer_than_the_server_invalidates() {
         let found = finding(check(&far(20_000_000, 2_000_000)));
         assert_eq!(found.state, FindingState::Invalid);
-        assert!(found.message.starts_with("an answer came after 2.00 ms, but only opening a connection takes 20.0 ms"));
+        assert!(found.message.starts_with("the fastest response took 2.00 ms, but a connect alone takes 20.0 ms"));
         assert_eq!(check(&far(20_000_000, 19_000_000)), Outcome::Pass);
     }
 

@@ -1,7 +1,7 @@
-//! PH-03: did the link carry that much?
+//! PH-03: network link at its speed limit.
 
-use crate::rules::facts::{observed, seconds};
-use crate::rules::kernel::is_server_here;
+use crate::facts::kernel::is_server_here;
+use crate::facts::{observed, seconds};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
@@ -12,11 +12,11 @@ const INVALID_SHARE: f64 = 1.05;
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-03",
-    title: "link ceiling",
-    detects: "a network that was full, so that it and not the server was measured, or that cannot have carried the answers",
-    threshold: "bytes of an interface, either way, > 95 % of its speed: warning; > 105 %: invalid (TechEmpower's #7402 had 8 million \
-                requests per second beyond the link)",
-    data: "a server on another machine; bytes and speed of the interfaces of this one",
+    title: "network link saturated",
+    detects: "network link that was full, or that cannot have carried the responses",
+    threshold: "bytes of an interface in one direction > 95 % of its speed: warning; > 105 %: invalid (TechEmpower \
+                #7402 had 8 million requests per second beyond the link)",
+    data: "remote server; bytes and speed of this machine's interfaces",
     check: Check::Run(check),
 };
 
@@ -26,7 +26,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let links = links(evidence);
     let Some((name, share, bit_per_s)) = links.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return Outcome::Unchecked("the speed of this machine's interfaces is not known");
+        return Outcome::Unchecked("speed of this machine's interfaces unknown");
     };
     let state = match *share {
         s if s <= WARNING_SHARE => return Outcome::Pass,
@@ -35,12 +35,10 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let facts = format!("{name} carried {} of its {:.1} Gb/s", percent(*share), bit_per_s / 1e9);
     let (meaning, remedy) = match state {
-        FindingState::Invalid => {
-            ("more than it can: bytes or times are wrong", "look at the clock of this machine (PH-08)")
-        }
+        FindingState::Invalid => ("impossible, so bytes or times are wrong", "check this machine's clock (PH-08)"),
         _ => (
             "the network was measured, not the server",
-            "use a faster link, smaller answers or compression, or another client",
+            "use a faster link, smaller responses, compression or another client",
         ),
     };
     let figures = [("share", *share), ("link_bit_per_s", *bit_per_s)];

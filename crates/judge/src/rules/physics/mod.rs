@@ -1,14 +1,10 @@
-//! PH: can the numbers be true?
+//! PH: plausibility of the numbers.
 
-mod accounts;
-mod clock;
-mod light;
-mod link;
-mod same_work;
-mod sequential;
-mod utilisation;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 7] =
-    [utilisation::RULE, link::RULE, sequential::RULE, light::RULE, accounts::RULE, same_work::RULE, clock::RULE];
+pub(crate) mod accounts;
+pub(crate) mod clock;
+pub(crate) mod light;
+pub(crate) mod link;
+pub(crate) mod little;
+pub(crate) mod same_work;
+pub(crate) mod sequential;
+pub(crate) mod utilisation;

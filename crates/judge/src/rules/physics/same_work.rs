@@ -1,4 +1,4 @@
-//! PH-07: was it the same work throughout?
+//! PH-07: loads with different workloads.
 
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
@@ -12,24 +12,24 @@ const FACTOR: f64 = 1.5;
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-07",
-    title: "not the same work",
-    detects: "more connections that did less than one, at all loads, or responses of another size: not one workload",
-    threshold: "goodput at every load < 0.95 of that of one connection, or bytes of a response that differ by a \
-                factor of 1.5: warning (own thresholds)",
-    data: "a sweep over connections that begins with one",
+    title: "different workloads",
+    detects: "less goodput on more connections, or responses of different sizes",
+    threshold: "goodput at every load < 0.95 of that of one connection, or bytes per response differ by a factor of \
+                1.5: warning (plimsoll defaults)",
+    data: "sweep over connections that starts at one",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let Some((first, others)) = sweep.points.split_first().filter(|(_, others)| !others.is_empty()) else {
-        return Outcome::Unchecked("one load is no curve");
+        return Outcome::Unchecked("only one load measured");
     };
     let size = |evidence: &Evidence| evidence.flow.bytes_received as f64 / evidence.flow.completed.max(1) as f64;
     let ratio = |evidence: &Evidence| size(evidence) / size(&first.evidence).max(1.0);
     let differs = others.iter().position(|p| p.evidence.flow.completed > 0 && !is_near(ratio(&p.evidence)));
     let message = if let Some(at) = differs {
         format!(
-            "a response has {} at {} and {} at {}: not the same workload",
+            "a response has {} at {} and {} at {}: different workloads",
             bytes(size(&first.evidence) as u64),
             place(sweep, 0),
             bytes(size(&others[at].evidence) as u64),
@@ -37,19 +37,19 @@ fn check(sweep: &SweepEvidence) -> Outcome {
         )
     } else {
         if sweep.over_rate || first.load != 1.0 {
-            return Outcome::Unchecked("one connection was not measured");
+            return Outcome::Unchecked("no load of one connection");
         }
         let most = others.iter().map(|point| point.goodput_per_s).fold(0.0, f64::max);
         if most >= SLACK * first.goodput_per_s {
             return Outcome::Pass;
         }
         format!(
-            "one connection did {}, more of them {} at most: not the same workload, or a server that stands in its own way",
+            "one connection did {}, more of them {} at most: different workloads, or contention in the server",
             rate(first.goodput_per_s),
             rate(most)
         )
     };
-    let remedy = "look at the answers at both loads: a cache, a redirect or an error page may be among them".to_owned();
+    let remedy = "inspect the responses at both loads for a cache, a redirect or an error page".to_owned();
     let figures = [("first_per_s", first.goodput_per_s)];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
 }

@@ -1,29 +1,29 @@
-//! PH-04: did N connections do more than N times one?
+//! PH-04: N connections with more than N times the rate of one.
 
-use crate::rules::facts::slots;
+use crate::facts::slots;
 use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::{rate, time};
 use model::{FindingState, NS_PER_S, SweepEvidence};
 
+/// Servers may batch, or be slow to wake: a note from here on.
 const SLACK: f64 = 1.05;
 /// Beyond it no batching and no warm cache explains it.
 const INVALID: f64 = 1.5;
 
 pub(crate) const RULE: Rule = Rule {
     id: "PH-04",
-    title: "sequential bound",
-    detects: "N connections that did more than N times what the fastest answer to a single one allows: other work",
-    threshold: "X(N) > 1.05 x N / (least response time of one connection): a note, as servers may batch or be slow to wake; > 1.5: \
-                invalid (own thresholds)",
-    data: "a sweep over connections that begins with one",
+    title: "more than N times one connection",
+    detects: "N connections with more goodput than N times the fastest response on one allows",
+    threshold: "X(N) > 1.05 x N / (least response time of one connection): note; > 1.5: invalid (plimsoll defaults)",
+    data: "sweep over connections that starts at one",
     check: Check::Sweep(check),
 };
 
 fn check(sweep: &SweepEvidence) -> Outcome {
     let first = sweep.points.first().filter(|first| !sweep.over_rate && first.load == 1.0);
     let Some(least_ns) = first.map(|first| first.evidence.latency.service.min_ns).filter(|ns| *ns > 0) else {
-        return if sweep.over_rate { Outcome::Pass } else { Outcome::Unchecked("one connection was not measured") };
+        return if sweep.over_rate { Outcome::Pass } else { Outcome::Unchecked("no load of one connection") };
     };
     let most_per_s = |at: usize| slots_of(sweep, at) * NS_PER_S as f64 / least_ns as f64;
     let excess = |at: usize| sweep.points[at].goodput_per_s / most_per_s(at);
@@ -31,14 +31,13 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let Some(at) = worst.filter(|at| excess(*at) > SLACK) else { return Outcome::Pass };
     let state = if excess(at) > INVALID { FindingState::Invalid } else { FindingState::Note };
     let message = format!(
-        "{} did {}, but one connection never had an answer in less than {}, which allows {}: the work is not the same",
+        "{} did {}, but the fastest response on one connection took {}, which allows {}: different work",
         place(sweep, at),
         rate(sweep.points[at].goodput_per_s),
         time(least_ns as f64),
         rate(most_per_s(at))
     );
-    let remedy =
-        "look at the answers at both loads; a cache that fills, or a server that is slow to wake, does this".to_owned();
+    let remedy = "inspect responses at both loads; check for a filling cache or a server slow to wake".to_owned();
     let figures = [("load", sweep.points[at].load), ("excess", excess(at)), ("least_ns", least_ns as f64)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }
@@ -66,11 +65,7 @@ mod tests {
         assert_eq!(check(&sweep(810.0)), Outcome::Pass);
         let found = finding(check(&sweep(900.0)));
         assert_eq!(found.state, FindingState::Note);
-        assert!(
-            found.message.starts_with("8 connections did 900/s, but one connection never had"),
-            "{}",
-            found.message
-        );
+        assert!(found.message.starts_with("8 connections did 900/s, but the fastest response"), "{}", found.message);
         assert!(found.message.contains("which allows 800/s"), "{}", found.message);
         assert_eq!(finding(check(&sweep(1_300.0))).state, FindingState::Invalid);
     }

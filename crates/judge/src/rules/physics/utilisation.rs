@@ -1,6 +1,6 @@
-//! PH-02: was there more CPU time than there are CPUs?
+//! PH-02: utilisation law.
 
-use crate::rules::facts::{observed, seconds, server_cpus};
+use crate::facts::{observed, seconds, server_cpus};
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
 
@@ -11,16 +11,16 @@ const SECONDS_MIN: f64 = 2.0;
 pub(crate) const RULE: Rule = Rule {
     id: "PH-02",
     title: "utilisation law",
-    detects: "work that cannot have been done: rate times CPU time of a request above the CPUs that there are",
-    threshold: "> 1.05 times the CPUs of the machine, or those that the server may use: invalid (own slack)",
-    data: "CPU time of the server, of the client and of the machine over 2 s",
+    detects: "more CPU time used than the CPUs can provide",
+    threshold: "> 1.05 times the CPUs of the machine, or of those the server may use: invalid (plimsoll default)",
+    data: "CPU time of server, client and machine over 2 s",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let seen = observed(evidence).and_then(|seen| Some((seen, seen.server.as_ref()?, seen.machine.as_ref()?)));
     let Some((seen, server, machine)) = seen.filter(|_| seconds(evidence) >= SECONDS_MIN) else {
-        return Outcome::Unchecked("the CPU times of server and machine are not known");
+        return Outcome::Unchecked("CPU times of server or machine unknown");
     };
     let own = seen.generator.as_ref().map_or(0.0, |generator| generator.cpu_cores);
     let beside: f64 = seen.companions.values().map(|companion| companion.cpu_cores).sum();
@@ -37,7 +37,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     };
     let message = format!("{who} used {used:.2} CPUs of {cpus:.0}: physically impossible, so the CPU times are wrong");
-    let remedy = "do not use CPU times and limits of this run; look at the clock of this machine (PH-08)".to_owned();
+    let remedy = "disregard CPU times and bottlenecks of this run; check this machine's clock (PH-08)".to_owned();
     let figures = [("cores", used), ("cpus", cpus)];
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, figures)
 }

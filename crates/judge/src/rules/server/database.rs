@@ -1,6 +1,6 @@
-//! SV-06: did the database refuse connections?
+//! SV-06: connections refused by the database.
 
-use crate::rules::kernel::growth;
+use crate::facts::kernel::growth;
 use crate::{Check, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState, StatusRecord};
@@ -8,18 +8,18 @@ use model::{Evidence, FindingState, StatusRecord};
 pub(crate) const RULE: Rule = Rule {
     id: "SV-06",
     title: "database refuses connections",
-    detects: "a MariaDB or MySQL that refused connections, or had as many as it may: pages without their data are fast",
-    threshold: "Connection_errors_max_connections > 0: invalid; as many connections as max_connections allows: warning",
-    data: "the status of MariaDB or MySQL (SHOW GLOBAL STATUS, and max_connections of SHOW GLOBAL VARIABLES)",
+    detects: "MariaDB or MySQL that refused connections or reached its limit",
+    threshold: "Connection_errors_max_connections > 0: invalid; connections at max_connections: warning",
+    data: "SHOW GLOBAL STATUS and max_connections of MariaDB or MySQL",
     check: Check::Run(check),
 };
 
-/// What a MariaDB or MySQL says of its connections in the window.
+/// Connections of a MariaDB or MySQL in the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Connections {
-    /// Refused for want of a free one.
+    /// Refused for lack of a free one.
     pub(crate) refused: f64,
-    /// Open, as a mean of the looks; the one that looks is among them.
+    /// Open, as a mean over the samples; includes the connection that samples.
     pub(crate) used_mean: f64,
     /// Open at most.
     used_max: f64,
@@ -49,10 +49,9 @@ fn of_page(page: &StatusRecord) -> Option<Connections> {
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(Connections { refused, used_max, limit, .. }) = connections(evidence) else {
-        return Outcome::Unchecked("no status of MariaDB or MySQL was read");
+        return Outcome::Unchecked("no status of MariaDB or MySQL");
     };
-    let remedy =
-        "raise max_connections, or let fewer workers ask at a time; then look whether the pages were right (--expect)";
+    let remedy = "raise max_connections or use fewer workers; then check that pages are complete (--expect)";
     let figures = [("refused", refused), ("used_max", used_max), ("max_connections", limit.unwrap_or(0.0))];
     let (state, message) = match limit {
         _ if refused > 0.0 => {
@@ -62,13 +61,13 @@ fn check(evidence: &Evidence) -> Outcome {
                 format!(", with up to {used} of {} in use (max_connections)", count(limit as u64))
             });
             let refused = count(refused as u64);
-            let so_what = "pages without their data are faster than those with them";
+            let so_what = "pages without their data are faster";
             (FindingState::Invalid, format!("the database refused {refused} connections{full}: {so_what}"))
         }
         Some(limit) if used_max >= limit => (
             FindingState::Warning,
             format!(
-                "the database had all of its {} connections in use (max_connections): the next would have been refused",
+                "all {} database connections were in use (max_connections): more would be refused",
                 count(limit as u64)
             ),
         ),

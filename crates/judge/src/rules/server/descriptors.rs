@@ -1,6 +1,6 @@
-//! SV-05: was the server out of file descriptors?
+//! SV-05: server near its open-file limit.
 
-use crate::rules::kernel::{ELSEWHERE, is_server_here, share};
+use crate::facts::kernel::{ELSEWHERE, is_server_here, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -9,10 +9,10 @@ const WARNING_SHARE: f64 = 0.9;
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-05",
-    title: "server out of descriptors",
-    detects: "a process of the server, or of a companion, that is near its limit of open files and connections",
-    threshold: "> 90 % of the limit: warning (own threshold); at the limit: invalid",
-    data: "descriptors of the server's processes, which are shown to their user and to root; its log is not looked at",
+    title: "server out of file descriptors",
+    detects: "process of the server or a companion near its limit of open files",
+    threshold: "> 90 % of the limit: warning (plimsoll default); at the limit: invalid",
+    data: "file descriptors of the server's processes (readable by their user and root)",
     check: Check::Run(check),
 };
 
@@ -27,7 +27,7 @@ fn check(evidence: &Evidence) -> Outcome {
         Some((share(open, limit), open, limit, process.name.as_str()))
     });
     let Some((share, open, limit, name)) = known.max_by(|a, b| a.0.total_cmp(&b.0)) else {
-        return Outcome::Unchecked("the descriptors of the server's processes are not shown");
+        return Outcome::Unchecked("file descriptors of the server's processes not readable");
     };
     let state = match share {
         s if s <= WARNING_SHARE => return Outcome::Pass,
@@ -35,13 +35,13 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => FindingState::Invalid,
     };
     let message = format!(
-        "a process of {name} had {} of {} descriptors open ({}): with none left it refuses connections and files",
+        "a {name} process had {} of {} file descriptors open ({}): at the limit it refuses connections and files",
         count(open),
         count(limit),
         percent(share)
     );
     let remedy =
-        format!("raise its limit of open files above {} (LimitNOFILE=, ulimit -n, worker_rlimit_nofile)", count(limit));
+        format!("raise its open-file limit above {} (LimitNOFILE=, ulimit -n, worker_rlimit_nofile)", count(limit));
     let figures = [("open", open as f64), ("limit", limit as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

@@ -1,6 +1,6 @@
-//! SV-09: did processes wait for a disk?
+//! SV-09: processes that wait for a disk.
 
-use crate::rules::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
+use crate::facts::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
@@ -10,8 +10,8 @@ const WARNING_SHARE: f64 = 0.1;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-09",
     title: "waiting for a disk",
-    detects: "processes that wait for a disk for a good part of the time: a log, a database, or something else's files",
-    threshold: "some process waits for I/O > 10 % of the time: warning (own threshold); free space is not looked at",
+    detects: "processes that wait for a disk",
+    threshold: "some process waits for I/O > 10 % of the time: warning (plimsoll default); free space is not checked",
     data: "I/O pressure (PSI) of the server's machine",
     check: Check::Run(check),
 };
@@ -21,21 +21,18 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let Some(ns) = counter(evidence, "pressure/io", "some_ns") else {
-        return Outcome::Unchecked("the kernel does not tell its pressure (PSI)");
+        return Outcome::Unchecked("no pressure data (PSI) from the kernel");
     };
     let share = share_of_time(evidence, ns);
     if share <= WARNING_SHARE {
         return Outcome::Pass;
     }
     let message = format!(
-        "for {} of the time some process of this machine waited for a disk{}: rate and tail may be the disk's",
+        "for {} of the time some process waited for a disk{}: the disk may limit rate and tail latency",
         percent(share.min(1.0)),
         busiest(evidence)
     );
-    let remedy =
-        "see who writes (the server's access log, its database, or another program), and measure without it, or \
-                  name it with the number"
-            .to_owned();
+    let remedy = "find the writer (access log, database, other program) and measure without it".to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("waiting_share", share)])
 }
 

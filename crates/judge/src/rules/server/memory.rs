@@ -1,11 +1,11 @@
-//! SV-08: was there too little memory?
+//! SV-08: memory shortage.
 
-use crate::rules::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
+use crate::facts::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, NS_PER_S};
 
-/// Part of the time in which every process stood still for want of memory.
+/// Part of the time in which every process stalled for memory.
 const STALLED_SHARE: f64 = 0.01;
 /// Pages of 4 KiB each second that make a machine swap, and not only tidy up.
 const PAGES_PER_S: f64 = 256.0;
@@ -14,11 +14,11 @@ const PAGES_MIN: u64 = 256;
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-08",
-    title: "short of memory",
-    detects: "a machine that swaps, or whose processes all stand still until memory is free",
-    threshold: "1 MiB swapped a second, or all processes stalled for > 1 % of the time: invalid; 1 MiB swapped in all: \
-                warning (own thresholds)",
-    data: "pages swapped and memory pressure (PSI) of the server's machine",
+    title: "memory shortage",
+    detects: "machine that swaps, or whose processes all stall for memory",
+    threshold: "> 1 MiB/s swapped, or all processes stalled for > 1 % of the time: invalid; >= 1 MiB swapped in total: \
+                warning (plimsoll defaults)",
+    data: "swapped pages and memory pressure (PSI) of the server's machine",
     check: Check::Run(check),
 };
 
@@ -29,7 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let [Some(swapped_in), Some(swapped_out)] =
         ["swapped_in_pages", "swapped_out_pages"].map(|name| counter(evidence, "paging", name))
     else {
-        return Outcome::Unchecked("the kernel does not count what it swaps");
+        return Outcome::Unchecked("kernel does not count swapped pages");
     };
     // Without PSI swapping alone has to tell.
     let stalled = counter(evidence, "pressure/memory", "full_ns").map_or(0.0, |ns| share_of_time(evidence, ns));
@@ -41,13 +41,11 @@ fn check(evidence: &Evidence) -> Outcome {
         _ => return Outcome::Pass,
     };
     let message = format!(
-        "the machine was short of memory: {} pages swapped, and for {} of the time every process stood still: this measured \
-         the memory",
+        "memory shortage: {} pages swapped, all processes stalled for {} of the time",
         count(pages),
         percent(stalled)
     );
-    let remedy =
-        "use fewer or smaller workers, or more memory; nothing else may hold it while this is measured".to_owned();
+    let remedy = "use fewer or smaller workers, add memory, or stop other programs".to_owned();
     let figures = [("swapped_pages", pages as f64), ("swapped_pages_per_s", pages_per_s), ("stalled_share", stalled)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

@@ -1,23 +1,10 @@
-//! The server: pools, processes and limits that are full, or failing.
+//! SV: full or failing pools, processes and limits of the server.
 
 pub(crate) mod database;
-mod descriptors;
-mod disk;
-mod memory;
-mod nginx_drops;
-mod pool_full;
-mod quota;
-mod restarted;
-
-use crate::Rule;
-
-pub(crate) static ALL: [Rule; 8] = [
-    pool_full::RULE,
-    nginx_drops::RULE,
-    restarted::RULE,
-    quota::RULE,
-    descriptors::RULE,
-    database::RULE,
-    memory::RULE,
-    disk::RULE,
-];
+pub(crate) mod descriptors;
+pub(crate) mod disk;
+pub(crate) mod memory;
+pub(crate) mod nginx_drops;
+pub(crate) mod pool_full;
+pub(crate) mod quota;
+pub(crate) mod restarted;

@@ -1,6 +1,6 @@
-//! SV-02: did nginx drop connections that it had accepted?
+//! SV-02: connections dropped by nginx.
 
-use crate::rules::kernel::{growth, pages};
+use crate::facts::kernel::{growth, pages};
 use crate::{Check, Outcome, Rule};
 use model::human::count;
 use model::{Evidence, FindingState};
@@ -8,8 +8,8 @@ use model::{Evidence, FindingState};
 pub(crate) const RULE: Rule = Rule {
     id: "SV-02",
     title: "nginx drops connections",
-    detects: "connections that nginx accepted and dropped, as it had none left (worker_connections)",
-    threshold: "accepted - handled > 0: warning (nginx: they are equal unless a limit was reached)",
+    detects: "connections that nginx accepted and dropped for lack of worker_connections",
+    threshold: "accepted - handled > 0: warning (nginx: equal unless a limit was reached)",
     data: "nginx's stub_status page",
     check: Check::Run(check),
 };
@@ -19,20 +19,18 @@ fn check(evidence: &Evidence) -> Outcome {
         pages(evidence, &["nginx"]).filter_map(|(_, page)| Some((growth(page, "accepted")?, growth(page, "handled")?)));
     let known: Vec<_> = known.collect();
     if known.is_empty() {
-        return Outcome::Unchecked("no status page of nginx was read");
+        return Outcome::Unchecked("no status page of nginx");
     }
     let dropped: f64 = known.iter().map(|(accepted, handled)| (accepted - handled).max(0.0)).sum();
     if dropped < 1.0 {
         return Outcome::Pass;
     }
     let connections = evidence.plan.load.connections();
-    let message = format!(
-        "nginx dropped {} connections that it had accepted: its worker_connections are not enough, and limit this load",
-        count(dropped as u64)
-    );
+    let message =
+        format!("nginx dropped {} accepted connections: worker_connections limits this load", count(dropped as u64));
     let remedy = format!(
-        "raise worker_connections above {connections} in each worker, twice that where it is a proxy, and its limit of open \
-         files (worker_rlimit_nofile)"
+        "raise worker_connections above {connections} (twice that for a proxy), and the open-file limit \
+         (worker_rlimit_nofile)"
     );
     let figures = [("dropped", dropped), ("accepted", known.iter().map(|(accepted, _)| accepted).sum())];
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
@@ -52,7 +50,7 @@ mod tests {
         assert_eq!(check(&evidence), Outcome::Pass, "those of before the window are left out");
         set_figure(&mut evidence, "nginx", "handled", 90.0, 104.0);
         let found = finding(check(&evidence));
-        assert!(found.message.starts_with("nginx dropped 50 connections"), "{}", found.message);
+        assert!(found.message.starts_with("nginx dropped 50 accepted connections"), "{}", found.message);
         // Without a connection left it answers in the window once or never.
         for page in &mut evidence.status {
             page.looks = 1;
@@ -63,7 +61,7 @@ mod tests {
             page.expect("it is there").around.insert(name.to_owned(), Around { before: 90.0, after });
         }
         let found = finding(check(&evidence));
-        assert!(found.message.starts_with("nginx dropped 70 connections"), "{}", found.message);
+        assert!(found.message.starts_with("nginx dropped 70 accepted connections"), "{}", found.message);
         evidence.status.clear();
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
     }

@@ -1,6 +1,6 @@
-//! SV-01: was every worker of a pool busy?
+//! SV-01: exhausted worker pool.
 
-use crate::rules::kernel::{growth, pages};
+use crate::facts::kernel::{growth, pages};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -15,10 +15,10 @@ const QUEUE_MIN: f64 = 1.0;
 pub(crate) const RULE: Rule = Rule {
     id: "SV-01",
     title: "worker pool exhausted",
-    detects: "a pool whose workers are all busy while requests wait: the pool is what limits, not the machine",
-    threshold: "workers busy > 95 % on average, php-fpm's max_children reached, or one request or more in its listen queue \
-                on average: note, as it names what limits (own thresholds)",
-    data: "a status page of php-fpm or Apache",
+    detects: "fully busy worker pool while requests wait",
+    threshold: "workers > 95 % busy on average, php-fpm's max_children reached, or >= 1 request in its listen queue on \
+                average: note (plimsoll defaults)",
+    data: "status page of php-fpm or Apache",
     check: Check::Run(check),
 };
 
@@ -32,19 +32,19 @@ struct Pool {
     busy: f64,
     /// Requests that waited for one, mean.
     queue: f64,
-    /// Whether it wanted more workers than it may have.
+    /// True if it needed more workers than allowed.
     is_capped: bool,
 }
 
 fn check(evidence: &Evidence) -> Outcome {
     let pools = pools(evidence);
     if pools.is_empty() {
-        return Outcome::Unchecked("no status page of php-fpm or Apache was read");
+        return Outcome::Unchecked("no status page of php-fpm or Apache");
     }
     let full: Vec<_> = pools.iter().filter(|pool| pool.is_full()).collect();
     let Some(worst) = full.iter().max_by(|a, b| a.busy.total_cmp(&b.busy)) else { return Outcome::Pass };
     let sentences: Vec<_> = full.iter().map(|pool| pool.sentence()).collect();
-    let message = format!("{}: the goodput is what the pool allows", list(&sentences));
+    let message = format!("{}: the pool limits goodput", list(&sentences));
     let figures =
         [("workers", worst.workers), ("busy", worst.busy), ("queue", worst.queue), ("pools_full", full.len() as f64)];
     let remedy = remedy(evidence, worst);
@@ -92,14 +92,15 @@ fn remedy(evidence: &Evidence, pool: &Pool) -> String {
     let others = machine.map_or(0.0, |machine| others / f64::from(machine.cpus.max(1)));
     match machine.map(|machine| machine.busy_mean) {
         Some(busy) if busy > CPU_BUSY_SHARE && busy - others <= CPU_BUSY_SHARE => format!(
-            "the CPUs are {} busy too, {} with other programs: stop them and measure again before raising {} above {:.0}",
+            "the CPUs are {} busy too, {} with other processes: stop these and measure again before raising {} above \
+             {:.0}",
             percent(busy),
             percent(others),
             pool.setting,
             pool.workers
         ),
         Some(busy) if busy > CPU_BUSY_SHARE => format!(
-            "the CPUs are {} busy too, so that more workers will buy little: make a request cheaper, or give it more CPUs",
+            "the CPUs are {} busy too, so more workers gain little: make requests cheaper or add CPUs",
             percent(busy)
         ),
         Some(busy) => format!(
@@ -140,7 +141,7 @@ mod tests {
         evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen").busy_mean = 0.99;
         let found = finding(check(&evidence));
         assert!(found.message.contains("Apache's 150 workers") && found.remedy.contains("99 % busy too"), "{found:?}");
-        assert!(found.remedy.contains("more workers will buy little"), "{found:?}");
+        assert!(found.remedy.contains("more workers gain little"), "{found:?}");
     }
 
     #[test]
@@ -151,6 +152,6 @@ mod tests {
         machine.busy_mean = 0.99;
         seen.others.as_mut().expect("seen").cpu_cores = 0.5 * f64::from(machine.cpus);
         let remedy = finding(check(&evidence)).remedy;
-        assert!(remedy.contains("99 % busy too, 50 % with other programs: stop them"), "{remedy}");
+        assert!(remedy.contains("99 % busy too, 50 % with other processes: stop these"), "{remedy}");
     }
 }

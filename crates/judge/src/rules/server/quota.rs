@@ -1,7 +1,7 @@
-//! SV-04: was the server stopped for having used up its CPU quota?
+//! SV-04: server throttled by its CPU quota.
 
-use crate::rules::disturbed::{Taken, left, taken};
-use crate::rules::kernel::{ELSEWHERE, counter, gauge, is_server_here, share};
+use crate::facts::disturbed::{Taken, left, taken};
+use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_here, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Cause, Evidence, FindingState, NS_PER_S};
@@ -12,11 +12,11 @@ const WARNING_SHARE: f64 = 0.05;
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-04",
-    title: "CPU quota used up",
-    detects: "a server that its control group stops when it has used its CPU time (cpu.max, a container's CPU limit)",
-    threshold: "stopped in > 5 % of the periods: warning, as the quota limits; in fewer: note; a quota that was \
-                changed meanwhile is set aside where it stops the server, or makes the numbers a bound (own thresholds)",
-    data: "the control group of the server",
+    title: "server throttled by its CPU quota",
+    detects: "server stopped by its control group at its CPU quota (cpu.max, container CPU limit)",
+    threshold: "throttled by CFS in > 5 % of the periods: warning; in fewer: note; after a quota change throttled time \
+                is set aside, or makes a bound (plimsoll defaults)",
+    data: "control group of the server",
     check: Check::Run(check),
 };
 
@@ -30,35 +30,30 @@ fn check(evidence: &Evidence) -> Outcome {
         let is_looked_at = counters.is_some_and(|parts| parts.contains_key("cgroup/server"))
             || evidence.observed.as_ref().is_some_and(|seen| seen.gauges.contains_key("cgroup/server"));
         // A group without a quota stops nobody.
-        return if is_looked_at {
-            Outcome::Pass
-        } else {
-            Outcome::Unchecked("the server's control group is not known")
-        };
+        return if is_looked_at { Outcome::Pass } else { Outcome::Unchecked("control group of the server unknown") };
     };
     if stopped == 0 {
         return Outcome::Pass;
     }
     if taken(evidence, CHANGED).is_some_and(|share| share > 0.0) {
         let facts = format!(
-            "the server's control group was given another quota while this was measured, {:.2} CPUs, and was stopped for it",
+            "the server's CPU quota was changed during the measurement ({:.2} CPUs) and throttled it",
             quota.mean / NS_PER_S as f64
         );
         let share = left(evidence, CHANGED).unwrap_or(0.0);
-        let remedy = "let nobody change the quota (cpu.max, docker update), and measure again";
+        let remedy = "keep the quota constant (cpu.max, docker update), and measure again";
         return Taken::new(RULE.id, CHANGED, share, facts, remedy).outcome(evidence);
     }
     let share = share(stopped, counter(evidence, "cgroup/server", "periods").unwrap_or(0).max(stopped));
     let state = if share > WARNING_SHARE { FindingState::Warning } else { FindingState::Note };
     let cpus = quota.mean / NS_PER_S as f64;
     let message = format!(
-        "the server's control group was stopped in {} of its periods ({}) for having used its {cpus:.2} CPUs: the goodput is \
-         that of the quota, not of the machine",
+        "the server was throttled by CFS in {} periods ({}) at its quota of {cpus:.2} CPUs: the quota, not the \
+         machine, limits goodput",
         count(stopped),
         percent(share)
     );
-    let remedy =
-        "name the quota with the number, or raise it (cpu.max, docker --cpus, CPUQuota=) and measure again".to_owned();
+    let remedy = "quote the quota with the result, or raise it (cpu.max, docker --cpus, CPUQuota=)".to_owned();
     let figures = [("throttled_periods", stopped as f64), ("share", share), ("quota_cpus", cpus)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

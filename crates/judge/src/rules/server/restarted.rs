@@ -1,23 +1,19 @@
-//! SV-03: was it the same server from begin to end?
+//! SV-03: server processes that ended during the window.
 
-use crate::rules::kernel::{ELSEWHERE, counter, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, counter, is_server_here};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, plural};
-use model::{Evidence, FindingState, ServerObserved};
+use model::{Evidence, FindingState, ServerObserved, known_program};
 use std::collections::BTreeMap;
-
-/// Programs whose processes stay as long as nobody ends or reloads them. Others replace their workers by themselves
-/// (php-fpm, Apache, gunicorn), or start one for each connection (PostgreSQL) or to save their data (Redis).
-const STEADY: [&str; 8] = ["nginx", "lighttpd", "caddy", "haproxy", "cache-main", "mariadbd", "mysqld", "plimsoll"];
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-03",
     title: "server restarted",
-    detects: "processes of the server that ended during the window, or were killed for want of memory",
-    threshold: "any process of a program that does not replace its workers by itself (nginx, lighttpd, Caddy, HAProxy, \
-                Varnish, MariaDB, MySQL), any kill for want of memory: invalid",
-    data: "the processes of the server and its companions; oom_kill of this machine",
+    detects: "server processes that ended or were killed during the window",
+    threshold: "any end of a program with long-lived workers (nginx, lighttpd, Caddy, HAProxy, Varnish, MariaDB, \
+                MySQL), any out-of-memory kill: invalid",
+    data: "processes of server and companions; oom_kill of this machine",
     check: Check::Run(check),
 };
 
@@ -25,13 +21,13 @@ fn check(evidence: &Evidence) -> Outcome {
     let observed = evidence.observed.as_ref();
     let Some((observed, server)) = observed.and_then(|seen| Some((seen, seen.server.as_ref()?))) else {
         return Outcome::Unchecked(if is_server_here(evidence) {
-            "the server's processes are not seen"
+            "processes of the server not visible"
         } else {
             ELSEWHERE
         });
     };
     let Some(killed) = counter(evidence, "paging", "oom_kills") else {
-        return Outcome::Unchecked("the kernel does not count what it kills for want of memory");
+        return Outcome::Unchecked("kernel does not count out-of-memory kills");
     };
     let ended = ended([server].into_iter().chain(observed.companions.values()));
     let n: u64 = ended.values().sum();
@@ -40,13 +36,13 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let mut parts: Vec<_> = ended.iter().map(|(name, n)| format!("{} of {name} ended", process(*n))).collect();
     if killed > 0 {
-        parts.push(format!("the kernel killed {} for want of memory", process(killed)));
+        parts.push(format!("the kernel killed {} for lack of memory", process(killed)));
     }
-    let message = format!("during the window {}: this is no measurement of one server", list(&parts));
+    let message = format!("{} during the window: not a measurement of one server", list(&parts));
     let remedy = if killed > 0 {
-        "give the machine more memory or the server less to do, and measure again"
+        "add memory or lower the load, and measure again"
     } else {
-        "look into the server's log for a crash or a reload, and measure again without it"
+        "check the server's log for a crash or reload, and measure again"
     };
     let figures = [("ended", n as f64), ("killed_for_memory", killed as f64)];
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy.to_owned(), figures)
@@ -60,7 +56,7 @@ fn process(n: u64) -> String {
 fn ended<'a>(groups: impl Iterator<Item = &'a ServerObserved>) -> BTreeMap<&'a str, u64> {
     let mut sum = BTreeMap::new();
     for (name, n) in groups.flat_map(|group| &group.ended) {
-        if STEADY.contains(&name.as_str()) && *n > 0 {
+        if *n > 0 && known_program(name).is_some_and(|program| program.is_steady) {
             *sum.entry(name.as_str()).or_default() += n;
         }
     }
@@ -94,6 +90,6 @@ mod tests {
     fn a_server_that_is_not_seen_is_unchecked() {
         let mut evidence = with_ended("nginx");
         evidence.observed.as_mut().expect("seen").server = None;
-        assert_eq!(check(&evidence), Outcome::Unchecked("the server's processes are not seen"));
+        assert_eq!(check(&evidence), Outcome::Unchecked("processes of the server not visible"));
     }
 }

@@ -1,6 +1,6 @@
 //! The figures of now for Prometheus, over HTTP on loopback.
 
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,16 +17,16 @@ pub(super) struct Metrics {
 
 impl Metrics {
     /// Begins to answer at `address`, with nothing until there is something.
-    pub(super) fn serve(address: SocketAddr) -> Result<Self, Trouble> {
+    pub(super) fn serve(address: SocketAddr) -> Result<Self, CommandError> {
         if !address.ip().is_loopback() {
-            return Err(Trouble::usage(format!(
+            return Err(CommandError::usage(format!(
                 "--prometheus {address} is not an address of loopback, and anybody could read what is there; write \
                  127.0.0.1:{} and let a proxy or Prometheus itself fetch it from there",
                 address.port()
             )));
         }
         let server = Server::http(address)
-            .map_err(|error| Trouble::usage(format!("--prometheus: cannot listen on {address}: {error}")))?;
+            .map_err(|error| CommandError::usage(format!("--prometheus: cannot listen on {address}: {error}")))?;
         let (server, text) = (Arc::new(server), Arc::new(Mutex::new(String::new())));
         let thread = {
             let (server, text) = (Arc::clone(&server), Arc::clone(&text));

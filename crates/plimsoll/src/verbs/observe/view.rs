@@ -1,7 +1,7 @@
 //! How looks are shown while they come: a table that is redrawn, lines that are appended, or JSON.
 
 use crate::cli::observe::ObserveArgs;
-use crate::exit::Trouble;
+use crate::exit::CommandError;
 use crate::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::Observation;
@@ -27,7 +27,7 @@ impl View {
     }
 
     /// Shows a look; false when nobody reads any more.
-    pub(super) fn show(&mut self, seen: &Observation) -> Result<bool, Trouble> {
+    pub(super) fn show(&mut self, seen: &Observation) -> Result<bool, CommandError> {
         let style = printer::style();
         let missing = terminal::missing(&seen.unavailable, &style);
         let text = match self {

@@ -1,7 +1,7 @@
 //! `plimsoll profile diff`: two profiled results, for each good response.
 
 use crate::cli::profile::DiffArgs;
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
 use crate::printer;
 use crate::profiling::{FOLDED, write_file};
 use crate::stored::{Record, Stored};
@@ -17,17 +17,18 @@ struct Half {
     sample_us_per_good: f64,
 }
 
-pub(super) fn diff(args: &DiffArgs) -> Result<Exit, Trouble> {
+pub(super) fn diff(args: &DiffArgs) -> Result<Exit, CommandError> {
     let (before, after) = (Half::read(&args.before)?, Half::read(&args.after)?);
     let difference = difference(before.side(), after.side()).ok_or_else(|| {
-        Trouble::usage(format!(
+        CommandError::usage(format!(
             "{} or {} has no stack in its profile: nothing ran",
             args.before.display(),
             args.after.display()
         ))
     })?;
-    std::fs::create_dir_all(&args.output)
-        .map_err(|error| Trouble::usage(format!("--output {}: cannot write there: {error}", args.output.display())))?;
+    std::fs::create_dir_all(&args.output).map_err(|error| {
+        CommandError::usage(format!("--output {}: cannot write there: {error}", args.output.display()))
+    })?;
     let mut text = report::terminal::profile_change(&before.profiled, &after.profiled);
     text.push('\n');
     let Difference { as_after, as_before, folded } = &difference;
@@ -41,8 +42,8 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, Trouble> {
 }
 
 impl Half {
-    fn read(directory: &Path) -> Result<Self, Trouble> {
-        let wrong = |what: String| Trouble::usage(format!("{}: {what}", directory.display()));
+    fn read(directory: &Path) -> Result<Self, CommandError> {
+        let wrong = |what: String| CommandError::usage(format!("{}: {what}", directory.display()));
         let stored = Stored::read(directory)?;
         let profiled = match stored.record {
             Record::Run(record) => record.profile,
@@ -55,7 +56,7 @@ impl Half {
         })?;
         let path = directory.join(FOLDED);
         let folded = std::fs::read_to_string(&path)
-            .map_err(|error| Trouble::usage(format!("cannot read {}: {error}", path.display())))?;
+            .map_err(|error| CommandError::usage(format!("cannot read {}: {error}", path.display())))?;
         Ok(Self { name: stored.name, folded, profiled, sample_us_per_good })
     }
 

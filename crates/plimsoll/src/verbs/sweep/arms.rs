@@ -1,10 +1,13 @@
 //! Several servers, one after the other, in one report.
 
-use super::measure;
+use super::{Server, measure};
 use crate::cli::SweepArgs;
 use crate::deliver::{deliver, exit};
-use crate::exit::{Exit, Trouble};
+use crate::exit::{CommandError, Exit};
+use crate::sinks::Sink;
+use crate::store::Recorder;
 use crate::{printer, store};
+use model::{Event, SessionEvent};
 use report::record::{AnyRecord, arm_folder, sweeps_record};
 use stack::Spec;
 use stats::SweepSettings;
@@ -18,7 +21,7 @@ pub(super) fn sweep(
     search: &SweepSettings,
     specs: &[Spec],
     stop: &Arc<AtomicBool>,
-) -> Result<Exit, Trouble> {
+) -> Result<Exit, CommandError> {
     // Made with the first arm, so that a failure before it leaves no directory.
     let mut top: Option<PathBuf> = None;
     let (mut arms, mut failed) = (Vec::new(), None);
@@ -31,23 +34,23 @@ pub(super) fn sweep(
         }
         // Arms that nothing was measured of have no place in the report.
         let folder = arm_folder(arms.len(), &spec.label);
-        let measured = measure(args, search, Some(spec), stop, |started| {
+        let server = Server { spec: Some(spec), arm: Some(spec.label.clone()) };
+        let measured = measure(args, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,
-                None => top.insert(store::create(args.output.output.as_deref(), "sweep", started)?),
+                None => top.insert(create(args, started, specs.len())?),
             };
             store::create(Some(&top.join(&folder)), "sweep", started)
         });
         let walked = measured.and_then(|measured| {
-            let mut record = measured.record;
-            record.arm = Some(spec.label.clone());
+            let record = measured.record;
             // Now, as the next arm may be the last thing this machine does.
             store::write_arm(&measured.directory, &report::json::sweep(&record));
             arms.push((spec.label.clone(), record));
             measured.walked
         });
         if let Err(trouble) = walked {
-            let trouble = Trouble { message: format!("{}: {}", spec.label, trouble.message), ..trouble };
+            let trouble = CommandError { message: format!("{}: {}", spec.label, trouble.message), ..trouble };
             if failed.is_none() {
                 failed = Some(trouble);
             } else {
@@ -57,9 +60,16 @@ pub(super) fn sweep(
     }
     if let (Some(top), false) = (&top, arms.is_empty()) {
         let record = sweeps_record(arms);
-        deliver(top, AnyRecord::Sweeps(&record), &args.output)?;
+        deliver(top, AnyRecord::Sweeps(&record), None, &args.output)?;
         let interrupted = stop.load(Ordering::Relaxed);
         return failed.map_or_else(|| Ok(exit(record.verdict.state, interrupted)), Err);
     }
-    Err(failed.unwrap_or_else(Trouble::interrupted))
+    Err(failed.unwrap_or_else(CommandError::interrupted))
+}
+
+/// The directory of all arms, and how many there are to be.
+fn create(args: &SweepArgs, started: &str, arms: usize) -> Result<PathBuf, CommandError> {
+    let top = store::create(args.output.output.as_deref(), "sweep", started)?;
+    Recorder::without_histograms(&top)?.take(&Event::Session(SessionEvent::Arms { planned: arms as u64 }));
+    Ok(top)
 }

@@ -3,7 +3,7 @@
 use super::{Burner, Watching, cpu_s, last_group, looks};
 use crate::support::{Nginx, count, plimsoll, serve, shell, text};
 use model::GroupObservation;
-use stack::{Door, Spec};
+use stack::{Endpoint, Spec};
 use std::path::{Path, PathBuf};
 
 /// The target of that name in the last look.
@@ -55,7 +55,7 @@ fn number_name_port_address_and_url_are_the_same_nginx() {
 fn unix_sockets_of_php_redis_and_mariadb_are_their_servers() {
     let servers = ["redis", "mariadb"].map(|name| serve(&Spec::parse(name).expect("known")));
     let sockets = servers.each_ref().map(|server| match server.door() {
-        Some(Door::Socket { path }) => path.clone(),
+        Some(Endpoint::Socket { path }) => path.clone(),
         other => panic!("{other:?}"),
     });
     let php = serve(&Spec::parse("php-fpm children=2").expect("known"));
@@ -91,7 +91,7 @@ fn a_name_that_is_one_tree_is_taken_and_one_that_is_several_lists_them() {
     let mut second = start();
     let several = plimsoll(["observe", &name]).run();
     let pids = [first.id().to_string(), second.id().to_string()];
-    several.fails(2, &[&name, "2 processes", &pids[0], &pids[1], "choose one by its number", "under PARENT"]);
+    several.fails(2, &[&name, "2 processes", &pids[0], &pids[1], "select one by its number", "under PARENT"]);
     let under = format!("{name} under {}", std::process::id());
     let both = plimsoll(["observe", &under, "--json", "-i", "100ms", "-d", "100ms"]).run();
     assert_eq!(count(&last_group(&both), "count"), 2);

@@ -2,8 +2,6 @@
 
 mod broken_server;
 mod certificate;
-#[path = "../../shared/decide/mod.rs"]
-pub(crate) mod decide;
 mod program;
 mod record;
 mod servers;
@@ -11,11 +9,12 @@ mod servers;
 mod shared;
 mod target;
 
+pub(crate) use self::target::Target;
 pub(crate) use broken_server::{BrokenServer, Peer};
 pub(crate) use certificate::Certificate;
-pub(crate) use decide::{Decider, Watched, decide, decide_watched, watch};
+pub(crate) use lab::decide::account::Watched;
+pub(crate) use lab::decide::{Decider, decide, decide_watched, watch};
 pub(crate) use program::{Ended, Program, Started, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};
 pub(crate) use shared::{Answer, Door, address, exchange, installed, list, now, serve, wait_for};
-pub(crate) use target::Target;

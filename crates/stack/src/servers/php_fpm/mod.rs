@@ -6,18 +6,28 @@ mod page;
 use super::{Server, nginx};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Door, Layout, Process, Ready, Stop};
+use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
+use crate::limits::setting;
 use crate::place::Place;
 use crate::settings::SPECIAL;
 use crate::spec::Spec;
+use model::Setting;
 
 pub(super) const PHP_FPM: Server = Server {
     name: "php-fpm",
     about: "php-fpm behind nginx or Apache: a generated page, or a PHP site with --root (package php-fpm)",
     knows: &SPECIAL,
     extras: EXTRAS,
+    programs: &["php-fpm", "nginx", "apache2"],
+    limits,
     layout,
 };
+
+fn limits(spec: &Spec) -> Vec<Setting> {
+    let children = setting("children", "pm.max_children", "php-fpm", spec.extras.number("children"), 1000);
+    let front = spec.workers("worker_processes", "nginx");
+    [children].into_iter().chain((spec.extras.text("front") == "nginx").then_some(front)).collect()
+}
 
 const EXTRAS: &[Extra] = &[
     Extra {
@@ -70,8 +80,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     };
     let Front { process: front, name, config } = front(spec, place)?;
     let mut layout = Layout {
-        services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Door, Stop::TERM)],
-        door: Some(Door::Http { url: place.url(spec) }),
+        services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Endpoint, Stop::TERM)],
+        door: Some(Endpoint::Http { url: place.url(spec) }),
         body: page::expected(spec)?,
         main_config: Some(CONFIG.into()),
         ..Layout::default()

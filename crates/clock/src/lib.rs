@@ -1,0 +1,90 @@
+//! The one place where time is read. Everything else takes `now` as a parameter.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// A monotonic clock that counts from when it was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    epoch_ns: u64,
+}
+
+impl Clock {
+    /// A clock that reads 0 now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { epoch_ns: read(ClockId::Monotonic) }
+    }
+
+    /// Time since the start; ns.
+    #[inline]
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        read(ClockId::Monotonic) - self.epoch_ns
+    }
+
+    /// The start on `CLOCK_MONOTONIC`, which all processes of a machine share; ns.
+    #[must_use]
+    pub const fn epoch_ns(&self) -> u64 {
+        self.epoch_ns
+    }
+}
+
+/// `CLOCK_MONOTONIC`, for waits outside any measurement; ns.
+#[inline]
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    read(ClockId::Monotonic)
+}
+
+/// User and system CPU time of the calling thread so far; ns.
+#[inline]
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+/// User and system CPU time of the own process so far, all threads; ns.
+#[inline]
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    read(ClockId::ProcessCPUTime)
+}
+
+/// Wall-clock time, RFC 3339 in UTC, to the millisecond.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub fn wall_clock() -> String {
+    let now = jiff::Timestamp::now();
+    format!("{now:.3}")
+}
+
+/// Wall-clock time; s since 1970, UTC.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+pub fn unix_s() -> u64 {
+    jiff::Timestamp::now().as_second().max(0).cast_unsigned()
+}
+
+#[inline]
+fn read(id: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(id);
+    tv_sec.cast_unsigned() * model::NS_PER_S + tv_nsec.cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_counts_from_its_start_and_never_backwards() {
+        let clock = Clock::start();
+        let first = clock.now_ns();
+        assert!(first < model::NS_PER_S && clock.now_ns() >= first);
+    }
+
+    #[test]
+    fn wall_clock_is_rfc_3339_utc() {
+        let text = wall_clock();
+        assert!(text.ends_with('Z') && text.len() == "2026-01-01T00:00:00.000Z".len(), "{text}");
+    }
+}

@@ -1,0 +1,461 @@
+//! From events to evidence: what the judge sees.
+
+use crate::disturbed::{Account, Cut};
+use crate::little::{self, InFlight};
+use crate::observed::ObservedSum;
+use crate::omission;
+use crate::status::StatusSum;
+use model::{
+    Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, MergedHistogram, NS_PER_S,
+    Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, ThreadUse, Tick, Warmup,
+};
+
+use stats::{mean_of_runs, mean_of_series};
+use std::borrow::Cow;
+
+/// Shorter ticks are too coarse a sample of a rate or of a busy share.
+const TICK_MIN_NS: u64 = NS_PER_S / 2;
+
+/// Good responses per second, with a 95 % interval where one is honest; of the undisturbed time where that is the basis.
+///
+/// For one run the interval comes from batch means over its seconds ([`stats::mean_of_series`]). Evidence of several
+/// iterations does not tell them apart any more and gets no interval; ask [`EvidenceBuilder::goodput`] instead.
+#[must_use]
+pub fn goodput(evidence: &Evidence) -> Estimate {
+    let (good, _, ns) = counted(evidence);
+    let value = per_second(good, ns);
+    if evidence.iterations != 1 {
+        return Estimate { value, low: None, high: None, n: u64::from(evidence.iterations) };
+    }
+    let is_clean = clean(evidence).is_some();
+    let of_second = |second: &Second| match is_clean {
+        true => (second.clean_good, second.clean_ns),
+        false => (second.good, second.length_ns),
+    };
+    let rates: Vec<f64> = evidence
+        .seconds
+        .iter()
+        .map(of_second)
+        .filter(|(_, ns)| *ns >= TICK_MIN_NS)
+        .map(|(good, ns)| per_second(good, ns))
+        .collect();
+    let series = mean_of_series(&rates);
+    // short ticks count in the value but not in the series: the interval moves along
+    let shift = value - series.value;
+    Estimate {
+        value,
+        low: series.low.map(|low| (low + shift).max(0.0)),
+        high: series.high.map(|high| high + shift),
+        n: series.n,
+    }
+}
+
+/// Complete responses per second, good or not; of the undisturbed time where that is the basis.
+#[must_use]
+pub fn throughput_per_s(evidence: &Evidence) -> f64 {
+    let (_, completed, ns) = counted(evidence);
+    per_second(completed, ns)
+}
+
+/// The undisturbed time, where the numbers rest on it.
+fn clean(evidence: &Evidence) -> Option<&Disturbance> {
+    evidence.disturbance.as_ref().filter(|disturbance| disturbance.basis == Basis::Clean)
+}
+
+/// Good and complete responses, and the time in which they came; ns.
+fn counted(evidence: &Evidence) -> (u64, u64, u64) {
+    match clean(evidence) {
+        Some(clean) => (clean.clean_good, clean.clean_completed, clean.clean_ns),
+        None => (evidence.flow.good, evidence.flow.completed, evidence.measured_ns),
+    }
+}
+
+/// Folds the events of a run into evidence, and the iterations of a load into one.
+///
+/// Rates come from what passed by in the measured window, latencies and failures from the requests intended in
+/// it, however late they ended.
+#[derive(Clone, Debug)]
+pub struct EvidenceBuilder {
+    /// Sums and lists are kept up to date; what follows from them is filled in by [`EvidenceBuilder::evidence`].
+    evidence: Evidence,
+    histograms: Histograms,
+    /// Of these, what was in flight in disturbed time.
+    set_aside: Histograms,
+    /// The own run's.
+    account: Account,
+    /// That of the runs merged in.
+    merged_cut: Cut,
+    in_flight: InFlight,
+    observed: ObservedSum,
+    status: StatusSum,
+    /// Looks at status pages of whose time the account is not sure yet.
+    unsure_looks: Vec<StatusLook>,
+    /// Runs merged in; the own run is not among them.
+    merged: Vec<Iteration>,
+    own_good: u64,
+    own_ns: u64,
+}
+
+/// Goodput of one iteration.
+#[derive(Clone, Copy, Debug)]
+struct Iteration {
+    per_s: f64,
+    /// The time it is of; ns.
+    counted_ns: u64,
+    /// Whether too little of it was undisturbed to count beside others.
+    says_little: bool,
+}
+
+impl EvidenceBuilder {
+    /// Nothing seen yet of a run that does `plan`.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        let evidence = Evidence {
+            probe: None,
+            measured_ns: 0,
+            iterations: 1,
+            flow: Default::default(),
+            cohort: Default::default(),
+            connections: Connections::default(),
+            tls: None,
+            latency: Latencies::default(),
+            service_bins: Vec::new(),
+            seconds: Vec::new(),
+            threads: Vec::new(),
+            outstanding: Outstanding::default(),
+            sends_ns: Vec::new(),
+            observed: None,
+            disturbance: None,
+            status: Vec::new(),
+            profile: None,
+            fingerprint: None,
+            changes: None,
+            // an automatic warm-up has to show that it settled
+            settled: plan.warmup != Warmup::Auto,
+            // until the end is seen: a log that breaks off is of a run that was cut short
+            interrupted: true,
+            plan,
+        };
+        Self {
+            evidence,
+            histograms: Histograms::default(),
+            set_aside: Histograms::default(),
+            account: Account::default(),
+            merged_cut: Cut::default(),
+            in_flight: InFlight::default(),
+            observed: ObservedSum::default(),
+            status: StatusSum::default(),
+            unsure_looks: Vec::new(),
+            merged: Vec::new(),
+            own_good: 0,
+            own_ns: 0,
+        }
+    }
+
+    /// Takes in the next event of the run.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Probed(probe) => self.evidence.probe = Some(probe.clone()),
+            Event::Started { .. } | Event::Session(_) => {}
+            Event::Connected { requested, established, tls, .. } => {
+                self.evidence.tls.clone_from(tls);
+                self.evidence.connections.requested = *requested;
+                self.evidence.connections.established = *established;
+                self.evidence.connections.opened += u64::from(*established);
+            }
+            Event::Warmed { settled, .. } => self.evidence.settled = *settled,
+            Event::Tick(tick) => self.tick(tick),
+            Event::Observed(sample) => {
+                self.observed.note(sample);
+                if sample.phase == Phase::Measure {
+                    self.observed.add(sample, self.account.clean_share(sample.from_ns, sample.to_ns));
+                }
+            }
+            Event::Disturbed { slices, until_slice } => {
+                self.account.add(slices);
+                let sure = |look: &StatusLook| look.at_ns.is_none_or(|at_ns| model::slice_of(at_ns) < *until_slice);
+                let sure = self.unsure_looks.iter().take_while(|look| sure(look)).count();
+                add_looks(&mut self.status, self.unsure_looks.drain(..sure), &self.account);
+            }
+            Event::Prolonged { by_ns, .. } => self.account.prolong(*by_ns),
+            Event::Status { phase, looks, .. } => match phase {
+                Phase::Measure => self.unsure_looks.extend_from_slice(looks),
+                Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
+            },
+            Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
+        }
+    }
+
+    /// Adds another iteration of the same load: counters add up, histograms merge, seconds follow each other.
+    ///
+    /// Of the connections, `requested` and `established` are those of the worst iteration, the rest adds up; it
+    /// has settled when all have, and was interrupted when any was.
+    pub fn merge(&mut self, other: &Self) {
+        add_looks(&mut self.status, self.unsure_looks.drain(..), &self.account);
+        self.set_aside.add(&other.set_aside);
+        let (mine, theirs) = (&mut self.evidence, &other.evidence);
+        mine.measured_ns += theirs.measured_ns;
+        mine.iterations += theirs.iterations;
+        mine.flow.add(&theirs.flow);
+        mine.cohort.add(&theirs.cohort);
+        self.status.settle(&self.account.responses());
+        let own_seconds = mine.seconds.len();
+        mine.seconds.extend_from_slice(&theirs.seconds);
+        let their_cut = other.account.cut(&mut mine.seconds[own_seconds..]);
+        self.merged.extend(other.iterations(&their_cut));
+        self.merged_cut.add(&other.joined(their_cut));
+        if mine.sends_ns.is_empty() {
+            mine.sends_ns.clone_from(&theirs.sends_ns);
+        }
+        mine.settled &= theirs.settled;
+        mine.interrupted |= theirs.interrupted;
+        if mine.probe.is_none() {
+            mine.probe.clone_from(&theirs.probe);
+        }
+        let (a, b) = (&mut mine.connections, &theirs.connections);
+        a.requested = a.requested.max(b.requested);
+        a.established = a.established.min(b.established);
+        a.opened += b.opened;
+        a.reconnects += b.reconnects;
+        match (&mut mine.tls, &theirs.tls) {
+            (Some(mine), Some(theirs)) => mine.resumed += theirs.resumed,
+            (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
+        }
+        add_threads(&mut mine.threads, &theirs.threads);
+        self.histograms.add(&other.histograms);
+        self.in_flight.merge(&other.in_flight);
+        self.observed.merge(&other.observed);
+        self.status.merge(&other.status_until_now(), &other.account.responses());
+    }
+
+    /// What the judge looks at. Can be asked at any time; a run without [`Event::Ended`] counts as interrupted.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        let mut evidence = self.evidence.clone();
+        let cut = self.cut(&mut evidence.seconds);
+        evidence.disturbance = cut.disturbance(evidence.flow.good, &self.histograms, &self.set_aside);
+        evidence.latency = summaries(&self.on(cut.basis()));
+        if let (Load::Closed { connections }, 1..) = (evidence.plan.load, evidence.flow.completed) {
+            // What a connection needs for one request.
+            let slots = u64::from(connections) * u64::from(evidence.plan.pipeline);
+            let interval_ns = evidence.measured_ns / evidence.flow.completed * slots;
+            evidence.latency.corrected_p99_ns = omission::corrected_p99_ns(&self.histograms.service, interval_ns);
+        }
+        evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
+        evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
+        evidence.status = self.status_until_now().records(&self.account.responses());
+        // Both over the whole window: CPU time that was used, and the responses it was used for.
+        evidence.observed = self.observed.observed(per_second(evidence.flow.completed, evidence.measured_ns));
+        evidence
+    }
+
+    /// With the looks of whose time the account is not sure yet.
+    fn status_until_now(&self) -> StatusSum {
+        let mut status = self.status.clone();
+        add_looks(&mut status, self.unsure_looks.iter().cloned(), &self.account);
+        status
+    }
+
+    /// The histograms that the headline rests on.
+    fn on(&self, basis: Basis) -> Cow<'_, Histograms> {
+        match basis {
+            Basis::Whole => Cow::Borrowed(&self.histograms),
+            Basis::Clean => {
+                let mut clean = self.histograms.clone();
+                clean.subtract(&self.set_aside);
+                Cow::Owned(clean)
+            }
+        }
+    }
+
+    /// The windows of all iterations, cut; the own seconds stand first among `seconds`, and are told what of them is clean.
+    fn cut(&self, seconds: &mut [Second]) -> Cut {
+        self.joined(self.account.cut(seconds))
+    }
+
+    /// The own window, which is cut as `own`, and those merged in.
+    fn joined(&self, mut own: Cut) -> Cut {
+        let that_say_little = self.iterations(&own).filter(|iteration| iteration.says_little).count();
+        if that_say_little <= self.merged.len() {
+            own.iterations_left_out = that_say_little as u32;
+        }
+        own.add(&self.merged_cut);
+        own
+    }
+
+    /// The histograms behind the latency summaries.
+    #[must_use]
+    pub fn histograms(&self) -> Cow<'_, Histograms> {
+        self.on(self.cut(&mut []).basis())
+    }
+
+    /// Goodput of each iteration in the order they were merged; per second. Those of which too little was undisturbed are left
+    /// out where there are others.
+    #[must_use]
+    pub fn iterations_per_s(&self) -> Vec<f64> {
+        self.that_count().iter().map(|iteration| iteration.per_s).collect()
+    }
+
+    /// Goodput of all these iterations together, each as much as it has of undisturbed time; per second.
+    #[must_use]
+    pub fn goodput_per_s(&self) -> f64 {
+        let all = self.that_count();
+        let (good, ns) = all.iter().fold((0.0, 0.0), |(good, ns), iteration| {
+            (good + iteration.per_s * iteration.counted_ns as f64, ns + iteration.counted_ns as f64)
+        });
+        if ns > 0.0 { good / ns } else { 0.0 }
+    }
+
+    fn that_count(&self) -> Vec<Iteration> {
+        let all: Vec<Iteration> = self.iterations(&self.account.cut(&mut [])).collect();
+        let all_say_little = all.iter().all(|iteration| iteration.says_little);
+        all.into_iter().filter(|iteration| all_say_little || !iteration.says_little).collect()
+    }
+
+    /// The own run, whose window is cut as `own`, and those merged in.
+    fn iterations(&self, own: &Cut) -> impl Iterator<Item = Iteration> + '_ {
+        let (per_s, counted_ns) = match own.basis() {
+            Basis::Clean => (own.goodput_per_s(), own.clean_ns),
+            Basis::Whole => (per_second(self.own_good, self.own_ns), self.own_ns),
+        };
+        std::iter::once(Iteration { per_s, counted_ns, says_little: own.says_little() })
+            .chain(self.merged.iter().copied())
+    }
+
+    /// By how much the windows were prolonged; ns.
+    #[must_use]
+    pub fn prolonged_ns(&self) -> u64 {
+        self.account.prolonged_ns + self.merged_cut.prolonged_ns
+    }
+
+    /// Whether too little of it was undisturbed to say anything.
+    #[must_use]
+    pub fn says_little(&self) -> bool {
+        self.iterations(&self.account.cut(&mut [])).all(|iteration| iteration.says_little)
+    }
+
+    /// Undisturbed time of all iterations as a share of `planned_ns`; 1 where nobody kept an account.
+    #[must_use]
+    pub fn clean_share_of(&self, planned_ns: u64) -> f64 {
+        let cut = self.cut(&mut []);
+        if cut.is_kept { cut.clean_ns as f64 / planned_ns.max(1) as f64 } else { 1.0 }
+    }
+
+    /// Good responses per second: of one run as [`goodput`] has it, of several iterations their mean with an
+    /// interval over the iterations ([`stats::mean_of_runs`]).
+    #[must_use]
+    pub fn goodput(&self) -> Estimate {
+        if self.merged.is_empty() {
+            return goodput(&self.evidence());
+        }
+        let estimate = mean_of_runs(&self.iterations_per_s());
+        // The interval is that of the runs, which are of different lengths where some of their time is set aside.
+        let shift = self.goodput_per_s() - estimate.value;
+        Estimate {
+            value: estimate.value + shift,
+            low: estimate.low.map(|low| (low + shift).max(0.0)),
+            high: estimate.high.map(|high| high + shift),
+            n: estimate.n,
+        }
+    }
+
+    fn tick(&mut self, tick: &Tick) {
+        self.histograms.add(&tick.histograms);
+        self.set_aside.add(&tick.set_aside);
+        let evidence = &mut self.evidence;
+        evidence.cohort.add(&tick.cohort);
+        evidence.connections.opened += tick.flow.opened;
+        if let Some(tls) = &mut evidence.tls {
+            tls.resumed += tick.flow.resumed;
+        }
+        evidence.connections.reconnects += tick.flow.opened;
+        evidence.sends_ns.extend_from_slice(&tick.sends_ns);
+        if tick.phase != Phase::Measure {
+            return;
+        }
+        self.in_flight.add(&tick.histograms.service);
+        let length_ns = tick.to_ns.saturating_sub(tick.from_ns);
+        evidence.measured_ns += length_ns;
+        evidence.flow.add(&tick.flow);
+        self.account.tick(tick, evidence.seconds.len());
+        evidence.seconds.push(second(tick, length_ns));
+        // the busy share of a tick is its own CPU over its own time, and only long ticks have one
+        let threads: Vec<ThreadUse> = tick
+            .threads
+            .iter()
+            .map(|t| ThreadUse { busy_max: if t.wall_ns >= TICK_MIN_NS { busy(t) } else { 0.0 }, ..*t })
+            .collect();
+        add_threads(&mut evidence.threads, &threads);
+        self.own_good += tick.flow.good;
+        self.own_ns += length_ns;
+    }
+}
+
+/// The distributions in a few figures.
+fn summaries(histograms: &Histograms) -> Latencies {
+    Latencies {
+        response: histograms.response.summary(),
+        service: histograms.service.summary(),
+        slip_client: histograms.slip_client.summary(),
+        slip_blocked: histograms.slip_blocked.summary(),
+        handshake: histograms.handshake.summary(),
+        corrected_p99_ns: 0,
+        distinct: distinct(&histograms.response),
+    }
+}
+
+/// Values up to the 99th percentile that differ in their first three digits.
+fn distinct(histogram: &MergedHistogram) -> u64 {
+    let p99_ns = histogram.quantile(0.99);
+    histogram.buckets().take_while(|(ns, _)| *ns <= p99_ns).count() as u64
+}
+
+fn second(tick: &Tick, length_ns: u64) -> Second {
+    Second {
+        from_ns: tick.from_ns,
+        length_ns,
+        good: tick.flow.good,
+        completed: tick.flow.completed,
+        sent: tick.flow.sent,
+        failed: tick.flow.failed,
+        busy_max: tick.threads.iter().map(busy).fold(0.0, f64::max),
+        response_p50_ns: tick.response_p50_ns,
+        response_p99_ns: tick.response_p99_ns,
+        outstanding: if length_ns == 0 { 0.0 } else { tick.flow.outstanding_ns as f64 / length_ns as f64 },
+        late_ns: tick.late_ns,
+        // Known once the window is cut.
+        clean_ns: 0,
+        clean_good: 0,
+    }
+}
+
+fn add_looks(status: &mut StatusSum, looks: impl Iterator<Item = StatusLook>, account: &Account) {
+    for look in looks {
+        let is_disturbed =
+            look.at_ns.is_some_and(|at_ns| account.clean_share(at_ns.saturating_sub(look.took_ns), at_ns) < 1.0);
+        status.add(&look, is_disturbed);
+    }
+}
+
+/// Adds times thread by thread and keeps the larger busy share.
+fn add_threads(sum: &mut Vec<ThreadUse>, more: &[ThreadUse]) {
+    if sum.len() < more.len() {
+        sum.resize(more.len(), ThreadUse::default());
+    }
+    for (thread, other) in sum.iter_mut().zip(more) {
+        thread.cpu_ns += other.cpu_ns;
+        thread.wall_ns += other.wall_ns;
+        thread.busy_max = thread.busy_max.max(other.busy_max);
+    }
+}
+
+fn busy(thread: &ThreadUse) -> f64 {
+    if thread.wall_ns == 0 { 0.0 } else { (thread.cpu_ns as f64 / thread.wall_ns as f64).min(1.0) }
+}
+
+pub(crate) fn per_second(count: u64, span_ns: u64) -> f64 {
+    if span_ns == 0 { 0.0 } else { count as f64 * NS_PER_S as f64 / span_ns as f64 }
+}
+
+#[cfg(test)]
+mod tests;

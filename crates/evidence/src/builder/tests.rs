@@ -1,0 +1,318 @@
+//! What events add up to.
+
+use super::*;
+use model::{
+    Basis, Cause, Cohort, Flow, Numbering, Request, SLICE_NS, ServerStatus, SliceAccount, SliceFlow, StatusLook, Stop,
+    Target, TlsSession,
+};
+
+fn plan(warmup: Warmup) -> Plan {
+    Plan {
+        target: Target {
+            url: "http://127.0.0.1:80/".into(),
+            authority: "127.0.0.1".into(),
+            address: "127.0.0.1:80".parse().unwrap(),
+            connect_to: None,
+            protocol: model::Protocol::default(),
+        },
+        tls: None,
+        requests: vec![Request::get("/")],
+        pipeline: 1,
+        numbering: Numbering::default(),
+        load: Load::Closed { connections: 4 },
+        stop: Stop::Duration { duration_ns: 10 * NS_PER_S },
+        warmup,
+        timeout_ns: NS_PER_S,
+        keepalive: true,
+        threads: 1,
+        cpus: Vec::new(),
+        spin_ns: 0,
+        seed: 0,
+    }
+}
+
+fn fixed() -> Plan {
+    plan(Warmup::Fixed { duration_ns: NS_PER_S })
+}
+
+/// Response and service times of a tick.
+fn times(values: impl IntoIterator<Item = u64>) -> Histograms {
+    let mut h = MergedHistogram::default();
+    values.into_iter().for_each(|v| h.record(v));
+    Histograms { response: h.clone(), service: h, ..Histograms::default() }
+}
+
+/// A tick from `from_ms` to `to_ms` with `good` responses of 10 ms each.
+fn tick(phase: Phase, from_ms: u64, to_ms: u64, good: u64) -> Tick {
+    let of_window = if phase == Phase::Warmup { 0 } else { good };
+    Tick {
+        phase,
+        from_ns: from_ms * 1_000_000,
+        to_ns: to_ms * 1_000_000,
+        flow: Flow { sent: good, completed: good, good, outstanding_ns: good * 10_000_000, ..Flow::default() },
+        cohort: Cohort { planned: of_window, completed: of_window, good: of_window, ..Cohort::default() },
+        threads: vec![ThreadUse {
+            cpu_ns: (to_ms - from_ms) * 400_000,
+            wall_ns: (to_ms - from_ms) * 1_000_000,
+            busy_max: 0.4,
+        }],
+        response_p50_ns: 10_000_000,
+        response_p99_ns: 11_000_000,
+        late_ns: 3,
+        sends_ns: vec![from_ms * 1_000_000],
+        slices: Vec::new(),
+        set_aside: Histograms::default(),
+        histograms: times((0..of_window).map(|_| 10_000_000)),
+    }
+}
+
+fn gather(plan: Plan, events: impl IntoIterator<Item = Event>) -> EvidenceBuilder {
+    let mut gather = EvidenceBuilder::new(plan);
+    events.into_iter().for_each(|event| gather.apply(&event));
+    gather
+}
+
+fn ticks(ticks: impl IntoIterator<Item = Tick>) -> Vec<Event> {
+    let mut events = vec![Event::Connected { requested: 4, established: 4, took_ns: 1, tls: None }];
+    events.extend(ticks.into_iter().map(|t| Event::Tick(Box::new(t))));
+    events.push(Event::Ended { at_ns: 0, interrupted: false });
+    events
+}
+
+#[test]
+fn only_the_window_counts_for_rates_and_all_of_the_cohort_for_latency() {
+    let mut drain = tick(Phase::Drain, 3000, 3400, 7);
+    drain.cohort.failures.insert("first_byte.timeout".into(), 1);
+    drain.cohort.censored = 1;
+    let e = gather(
+        fixed(),
+        ticks([
+            tick(Phase::Warmup, 0, 1000, 50),
+            tick(Phase::Measure, 1000, 2000, 100),
+            tick(Phase::Measure, 2000, 3000, 102),
+            drain,
+        ]),
+    )
+    .evidence();
+    assert_eq!(e.measured_ns, 2 * NS_PER_S);
+    assert_eq!((e.flow.good, e.flow.completed), (202, 202));
+    assert_eq!((e.cohort.planned, e.cohort.censored, e.cohort.failed()), (209, 1, 1));
+    assert_eq!((e.latency.response.n, e.latency.service.n, e.latency.slip_client.n), (209, 209, 0));
+    assert_eq!(e.seconds.iter().map(|s| s.good).collect::<Vec<_>>(), [100, 102]);
+    assert_eq!((e.seconds[0].from_ns, e.seconds[0].length_ns), (NS_PER_S, NS_PER_S));
+    assert_eq!((e.threads.len(), e.threads[0].cpu_ns, e.threads[0].wall_ns), (1, 800_000_000, 2 * NS_PER_S));
+    assert_eq!(throughput_per_s(&e), 101.0);
+    assert_eq!(goodput(&e), Estimate { value: 101.0, low: None, high: None, n: 1 });
+    assert!(!e.interrupted && e.settled);
+}
+
+#[test]
+fn busy_share_needs_half_a_second() {
+    let mut short = tick(Phase::Measure, 1000, 1499, 1);
+    short.threads = vec![ThreadUse { cpu_ns: 499_000_000, wall_ns: 499_000_000, busy_max: 1.0 }];
+    let e = gather(fixed(), ticks([tick(Phase::Measure, 0, 1000, 1), short])).evidence();
+    assert!((e.threads[0].busy_max - 0.4).abs() < 1e-9);
+    assert_eq!(e.threads[0].cpu_ns, 899_000_000);
+    assert_eq!(e.seconds[1].busy_max, 1.0);
+}
+
+#[test]
+fn reconnects_of_every_phase_count() {
+    let phases = [(Phase::Warmup, 1), (Phase::Measure, 2), (Phase::Drain, 4)];
+    let e = gather(
+        fixed(),
+        ticks(phases.map(|(phase, opened)| {
+            let mut t = tick(phase, 0, 1000, 1);
+            t.flow.opened = opened;
+            t
+        })),
+    )
+    .evidence();
+    assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 11, reconnects: 7 });
+}
+
+#[test]
+fn handshakes_and_resumed_sessions_of_the_whole_run_count() {
+    let session = TlsSession { version: "TLSv1.3".into(), cipher: "TLS_X".into(), resumed: 0 };
+    let connected = Event::Connected { requested: 4, established: 4, took_ns: 1, tls: Some(session.clone()) };
+    let run = || {
+        let phases = [Phase::Warmup, Phase::Measure, Phase::Drain];
+        let ticks = phases.map(|phase| {
+            let mut t = tick(phase, 0, 1000, 1);
+            t.flow.resumed = 2;
+            t.histograms.handshake.record(300_000);
+            Event::Tick(Box::new(t))
+        });
+        gather(fixed(), [connected.clone()].into_iter().chain(ticks))
+    };
+    let mut all = run();
+    all.merge(&run());
+    let e = all.evidence();
+    assert_eq!(e.tls, Some(TlsSession { resumed: 12, ..session }));
+    assert_eq!(e.latency.handshake.n, 6);
+}
+
+#[test]
+fn littles_law_holds_whatever_way_requests_end() {
+    // 4 always in flight for 10 ms each: 400 end per second; 100 good, 200 break the contract, 100 time out
+    let mut t = tick(Phase::Measure, 0, 1000, 0);
+    t.flow = Flow { sent: 400, completed: 300, good: 100, failed: 300, ..Flow::default() };
+    t.flow.outstanding_ns = 4 * NS_PER_S;
+    t.histograms.service = times((0..400).map(|_| 10_000_000)).service;
+    let e = gather(fixed(), ticks([t.clone()])).evidence();
+    assert!((e.outstanding.mean - 4.0).abs() < 1e-9);
+    assert!((e.outstanding.little / 4.0 - 1.0).abs() < 1e-3, "{:?}", e.outstanding);
+
+    // who finds no connection never is in flight, and of those that are cut off nobody knows how long
+    t.flow.failed += 1700;
+    let failures = [("connect.refused", 1000), ("send.timeout", 600), ("first_byte.reset", 100)];
+    t.cohort.failures = failures.map(|(name, n)| (name.to_owned(), n)).into();
+    let broken = gather(fixed(), ticks([t])).evidence();
+    assert_eq!(broken.outstanding, e.outstanding);
+    assert_eq!(crate::cut_off(&broken), 100);
+}
+
+#[test]
+fn goodput_has_an_interval_when_the_seconds_are_independent() {
+    let seconds: Vec<Tick> = (0..20)
+        .map(|i| {
+            tick(
+                Phase::Measure,
+                i * 1000,
+                (i + 1) * 1000,
+                [990, 1004, 1010, 996, 1000, 985, 1012, 1003][i as usize % 8],
+            )
+        })
+        .chain([tick(Phase::Measure, 20_000, 20_100, 0)])
+        .collect();
+    let estimate = gather(fixed(), ticks(seconds)).goodput();
+    // the idle rest of a second pulls the value down by half a percent but is no sample of the rate
+    assert!((estimate.value - 995.0).abs() < 5.0, "{estimate:?}");
+    let (low, high) = (estimate.low.unwrap(), estimate.high.unwrap());
+    assert!(low < estimate.value && estimate.value < high && high - low < 20.0, "{estimate:?}");
+    assert!((10..=20).contains(&estimate.n), "{estimate:?}");
+}
+
+#[test]
+fn iterations_add_up_and_stay_apart() {
+    let run = |good| gather(fixed(), ticks([tick(Phase::Measure, 0, 1000, good)]));
+    let mut all = run(100);
+    for good in [110, 90, 105, 95, 100] {
+        all.merge(&run(good));
+    }
+    let e = all.evidence();
+    assert_eq!((e.iterations, e.measured_ns, e.flow.good, e.latency.response.n), (6, 6 * NS_PER_S, 600, 600));
+    assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 24, reconnects: 0 });
+    assert_eq!(e.seconds.len(), 6);
+    assert_eq!(e.threads[0].wall_ns, 6 * NS_PER_S);
+    assert_eq!(all.iterations_per_s(), [100.0, 110.0, 90.0, 105.0, 95.0, 100.0]);
+    let estimate = all.goodput();
+    assert_eq!((estimate.value, estimate.n), (100.0, 6));
+    assert!(estimate.low.unwrap() < 95.0 && estimate.high.unwrap() > 105.0);
+    assert_eq!(goodput(&e), Estimate { value: 100.0, low: None, high: None, n: 6 });
+    assert_eq!(all.histograms().response.count(), 600);
+}
+
+#[test]
+fn merging_keeps_the_worst() {
+    let mut all = gather(fixed(), ticks([]));
+    let mut bad = gather(fixed(), [Event::Connected { requested: 4, established: 2, took_ns: 1, tls: None }]);
+    bad.apply(&Event::Warmed { at_ns: 0, settled: false });
+    all.merge(&bad);
+    let e = all.evidence();
+    assert!(!e.settled && e.interrupted);
+    assert_eq!((e.connections.established, e.connections.opened), (2, 6));
+}
+
+#[test]
+fn what_has_not_been_seen_is_not_assumed() {
+    let nothing = EvidenceBuilder::new(plan(Warmup::Auto)).evidence();
+    assert!(nothing.interrupted && !nothing.settled);
+    assert_eq!((goodput(&nothing).value, throughput_per_s(&nothing)), (0.0, 0.0));
+    assert_eq!(nothing.outstanding, Outstanding::default());
+    let warmed = gather(plan(Warmup::Auto), [Event::Warmed { at_ns: 1, settled: true }]);
+    assert!(warmed.evidence().settled);
+}
+
+/// A second of ten slices with 100 good responses of 10 ms each; of slice `slow` all took 300 ms, and are set aside.
+fn second_of_slices(second: u64, slow: Option<u64>) -> Tick {
+    let first = 10 * second;
+    let slices = (first..first + 10).map(|slice| SliceFlow {
+        slice,
+        good: if slow == Some(slice) { 10 } else { 100 },
+        completed: 100,
+        oldest_ns: slice * SLICE_NS,
+    });
+    let slices: Vec<_> = slices.collect();
+    let good = slices.iter().map(|slice| slice.good).sum();
+    let slow_ns = slow.map(|_| 300_000_000);
+    Tick {
+        slices,
+        histograms: times((0..good).map(|n| slow_ns.filter(|_| n < 10).unwrap_or(10_000_000))),
+        set_aside: times(slow_ns.into_iter().cycle().take(10)),
+        ..tick(Phase::Measure, 1000 * second, 1000 * (second + 1), good)
+    }
+}
+
+fn disturbed(slice: u64) -> Event {
+    let taken_ns = [(Cause::ServerSteal, SLICE_NS)].into();
+    Event::Disturbed { until_slice: slice + 1, slices: vec![SliceAccount { slice, taken_ns }] }
+}
+
+#[test]
+fn disturbed_time_is_in_neither_rate_nor_latencies_and_both_numbers_are_told() {
+    let mut events = ticks([second_of_slices(1, None), second_of_slices(2, Some(25)), second_of_slices(3, None)]);
+    events.push(disturbed(25));
+    let gather = gather(fixed(), events);
+    let evidence = gather.evidence();
+    assert_eq!((goodput(&evidence).value, throughput_per_s(&evidence)), (1000.0, 1000.0));
+    assert_eq!((evidence.latency.response.n, evidence.latency.response.max_ns / 1_000_000), (2900, 10));
+    assert_eq!(gather.goodput().value, 1000.0);
+    let seen = evidence.disturbance.unwrap();
+    assert_eq!((seen.basis, seen.set_aside_ns, seen.set_aside_requests), (Basis::Clean, SLICE_NS, 10));
+    assert_eq!((seen.whole.goodput_per_s, seen.whole.response_ns.max / 1_000_000), (970.0, 300));
+    assert_eq!(evidence.cohort.planned, 2910, "every request is in one count all the same");
+    assert_eq!(evidence.seconds[1].clean_ns, 900_000_000);
+}
+
+#[test]
+fn an_iteration_that_was_disturbed_all_the_time_does_not_count_beside_others() {
+    let mut events = ticks([second_of_slices(1, None)]);
+    events.extend((10..20).map(disturbed));
+    let lost = gather(fixed(), events);
+    assert!(lost.says_little() && lost.iterations_per_s() == [1000.0], "it is all there is");
+    let mut quiet = vec![Event::Disturbed { until_slice: 9, slices: Vec::new() }];
+    quiet.extend(ticks([second_of_slices(1, None), second_of_slices(2, Some(25))]));
+    let mut sum = gather(fixed(), quiet);
+    let alone = sum.iterations_per_s();
+    sum.merge(&lost);
+    assert_eq!((sum.iterations_per_s(), sum.says_little()), (alone, false));
+    let seen = sum.evidence().disturbance.unwrap();
+    assert_eq!((seen.iterations_left_out, seen.clean_ns), (1, 2 * NS_PER_S));
+    assert!((sum.clean_share_of(4 * NS_PER_S) - 0.5).abs() < 1e-9);
+}
+
+#[test]
+fn each_second_of_each_iteration_is_told_what_of_it_is_clean() {
+    let mut events = ticks([second_of_slices(1, Some(12))]);
+    events.push(disturbed(12));
+    let mut both = gather(fixed(), ticks([second_of_slices(1, None)]));
+    both.merge(&gather(fixed(), events));
+    let clean_ms: Vec<u64> = both.evidence().seconds.iter().map(|second| second.clean_ns / 1_000_000).collect();
+    assert_eq!(clean_ms, [1000, 900]);
+}
+
+/// The account of a second comes after its looks; a look in a disturbed slice showed workers idle that had all to do.
+#[test]
+fn a_look_that_turns_out_to_be_of_a_disturbed_slice_is_in_no_mean() {
+    let look = |ms: u64, busy: f64| {
+        let status = Some(ServerStatus { server: "s".into(), figures: [("busy".to_owned(), busy)].into() });
+        StatusLook { url: "u".into(), status, reason: None, at_ns: Some(ms * 1_000_000), took_ns: 1_000_000 }
+    };
+    let status = |looks| Event::Status { at_ns: 0, phase: Phase::Measure, looks };
+    let undisturbed = Event::Disturbed { until_slice: 11, slices: Vec::new() };
+    let events =
+        [undisturbed, status(vec![look(1050, 4.0), look(1250, 0.0)]), disturbed(12), status(vec![look(1350, 2.0)])];
+    let mean = gather(fixed(), events).evidence().status[0].figures["busy"].mean;
+    assert_eq!(mean, 3.0);
+}

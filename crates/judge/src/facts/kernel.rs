@@ -1,0 +1,109 @@
+//! Kernel counters and status pages, as the rules use them.
+
+use crate::facts::failures_named;
+use model::{Around, Evidence, Figure, FindingState, GaugeObserved, StatusRecord};
+
+/// Reason why a rule about the server's side lacks data.
+pub(crate) const ELSEWHERE: &str = "server on another machine, not monitored";
+
+/// Growth of a counter of this machine's kernel in the window; none when it is not offered.
+pub(crate) fn counter(evidence: &Evidence, part: &str, name: &str) -> Option<u64> {
+    evidence.observed.as_ref()?.counters.get(part)?.get(name).copied()
+}
+
+/// Growth of a TCP counter of this machine's kernel.
+pub(crate) fn tcp(evidence: &Evidence, name: &str) -> Option<u64> {
+    counter(evidence, "tcp", name)
+}
+
+/// Tail loss probes that have made good a loss. Many more are sent by a kernel whose CPUs are too busy to acknowledge in
+/// time, and lose nothing.
+pub(crate) fn recovered_by_probes(evidence: &Evidence) -> u64 {
+    tcp(evidence, "TCPLossProbeRecovery").unwrap_or(0)
+}
+
+/// Gauge of this machine's kernel over the window; none when it is not offered.
+pub(crate) fn gauge(evidence: &Evidence, part: &str, name: &str) -> Option<GaugeObserved> {
+    evidence.observed.as_ref()?.gauges.get(part)?.get(name).copied()
+}
+
+/// True if client and server are connected by TCP, not by a Unix socket.
+pub(crate) fn is_tcp(evidence: &Evidence) -> bool {
+    evidence.plan.target.address.tcp().is_some()
+}
+
+/// True if the server is on this machine, so that the monitored kernel is its own.
+pub(crate) fn is_server_here(evidence: &Evidence) -> bool {
+    let is_loopback = evidence.plan.target.address.tcp().is_none_or(|address| address.ip().is_loopback());
+    let observed = evidence.observed.as_ref();
+    is_loopback
+        || observed.is_some_and(|seen| seen.server.is_some())
+        || observed.and_then(|seen| seen.sockets.as_ref()).is_some_and(|sockets| sockets.server.is_some())
+}
+
+/// Scope of the counters, in brackets.
+pub(crate) fn whose(evidence: &Evidence) -> &'static str {
+    if is_server_here(evidence) { "(client and server counted together)" } else { "(counted on the client machine)" }
+}
+
+/// Connections that were opened during the window, by anybody on this machine, and those that were there before it.
+pub(crate) fn connections(evidence: &Evidence) -> u64 {
+    let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
+    opened.unwrap_or(evidence.flow.opened).max(evidence.flow.opened) + u64::from(evidence.connections.established)
+}
+
+/// True if the load tried to connect during the window, so that a full queue can have affected it.
+pub(crate) fn has_connected(evidence: &Evidence) -> bool {
+    evidence.flow.opened > 0 || failures_named(evidence, "connect.").any(|(_, n)| n > 0)
+}
+
+/// `part` of `whole`, 0 to 1; 0 of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Part of the attempts to connect from which the tail of the latencies is that of the waiting.
+const LOST_INVALID_SHARE: f64 = 0.0001;
+/// Fewer are an accident, whatever part they are of few attempts.
+const LOST_INVALID_MIN: u64 = 10;
+
+/// Attempts to connect that found a queue full.
+pub(crate) struct Lost {
+    pub(crate) attempts: u64,
+    /// Of the attempts, 0 to 1.
+    pub(crate) share: f64,
+    /// Effect on the result.
+    pub(crate) state: FindingState,
+}
+
+impl Lost {
+    /// `dropped` of those that came to servers on this machine.
+    pub(crate) fn of(evidence: &Evidence, dropped: u64) -> Self {
+        let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
+        let share = share(dropped, attempts);
+        let is_many = share > LOST_INVALID_SHARE && dropped >= LOST_INVALID_MIN;
+        Self { attempts, share, state: if is_many { FindingState::Invalid } else { FindingState::Warning } }
+    }
+}
+
+/// Part of the measured time, of a counter in ns.
+pub(crate) fn share_of_time(evidence: &Evidence, ns: u64) -> f64 {
+    share(ns, evidence.measured_ns)
+}
+
+/// Status pages that are of one of these servers and were read.
+pub(crate) fn pages<'a>(
+    evidence: &'a Evidence,
+    servers: &'a [&'a str],
+) -> impl Iterator<Item = (&'a str, &'a StatusRecord)> {
+    let read = evidence.status.iter().filter(|page| page.looks > 0 || !page.around.is_empty());
+    read.filter_map(|page| Some((page.server.as_deref()?, page))).filter(move |(server, _)| servers.contains(server))
+}
+
+/// By how much a counter of a status page has grown; none when the page does not have it.
+pub(crate) fn growth(page: &StatusRecord, name: &str) -> Option<f64> {
+    if page.looks < 2 {
+        return page.around.get(name).map(|Around { before, after }| (after - before).max(0.0));
+    }
+    page.figures.get(name).map(|Figure { first, last, .. }| (last - first).max(0.0))
+}

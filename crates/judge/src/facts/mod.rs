@@ -1,0 +1,95 @@
+//! Facts of the evidence that several rules and the limiter use.
+//!
+//! Which CPUs client and server have goes by what the threads that ran may use: a pinned worker below an unpinned
+//! master is on its own CPUs.
+
+pub(crate) mod disturbed;
+pub(crate) mod kernel;
+pub(crate) mod saturation;
+
+use kernel::is_server_here;
+use model::{Evidence, NS_PER_S, Observed};
+
+/// Quantiles that are printed: name, key in a finding's evidence, q.
+pub(crate) const PRINTED: [(&str, &str, f64); 4] =
+    [("p50", "p50", 0.5), ("p90", "p90", 0.9), ("p99", "p99", 0.99), ("p99.9", "p99_9", 0.999)];
+
+/// Where client and server run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// On machines of their own.
+    Remote,
+    /// On one machine, on CPUs of their own.
+    Apart,
+    /// On one machine, with CPUs that both may use.
+    Shared,
+    /// On one machine; CPU affinity unknown.
+    Unknown,
+}
+
+/// Failures of the measured window whose name contains `part`.
+pub(crate) fn failures_named<'a>(evidence: &'a Evidence, part: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
+    evidence.cohort.failures.iter().filter(move |(name, _)| name.contains(part)).map(|(name, n)| (name.as_str(), *n))
+}
+
+pub(crate) fn placement(evidence: &Evidence) -> Placement {
+    if !is_server_here(evidence) {
+        return Placement::Remote;
+    }
+    let (client, server) = (client_cpus(evidence), server_cpus(evidence));
+    match (client, server) {
+        ([], _) | (_, []) => Placement::Unknown,
+        (client, server) if client.iter().any(|cpu| server.contains(cpu)) => Placement::Shared,
+        _ => Placement::Apart,
+    }
+}
+
+/// CPUs that the load threads may use; empty when that is not known.
+pub(crate) fn client_cpus(evidence: &Evidence) -> &[u32] {
+    match evidence.plan.cpus.as_slice() {
+        [] => observed(evidence).and_then(|seen| seen.generator.as_ref()).map_or(&[], |generator| &generator.cpus),
+        pinned => pinned,
+    }
+}
+
+/// CPUs that the server may use; empty when that is not known.
+pub(crate) fn server_cpus(evidence: &Evidence) -> &[u32] {
+    observed(evidence).and_then(|seen| seen.server.as_ref()).map_or(&[], |server| &server.cpus)
+}
+
+pub(crate) fn observed(evidence: &Evidence) -> Option<&Observed> {
+    evidence.observed.as_ref()
+}
+
+/// Length of the measured windows; s.
+pub(crate) fn seconds(evidence: &Evidence) -> f64 {
+    evidence.measured_ns as f64 / NS_PER_S as f64
+}
+
+/// `n` per second of the measured windows.
+pub(crate) fn per_s(evidence: &Evidence, n: u64) -> f64 {
+    n as f64 / seconds(evidence).max(f64::MIN_POSITIVE)
+}
+
+/// Requests that may be out at the same time.
+pub(crate) fn slots(evidence: &Evidence) -> f64 {
+    f64::from(evidence.plan.load.connections()) * f64::from(evidence.plan.pipeline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::clean_run;
+
+    #[test]
+    fn who_shares_a_cpu_is_told_by_what_both_may_use() {
+        let mut evidence = clean_run();
+        assert_eq!(placement(&evidence), Placement::Apart);
+        evidence.plan.cpus = vec![0];
+        assert_eq!(placement(&evidence), Placement::Shared);
+        evidence.observed = None;
+        assert_eq!(placement(&evidence), Placement::Unknown, "a loopback address is on this machine all the same");
+        evidence.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+        assert_eq!(placement(&evidence), Placement::Remote);
+    }
+}

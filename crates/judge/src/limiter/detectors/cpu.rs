@@ -1,0 +1,87 @@
+//! CPUs that are all busy.
+
+use super::{Change, Detection, Signal, figures};
+use crate::limiter::input::{CPUS, Cpus, LimiterInput};
+use crate::limiter::laws;
+use crate::text::list;
+use model::ServerThreadObserved;
+use model::human::{percent, plural};
+
+/// The mean of the CPUs that the server may use; of many, one is always a little less busy.
+const BUSY: f64 = 0.9;
+/// Below it, other processes keep them busy, not the load (rule EN-03).
+const OWN: f64 = 0.5;
+/// Some process waited for a CPU for this share of the time (PSI), or threads did together.
+const PRESSURE: f64 = 0.2;
+/// Requests in flight for each CPU: what is beyond one waits for it.
+const IN_FLIGHT: f64 = 1.5;
+/// If the hypervisor leaves less than this of the time, it is reported.
+const STOLEN: f64 = 0.98;
+/// Processes named.
+const NAMED_MAX: usize = 3;
+/// Fewer CPUs than this are not worth naming.
+const CORES_MIN: f64 = 0.02;
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let Some(Cpus { busy, used, shares, granted, count: cpus }) = input.server_cpus() else {
+        return Detection::Unchecked("CPUs of the server not visible (remote, or processes hidden)");
+    };
+    let queue = queue(input, cpus);
+    if busy < BUSY || used < OWN || !queue {
+        return Detection::Clear;
+    }
+    let parts = [("user", shares.user), ("system", shares.system), ("interrupts", shares.softirq)];
+    let split: Vec<_> = parts.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+    let verb = if cpus > 1.0 { "are" } else { "is" };
+    let left = if granted < STOLEN { " of the time left by the hypervisor" } else { "" };
+    let says = format!(
+        "the {} available to the server {verb} {} busy ({}){left}; {}",
+        plural(cpus as u64, "CPU"),
+        percent(busy),
+        split.join(", "),
+        list(&users(input))
+    );
+    let change = Change::twice("CPUs", cpus, None);
+    Detection::hit(Signal {
+        name: "cpu-limited",
+        resource: CPUS.to_owned(),
+        says,
+        share: Some(busy),
+        queue,
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, used),
+        evidence: figures([
+            ("cpus", cpus),
+            ("busy_share", busy),
+            ("used_share", used),
+            ("user_share", shares.user),
+            ("system_share", shares.system),
+            ("softirq_share", shares.softirq),
+            ("steal_share", shares.steal),
+            ("pressure_share", input.share_of_time("pressure/cpu", "some_ns").unwrap_or(0.0)),
+            ("in_flight", input.evidence.outstanding.mean),
+        ]),
+        change: Some(change),
+        ..Signal::default()
+    })
+}
+
+/// True if something waits for the CPUs: by the kernel's pressure, by its scheduler, or by requests that no CPU
+/// can be working on.
+fn queue(input: &LimiterInput<'_>, cpus: f64) -> bool {
+    let threads = input.groups().flat_map(|(_, group)| &group.threads);
+    let waiting: f64 = threads.filter_map(|thread: &ServerThreadObserved| thread.wait_mean).sum();
+    input.share_of_time("pressure/cpu", "some_ns").is_some_and(|share| share >= PRESSURE)
+        || waiting >= PRESSURE
+        || input.evidence.outstanding.mean >= IN_FLIGHT * cpus
+}
+
+/// Largest users of CPU time: processes of the server and its companions, and the load generator where it has no CPUs of
+/// its own.
+fn users(input: &LimiterInput<'_>) -> Vec<String> {
+    let processes = input.groups().flat_map(|(_, group)| &group.processes);
+    let mut all: Vec<(&str, f64)> = processes.map(|process| (process.name.as_str(), process.cpu_cores)).collect();
+    all.extend(input.generator_beside().map(|generator| ("the load generator itself", generator.cpu_cores)));
+    all.retain(|(_, cores)| *cores >= CORES_MIN);
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.iter().take(NAMED_MAX).map(|(name, cores)| format!("{name} uses {cores:.2}")).collect()
+}

@@ -1,0 +1,40 @@
+//! Workers that wait for each other.
+
+use super::{Detection, Signal, figures};
+use crate::limiter::input::LimiterInput;
+use crate::limiter::pools::pools;
+use model::human::percent;
+
+/// Workers that wait for locks for this share of their occupied time.
+const WAITS: f64 = 0.5;
+/// With busier CPUs it is these that are short.
+const CPUS_ROOM: f64 = 0.7;
+/// Pools that are hardly in use wait for locks as they wait for anything.
+const OCCUPIED: f64 = 0.5;
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let pools = pools(input);
+    if pools.iter().all(|pool| pool.blocked.is_empty()) {
+        return Detection::Unchecked("wait states of the workers not monitored");
+    }
+    let cpus_busy = input.server_cpus().map_or(0.0, |cpus| cpus.used);
+    let held = pools.iter().filter(|pool| pool.occupancy >= OCCUPIED && cpus_busy < CPUS_ROOM).find_map(|pool| {
+        let share = pool.blocked.get("lock")? / pool.occupancy;
+        (share >= WAITS).then_some((pool, share))
+    });
+    let Some((pool, share)) = held else { return Detection::Clear };
+    Detection::hit(Signal {
+        name: "contention-limited",
+        resource: format!("locks of {}", pool.program),
+        says: format!(
+            "{} wait {} of their time for locks, while the CPUs are {} busy",
+            pool.resource(),
+            percent(share.min(1.0)),
+            percent(cpus_busy)
+        ),
+        share: Some(pool.occupancy),
+        queue: true,
+        evidence: figures([("lock_share", share), ("occupancy", pool.occupancy), ("cpus_busy_share", cpus_busy)]),
+        ..Signal::default()
+    })
+}

@@ -1,0 +1,99 @@
+//! The limiter's checks, one file each, in priority order.
+
+mod backlog;
+mod connections;
+mod cpu;
+mod disk;
+pub(super) mod load;
+mod lock;
+mod memory;
+pub(super) mod network;
+mod one_core;
+mod pool;
+pub(super) mod quota;
+mod upstream;
+
+use super::input::LimiterInput;
+use model::Setting;
+use std::collections::BTreeMap;
+
+/// A limit and how it is looked for.
+type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
+
+pub(super) const DETECTORS: [Rung; 11] = [
+    ("network", network::look),
+    ("CPU quota", quota::look),
+    ("CPU", cpu::look),
+    ("one core", one_core::look),
+    ("worker pool", pool::look),
+    ("upstream", upstream::look),
+    ("connections", connections::look),
+    ("accept backlog", backlog::look),
+    ("disk", disk::look),
+    ("memory", memory::look),
+    ("lock", lock::look),
+];
+
+/// Result of a check.
+pub(super) enum Detection {
+    /// It is not this.
+    Clear,
+    /// It is this.
+    Found(Box<Signal>),
+    /// The figures are missing; why.
+    Unchecked(&'static str),
+}
+
+/// The evidence for a limit.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    pub(super) name: &'static str,
+    pub(super) resource: String,
+    pub(super) says: String,
+    /// Share in use, where it is a matter of shares.
+    pub(super) share: Option<f64>,
+    /// True if something waits in front of it.
+    pub(super) queue: bool,
+    pub(super) ceiling_per_s: Option<f64>,
+    pub(super) evidence: BTreeMap<String, f64>,
+    pub(super) change: Option<Change>,
+    /// Other resources that are in use only because of this one, with their ceilings without it; per second.
+    pub(super) freed: BTreeMap<String, f64>,
+}
+
+/// Change that would raise it.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) words: String,
+    pub(super) setting: Option<String>,
+    pub(super) from: Option<f64>,
+    pub(super) to: Option<f64>,
+    /// Effect on the ceiling.
+    pub(super) factor: f64,
+}
+
+impl Detection {
+    fn hit(signal: Signal) -> Self {
+        Self::Found(Box::new(signal))
+    }
+}
+
+impl Change {
+    /// Twice of `what`, of which there are `n`, by a setting where one is known.
+    fn twice(what: &str, n: f64, setting: Option<&Setting>) -> Self {
+        let from = setting.map_or(n, |setting| setting.value as f64);
+        let to = setting.map_or(2.0 * n, |setting| (2 * setting.value).min(setting.max) as f64);
+        let factor = to / from.max(f64::MIN_POSITIVE);
+        Self {
+            words: format!("{:.0} {what} instead of {n:.0}", n * factor),
+            setting: setting.map(|setting| setting.native.clone()),
+            from: Some(from),
+            to: Some(to),
+            factor,
+        }
+    }
+}
+
+fn figures<const N: usize>(all: [(&str, f64); N]) -> BTreeMap<String, f64> {
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

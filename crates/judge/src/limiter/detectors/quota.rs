@@ -1,0 +1,49 @@
+//! A quota of CPU time that the server's control group has, and is held to.
+
+use super::{Change, Detection, Signal, figures};
+use crate::limiter::input::{LimiterInput, QUOTA};
+use crate::limiter::laws;
+use model::NS_PER_S;
+use model::human::percent;
+
+/// Throttled for more than this share of the time.
+const THROTTLED: f64 = 0.05;
+const PART: &str = "cgroup/server";
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let Some(throttled) = input.share_of_time(PART, "throttled_ns") else {
+        return Detection::Unchecked("control group of the server not monitored");
+    };
+    if throttled <= THROTTLED {
+        return Detection::Clear;
+    }
+    let cores = quota(input).unwrap_or_default();
+    Detection::hit(Signal {
+        name: "cpu-quota-limited",
+        resource: QUOTA.to_owned(),
+        says: format!("a quota of {cores:.2} CPUs (cpu.max) throttles the server {} of the time", percent(throttled)),
+        share: used(input),
+        queue: true,
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, used(input).unwrap_or(1.0)),
+        evidence: figures([("throttled_share", throttled), ("quota_cpus", cores)]),
+        change: (cores > 0.0).then(|| Change {
+            words: format!("a quota of {:.2} CPUs instead of {cores:.2}", 2.0 * cores),
+            setting: Some("cpu.max".to_owned()),
+            from: Some(cores),
+            to: Some(2.0 * cores),
+            factor: 2.0,
+        }),
+        ..Signal::default()
+    })
+}
+
+/// CPUs that the quota amounts to.
+fn quota(input: &LimiterInput<'_>) -> Option<f64> {
+    let gauge = input.observed()?.gauges.get(PART)?.get("cpu_quota_ns_per_s")?;
+    (gauge.mean > 0.0).then(|| gauge.mean / NS_PER_S as f64)
+}
+
+/// Share of the quota that the server uses; a group may have more in it, which is not known.
+pub(in crate::limiter) fn used(input: &LimiterInput<'_>) -> Option<f64> {
+    Some(input.observed()?.server.as_ref()?.cpu_cores / quota(input)?)
+}

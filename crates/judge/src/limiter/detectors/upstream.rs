@@ -1,0 +1,77 @@
+//! Dependency that workers wait for, at a limit of its own.
+
+use super::pool::WAITS;
+use super::{Detection, Signal, connections, figures};
+use crate::limiter::input::LimiterInput;
+use crate::limiter::laws;
+use crate::limiter::pools::{Pool, pools};
+use model::human::percent;
+
+/// As for the server itself: a thread that does nothing else, and a pool without a worker to spare.
+const THREAD_BUSY: f64 = 0.95;
+const OCCUPIED: f64 = 0.95;
+/// A database whose workers wait for locks for this share of their time.
+const LOCKED: f64 = 0.5;
+
+/// Dependency at its limit behind a pool.
+pub(super) struct Culprit {
+    pub(super) on: String,
+    /// Share of the workers' occupied time that goes to it.
+    pub(super) waiting: f64,
+    how: String,
+    share: f64,
+}
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let pools = pools(input);
+    if pools.iter().all(|pool| pool.blocked.is_empty()) {
+        return Detection::Unchecked("wait states of the workers not monitored");
+    }
+    let found = pools.iter().find_map(|pool| Some((pool, culprit(pool, input)?)));
+    let Some((pool, culprit)) = found else { return Detection::Clear };
+    Detection::hit(Signal {
+        name: "upstream-limited",
+        says: format!(
+            "{} wait {} of their time on {}, {}",
+            pool.resource(),
+            percent(culprit.waiting.min(1.0)),
+            culprit.on,
+            culprit.how
+        ),
+        resource: culprit.on,
+        share: Some(culprit.share),
+        queue: true,
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, culprit.share.min(1.0)),
+        evidence: figures([
+            ("waiting_share", culprit.waiting),
+            ("upstream_share", culprit.share),
+            ("occupancy", pool.occupancy),
+        ]),
+        ..Signal::default()
+    })
+}
+
+/// The main wait of the workers of `pool`, if that dependency is at a limit itself.
+pub(super) fn culprit(pool: &Pool, input: &LimiterInput<'_>) -> Option<Culprit> {
+    let (on, waiting) = pool.waits_for().filter(|(_, share)| *share >= WAITS)?;
+    let limit = |how: String, share: f64| Culprit { on: on.to_owned(), waiting, how, share };
+    let is_it = |name: &str| name == on || name.starts_with(on) || on.starts_with(name);
+    let own_pool = pools(input).into_iter().find(|other| is_it(&other.program) && other.program != pool.program);
+    if let Some(other) = own_pool {
+        if let Some(("lock", share)) = other.waits_for().filter(|(_, share)| *share >= LOCKED) {
+            return Some(limit(format!("whose workers wait {} of their time for locks", percent(share)), share));
+        }
+        // How many a database has is up to those who connect, unless it refuses more.
+        let is_bounded = other.is_per_connection() && connections::database_full(input).is_some();
+        if other.occupancy >= OCCUPIED && other.workers < pool.workers && !is_bounded {
+            return Some(limit(format!("whose {:.0} workers are all occupied", other.workers), other.occupancy));
+        }
+    }
+    let group =
+        input.groups().find(|(name, group)| is_it(name) || group.processes.iter().any(|process| is_it(&process.name)));
+    let threads = group.into_iter().flat_map(|(_, group)| &group.threads);
+    let busiest = threads.max_by(|a, b| input.wanted(a).total_cmp(&input.wanted(b)))?;
+    let share = input.wanted(busiest);
+    (share >= THREAD_BUSY)
+        .then(|| limit(format!("whose thread {} is {} busy", busiest.name, percent(share.min(1.0))), share))
+}

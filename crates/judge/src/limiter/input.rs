@@ -1,0 +1,230 @@
+//! Limiter input: one saturated load, facts of the machine, and the shape of the curve there.
+
+use super::laws;
+use crate::facts::saturation::is_flat;
+use model::{
+    CpuShares, Evidence, GeneratorObserved, LimiterContext, NS_PER_S, Observed, ServerObserved, ServerThreadObserved,
+    SweepEvidence, Utilisation,
+};
+use std::collections::BTreeMap;
+
+/// Shape of goodput and time up to the load; none without a curve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// More load bought no more goodput.
+    pub(super) flat: Option<bool>,
+    /// Response times grew about as the load did.
+    pub(super) grows: Option<bool>,
+}
+
+/// A smaller exponent of time by load is no queue that grows with the load.
+const GROWTH: f64 = 0.5;
+/// Loads that are nearer to each other say nothing about growth.
+const APART: f64 = 1.4;
+/// A point with this share of the goodput is on the same plateau.
+const PLATEAU: f64 = 0.9;
+/// A thread is alone when the next of its name has less than this share of its CPU time.
+const ALONE: f64 = 0.7;
+
+/// A hypervisor that leaves less than this is counted as if it left so much: nothing can be said of the server then.
+const GRANTED_MIN: f64 = 0.1;
+
+/// The CPUs that a server may use; shares of all the time that the hypervisor left them: a CPU that is stolen for a tenth of the
+/// time and busy for the rest has nothing to give any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cpus {
+    /// Share in which they were busy, with whatever.
+    pub(super) busy: f64,
+    /// Share that the load costs: server, companions and interrupts, and the load generator where it runs on them too.
+    pub(super) used: f64,
+    /// Where the time went; `steal` in parts of all time.
+    pub(super) shares: CpuShares,
+    /// Share of the time that the hypervisor left them.
+    pub(super) granted: f64,
+    /// Number of CPUs.
+    pub(super) count: f64,
+}
+
+impl Shape {
+    /// The shape of a sweep up to its point `at`.
+    pub(super) fn of(sweep: &SweepEvidence, at: usize) -> Self {
+        let points = &sweep.points[..=at];
+        let last = &points[at];
+        let flat = (points.len() > 1).then(|| is_flat(points, sweep.over_rate));
+        let first = points.iter().find(|point| point.goodput_per_s >= PLATEAU * last.goodput_per_s);
+        let first = first.filter(|first| last.load / first.load >= APART && !sweep.over_rate);
+        let grows = first.and_then(|first| {
+            let times = [first, last].map(|point| point.evidence.latency.response.mean_ns);
+            (times[0] > 0.0).then(|| (times[1] / times[0]).ln() / (last.load / first.load).ln() >= GROWTH)
+        });
+        Self { flat, grows }
+    }
+}
+
+/// One load as the detectors see it.
+pub(super) struct LimiterInput<'a> {
+    pub(super) evidence: &'a Evidence,
+    pub(super) context: &'a LimiterContext,
+    pub(super) shape: Shape,
+    /// Good responses per second of the whole window, as CPU time is.
+    pub(super) per_s: f64,
+    /// Good responses per second of undisturbed time, as what workers do is.
+    pub(super) clean_per_s: f64,
+}
+
+impl<'a> LimiterInput<'a> {
+    pub(super) fn new(evidence: &'a Evidence, context: &'a LimiterContext, shape: Shape) -> Self {
+        let input = Self { evidence, context, shape, per_s: 0.0, clean_per_s: 0.0 };
+        let clean_per_s = evidence::goodput(evidence).value;
+        Self { per_s: evidence.flow.good as f64 / input.seconds(), clean_per_s, ..input }
+    }
+
+    /// Length of the measured windows.
+    pub(super) fn seconds(&self) -> f64 {
+        self.evidence.measured_ns.max(1) as f64 / NS_PER_S as f64
+    }
+
+    pub(super) fn observed(&self) -> Option<&'a Observed> {
+        self.evidence.observed.as_ref()
+    }
+
+    /// Growth of a counter of the kernel; none where its part is not there.
+    pub(super) fn counter(&self, part: &str, name: &str) -> Option<f64> {
+        self.observed()?.counters.get(part)?.get(name).map(|n| *n as f64)
+    }
+
+    /// Growth of a counter of ns as a share of the window.
+    pub(super) fn share_of_time(&self, part: &str, name: &str) -> Option<f64> {
+        Some(self.counter(part, name)? / self.evidence.measured_ns.max(1) as f64)
+    }
+
+    /// Parts of a kind, such as `disk`, by name, with their counters.
+    pub(super) fn parts(&self, kind: &str) -> impl Iterator<Item = (&'a str, &'a BTreeMap<String, u64>)> {
+        let all = self.observed().into_iter().flat_map(|observed| &observed.counters);
+        let of_kind = all.filter_map(move |(part, counters)| {
+            let name = part.strip_prefix(kind)?.strip_prefix('/')?;
+            Some((name, counters))
+        });
+        of_kind.collect::<Vec<_>>().into_iter()
+    }
+
+    /// True if the server's processes are visible: they run on this machine.
+    pub(super) fn sees_server(&self) -> bool {
+        self.observed().is_some_and(|observed| observed.server.is_some())
+    }
+
+    /// The CPUs that the server may use; none when it runs elsewhere.
+    pub(super) fn server_cpus(&self) -> Option<Cpus> {
+        let machine = self.observed()?.machine.as_ref().filter(|_| self.sees_server())?;
+        let own = &self.context.server_cpus;
+        let of =
+            |cpu: &u32| Some((*machine.cpu_busy_mean.get(*cpu as usize)?, *machine.cpu_shares.get(*cpu as usize)?));
+        let all: Option<Vec<(f64, CpuShares)>> = own.iter().map(of).collect();
+        let (busy, shares, count) = match all.filter(|all| !all.is_empty()) {
+            Some(all) => {
+                let mean = |of: fn(&(f64, CpuShares)) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+                let shares = CpuShares {
+                    user: mean(|(_, cpu)| cpu.user),
+                    system: mean(|(_, cpu)| cpu.system),
+                    softirq: mean(|(_, cpu)| cpu.softirq),
+                    steal: mean(|(_, cpu)| cpu.steal),
+                    ..CpuShares::default()
+                };
+                (mean(|(busy, _)| *busy), shares, all.len() as f64)
+            }
+            None => {
+                let (user, system, softirq) = (machine.user_mean, machine.system_mean, machine.softirq_mean);
+                let shares = CpuShares { user, system, softirq, steal: machine.steal_mean, ..CpuShares::default() };
+                (machine.busy_mean, shares, f64::from(machine.cpus).max(1.0))
+            }
+        };
+        let own_cores: f64 = self.groups().map(|(_, group)| group.cpu_cores).sum();
+        let generator = self.generator_beside().map_or(0.0, |generator| generator.cpu_cores);
+        let used = ((own_cores + generator) / count + shares.softirq).min(busy);
+        let granted = (1.0 - shares.steal).max(GRANTED_MIN);
+        let CpuShares { user, system, softirq, .. } = shares;
+        let [busy, used, user, system, softirq] = [busy, used, user, system, softirq].map(|share| share / granted);
+        Some(Cpus { busy, used, shares: CpuShares { user, system, softirq, ..shares }, granted, count })
+    }
+
+    /// Share of the time in which a thread ran or waited for a CPU, of all the time in which it could have run.
+    pub(super) fn wanted(&self, thread: &ServerThreadObserved) -> f64 {
+        wanted(thread) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
+    }
+
+    /// The load generator, where it has no CPUs of its own.
+    pub(super) fn generator_beside(&self) -> Option<&'a GeneratorObserved> {
+        let (mine, servers) = (&self.evidence.plan.cpus, &self.context.server_cpus);
+        let apart = !mine.is_empty() && !servers.is_empty() && mine.iter().all(|cpu| !servers.contains(cpu));
+        self.observed()?.generator.as_ref().filter(|_| !apart)
+    }
+
+    /// Server and companions with their names.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&'a str, &'a ServerObserved)> {
+        let observed = self.observed();
+        let server = observed.and_then(|observed| observed.server.as_ref()).map(|server| ("server", server));
+        let companions = observed.into_iter().flat_map(|observed| &observed.companions);
+        server.into_iter().chain(companions.map(|(name, group)| (name.as_str(), group)))
+    }
+
+    /// The threads that are the only busy one of their name: an event loop, a lock holder, a single process.
+    pub(super) fn lone_threads(&self) -> Vec<&'a ServerThreadObserved> {
+        let all: Vec<_> = self.groups().flat_map(|(_, group)| &group.threads).collect();
+        let is_lone = |thread: &&ServerThreadObserved| {
+            let others = all.iter().filter(|other| kind(&other.name) == kind(&thread.name) && other.tid != thread.tid);
+            others.map(|other| wanted(other)).all(|other| other < ALONE * wanted(thread))
+        };
+        all.iter().copied().filter(is_lone).collect()
+    }
+
+    /// Everything with a share in use, the most used first.
+    pub(super) fn utilisations(&self) -> Vec<Utilisation> {
+        let mut all = Vec::new();
+        // The responses that the share was used for, where it bounds them.
+        let whole_per_s = Some(self.per_s);
+        let mut put = |resource: String, share: f64, per_s: Option<f64>| {
+            let ceiling_per_s = per_s.and_then(|per_s| laws::ceiling_per_s(per_s, share));
+            all.push(Utilisation { resource, share, ceiling_per_s });
+        };
+        if let Some(cpus) = self.server_cpus() {
+            put(CPUS.to_owned(), cpus.used, whole_per_s);
+        }
+        for thread in self.lone_threads() {
+            put(format!("thread {}", thread.name), self.wanted(thread), whole_per_s);
+        }
+        for pool in super::pools::pools(self) {
+            put(pool.resource(), pool.occupancy, Some(self.clean_per_s).filter(|_| !pool.is_per_connection()));
+        }
+        for (name, share) in super::detectors::network::links(self) {
+            put(format!("link {name}"), share, whole_per_s);
+        }
+        for (name, counters) in self.parts("disk") {
+            let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;
+            // Who keeps a disk busy is not known: more responses may need none of it.
+            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64, None);
+        }
+        if let Some(share) = super::detectors::quota::used(self) {
+            put(QUOTA.to_owned(), share, whole_per_s);
+        }
+        all.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all
+    }
+}
+
+/// Names of resources that more than one place speaks of.
+pub(super) const CPUS: &str = "server CPUs";
+/// See [`CPUS`]; the name of the disk follows.
+pub(super) const DISK: &str = "disk ";
+/// See [`CPUS`].
+pub(super) const QUOTA: &str = "CPU quota";
+
+/// The name of a thread without the number at its end.
+pub(super) fn kind(name: &str) -> &str {
+    let named = name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_/:#.".contains(c));
+    if named.is_empty() { name } else { named }
+}
+
+/// Share of the time in which a thread ran or waited for a CPU.
+fn wanted(thread: &ServerThreadObserved) -> f64 {
+    thread.user_mean + thread.system_mean + thread.wait_mean.unwrap_or(0.0)
+}

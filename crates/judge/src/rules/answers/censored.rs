@@ -1,0 +1,108 @@
+//! ER-05: latency quantiles cut off by the timeout.
+
+use crate::facts::PRINTED;
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent, time};
+use model::{Evidence, Finding, FindingState, LatencySummary};
+
+/// A maximum this close to the timeout is taken as cut by it.
+const MAX_OF_TIMEOUT: f64 = 0.95;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-05",
+    title: "tail cut off by the timeout",
+    detects: "latency quantiles that a longer timeout would raise",
+    threshold: "share of unanswered requests >= 1 - q for a printed quantile q, or max > 0.95 x timeout: bound",
+    data: "response times, requests unanswered at their deadline",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let response = &evidence.latency.response;
+    if response.n == 0 {
+        return Outcome::Unchecked("no response time recorded");
+    }
+    let share = evidence.cohort.censored as f64 / response.n as f64;
+    let cut = cut_quantiles(response, share, evidence.plan.timeout_ns);
+    if cut.is_empty() {
+        return Outcome::Pass;
+    }
+    let names: Vec<_> = cut.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let timeout = time(evidence.plan.timeout_ns as f64);
+    let why = if evidence.cohort.censored > 0 {
+        format!("{} requests ({}) had no answer in {timeout}", count(evidence.cohort.censored), percent(share))
+    } else {
+        format!("the slowest response came just before the timeout of {timeout}")
+    };
+    let plural = if names.len() == 1 { "is a lower bound" } else { "are lower bounds" };
+    let mut figures = [("censored", evidence.cohort.censored as f64), ("share", share)]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec();
+    figures.extend(cut.iter().map(|(_, key, ns)| (format!("{key}_at_least_ns"), *ns as f64)));
+    Outcome::Fired(Finding {
+        rule: RULE.id.to_owned(),
+        state: FindingState::Bound,
+        message: format!("{why}: {} {plural}", list(&names)),
+        remedy: format!("raise --timeout above {timeout}, or lower the load"),
+        evidence: figures.into_iter().collect(),
+    })
+}
+
+/// Quantiles that are only lower bounds: name, key, value in ns.
+fn cut_quantiles(
+    response: &LatencySummary,
+    censored_share: f64,
+    timeout_ns: u64,
+) -> Vec<(&'static str, &'static str, u64)> {
+    let values = [response.p50_ns, response.p90_ns, response.p99_ns, response.p99_9_ns];
+    let mut cut: Vec<_> = PRINTED
+        .iter()
+        .zip(values)
+        .filter(|((_, _, q), _)| censored_share > 0.0 && censored_share >= 1.0 - q)
+        .map(|((name, key, _), ns)| (*name, *key, ns))
+        .collect();
+    if censored_share > 0.0 || response.max_ns as f64 > MAX_OF_TIMEOUT * timeout_ns as f64 {
+        cut.push(("max", "max", response.max_ns));
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, finding};
+
+    #[test]
+    fn quantiles_in_the_cut_tail_become_lower_bounds() {
+        let mut evidence = clean_run();
+        evidence.cohort.censored = 12_000;
+        evidence.latency.response.p99_ns = 2_000_000_000;
+        evidence.latency.response.p99_9_ns = 2_000_000_000;
+        evidence.latency.response.max_ns = 2_000_000_000;
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Bound);
+        assert_eq!(
+            found.message,
+            "12,000 requests (1.2 %) had no answer in 2.00 s: p99, p99.9 and max are lower bounds"
+        );
+        assert_eq!(found.evidence["p99_at_least_ns"], 2e9);
+        assert!(!found.evidence.contains_key("p90_at_least_ns"));
+    }
+
+    #[test]
+    fn a_maximum_at_the_timeout_is_cut_too() {
+        let mut evidence = clean_run();
+        evidence.latency.response.max_ns = 1_950_000_000;
+        let found = finding(check(&evidence));
+        assert!(found.message.ends_with("max is a lower bound"), "{}", found.message);
+    }
+
+    #[test]
+    fn silent_on_a_clean_run_and_unchecked_without_values() {
+        let mut evidence = clean_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.latency.response.n = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

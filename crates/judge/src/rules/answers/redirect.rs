@@ -1,0 +1,116 @@
+//! ER-02: redirects counted as pages.
+
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{Evidence, FindingState};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-02",
+    title: "redirect measured",
+    detects: "redirects counted as pages",
+    threshold: "any undeclared 3xx response (except 304): invalid",
+    data: "responses by status; redirect target from the probe",
+    check: Check::Run(check),
+};
+
+/// True if `status` is a redirect; 304 is none.
+pub(crate) fn is_redirect(status: u16) -> bool {
+    (300..400).contains(&status) && status != 304
+}
+
+/// Redirects that were not declared, by status.
+pub(crate) fn undeclared(evidence: &Evidence) -> impl Iterator<Item = (u16, u64)> {
+    let declared = |status: u16| evidence.plan.contracts().any(|c| c.declared && c.status == Some(status));
+    let statuses = evidence.cohort.status.iter().map(|(status, n)| (*status, *n));
+    statuses.filter(move |(status, n)| is_redirect(*status) && !declared(*status) && *n > 0)
+}
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.cohort.completed == 0 {
+        return Outcome::Unchecked("no complete response");
+    }
+    let redirects: Vec<_> = undeclared(evidence).collect();
+    let total: u64 = redirects.iter().map(|(_, n)| n).sum();
+    let Some((status, _)) = redirects.iter().max_by_key(|(_, n)| *n).copied() else {
+        return Outcome::Pass;
+    };
+    let share = total as f64 / evidence.cohort.completed as f64;
+    let statuses: Vec<_> = redirects.iter().map(|(status, _)| status.to_string()).collect();
+    let who = if total == evidence.cohort.completed {
+        format!("all {} responses were redirects", count(total))
+    } else {
+        format!("{} of the responses were redirects ({})", percent(share), count(total))
+    };
+    let (leads, remedy) = match destination(evidence) {
+        Some((first, last)) => {
+            let way = if first == last { format!(" to {first}") } else { format!(" to {first}, which ends at {last}") };
+            (way, format!("measure {last} instead, or declare the redirect: --expect status={status}"))
+        }
+        None => {
+            (String::new(), format!("measure the redirect's target, or declare the redirect: --expect status={status}"))
+        }
+    };
+    let message = format!("{who} (status {}){leads}: no page was measured", list(&statuses));
+    Outcome::fired(RULE.id, FindingState::Invalid, message, remedy, [("redirects", total as f64), ("share", share)])
+}
+
+/// First and last hop of the redirect chain the probe saw.
+fn destination(evidence: &Evidence) -> Option<(&str, &str)> {
+    let probe = evidence.probe.as_ref()?;
+    let location = probe.fetches.iter().find_map(|fetch| fetch.location.as_deref());
+    let first = location.or_else(|| probe.redirects.first().map(String::as_str))?;
+    Some((first, probe.redirects.last().map_or(first, String::as_str)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_run, finding, probe};
+
+    #[test]
+    fn an_undeclared_redirect_invalidates_and_tells_where_it_leads() {
+        let mut evidence = clean_run();
+        evidence.answer(302, 1_000_000);
+        let mut seen = probe(302);
+        seen.fetches[0].location = Some("/home".into());
+        seen.redirects = vec!["http://127.0.0.1:8080/home".into(), "https://example.org/home/".into()];
+        evidence.probe = Some(seen);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert_eq!(
+            found.message,
+            "all 1,000,000 responses were redirects (status 302) to /home, which ends at https://example.org/home/: \
+             no page was measured"
+        );
+        assert!(found.remedy.contains("measure https://example.org/home/ instead"), "{}", found.remedy);
+        assert!(found.remedy.contains("--expect status=302"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn one_redirect_is_enough_and_no_probe_is_needed() {
+        let mut evidence = clean_run();
+        evidence.probe = None;
+        evidence.answer(301, 1);
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+    }
+
+    #[test]
+    fn a_status_the_probe_found_is_not_a_declaration() {
+        let mut evidence = clean_run();
+        evidence.answer(302, 1_000_000);
+        evidence.plan.requests[0].contract.status = Some(302);
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+        evidence.plan.requests[0].contract.declared = true;
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    #[test]
+    fn silent_on_pages_and_unchecked_without_responses() {
+        let mut evidence = clean_run();
+        evidence.answer(304, 10);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.cohort.completed = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,147 @@
+//! ER-03: responses with a wrong body.
+
+use crate::facts::failures_named;
+use crate::text::list;
+use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
+use model::{BODY_SAMPLE_EVERY, Evidence, FindingState, SizeBand};
+
+const INVALID_SHARE: f64 = 0.001;
+const REMEDY: &str = "inspect the body; if it may vary, declare what does not: --expect size=MIN..MAX or body~TEXT";
+
+pub(crate) const RULE: Rule = Rule {
+    id: "ER-03",
+    title: "wrong body",
+    detects: "good status but a body of the wrong size or content, such as error pages",
+    threshold: "> 0.1 % of the complete responses, or of those whose content was checked: invalid (plimsoll default)",
+    data: "expected body size, text or hash, declared or probed; failures by kind",
+    check: Check::Run(check),
+};
+
+/// True if the rule fires on `evidence`.
+pub(crate) fn fires(evidence: &Evidence) -> bool {
+    matches!(check(evidence), Outcome::Fired(_))
+}
+
+fn check(evidence: &Evidence) -> Outcome {
+    if evidence.plan.contracts().all(|c| c.size_bytes.is_none() && c.body_text.is_none() && c.body_hash.is_none()) {
+        return Outcome::Unchecked("no expected body size, text or hash");
+    }
+    if evidence.cohort.completed == 0 {
+        return Outcome::Unchecked("no complete response");
+    }
+    let wrong = [wrong_size(evidence), wrong_text(evidence), wrong_hash(evidence)];
+    let wrong: Vec<_> = wrong.into_iter().flatten().filter(|wrong| wrong.share() > INVALID_SHARE).collect();
+    let Some(worst) = wrong.iter().map(Wrong::share).max_by(f64::total_cmp) else { return Outcome::Pass };
+    let message = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
+    let mut figures: Vec<_> = wrong.iter().map(|wrong| (wrong.figure, wrong.n as f64)).collect();
+    figures.extend([("share", worst), ("content_checked", evidence.cohort.body_checked as f64)]);
+    if let Some(size) = only_size(evidence) {
+        figures.extend([("size_min_bytes", size.min as f64), ("size_max_bytes", size.max as f64)]);
+    }
+    Outcome::fired(RULE.id, FindingState::Invalid, message, REMEDY.to_owned(), figures)
+}
+
+/// One way in which bodies were wrong.
+struct Wrong {
+    figure: &'static str,
+    n: u64,
+    of: u64,
+    whose: &'static str,
+    /// The expectation, after "did not have".
+    expected: String,
+}
+
+impl Wrong {
+    fn share(&self) -> f64 {
+        self.n as f64 / self.of.max(1) as f64
+    }
+
+    fn sentence(&self) -> String {
+        let (n, of) = (count(self.n), count(self.of));
+        format!("{n} of {of} {} ({}) did not have {}", self.whose, percent(self.share()), self.expected)
+    }
+}
+
+fn wrong_size(evidence: &Evidence) -> Option<Wrong> {
+    evidence.plan.contracts().find_map(|contract| contract.size_bytes)?;
+    let expected = match only_size(evidence) {
+        None => "the size of its request".to_owned(),
+        Some(SizeBand { min, max }) if min == max => format!("{} bytes", count(min)),
+        Some(SizeBand { min, max }) => format!("{} to {} bytes", count(min), count(max)),
+    };
+    let n = failures_named(evidence, "contract.size").map(|(_, n)| n).sum();
+    let of = evidence.cohort.completed;
+    let expected = format!("the expected body of {expected}");
+    Some(Wrong { figure: "wrong_size", n, of, whose: "responses", expected })
+}
+
+/// The size that all bodies must have; none when it depends on the request.
+fn only_size(evidence: &Evidence) -> Option<SizeBand> {
+    let mut sizes = evidence.plan.contracts().map(|contract| contract.size_bytes);
+    let first = sizes.next()?;
+    first.filter(|_| sizes.all(|other| other == first))
+}
+
+fn wrong_text(evidence: &Evidence) -> Option<Wrong> {
+    let text = evidence.plan.contracts().find_map(|contract| contract.body_text.as_ref())?;
+    Some(looked_at(evidence, "wrong_text", "contract.body", format!("the text {text:?} in their body")))
+}
+
+fn wrong_hash(evidence: &Evidence) -> Option<Wrong> {
+    evidence.plan.contracts().find_map(|contract| contract.body_hash)?;
+    Some(looked_at(evidence, "wrong_hash", "contract.hash", "the body that the probe got".to_owned()))
+}
+
+fn looked_at(evidence: &Evidence, figure: &'static str, failure: &str, what: String) -> Wrong {
+    let n = failures_named(evidence, failure).map(|(_, n)| n).sum();
+    let expected = format!("{what} (one response in {BODY_SAMPLE_EVERY} is checked)");
+    Wrong { figure, n, of: evidence.cohort.body_checked, whose: "checked responses", expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_run, finding};
+
+    #[test]
+    fn wrong_sizes_invalidate_and_the_expected_one_is_named() {
+        let mut evidence = clean_run();
+        evidence.fail("contract.size", 1_001);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.contains("expected body of 1,024 bytes"), "{}", found.message);
+        evidence.plan.requests[0].contract.size_bytes = Some(SizeBand { min: 10, max: 2_000 });
+        assert!(finding(check(&evidence)).message.contains("10 to 2,000 bytes"));
+    }
+
+    #[test]
+    fn wrong_content_is_held_against_the_responses_looked_at() {
+        let mut evidence = clean_run();
+        evidence.cohort.body_checked = 10_000;
+        evidence.plan.requests[0].contract.body_text = Some("</html>".to_owned());
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.fail("contract.body", 10);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.fail("contract.body", 490);
+        let found = finding(check(&evidence));
+        let expected = "500 of 10,000 checked responses (5.0 %) did not have the text \"</html>\" in their body (one \
+                        response in 17 is checked)";
+        assert_eq!((found.state, found.message.as_str()), (FindingState::Invalid, expected));
+        evidence.plan.requests[0].contract.body_hash = Some(1);
+        evidence.fail("contract.hash", 20);
+        let message = finding(check(&evidence)).message;
+        assert!(message.contains("</html>") && message.contains("20 of 10,000"), "{message}");
+        assert!(message.contains("the body that the probe got"), "{message}");
+    }
+
+    #[test]
+    fn silent_up_to_the_threshold_and_unchecked_without_anything_to_check() {
+        let mut evidence = clean_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.fail("contract.size", 1_000);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.plan.requests[0].contract.size_bytes = None;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,85 @@
+//! CL-05: offered rate not achieved.
+
+use crate::{Check, Outcome, Rule};
+use model::human::{percent, rate};
+use model::{Evidence, FindingState, Load, NS_PER_S};
+
+/// Nighthawk's send-rate threshold.
+pub(super) const SENT_SHARE_MIN: f64 = 0.99;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "CL-05",
+    title: "offered rate not achieved",
+    detects: "open loop that sent fewer requests than scheduled",
+    threshold: "sent / planned < 0.99 (Nighthawk): invalid if the client was late, bound if all connections were busy",
+    data: "open loop; planned and sent requests, send delay",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let Load::Open { rate_per_s, connections, .. } = evidence.plan.load else {
+        return Outcome::Pass; // a closed loop offers whatever it sends
+    };
+    let cohort = &evidence.cohort;
+    if cohort.planned == 0 {
+        return Outcome::Unchecked("no request planned in the measurement window");
+    }
+    let share = cohort.sent as f64 / cohort.planned as f64;
+    if share >= SENT_SHARE_MIN {
+        return Outcome::Pass;
+    }
+    let sent_per_s = cohort.sent as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    let facts = format!("only {} of {} was sent", percent(share), rate(rate_per_s));
+    // The larger of the two delays kept them back.
+    let (blocked, own) = (evidence.latency.slip_blocked.p99_ns, evidence.latency.slip_client.p99_ns);
+    let (state, message, remedy) = if blocked >= own {
+        let all = if connections == 1 { "the one connection".into() } else { format!("all {connections} connections") };
+        (
+            FindingState::Bound,
+            format!("{facts}, with {all} busy: the server sustains less"),
+            format!("lower the rate, or raise -c {connections} if the server is slow but not saturated"),
+        )
+    } else {
+        (
+            FindingState::Invalid,
+            format!("{facts}: the client could not keep up and measured its own limit, {}", rate(sent_per_s)),
+            "use more load threads (-t), a lower rate or a faster client machine".to_owned(),
+        )
+    };
+    let figures = [
+        ("planned", cohort.planned as f64),
+        ("sent", cohort.sent as f64),
+        ("slip_client_p99_ns", own as f64),
+        ("slip_blocked_p99_ns", blocked as f64),
+    ];
+    Outcome::fired(RULE.id, state, message, remedy, figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_open_run, clean_run, finding};
+
+    #[test]
+    fn a_late_client_invalidates_and_busy_connections_bound() {
+        let mut evidence = clean_open_run();
+        evidence.cohort.sent = 980_000;
+        evidence.latency.slip_client.p99_ns = 50_000_000;
+        assert_eq!(finding(check(&evidence)).state, FindingState::Invalid);
+
+        evidence.latency.slip_blocked.p99_ns = 90_000_000;
+        let blocked = finding(check(&evidence));
+        assert_eq!(blocked.state, FindingState::Bound);
+        assert!(blocked.message.contains("all 64 connections"), "{}", blocked.message);
+    }
+
+    #[test]
+    fn silent_when_sent_or_closed_and_unchecked_without_requests() {
+        assert_eq!(check(&clean_run()), Outcome::Pass);
+        let mut evidence = clean_open_run();
+        evidence.cohort.sent = 990_000;
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.cohort.planned = 0;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,205 @@
+//! LD-04: measurement too short.
+
+use crate::facts::PRINTED;
+use crate::facts::saturation::peak_index;
+use crate::text::{list, round_up};
+use crate::{Check, Outcome, Rule};
+use model::human::{count, plural, time};
+use model::{Evidence, Finding, FindingState, NS_PER_S, Stop, SweepEvidence};
+
+const INVALID_NS: u64 = 5 * NS_PER_S;
+const ADVISED_NS: u64 = 30 * NS_PER_S;
+/// Requests that must lie beyond a quantile for it to be printed.
+const TAIL_MIN: f64 = 100.0;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "LD-04",
+    title: "too short",
+    detects: "too little time for the goodput, or too few requests for a quantile",
+    threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; n(1 - q) < 100: quantile q not printed: \
+                bound up to p99, note for p99.9 and in a sweep (plimsoll defaults)",
+    data: "length of the window, number of response times",
+    check: Check::Both { run: check, sweep: check_sweep },
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let n = evidence.latency.response.n;
+    let withheld = withheld(n);
+    let by_time = by_time(evidence.measured_ns);
+    let by_quantile = match withheld.first() {
+        None => None,
+        Some(("p99.9", ..)) => Some(FindingState::Note),
+        Some(_) => Some(FindingState::Bound),
+    };
+    let Some(state) = by_time.max(by_quantile) else { return Outcome::Pass };
+    let names: Vec<_> = withheld.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let message = match by_time {
+        Some(by_time) if names.is_empty() => time_part(evidence.measured_ns, by_time),
+        Some(by_time) => format!("{}; {} not shown", time_part(evidence.measured_ns, by_time), list(&names)),
+        None => {
+            let requests = if n == 1 { "request is" } else { "requests are" };
+            format!("{} {requests} too few for {}, not shown", count(n), list(&names))
+        }
+    };
+    let mut figures = vec![("measured_ns".to_owned(), evidence.measured_ns as f64), ("n".to_owned(), n as f64)];
+    figures.extend(withheld.iter().map(|(_, key, tail)| (format!("{key}_tail_n"), *tail)));
+    Outcome::Fired(Finding {
+        rule: RULE.id.to_owned(),
+        state,
+        message,
+        remedy: remedy(evidence, by_time.is_some(), withheld.last().map(|(name, ..)| *name)),
+        evidence: figures.into_iter().collect(),
+    })
+}
+
+/// A sweep claims its goodput: too short a window invalidates it, a quantile that is not shown is a note.
+fn check_sweep(sweep: &SweepEvidence) -> Outcome {
+    let Some(peak) = peak_index(&sweep.points) else {
+        return Outcome::Unchecked("the sweep has no points");
+    };
+    let up_to_peak = sweep.points[..=peak].iter().map(|point| point.evidence.measured_ns);
+    let measured_ns = up_to_peak.min().unwrap_or(0);
+    let by_time = by_time(measured_ns);
+    let is_without_p99 = |evidence: &Evidence| withheld(evidence.latency.response.n).iter().any(|q| q.0 == "p99");
+    let without_p99: Vec<_> = sweep.points.iter().map(|p| &p.evidence).filter(|e| is_without_p99(e)).collect();
+    let Some(state) = by_time.or_else(|| (!without_p99.is_empty()).then_some(FindingState::Note)) else {
+        return Outcome::Pass;
+    };
+    let mut parts: Vec<_> =
+        by_time.map(|state| format!("each load had {}", time_part(measured_ns, state))).into_iter().collect();
+    if !without_p99.is_empty() {
+        parts.push(format!("no p99 at {} of {}", without_p99.len(), plural(sweep.points.len() as u64, "load")));
+    }
+    let slowest = without_p99.iter().min_by_key(|evidence| evidence.latency.response.n);
+    let advised_by = slowest.copied().unwrap_or(&sweep.points[peak].evidence);
+    let remedy = remedy(advised_by, by_time.is_some(), slowest.map(|_| "p99"));
+    let figures = [("measured_ns", measured_ns as f64), ("points_without_p99", without_p99.len() as f64)];
+    Outcome::fired(RULE.id, state, parts.join("; "), remedy, figures)
+}
+
+/// Quantiles with too few requests beyond them: name, key, requests beyond.
+fn withheld(n: u64) -> Vec<(&'static str, &'static str, f64)> {
+    let tails = PRINTED.iter().map(|(name, key, q)| (*name, *key, n as f64 * (1.0 - q)));
+    // Half a request of slack: n(1 - q) is not exact in floating point.
+    tails.filter(|(_, _, tail)| tail + 0.5 < TAIL_MIN).collect()
+}
+
+const fn by_time(measured_ns: u64) -> Option<FindingState> {
+    match measured_ns {
+        ..INVALID_NS => Some(FindingState::Invalid),
+        INVALID_NS..ADVISED_NS => Some(FindingState::Note),
+        ADVISED_NS.. => None,
+    }
+}
+
+fn time_part(measured_ns: u64, state: FindingState) -> String {
+    let measured = time(measured_ns as f64);
+    if state == FindingState::Invalid {
+        format!("only {measured} of the required 5 s: chance decides")
+    } else {
+        format!("only {measured} of the advised 30 s: rare events may be missing")
+    }
+}
+
+/// The length or number of requests that would do: for the time when it was short, and for `quantile`.
+fn remedy(evidence: &Evidence, short: bool, quantile: Option<&str>) -> String {
+    let seconds = evidence.measured_ns as f64 / NS_PER_S as f64;
+    let n = evidence.latency.response.n as f64;
+    let per_s = if seconds > 0.0 { n / seconds } else { 0.0 };
+    let time_s = if short { ADVISED_NS as f64 / NS_PER_S as f64 } else { 0.0 };
+    let wanted = PRINTED.iter().find(|(name, ..)| Some(*name) == quantile);
+    let requests = wanted.map_or(0.0, |(_, _, q)| TAIL_MIN / (1.0 - q)).round();
+    let quantile_s = if per_s > 0.0 { requests / per_s } else { 0.0 };
+    let share = f64::from(evidence.iterations.max(1));
+    if let Stop::Count { .. } = evidence.plan.stop {
+        let each = round_up((time_s * per_s).max(requests) / share);
+        return format!("send more requests (-n {each}) or set a duration (-d 30s)");
+    }
+    let [time_s, quantile_s] = [time_s, quantile_s].map(|all_s| (all_s / share).ceil() as u64);
+    match quantile {
+        Some(name) if quantile_s > time_s && short => {
+            format!("measure longer: -d {time_s}s, or -d {quantile_s}s to see {name} too")
+        }
+        _ => format!("measure longer: -d {}s", time_s.max(quantile_s)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clean_run, clean_sweep, finding, state};
+
+    fn run(seconds: u64, n: u64) -> Evidence {
+        let mut evidence = clean_run();
+        evidence.measured_ns = seconds * NS_PER_S;
+        evidence.latency.response.n = n;
+        evidence
+    }
+
+    #[test]
+    fn seconds_decide() {
+        assert_eq!(state(&check(&run(30, 1_000_000))), None);
+        assert_eq!(state(&check(&run(29, 1_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&check(&run(5, 1_000_000))), Some(FindingState::Note));
+        assert_eq!(state(&check(&run(4, 1_000_000))), Some(FindingState::Invalid));
+    }
+
+    #[test]
+    fn requests_beyond_a_quantile_decide_whether_it_is_shown() {
+        assert_eq!(check(&run(30, 100_000)), Outcome::Pass);
+        let tail = finding(check(&run(30, 50_000)));
+        assert_eq!(tail.state, FindingState::Note);
+        assert_eq!(tail.evidence.keys().filter(|key| key.ends_with("_tail_n")).count(), 1);
+
+        let tail = finding(check(&run(30, 9_000)));
+        assert_eq!(tail.state, FindingState::Bound);
+        assert_eq!(tail.message, "9,000 requests are too few for p99 and p99.9, not shown");
+        assert_eq!(tail.remedy, "measure longer: -d 334s");
+    }
+
+    #[test]
+    fn a_run_by_count_is_held_to_the_same_seconds() {
+        let mut evidence = run(3, 3_000);
+        evidence.plan.stop = Stop::Count { requests: 3_000 };
+        let short = finding(check(&evidence));
+        assert_eq!(short.state, FindingState::Invalid);
+        assert!(short.remedy.contains("-n 100000"), "{}", short.remedy);
+    }
+
+    #[test]
+    fn the_remedy_parts_what_the_verdict_needs_from_what_a_quantile_needs() {
+        let short = finding(check(&run(10, 3_000)));
+        assert_eq!(
+            short.message,
+            "only 10.0 s of the advised 30 s: rare events may be missing; p99 and p99.9 not shown"
+        );
+        assert_eq!(short.remedy, "measure longer: -d 30s, or -d 334s to see p99.9 too");
+    }
+
+    #[test]
+    fn a_sweep_is_judged_once_by_its_time_and_told_of_its_quantiles() {
+        let mut sweep = clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 171.0)]);
+        assert_eq!(check_sweep(&sweep), Outcome::Pass);
+        sweep.points[0].evidence = run(30, 3_000);
+        let few = finding(check_sweep(&sweep));
+        assert_eq!((few.state, few.message.as_str()), (FindingState::Note, "no p99 at 1 of 3 loads"));
+        for point in &mut sweep.points {
+            point.evidence = run(6, 3_000);
+            point.evidence.iterations = 2;
+        }
+        let short = finding(check_sweep(&sweep));
+        assert_eq!(short.state, FindingState::Note);
+        assert_eq!(
+            short.message,
+            "each load had only 6.00 s of the advised 30 s: rare events may be missing; no p99 at 3 of 3 loads"
+        );
+        assert_eq!(short.remedy, "measure longer: -d 15s");
+        sweep.points.clear();
+        assert!(matches!(check_sweep(&sweep), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn nothing_measured_is_invalid() {
+        assert_eq!(state(&check(&run(0, 0))), Some(FindingState::Invalid));
+    }
+}

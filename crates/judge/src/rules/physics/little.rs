@@ -1,0 +1,167 @@
+//! PH-01: Little's law.
+
+use crate::{Check, Outcome, Rule};
+use model::human::percent;
+use model::{Evidence, FindingState, Stop};
+
+const WARNING_OFF: f64 = 0.05;
+const INVALID_OFF: f64 = 0.15;
+/// Standard errors that a difference may be by chance.
+const STANDARD_ERRORS: f64 = 3.0;
+/// With fewer requests the edges of the window weigh too much.
+const REQUESTS_MIN: u64 = 100;
+/// Share of the responses; more requests than that which ended without a service time leave a hole in one side.
+const CUT_OFF_SHARE: f64 = 0.01;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "PH-01",
+    title: "Little's law",
+    detects: "requests in flight that differ from rate times service time",
+    threshold: "difference > 5 %: warning; > 15 %: invalid (plimsoll defaults), beyond 3 standard errors for requests \
+                across the window's ends (Kim and Whitt 2013); a timed closed loop with kept connections and no \
+                failures must also keep every connection busy",
+    data: "requests in flight, rate and mean service time; 100 responses, cut-off requests <= 1 %, standard error \
+           small enough to show 5 %",
+    check: Check::Run(check),
+};
+
+fn check(evidence: &Evidence) -> Outcome {
+    let outstanding = evidence.outstanding;
+    if evidence.flow.completed < REQUESTS_MIN {
+        return Outcome::Unchecked("fewer than 100 responses");
+    }
+    if evidence::cut_off(evidence) as f64 > CUT_OFF_SHARE * evidence.flow.completed as f64 {
+        return Outcome::Unchecked("too many requests cut off");
+    }
+    if outstanding.mean <= 0.0 || outstanding.little <= 0.0 {
+        return Outcome::Unchecked("requests in flight not counted");
+    }
+    let chance = STANDARD_ERRORS * outstanding.standard_error / outstanding.mean;
+    let by_law = off(outstanding.little, outstanding.mean);
+    let users = connected_users(evidence);
+    let by_users = users.map_or(0.0, |users| off(outstanding.mean, users));
+    let state = match by_users.max(by_law - chance) {
+        w if w <= WARNING_OFF && chance > WARNING_OFF => {
+            return Outcome::Unchecked("too few requests: chance may explain a difference");
+        }
+        w if w <= WARNING_OFF => return Outcome::Pass,
+        _ if disturbed_share(evidence) > WARNING_OFF => {
+            return Outcome::Unchecked("disturbed window: requests delayed at its ends may explain the difference");
+        }
+        w if w <= INVALID_OFF => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let comparison = match users {
+        Some(users) if by_users > by_law => {
+            format!("{:.1} requests in flight on {users:.0} connections that should always be busy", outstanding.mean)
+        }
+        _ => format!(
+            "{:.1} requests in flight, but rate times service time is {:.1}",
+            outstanding.mean, outstanding.little
+        ),
+    };
+    let worst = by_law.max(by_users);
+    let message = format!("{comparison}: rate or latency is {} off", percent(worst));
+    let remedy = "check the run's seconds for pauses and the client for overload, then measure longer";
+    let figures = [
+        ("outstanding_mean", outstanding.mean),
+        ("outstanding_little", outstanding.little),
+        ("outstanding_standard_error", outstanding.standard_error),
+        ("off", worst),
+    ];
+    Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
+}
+
+/// Share of the window that is set aside, 0 to 1: requests that were held up at its ends are in one side of the law only.
+fn disturbed_share(evidence: &Evidence) -> f64 {
+    let set_aside_ns = evidence.disturbance.as_ref().map_or(0, |seen| seen.set_aside_ns);
+    set_aside_ns as f64 / evidence.measured_ns.max(1) as f64
+}
+
+/// Users that are never idle, so that the requests in flight must be as many; none where that does not hold.
+fn connected_users(evidence: &Evidence) -> Option<f64> {
+    let never_idle = evidence.plan.load.is_closed()
+        && evidence.plan.keepalive
+        && evidence.connections.reconnects == 0
+        && evidence.flow.failed == 0
+        && !evidence.interrupted
+        && matches!(evidence.plan.stop, Stop::Duration { .. });
+    (never_idle && evidence.connections.established > 0).then_some(f64::from(evidence.connections.established))
+}
+
+fn off(value: f64, reference: f64) -> f64 {
+    (value - reference).abs() / reference
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Spoil, clean_open_run, clean_run, finding, state};
+    use model::Outstanding;
+
+    #[test]
+    fn where_much_of_the_window_was_disturbed_the_law_says_nothing() {
+        let mut evidence = clean_run();
+        evidence.outstanding.little = 46.0;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        let set_aside_ns = evidence.measured_ns / 5;
+        evidence.disturbance = Some(model::Disturbance { set_aside_ns, ..model::Disturbance::default() });
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn fires_by_how_far_the_law_is_off() {
+        for (little, expected) in [
+            (31.4, None),
+            (32.0, Some(FindingState::Warning)),
+            (28.0, Some(FindingState::Warning)),
+            (35.0, Some(FindingState::Invalid)),
+        ] {
+            let mut evidence = clean_open_run();
+            evidence.outstanding.little = little;
+            assert_eq!(state(&check(&evidence)), expected, "{little}");
+        }
+    }
+
+    #[test]
+    fn connections_of_a_closed_loop_never_rest() {
+        let mut evidence = clean_run();
+        evidence.outstanding.mean = 40.0;
+        evidence.outstanding.little = 40.0;
+        let idle = finding(check(&evidence));
+        assert_eq!(idle.state, FindingState::Invalid);
+        assert!(idle.message.contains("40.0 requests in flight on 64 connections"), "{}", idle.message);
+        evidence.connections.reconnects = 1;
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
+
+    #[test]
+    fn what_chance_may_do_is_no_violation() {
+        // 0.3 in flight on average over half a second: one request of 40 ms at its end makes a quarter.
+        let mut evidence = clean_open_run();
+        evidence.outstanding = Outstanding { mean: 0.3, little: 0.375, standard_error: 0.03 };
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        // The same of a long window, and far more than chance in the short one.
+        evidence.outstanding.standard_error = 0.001;
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        evidence.outstanding = Outstanding { mean: 0.3, little: 0.6, standard_error: 0.03 };
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+    }
+
+    #[test]
+    fn many_that_were_cut_off_leave_it_unchecked() {
+        let mut evidence = clean_run();
+        evidence.outstanding.little = 203.0;
+        evidence.fail("first_byte.closed", 9_000);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Invalid));
+        evidence.fail("first_byte.closed", 2_000);
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn a_handful_of_requests_is_unchecked() {
+        let mut evidence = clean_run();
+        evidence.flow.completed = 99;
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+}

@@ -1,0 +1,3 @@
+//! PR: profiles.
+
+pub(crate) mod profiled;

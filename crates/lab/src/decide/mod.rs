@@ -1,0 +1,148 @@
+//! Judgement of a measurement that noise can change, by the program's own account of disturbance.
+//!
+//! A check that fails on a quiet machine fails its test at once: nothing is measured again to make it pass. Where the account
+//! says that others took CPU time, a failed check proves nothing: the test waits for a quieter stretch and measures again
+//! within its budget, and is undecided when that is used up.
+
+pub mod account;
+#[cfg(test)]
+mod tests;
+
+pub use account::{Watched, watch};
+
+use account::{Account, Disturbance, QUIET};
+use rustix::time::{ClockId, clock_gettime};
+use std::any::Any;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Time that a test may take for waiting and for measuring again.
+const BUDGET: Duration = Duration::from_secs(60);
+
+/// Shortest stretch that says whether the machine is quiet.
+const STRETCH: Duration = Duration::from_secs(1);
+
+/// Longest reason in the list of undecided tests, which has a line for each.
+const REASON_MAX: usize = 300;
+
+/// Names the file to which an undecided test adds a line `NAME: REASON`.
+const UNDECIDED: &str = "PLIMSOLL_UNDECIDED";
+
+/// Measures, and holds the measurement against `check`, whose panic is its reason.
+pub fn decide<M: Account>(measure: impl FnMut() -> M, check: impl FnMut(&M)) {
+    Decider::new().decide("", measure, check);
+}
+
+/// A whole test, whose own panic is its failure: for one with several records, or none. How disturbed it was is watched.
+pub fn decide_watched(mut test: impl FnMut()) {
+    decide(
+        || watch(|| catch_unwind(AssertUnwindSafe(&mut test))),
+        |outcome| {
+            if let Err(panic) = &outcome.value {
+                panic!("{}", text(panic.as_ref()));
+            }
+        },
+    );
+}
+
+/// The budget of one test, for any number of cases.
+pub struct Decider {
+    test: String,
+    left: Mutex<Duration>,
+    /// Waits for a while; the share that others took of it.
+    stretch: fn() -> f64,
+}
+
+impl Default for Decider {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decider {
+    /// Of the test on whose thread this is called.
+    pub fn new() -> Self {
+        Self::with(BUDGET, || watch(|| std::thread::sleep(STRETCH)).disturbance().share)
+    }
+
+    /// With that budget; `stretch` waits for a while and returns the share that others took of it.
+    pub fn with(budget: Duration, stretch: fn() -> f64) -> Self {
+        let name = std::thread::current().name().unwrap_or("a test").to_owned();
+        // Of several test programs, cargo-nextest says which one this is.
+        let program = std::env::var("NEXTEST_BINARY_ID").map_or_else(|_| String::new(), |id| format!("{id} "));
+        Self { test: format!("{program}{name}"), left: Mutex::new(budget), stretch }
+    }
+
+    /// One case. Its first measurement is free; what follows counts against the budget.
+    pub fn decide<M: Account>(&self, case: &str, mut measure: impl FnMut() -> M, mut check: impl FnMut(&M)) {
+        let mut again = false;
+        loop {
+            let begin = now();
+            let measured = measure();
+            let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(&measured))) else { return };
+            let disturbance = measured.disturbance();
+            let reason = reason(case, &disturbance, panic.as_ref());
+            assert!(disturbance.share > QUIET, "{reason}");
+            // Servers that it holds end before the wait for quiet.
+            drop(measured);
+            if again {
+                self.spend(now().saturating_sub(begin));
+            }
+            again = true;
+            if !self.quiet_comes() {
+                return self.is_undecided(&reason);
+            }
+        }
+    }
+
+    /// Waits for a quiet stretch; whether one came within the budget.
+    fn quiet_comes(&self) -> bool {
+        while !self.left().is_zero() {
+            let begin = now();
+            let share = (self.stretch)();
+            self.spend(now().saturating_sub(begin));
+            if share <= QUIET {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn left(&self) -> Duration {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spend(&self, took: Duration) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        *left = left.saturating_sub(took);
+    }
+
+    /// Tells whoever counts the tests. Where nobody does, a developer runs this one alone, and it is no pass.
+    fn is_undecided(&self, reason: &str) {
+        let Some(path) = std::env::var_os(UNDECIDED) else { panic!("undecided: {reason}") };
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        // One write, as other tests append as well.
+        let line = format!("{}: {reason}\n", self.test);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list of undecided tests can be written");
+    }
+}
+
+/// Time since the machine started. It bounds waits; no outcome depends on it.
+fn now() -> Duration {
+    clock_gettime(ClockId::Monotonic).try_into().expect("time passes")
+}
+
+/// One line.
+fn reason(case: &str, disturbance: &Disturbance, panic: &(dyn Any + Send)) -> String {
+    let case = if case.is_empty() { String::new() } else { format!("{case}: ") };
+    let line = format!("{case}{disturbance}; failed with: {}", text(panic));
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(REASON_MAX).collect()
+}
+
+/// What a panic said.
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a text")
+}

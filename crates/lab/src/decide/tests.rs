@@ -1,0 +1,67 @@
+//! Only a disturbed machine excuses a failed check.
+
+use super::Decider;
+use super::account::{Account, Disturbance};
+use serde_json::json;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A measurement that others disturbed so much, and which one of several it is.
+struct Measured(f64, usize);
+
+impl Account for Measured {
+    fn disturbance(&self) -> Disturbance {
+        Disturbance::new(self.0, "a backup")
+    }
+}
+
+/// How often is measured when the check fails `failures` times, and with what the test fails in the end.
+fn decided(share: f64, decider: &Decider, failures: usize) -> (usize, Option<String>) {
+    let mut measured = 0;
+    let measure = || {
+        measured += 1;
+        Measured(share, measured)
+    };
+    let check = |measured: &Measured| assert!(measured.1 > failures, "number {} is too small", measured.1);
+    let outcome = catch_unwind(AssertUnwindSafe(|| decider.decide("case", measure, check)));
+    (measured, outcome.err().map(|panic| panic.downcast_ref::<String>().cloned().expect("a text")))
+}
+
+#[test]
+fn a_check_that_holds_is_measured_once_however_disturbed() {
+    assert_eq!(decided(0.5, &Decider::with(MINUTE, || 0.0), 0), (1, None));
+}
+
+#[test]
+fn on_a_quiet_machine_a_failed_check_is_never_repeated() {
+    let (measured, failed) = decided(0.01, &Decider::with(MINUTE, || 0.0), 1);
+    let expected = "case: 1.0 % of the CPU time taken by a backup; failed with: number 1 is too small";
+    assert_eq!((measured, failed.as_deref()), (1, Some(expected)));
+}
+
+#[test]
+fn after_a_disturbance_a_quiet_stretch_is_awaited_and_decides() {
+    assert_eq!(decided(0.5, &Decider::with(MINUTE, || 0.0), 2), (3, None));
+}
+
+#[test]
+fn without_a_quiet_stretch_within_the_budget_the_test_is_undecided() {
+    let (measured, undecided) = decided(0.5, &Decider::with(Duration::from_nanos(1), || 0.5), 1);
+    let expected = "undecided: case: 50.0 % of the CPU time taken by a backup; failed with: number 1 is too small";
+    assert_eq!((measured, undecided.as_deref()), (1, Some(expected)));
+}
+
+#[test]
+fn the_account_of_a_record_is_that_of_its_worst_part() {
+    let account = |share: f64| json!({ "disturbance": { "taken_share": share, "cause": "steal" } });
+    let sweep = json!({ "points": [account(0.01), account(0.2), account(0.0)] });
+    assert_eq!(sweep.disturbance(), Disturbance::new(0.2, "steal"));
+    let observed =
+        json!({ "observed": { "machine": { "cpus": 2, "steal_max": 0.03 }, "others": { "cpu_cores": 0.5 } } });
+    assert_eq!(observed.disturbance(), Disturbance::new(0.25, "other programs"));
+    let both = json!({ "observed": observed["observed"], "disturbance": account(0.01)["disturbance"] });
+    assert_eq!(both.disturbance().share, 0.01, "what a run says itself stands before what it observed");
+    assert_eq!(json!({ "disturbance": null }).disturbance().share, 0.0);
+}

@@ -1,0 +1,91 @@
+//! Loads that are not what they seem, and curves that end too soon.
+
+use super::Real;
+
+pub(super) static ALL: &[Real] = &[
+    Real {
+        rules: &["LD-01", "LD-06"],
+        fault: "the client stands still for 30 ms again and again",
+        faulty: "target; load 4s / -R 400 -c 64 & underway; stutter 0.03 $!; wait $!",
+        clean: "target; load 4s / -R 400 -c 64",
+    },
+    Real {
+        rules: &["LD-02"],
+        fault: "a closed loop on a server that stands still for 1.4 s",
+        faulty: "target --stall 1400ms/4s; load 5s '/sleep?time=1ms' -c 2",
+        clean: "target; load 5s '/sleep?time=1ms' -c 2",
+    },
+    Real {
+        rules: &["LD-03"],
+        fault: "a closed loop",
+        faulty: "target; load 2s / -c 8",
+        clean: "target; load 2s / -R 500",
+    },
+    Real {
+        rules: &["LD-04"],
+        fault: "a window of 2 s",
+        faulty: "target; load 2s / -c 8",
+        clean: "target; load 6s / -c 8",
+    },
+    Real {
+        rules: &["LD-07"],
+        fault: "one URL",
+        faulty: "target; load 2s /bytes/100 -c 8",
+        clean: "target; printf '/bytes/100\\n/bytes/200\\n' >urls; load 2s / --urls urls -c 8",
+    },
+    Real {
+        rules: &["LD-08"],
+        fault: "client and server on the same CPUs",
+        faulty: "\"$PLIMSOLL\" target --die-with-parent --listen 127.0.0.1:8080 --workers 2 >listening & listening
+            measure run $url/ -d 3s --warmup 0s -c 32 -t 2",
+        clean: "target; load 3s / -c 32",
+    },
+    Real {
+        rules: &["ST-01"],
+        fault: "each answer comes 20 µs later than the one before, and the warm-up ends by itself",
+        faulty: "target --growth 20us; measure run $url/ -d 2s --warmup auto -t 1 --cpus 1 -c 4",
+        clean: "target; measure run \"$url/sleep?time=20ms\" -d 2s --warmup auto -t 1 --cpus 1 -c 4",
+    },
+    Real {
+        rules: &["ST-02"],
+        fault: "350/s on a pool that holds 200/s",
+        faulty: "target --pool 1 --pool-time 5ms; load 9s /pool -R 350 -c 4 --timeout 20s",
+        clean: "target --pool 4 --pool-time 5ms; load 9s /pool -R 350 -c 64 --timeout 20s",
+    },
+    Real {
+        rules: &["ST-03", "ST-04"],
+        fault: "somebody else uses the same pool from the middle of the sweep on",
+        faulty: "target --pool 1; (sleep 8; \"$PLIMSOLL\" run $url/pool -c 2 -d 12s -q >other) & repeats 6",
+        clean: "target --pool 1; repeats 6",
+    },
+    Real {
+        rules: &["ST-06"],
+        fault: "two iterations",
+        faulty: "target --pool 1; repeats 2",
+        clean: "target --pool 1; repeats 6",
+    },
+    Real {
+        rules: &["ST-07"],
+        fault: "the server stands still for half a second of a sweep",
+        faulty: "target --pool 1; (sleep 8; stop_for 0.5 $server) & repeats 6",
+        clean: "target --pool 1; repeats 6",
+    },
+    Real {
+        rules: &["SA-01", "SA-03"],
+        fault: "a sweep that ends at 8 connections, before a pool of 64",
+        faulty: "target --pool 64 --pool-time 20ms; curve /pool --to 8 --points 4",
+        clean: "target --pool 3 --pool-time 20ms; curve /pool --to 24 --points 5",
+    },
+    Real {
+        rules: &["SA-02", "SA-05"],
+        fault: "a pool that holds 200/s and only waits, looked for between 50/s and 800/s in four steps",
+        faulty: "target --pool 1; rates /pool 50 800",
+        clean: "target; rates '/cpu?us=500' 50 800",
+    },
+    Real {
+        rules: &["SA-04", "PH-07"],
+        fault: "a worker of 20 ms, and 32 ms for each request: more than one connection is too many",
+        faulty: "target --pool 1 --pool-time 20ms; curve /pool --to 24 --points 5 --timeout 32ms",
+        clean: "target --pool 1 --pool-time 20ms; curve /pool --to 24 --points 5",
+    },
+];

@@ -1,0 +1,149 @@
+//! Faults that are made on this machine and measured by the real binary.
+
+pub mod answers;
+pub mod client;
+pub mod load;
+pub mod network;
+pub mod server;
+
+use model::FindingState;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// No injection takes longer, whatever hangs: ended with all that it has started.
+const LIMIT_S: &str = "90";
+/// Exit codes of a script: plimsoll refuses to begin, and `impossible` of the prelude.
+const REFUSED: i32 = 2;
+const IMPOSSIBLE: i32 = 77;
+/// Rules about what is answered, set or counted, not about time: other loads on the same CPUs change nothing of it. In the order
+/// in which they are put to their faults, that which takes a minute first.
+const ALSO_IN_COMPANY: &[&str] = &[
+    "ST-01", "ER-04", "ER-14", "ST-02", "ER-15", "ST-06", "CL-06", "CL-07", "CL-17", "ER-01", "ER-02", "ER-03",
+    "ER-05", "ER-06", "ER-07", "ER-08", "ER-09", "ER-11", "LD-03", "LD-04", "LD-07", "NE-01", "NE-02", "NE-04",
+    "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "PR-01",
+];
+/// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it.
+const ALSO_AMONG_IDLE: &[&str] = &["SA-01", "SA-04", "CL-15", "SV-01"];
+/// So many of a kind are made at a time.
+const COMPANY: usize = 4;
+
+/// A fault that is made.
+pub struct Real {
+    /// The rules that must fire.
+    pub rules: &'static [&'static str],
+    /// What is wrong, in a few words.
+    pub fault: &'static str,
+    /// Bash that makes it and measures, in the words of the prelude.
+    pub faulty: &'static str,
+    /// The same without the fault.
+    pub clean: &'static str,
+}
+
+impl Real {
+    /// When its turn is among those that show beside others; none when it is not one of them.
+    fn place_in(&self, company: &[&str]) -> Option<usize> {
+        company.iter().position(|rule| self.rules.contains(rule))
+    }
+}
+
+/// What plimsoll said.
+pub enum Said {
+    /// Its verdict.
+    Judged(Judged),
+    /// It refused to begin, in one line.
+    Refused(String),
+    /// This machine cannot have such a fault, and why.
+    Impossible(String),
+}
+
+/// A verdict.
+pub struct Judged {
+    /// Rules that fired, and what they made of the result.
+    pub findings: Vec<(String, FindingState)>,
+    /// The whole record.
+    pub record: Value,
+}
+
+impl Judged {
+    /// The rules that made more of it than a note.
+    pub fn fired(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().filter(|(_, state)| *state > FindingState::Note).map(|(rule, _)| rule.as_str())
+    }
+
+    /// Those of the rules that did not fire.
+    pub fn silent<'a>(&self, rules: &[&'a str]) -> Vec<&'a str> {
+        rules.iter().copied().filter(|rule| !self.tells(rule)).collect()
+    }
+
+    /// Whether a rule fired: more than a note, unless it never says more.
+    pub fn tells(&self, rule: &str) -> bool {
+        let state = self.findings.iter().find(|(one, _)| one == rule).map(|(_, state)| *state);
+        state.is_some_and(|state| state > FindingState::Note || has_only_notes(rule))
+    }
+}
+
+/// Whether what a rule is about is no fault of a result, ever.
+fn has_only_notes(rule: &str) -> bool {
+    let card = judge::catalogue().rules.into_iter().find(|card| card.id == rule);
+    card.is_some_and(|card| card.states == [FindingState::Note])
+}
+
+/// All of them, family by family.
+pub fn all() -> impl Iterator<Item = &'static Real> {
+    [client::ALL, answers::ALL, load::ALL, network::ALL, server::ALL].into_iter().flatten()
+}
+
+/// Does something with each fault: first with those that show in company, some at a time, then with the others one by one.
+/// `real` is the fault of a `T`.
+pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act: impl Fn(T) + Sync) {
+    for company in [ALSO_IN_COMPANY, ALSO_AMONG_IDLE] {
+        let (mut together, alone): (Vec<T>, Vec<T>) =
+            faults.into_iter().partition(|fault| real(fault).place_in(company).is_some());
+        together.sort_by_key(|fault| real(fault).place_in(company));
+        let left = Mutex::new(together.into_iter());
+        let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let lane = || {
+            while let Some(fault) = next() {
+                act(fault);
+            }
+        };
+        std::thread::scope(|scope| (0..COMPANY).for_each(|_| drop(scope.spawn(lane))));
+        faults = alone;
+    }
+    faults.into_iter().for_each(act);
+}
+
+/// Runs a script of a [`Real`] with `program` as plimsoll, in a directory and a network namespace of its own.
+pub fn run(program: &Path, script: &str) -> Result<Said, String> {
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let script = format!("{}\n{script}\n", include_str!("prelude.sh"));
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", LIMIT_S, "unshare", "--net"]);
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    command.args(["bash", "-c", &script]).env("PLIMSOLL", program).current_dir(directory.path());
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start timeout: {error}"))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    match output.status.code() {
+        Some(0) => {
+            let record = std::fs::read(directory.path().join("record.json")).map_err(|error| error.to_string())?;
+            let record: Value = serde_json::from_slice(&record).map_err(|error| format!("{error}: {stderr}"))?;
+            judged(record).ok_or_else(|| "the record has no verdict".to_owned())
+        }
+        Some(REFUSED) => Ok(Said::Refused(stderr)),
+        Some(IMPOSSIBLE) => Ok(Said::Impossible(stderr)),
+        _ => Err(format!("{}: {stderr}", output.status)),
+    }
+}
+
+fn judged(record: Value) -> Option<Said> {
+    let finding = |finding: &Value| {
+        let state = serde_json::from_value(finding["state"].clone()).ok()?;
+        Some((finding["rule"].as_str()?.to_owned(), state))
+    };
+    let findings = record["verdict"]["findings"].as_array()?.iter().filter_map(finding).collect();
+    Some(Said::Judged(Judged { findings, record }))
+}

@@ -1,0 +1,24 @@
+//! Programs that measure plimsoll itself: beside other load generators, beside noise, against faults that are made, and the
+//! cost of its own sampling. Each prints a table, and can write its page of `docs/`.
+//!
+//! Measuring tests use its faults, its killed servers, and its judgement of what noise can change as well.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
+#![expect(clippy::disallowed_methods, reason = "they time whole processes and may not depend on engine's clock")]
+
+pub mod chaos;
+pub mod decide;
+pub mod injections;
+pub mod noise;
+pub mod null_server;
+pub mod peers;
+mod progress;
+pub mod sampler;
+#[cfg(test)]
+mod testing;
+
+/// CPUs of this machine and its load, for a page.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    format!("{cores} cores with a load average of {} at the end", load.split_whitespace().next().unwrap_or("?"))
+}

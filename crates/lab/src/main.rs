@@ -1,0 +1,44 @@
+//! `cargo xtask PROGRAM`: the programs that measure plimsoll itself.
+#![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
+
+use clap::Parser;
+use lab::{chaos, injections, noise, null_server, peers, sampler};
+use std::process::ExitCode;
+
+/// Programs that measure plimsoll itself
+#[derive(Debug, Parser)]
+#[command(name = "lab", subcommand_value_name = "PROGRAM", disable_help_subcommand = true)]
+enum Program {
+    Peers(peers::Options),
+    Scale(peers::scale::Options),
+    Floor(peers::floor::Options),
+    NullServer(null_server::Options),
+    Chaos(chaos::Options),
+    Injections(injections::Options),
+    CleanRuns(injections::clean_runs::Options),
+    Sampler(sampler::Options),
+    Noise(noise::Options),
+    Hog(noise::hog::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Program::parse() {
+        Program::Peers(options) => peers::run(options),
+        Program::Scale(options) => peers::scale::run(options),
+        Program::Floor(options) => peers::floor::run(options),
+        Program::NullServer(options) => null_server::run(options),
+        Program::Chaos(options) => chaos::run(options),
+        Program::Injections(options) => injections::run(options),
+        Program::CleanRuns(options) => injections::clean_runs::run(options),
+        Program::Sampler(options) => sampler::run(options),
+        Program::Noise(options) => noise::run(options),
+        Program::Hog(options) => noise::hog::run(options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! `cargo xtask noise`: noise of known size beside server and load generator, and how often the answer is right all the same.
+
+mod answer;
+mod bursts;
+mod case;
+pub mod hog;
+mod page;
+mod pause;
+mod quota;
+mod sweep;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::progress::Progress;
+use answer::{Answer, Reference, Try, faults, misses_max};
+use bursts::{Bursts, LengthOptions, Lengths};
+use case::{Case, CaseOptions, Kind, Place};
+use hog::Hog;
+use sweep::Sweep;
+use xtask::workspace;
+
+/// Forecast of the time of a sweep until one is known; s.
+const SWEEP_S: f64 = 60.0;
+/// A sweep may take so many times the planned time, and this time at least, before it is ended: a limit that no product meets is a
+/// limit of the lab.
+const LIMIT: f64 = 6.0;
+const LIMIT_MIN_S: f64 = 120.0;
+/// By then the server runs.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// How the table was made.
+struct Session {
+    command: String,
+    /// Sweeps of the quiet machine, in words.
+    quiet: String,
+}
+
+/// What came of a case.
+#[derive(Debug)]
+struct Row {
+    case: Case,
+    tries: Vec<Try>,
+    /// Why there was no answer, a line for each of these tries.
+    errors: Vec<String>,
+    /// Why this noise cannot be made here.
+    impossible: Option<String>,
+}
+
+impl Row {
+    const fn new(case: Case) -> Self {
+        Self { case, tries: Vec::new(), errors: Vec::new(), impossible: None }
+    }
+
+    fn times(&self) -> usize {
+        self.tries.len() + self.errors.len()
+    }
+
+    fn right(&self, reference: Reference) -> usize {
+        self.tries.iter().filter(|seen| faults(self.case, reference, seen).is_empty()).count()
+    }
+
+    fn is_well(&self, reference: Reference) -> bool {
+        let is_invalid = self.tries.iter().any(|seen| seen.answer.state == answer::State::Invalid);
+        !is_invalid && self.times() - self.right(reference) <= misses_max(self.case, self.times())
+    }
+}
+
+/// Everything that was asked for.
+struct Lab {
+    sweep: Sweep,
+    lengths: Lengths,
+    seed: u64,
+    reference: Reference,
+    server_cpu: u32,
+    client_cpu: u32,
+}
+
+/// Noise of known size beside sweeps, a minute each: a program that takes a CPU, a load generator that is paused, a quota
+/// that changes half-way. Prints how often the sweep is right; fails when a goal is missed
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Tries of each case
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    tries: u32,
+    /// Sweeps of the quiet machine, before
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    quiet_tries: u32,
+    /// Seed of lengths and places of bursts
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Another plimsoll than the one built here
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Directory for the JSON of every sweep
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Sweeps of 8 seconds: does everything still run?
+    #[arg(long, conflicts_with = "write_docs")]
+    quick: bool,
+    /// Write docs/noise.md as well, after each try of all cases
+    #[arg(long)]
+    write_docs: bool,
+    #[command(flatten)]
+    lengths: LengthOptions,
+    #[command(flatten)]
+    cases: CaseOptions,
+}
+
+/// Measures, prints the table, and fails when a goal is missed.
+pub fn run(options: Options) -> Result<()> {
+    let Options { tries, quiet_tries: quiet, seed, binary, keep, quick: is_quick, write_docs: write, .. } = options;
+    let lengths = options.lengths.lengths()?;
+    let cases = options.cases.cases()?;
+    let program = binary.map_or_else(release_binary, Ok)?;
+    let sweeps = quiet + tries * cases.len() as u32;
+    let mut progress = Progress::new(f64::from(sweeps) * SWEEP_S);
+    let sweep = Sweep { program, is_quick, keep };
+    let seen = quietly(&sweep, quiet, &mut progress)?;
+    let session = Session { command: command(), quiet: page::states(&seen) };
+    let lab = Lab::new(sweep, lengths, seed, &seen)?;
+    eprintln!("quiet machine, {}: {}", session.quiet, page::quiet(lab.reference));
+    let mut rows: Vec<Row> = cases.into_iter().map(Row::new).collect();
+    for number in 1..=tries {
+        for row in &mut rows {
+            progress.say(&format!("{number} of {tries}: {}", row.case));
+            lab.add(row, number);
+            progress.did(SWEEP_S);
+        }
+        if write {
+            workspace::write(page::PATH, &page::render(&session, &rows, lab.reference))?;
+        }
+    }
+    print!("{}", page::table(&rows, lab.reference));
+    match page::missed(&rows, lab.reference) {
+        missed if missed.is_empty() => Ok(()),
+        missed => bail!("goals missed:\n  {}", missed.join("\n  ")),
+    }
+}
+
+fn release_binary() -> Result<PathBuf> {
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    Ok(workspace::release_binary("plimsoll"))
+}
+
+/// The command line that makes the same table, without the paths of this machine.
+fn command() -> String {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut told = vec!["cargo xtask".to_owned()];
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--binary" | "--keep" => drop(words.next()),
+            _ if word.starts_with("--binary=") || word.starts_with("--keep=") => {}
+            _ => told.push(word),
+        }
+    }
+    told.join(" ")
+}
+
+/// Sweeps of the quiet machine, with their times.
+fn quietly(sweep: &Sweep, times: u32, progress: &mut Progress) -> Result<Vec<(Answer, f64)>> {
+    let limit = Duration::from_secs_f64(LIMIT * SWEEP_S);
+    let mut seen = Vec::new();
+    for number in 1..=times {
+        progress.say(&format!("quiet machine, {number} of {times}"));
+        seen.push(sweep.finish(sweep.start()?, limit, &format!("quiet-{number}")).context("on the quiet machine")?);
+        progress.did(SWEEP_S);
+    }
+    Ok(seen)
+}
+
+impl Lab {
+    /// With the quiet machine, which tells where server and load generator run, as a reference.
+    fn new(sweep: Sweep, lengths: Lengths, seed: u64, quiet: &[(Answer, f64)]) -> Result<Self> {
+        let first = |cpus: fn(&Answer) -> &Vec<u32>, whose: &str| {
+            let told = quiet.first().and_then(|(answer, _)| cpus(answer).first().copied());
+            told.with_context(|| format!("the record does not say which CPUs the {whose} had: are there two?"))
+        };
+        Ok(Self {
+            sweep,
+            lengths,
+            seed,
+            reference: Reference::new(quiet)?,
+            server_cpu: first(|answer| &answer.server_cpus, "server")?,
+            client_cpu: first(|answer| &answer.client_cpus, "load generator")?,
+        })
+    }
+
+    /// A sweep beside the noise of a case, unless it was found to be impossible.
+    fn add(&self, row: &mut Row, number: u32) {
+        if row.impossible.is_some() {
+            return;
+        }
+        let made = match row.case.kind {
+            Kind::Hog => self.with_hogs(row.case, number),
+            Kind::Pause => self.with_pauses(row.case, number),
+            Kind::Quota => match quota::Group::new() {
+                Ok(group) => self.with_quota(row.case, number, &group),
+                Err(error) => {
+                    row.impossible = Some(format!("not possible here: {error:#}"));
+                    return;
+                }
+            },
+        };
+        match made {
+            Ok(seen) => {
+                let faults = faults(row.case, self.reference, &seen);
+                let words = if faults.is_empty() { "right".to_owned() } else { faults.join(", ") };
+                eprintln!(
+                    "    {:?}, {:.0} s, noise {:.1} %: {words}",
+                    seen.answer.state,
+                    seen.wall_s,
+                    100.0 * seen.noise_share
+                );
+                row.tries.push(seen);
+            }
+            Err(error) => {
+                eprintln!("    no answer: {error:#}");
+                row.errors.push(format!("{error:#}"));
+            }
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        Duration::from_secs_f64((LIMIT * self.reference.planned_s).max(LIMIT_MIN_S))
+    }
+
+    /// Differs from case to case and from try to try.
+    fn seed_of(&self, case: Case, number: u32) -> u64 {
+        self.seed
+            + 1_000_000 * u64::from(number)
+            + 100_000 * case.kind as u64
+            + 10_000 * case.place as u64
+            + (1000.0 * case.share) as u64
+    }
+
+    fn with_hogs(&self, case: Case, number: u32) -> Result<Try> {
+        let cpus = match case.place {
+            Place::Server => vec![self.server_cpu],
+            Place::Client => vec![self.client_cpu],
+            Place::Both => vec![self.server_cpu, self.client_cpu],
+        };
+        let seconds = self.limit().as_secs_f64();
+        let start = |(i, cpu): (usize, &u32)| {
+            Hog::start(*cpu, case.share, self.lengths, self.seed_of(case, number) + i as u64, seconds)
+        };
+        let hogs: Vec<Hog> = cpus.iter().enumerate().map(start).collect::<Result<_>>()?;
+        let finished = self.sweep.finish(self.sweep.start()?, self.limit(), &name(case, number));
+        let accounts: Vec<_> = hogs.into_iter().map(Hog::finish).collect::<Result<_>>()?;
+        if accounts.iter().any(|account| !account.is_ahead) {
+            eprintln!("    at plain priority: real-time priority is not permitted here");
+        }
+        let noise_share = accounts.iter().map(|account| account.busy_share).sum::<f64>() / accounts.len() as f64;
+        let (answer, wall_s) = finished?;
+        Ok(Try { answer, wall_s, noise_share })
+    }
+
+    fn with_pauses(&self, case: Case, number: u32) -> Result<Try> {
+        let bursts = Bursts::new(case.share, self.lengths, self.seed_of(case, number))?;
+        self.beside(case, number, |client, ended| pause::pause(client, bursts, ended))
+    }
+
+    fn with_quota(&self, case: Case, number: u32, group: &quota::Group) -> Result<Try> {
+        let half = Duration::from_secs_f64(self.reference.planned_s / 2.0).saturating_sub(SETTLED);
+        self.beside(case, number, |client, ended| {
+            pause::sleep(SETTLED, ended);
+            let pids = if case.place == Place::Client { vec![client] } else { sweep::server(client)? };
+            quota::change(group, &pids, case.share, half, ended)
+        })
+    }
+
+    /// A sweep and, on a thread beside it, `noise`, which gets the number of the load generator and returns the size that it
+    /// came out with.
+    fn beside(
+        &self,
+        case: Case,
+        number: u32,
+        noise: impl FnOnce(i32, &AtomicBool) -> Result<f64> + Send,
+    ) -> Result<Try> {
+        let running = self.sweep.start()?;
+        let client = running.client();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let noise = scope.spawn(|| noise(client, &ended));
+            let finished = self.sweep.finish(running, self.limit(), &name(case, number));
+            ended.store(true, Ordering::Relaxed);
+            let noise_share = noise.join().map_err(|_| anyhow!("the thread that makes the noise has panicked"))?;
+            let (answer, wall_s) = finished?;
+            Ok(Try { answer, wall_s, noise_share: noise_share? })
+        })
+    }
+}
+
+fn name(case: Case, number: u32) -> String {
+    let words = case.to_string().replace(", ", "-").replace(' ', "-").replace('%', "percent");
+    format!("{words}-{number}")
+}

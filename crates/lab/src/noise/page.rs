@@ -1,0 +1,218 @@
+//! How often the answers were right: as a table for the terminal and as a page.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::answer::{Answer, Reference, State, TRUTH_PER_S, faults, has_to_be_close, misses_max, off};
+use super::{Row, Session};
+use crate::machine;
+
+pub(super) const PATH: &str = "docs/noise.md";
+
+const INTRODUCTION: &str = "\
+Noise of known size is made beside a sweep of the built-in server, whose capacity is arithmetic: 4 workers of 2 ms answer
+2,000 requests per second. A sweep on a busy machine is worth something when its answer is right all the same.
+
+- *hog*: a program at real-time priority, where that is permitted, takes a CPU of the server or of the load generator;
+  *client paused*: the load generator is stopped (SIGSTOP) and continued. Both come in bursts of 20 ms to 3 s, log-uniform, at
+  random places, for the given share of the time. *quota*: half-way the process gets a CPU quota that is the given share below
+  what it has used until then in the busier seconds (upper quartile).
+- *right*, up to 20 %: VALID or BOUND, peak and knee within 2 % of those of the quiet machine, at most 1.5 times its time; one
+  in 20 may miss it. Above: VALID within 2 % of 2,000/s, or BOUND with bounds that hold it; none may miss it. INVALID is never
+  right and never allowed.
+- *peak*, *knee*, *time*: the medians beside the quiet ones; *noise*: its size as it came out, the mean of all tries. Of a
+  quota it is the share of the second half for which it stopped the process.
+- What others do to the machine meanwhile is added to the noise, and counts against the answers too.
+";
+
+/// The table of all cases so far.
+pub(super) fn table(rows: &[Row], reference: Reference) -> String {
+    let mut table =
+        "| noise | tries | right | VALID | BOUND | INVALID | peak | knee | time | noise | not right by |\n".to_owned();
+    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for row in rows {
+        table.push_str(&line(row, reference));
+    }
+    table
+}
+
+/// `docs/noise.md`.
+pub(super) fn render(session: &Session, rows: &[Row], reference: Reference) -> String {
+    let mut page = format!(
+        "# Noise\n\nMade by `{}` on {}.\n\n{INTRODUCTION}\nQuiet machine, {}: {}.\n\n{}",
+        session.command,
+        machine(),
+        session.quiet,
+        quiet(reference),
+        table(rows, reference)
+    );
+    let remarks: Vec<String> = rows.iter().filter_map(remark).collect();
+    if !remarks.is_empty() {
+        let _ = write!(page, "\n{}\n", remarks.join("\n"));
+    }
+    page
+}
+
+/// How the sweeps of the quiet machine ended: one that is not VALID was not alone on it.
+pub(super) fn states(quiet: &[(Answer, f64)]) -> String {
+    let of = |state: State| quiet.iter().filter(|(answer, _)| answer.state == state).count();
+    let rules: BTreeSet<&str> =
+        quiet.iter().flat_map(|(answer, _)| answer.invalid_by.iter().map(String::as_str)).collect();
+    let counts = [("VALID", State::Valid), ("BOUND", State::Bound), ("INVALID", State::Invalid)]
+        .map(|(word, state)| (word, of(state)));
+    let seen: Vec<_> = counts.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{n} {word}")).collect();
+    let why = if rules.is_empty() { String::new() } else { format!(" by {}", Vec::from_iter(rules).join(", ")) };
+    let sweeps = if quiet.len() == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", quiet.len()) };
+    format!("{sweeps} ({}{why})", seen.join(", "))
+}
+
+/// What the quiet machine has shown, in words.
+pub(super) fn quiet(reference: Reference) -> String {
+    format!(
+        "peak {:.0}/s ({} of {TRUTH_PER_S:.0}/s), knee at {:.2}, {:.0} s",
+        reference.peak_per_s,
+        signed(off(reference.peak_per_s, TRUTH_PER_S)),
+        reference.knee,
+        reference.planned_s
+    )
+}
+
+fn line(row: &Row, reference: Reference) -> String {
+    let of = |state: State| row.tries.iter().filter(|seen| seen.answer.state == state).count();
+    let median =
+        |values: Vec<f64>, from: f64| middle(values).map_or_else(|| "-".to_owned(), |value| signed(off(value, from)));
+    let peak = median(row.tries.iter().filter_map(|seen| seen.answer.peak_per_s).collect(), reference.peak_per_s);
+    let knee = median(row.tries.iter().filter_map(|seen| seen.answer.knee).collect(), reference.knee);
+    let time = middle(row.tries.iter().map(|seen| seen.wall_s / reference.planned_s).collect());
+    let noise: f64 = row.tries.iter().map(|seen| seen.noise_share).sum::<f64>() / row.tries.len().max(1) as f64;
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {peak} | {knee} | {} | {:.0} % | {} |\n",
+        row.case,
+        row.times(),
+        right(row, reference),
+        of(State::Valid),
+        of(State::Bound),
+        of(State::Invalid),
+        time.map_or_else(|| "-".to_owned(), |time| format!("{time:.2} x")),
+        100.0 * noise,
+        reasons(row, reference)
+    )
+}
+
+fn right(row: &Row, reference: Reference) -> String {
+    let text = format!("{} of {}", row.right(reference), row.times());
+    // What falls short has to be seen in a long table.
+    if row.is_well(reference) { text } else { format!("**{text}**") }
+}
+
+/// What was wrong, and how often.
+fn reasons(row: &Row, reference: Reference) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let seen = row.tries.iter().flat_map(|seen| faults(row.case, reference, seen));
+    seen.for_each(|fault| *counts.entry(fault).or_default() += 1);
+    if !row.errors.is_empty() {
+        counts.insert("no answer".to_owned(), row.errors.len());
+    }
+    counts.iter().map(|(fault, n)| format!("{fault} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Why there was no answer, or no such noise; a line.
+fn remark(row: &Row) -> Option<String> {
+    let why = row.impossible.as_ref().or_else(|| row.errors.last())?;
+    Some(format!("- {}: {}", row.case, why.lines().next().unwrap_or_default()))
+}
+
+/// Each case whose goal is missed, in words.
+pub(super) fn missed(rows: &[Row], reference: Reference) -> Vec<String> {
+    let bad = rows.iter().filter(|row| !row.is_well(reference));
+    bad.map(|row| {
+        let most = misses_max(row.case, row.times());
+        let what = if has_to_be_close(row.case) { "close to the quiet machine" } else { "bounds that hold" };
+        format!("{}: {} of {} {what}, {most} may miss", row.case, row.right(reference), row.times())
+    })
+    .collect()
+}
+
+fn middle(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.1} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::Try;
+    use super::super::case::{Case, Kind, Place};
+    use super::*;
+
+    const QUIET: Reference = Reference { peak_per_s: 2000.0, knee: 4.0, planned_s: 60.0 };
+
+    fn seen(state: State, peak_per_s: f64, knee: f64, wall_s: f64) -> Try {
+        let answer = Answer {
+            state,
+            invalid_by: ["CL-09".to_owned()].into_iter().filter(|_| state == State::Invalid).collect(),
+            peak_per_s: Some(peak_per_s),
+            knee: Some(knee),
+            low_per_s: None,
+            high_per_s: None,
+            server_cpus: Vec::new(),
+            client_cpus: Vec::new(),
+        };
+        Try { answer, wall_s, noise_share: 0.21 }
+    }
+
+    fn row(tries: Vec<Try>) -> Row {
+        Row { tries, ..Row::new(Case { kind: Kind::Hog, place: Place::Client, share: 0.2 }) }
+    }
+
+    #[test]
+    fn a_row_counts_what_was_right_and_why_the_others_were_not() {
+        let bad = row(vec![
+            seen(State::Valid, 1990.0, 4.04, 60.0),
+            seen(State::Bound, 1980.0, 4.0, 66.0),
+            seen(State::Invalid, 1500.0, 4.0, 60.0),
+        ]);
+        let expected = "| hog, client, 20 % | 3 | **2 of 3** | 1 | 1 | 1 | -1.0 % | +0.0 % | 1.00 x | 21 % | INVALID by CL-09 1 |\n";
+        assert_eq!(line(&bad, QUIET), expected);
+        assert_eq!(missed(&[bad], QUIET), ["hog, client, 20 %: 2 of 3 close to the quiet machine, 0 may miss"]);
+    }
+
+    #[test]
+    fn one_of_twenty_may_be_off_and_none_may_be_invalid() {
+        let with = |last: Try| row((0..19).map(|_| seen(State::Valid, 2000.0, 4.0, 60.0)).chain([last]).collect());
+        assert_eq!(missed(&[with(seen(State::Valid, 1900.0, 4.0, 60.0))], QUIET), [""; 0]);
+        assert_eq!(missed(&[with(seen(State::Invalid, 2000.0, 4.0, 60.0))], QUIET).len(), 1);
+    }
+
+    #[test]
+    fn a_quiet_machine_that_was_not_is_told() {
+        let quiet = |state| (seen(state, 2000.0, 4.0, 60.0).answer, 60.0);
+        let all = [State::Valid, State::Invalid, State::Valid].map(quiet);
+        assert_eq!(states(&all), "3 sweeps (2 VALID, 1 INVALID by CL-09)");
+        assert_eq!(states(&all[..1]), "1 sweep (1 VALID)");
+    }
+
+    #[test]
+    fn what_is_not_possible_here_is_said_and_no_failure() {
+        let here = Row { impossible: Some("no control group".into()), ..row(Vec::new()) };
+        assert!(missed(std::slice::from_ref(&here), QUIET).is_empty());
+        let session = Session { command: "cargo xtask noise".into(), quiet: "3 sweeps, all VALID".into() };
+        let page = render(&session, &[here], QUIET);
+        assert!(page.contains("Made by `cargo xtask noise` on "), "{page}");
+        assert!(
+            page.contains("Quiet machine, 3 sweeps, all VALID: peak 2000/s (+0.0 % of 2000/s), knee at 4.00, 60 s"),
+            "{page}"
+        );
+        assert!(page.ends_with("\n- hog, client, 20 %: no control group\n"), "{page}");
+    }
+
+    #[test]
+    fn a_sweep_without_an_answer_counts_as_wrong() {
+        let failed = Row { errors: vec!["plimsoll sweep ended with exit status: 3".into()], ..row(Vec::new()) };
+        assert!(line(&failed, QUIET).ends_with("| no answer 1 |\n"), "{}", line(&failed, QUIET));
+        assert_eq!(missed(&[failed], QUIET).len(), 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! What it came to: as a table for the terminal and as a page.
+
+use model::Estimate;
+
+use super::{CONNECTIONS, LOOKS_MAX, LOSS_MAX, Results, SLEEPERS, STATES_MAX, THREADS, UNACCOUNTED_MAX};
+use crate::machine;
+
+pub(super) const PATH: &str = "docs/observer-cost.md";
+
+const METHOD: &str = "\
+- CPU shares are of one core, from the thread's own CPU clock, as `observed.sampler` and `observed.pools_sampler` tell them in
+  every record. Looks rest in proportion to what there is to look at, which is in the shares.
+- *1 ms of CPU time a request*: goodput of the built-in target on one core, loaded from another in windows of 3 s, with looks
+  and without (`--no-observe`) in turn, in an order of its own in each block. The CPU time of a request is that of the thread
+  that answers. What looks take away from the server's CPU is in the figure, and how fast a shared CPU is just now is not; nor
+  is what looks push out of its caches, and the time of interrupts, which the kernel charges to the thread.
+- *As fast as one core answers* has these too, and all that other machines do to the host, by which runs differ by 10 %. It is
+  one long load without looks, beside a run on the same server that sends one request a second and looks: that run is stopped
+  and let go on, 2 s each (`SIGSTOP` and `SIGCONT`), in an order of its own in each pair of such stretches.
+- `--profile`: runs of 3 s with a profile and without in turn, both with looks.
+- A figure is the geometric mean of the ratios of the blocks or pairs, with its 95 % interval (Student's t).
+- *reached* and *missed* are said of the whole interval where there is one. *undecided*: it has values on both sides, as other
+  programs were at work; more blocks (`--blocks N`) or a quieter machine make it narrower.
+- Of the busy time what processes used counts, and interrupts where the kernel charges them to no process.
+";
+
+/// A row for each goal.
+pub(super) fn table(results: &Results) -> String {
+    let Results { looks, sockets, states, accounts, .. } = results;
+    let cost = |cost: &super::Cost| {
+        format!("{} ({:.2} ms a look, {} looks)", share(cost.cpu_share), cost.ms_per_look, cost.looks)
+    };
+    let costs = [
+        (
+            format!(
+                "CPU of the looks each second, beside {SLEEPERS} sleeping processes and {} sockets ({sockets} seen)",
+                2 * CONNECTIONS
+            ),
+            format!("< {} of a core", share(LOOKS_MAX)),
+            cost(looks),
+            word(looks.cpu_share, LOOKS_MAX),
+        ),
+        (
+            format!("CPU of the looks at {THREADS} threads, ten times a second"),
+            format!("< {} of a core", share(STATES_MAX)),
+            cost(states),
+            word(states.cpu_share, STATES_MAX),
+        ),
+    ];
+    let busy = [(
+        "busy time of the machine that processes and interrupts account for".to_owned(),
+        format!("within {}", share(UNACCOUNTED_MAX)),
+        format!("processes {}, interrupts {}", share(accounts.processes), share(accounts.softirq)),
+        word(accounts.missing(), UNACCOUNTED_MAX),
+    )];
+    let rows = costs.into_iter().chain(goodput(results)).chain(busy);
+    let rows = rows.map(|(what, goal, measured, word)| format!("| {what} | {goal} | {measured} | {word} |\n"));
+    format!("| what | goal | measured | |\n| --- | --- | --- | --- |\n{}", rows.collect::<String>())
+}
+
+/// What it is, its goal, what was measured, and whether that reaches it.
+type Row = (String, String, String, &'static str);
+
+/// What is left of goodput.
+fn goodput(results: &Results) -> [Row; 3] {
+    let compared = |load: &str, unit: &str, estimate: &Estimate| {
+        let what = format!("goodput with looks ÷ without, {load}");
+        (what, format!("within {}", share(LOSS_MAX)), ratio(estimate, unit), within(estimate, LOSS_MAX))
+    };
+    let profiled = results.profiled.as_ref();
+    [
+        compared("1 ms of CPU time a request", "blocks", &results.steady),
+        compared("as fast as one core answers", "pairs", &results.toggled),
+        (
+            "goodput with `--profile` ÷ with looks alone, as fast as one core answers".to_owned(),
+            "stated".to_owned(),
+            profiled.map_or_else(|why| format!("not available: {why}"), |profiled| ratio(profiled, "blocks")),
+            "",
+        ),
+    ]
+}
+
+/// `docs/observer-cost.md`.
+pub(super) fn render(results: &Results) -> String {
+    format!(
+        "# What looking costs\n\nMade by `cargo xtask sampler --blocks {} --write-docs` on {}.\n\n{}\n{METHOD}",
+        results.steady.n,
+        machine(),
+        table(results)
+    )
+}
+
+fn share(share: f64) -> String {
+    format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
+}
+
+fn ratio(ratio: &Estimate, unit: &str) -> String {
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!("{:.4} ({low:.4} to {high:.4}, {} {unit})", ratio.value, ratio.n),
+        _ => format!("{:.4} ({} {unit})", ratio.value, ratio.n),
+    }
+}
+
+const fn word(measured: f64, most: f64) -> &'static str {
+    if measured < most { "reached" } else { "**missed**" }
+}
+
+/// Whether a ratio is within `most` of 1, as far as its interval tells.
+fn within(ratio: &Estimate, most: f64) -> &'static str {
+    let (low, high) = (ratio.low.unwrap_or(ratio.value), ratio.high.unwrap_or(ratio.value));
+    match (low > 1.0 - most && high < 1.0 + most, high < 1.0 - most || low > 1.0 + most) {
+        (true, _) => "reached",
+        (_, true) => "**missed**",
+        _ => "undecided",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampler::{Accounts, Cost};
+
+    fn estimate(low: f64, value: f64, high: f64) -> Estimate {
+        Estimate { value, low: Some(low), high: Some(high), n: 6 }
+    }
+
+    #[test]
+    fn a_goal_is_reached_or_missed_by_the_whole_interval() {
+        for (low, high, expected) in [
+            (0.995, 1.005, "reached"),
+            (0.95, 0.985, "**missed**"),
+            (0.98, 1.005, "undecided"),
+            (0.98, 1.02, "undecided"),
+            (1.02, 1.03, "**missed**"),
+        ] {
+            assert_eq!(within(&estimate(low, f64::midpoint(low, high), high), LOSS_MAX), expected, "{low} to {high}");
+        }
+    }
+
+    #[test]
+    fn every_goal_has_its_row_and_a_missed_one_says_so() {
+        let results = Results {
+            looks: Cost { looks: 15, ms_per_look: 6.2, cpu_share: 0.0062 },
+            sockets: 2000,
+            states: Cost { looks: 80, ms_per_look: 0.5, cpu_share: 0.005 },
+            accounts: Accounts { processes: 0.7, softirq: 0.05 },
+            steady: estimate(0.994, 0.998, 1.002),
+            toggled: estimate(0.9, 0.95, 1.1),
+            profiled: Err("perf_event_paranoid is 3".into()),
+        };
+        let page = render(&results);
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+        assert_eq!(rows.len(), 6);
+        assert!(rows[0].contains("| < 0.5 % of a core | 0.62 % (6.20 ms a look, 15 looks) | **missed** |"), "{page}");
+        assert!(rows[1].ends_with("| reached |"), "{page}");
+        assert!(rows[2].contains("a request | within 1 % | 0.9980 (0.9940 to 1.0020, 6 blocks) | reached |"), "{page}");
+        assert!(rows[3].ends_with("| 0.9500 (0.9000 to 1.1000, 6 pairs) | undecided |"), "{page}");
+        assert!(rows[4].contains("not available: perf_event_paranoid is 3"), "{page}");
+        assert!(rows[5].contains("processes 70 %, interrupts 5 % | **missed** |"), "{page}");
+    }
+}

@@ -1,0 +1,81 @@
+//! A measurement as a whole: what its result is made of beside its loads.
+
+use crate::{Change, Confirmation, Environment, LimiterContext, Profiled};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened to a measurement, which is one load or a search over several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "session", rename_all = "snake_case")]
+pub enum SessionEvent {
+    /// It begins.
+    Begun(Box<Begun>),
+    /// Several servers are measured, one after the other, each in a directory of its own.
+    Arms {
+        /// So many.
+        planned: u64,
+    },
+    /// A load is part of the result; its events are in a directory of their own.
+    Point {
+        /// Below that of the measurement.
+        directory: String,
+        /// Connections, or requests per second.
+        load: f64,
+    },
+    /// All loads have been measured.
+    Changed {
+        /// What of machine and server is another than it was at the begin.
+        changes: Vec<Change>,
+    },
+    /// The profile of a load has been made.
+    Profiled {
+        /// Where the CPU time went; none when that could not be sampled.
+        profiled: Option<Box<Profiled>>,
+        /// Why not.
+        unavailable: Option<String>,
+    },
+    /// The gain that the limiter predicts has been put to the proof.
+    Confirmed {
+        /// What came of it; none when it could not be tried.
+        confirmation: Option<Box<Confirmation>>,
+        /// Why not.
+        unavailable: Option<String>,
+    },
+    /// It ends.
+    Finished {
+        /// Whether before its plan was done.
+        interrupted: bool,
+    },
+}
+
+/// What is known before the first load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begun {
+    /// Wall-clock start, RFC 3339, UTC.
+    pub started: String,
+    /// What is measured.
+    pub measurement: Measurement,
+    /// Where.
+    pub environment: Environment,
+    /// What bounds the server.
+    pub limits: LimiterContext,
+}
+
+/// Kind of a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Measurement {
+    /// One load.
+    Run {
+        /// Whether the result has a limiter even if it names no limit.
+        wants_limiter: bool,
+    },
+    /// Rising load.
+    Sweep {
+        /// The largest load of the search.
+        limit: f64,
+        /// Whether the load is requests per second, instead of connections.
+        over_rate: bool,
+        /// Label of the server, where it is one of several.
+        arm: Option<String>,
+    },
+}

@@ -1,0 +1,272 @@
+//! CPU time of a changing set of processes, none of it lost silently.
+//!
+//! A process that ends takes its CPU time along, but its parent, when it waits for it, gets all of it as time of its
+//! children. So what a parent got beyond what was already counted is what its ended children used since.
+//!
+//! A look reads one process after the other, parents mostly first: a child that ends meanwhile is missing, and its parent
+//! was read before it got the time. What was counted of the child already is then held against what the parent has got at
+//! the next look, as it would count twice otherwise.
+
+use crate::resource_usage::Held;
+use model::{NS_PER_S, ProcessUse, ServerUse};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
+const ROUNDING_NS: u64 = NS_PER_S / 25;
+
+/// A process as one look sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) pid: i32,
+    pub(crate) ppid: i32,
+    /// When it began, to tell it from a later one with its number.
+    pub(crate) began: u64,
+    pub(crate) name: String,
+    /// CPU time of all its threads, ended ones included.
+    pub(crate) own_ns: u64,
+    /// CPU time of the children it waited for, and of theirs.
+    pub(crate) waited_ns: u64,
+    pub(crate) rss_bytes: u64,
+    pub(crate) vms_bytes: u64,
+    pub(crate) threads: u64,
+    /// What it held when it was asked last.
+    pub(crate) held: Option<Held>,
+}
+
+/// The processes counted so far, as the look before saw them.
+#[derive(Debug, Default)]
+pub(crate) struct CpuAccounting {
+    members: BTreeMap<i32, Seen>,
+    /// What was counted of ended children and had not come to their parent at the look before, by the parent's number; ns.
+    owed_ns: BTreeMap<i32, u64>,
+}
+
+impl CpuAccounting {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub(crate) fn has(&self, pid: i32) -> bool {
+        self.members.contains_key(&pid)
+    }
+
+    /// Whether this very process is counted, and not an earlier one with its number.
+    pub(crate) fn knows(&self, seen: &Seen) -> bool {
+        self.members.get(&seen.pid).is_some_and(|member| member.began == seen.began)
+    }
+
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        self.members.keys().copied().collect()
+    }
+
+    /// Counts a process from now on, or from its begin when that was after the look before.
+    pub(crate) fn open(&mut self, seen: Seen, is_new: bool) {
+        let account = if is_new { Seen { own_ns: 0, waited_ns: 0, ..seen } } else { seen };
+        self.members.insert(account.pid, account);
+    }
+
+    /// What was used since the look before, given the members that are still there.
+    pub(crate) fn settle(&mut self, seen: Vec<Seen>) -> ServerUse {
+        self.settle_without(seen, &BTreeSet::new())
+    }
+
+    /// The same without the members that are counted `elsewhere`. They have to be members here too: when they end, their
+    /// parents get their time, which must not count again.
+    pub(crate) fn settle_without(&mut self, seen: Vec<Seen>, elsewhere: &BTreeSet<i32>) -> ServerUse {
+        let mut groups = BTreeMap::new();
+        let mut grown = BTreeMap::new();
+        let mut now = BTreeMap::new();
+        for process in seen {
+            // A number that was given to another process is another process.
+            let Some(before) = self.members.get(&process.pid).filter(|before| before.began == process.began) else {
+                continue;
+            };
+            if elsewhere.contains(&process.pid) {
+                now.insert(process.pid, process);
+                continue;
+            }
+            let group: &mut ProcessUse = groups.entry(process.name.clone()).or_default();
+            group.cpu_ns += process.own_ns.saturating_sub(before.own_ns);
+            add_memory(group, &process);
+            grown.insert(process.pid, process.waited_ns.saturating_sub(before.waited_ns));
+            now.insert(process.pid, process);
+        }
+        let before = std::mem::replace(&mut self.members, now);
+        let ended_unaccounted = self.ended(&before, &grown, &mut groups);
+        let processes = groups.into_iter().map(|(name, group)| ProcessUse { name, ..group }).collect();
+        let mut ended = BTreeMap::new();
+        for gone in before.values().filter(|process| !self.has(process.pid)) {
+            *ended.entry(gone.name.clone()).or_default() += 1;
+        }
+        ServerUse { processes, ended_unaccounted, ended, threads: None }
+    }
+
+    /// Adds what ended processes used since the look before; tells how many it is not known of.
+    fn ended(
+        &mut self,
+        before: &BTreeMap<i32, Seen>,
+        grown: &BTreeMap<i32, u64>,
+        groups: &mut BTreeMap<String, ProcessUse>,
+    ) -> u64 {
+        let mut heirs: BTreeMap<i32, (u64, Vec<&str>)> = BTreeMap::new();
+        let mut unaccounted = 0;
+        for gone in before.values().filter(|process| !self.has(process.pid)) {
+            // Its parent may have ended with it, and been waited for by the next.
+            let ancestors = std::iter::successors(Some(gone.ppid), |pid| before.get(pid).map(|parent| parent.ppid));
+            match ancestors.take(before.len() + 1).find(|pid| self.has(*pid)) {
+                Some(heir) => {
+                    let (counted_ns, names) = heirs.entry(heir).or_default();
+                    *counted_ns += gone.own_ns + gone.waited_ns;
+                    names.push(&gone.name);
+                }
+                None => unaccounted += 1,
+            }
+        }
+        // Whatever has not come by now never will.
+        let owed_ns = std::mem::take(&mut self.owed_ns);
+        for (pid, grown_ns) in grown {
+            let (counted_ns, names) = heirs.remove(pid).unwrap_or_default();
+            let known_ns = counted_ns + owed_ns.get(pid).copied().unwrap_or(0);
+            if grown_ns + ROUNDING_NS < counted_ns {
+                unaccounted += names.len() as u64;
+            } else if *grown_ns > known_ns {
+                let name = names.first().map_or_else(|| ended_children(&self.members[pid].name), |name| (*name).into());
+                groups.entry(name).or_default().cpu_ns += grown_ns - known_ns;
+            }
+            let short_ns = known_ns.saturating_sub(*grown_ns).min(counted_ns);
+            if short_ns > 0 {
+                self.owed_ns.insert(*pid, short_ns);
+            }
+        }
+        unaccounted
+    }
+}
+
+/// Adds what one more process of the name has.
+fn add_memory(group: &mut ProcessUse, process: &Seen) {
+    let held = process.held.unwrap_or_default();
+    group.pss_bytes = match group.count {
+        0 => held.pss_bytes,
+        _ => group.pss_bytes.zip(held.pss_bytes).map(|(sum, more)| sum + more),
+    };
+    group.count += 1;
+    group.rss_bytes += process.rss_bytes;
+    group.vms_bytes += process.vms_bytes;
+    group.threads += process.threads;
+    let fullness = |fds: Option<u64>, limit: Option<u64>| fds.zip(limit).map(|(n, of)| n as f64 / of.max(1) as f64);
+    if fullness(held.fds, held.fds_limit) > fullness(group.fds, group.fds_limit) {
+        (group.fds, group.fds_limit) = (held.fds, held.fds_limit);
+    }
+}
+
+fn ended_children(name: &str) -> String {
+    format!("{name} (ended children)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn seen(pid: i32, ppid: i32, name: &str, own_ms: u64, waited_ms: u64) -> Seen {
+        let (own_ns, waited_ns) = (own_ms * MS, waited_ms * MS);
+        Seen { pid, ppid, began: 1, name: name.into(), own_ns, waited_ns, rss_bytes: 4096, ..Seen::default() }
+    }
+
+    fn cpu_accounting(members: impl IntoIterator<Item = Seen>) -> CpuAccounting {
+        let mut cpu_accounting = CpuAccounting::default();
+        members.into_iter().for_each(|member| cpu_accounting.open(member, false));
+        cpu_accounting
+    }
+
+    fn told(used: &ServerUse) -> Vec<(&str, u32, u64)> {
+        used.processes.iter().map(|group| (group.name.as_str(), group.count, group.cpu_ns / MS)).collect()
+    }
+
+    #[test]
+    fn processes_of_a_name_count_together_from_the_look_before() {
+        let mut cpu_accounting = cpu_accounting([seen(1, 0, "master", 500, 0), seen(2, 1, "worker", 100, 0)]);
+        cpu_accounting.open(seen(3, 1, "worker", 70, 0), true);
+        let used = cpu_accounting.settle(vec![
+            seen(1, 0, "master", 500, 0),
+            seen(2, 1, "worker", 130, 0),
+            seen(3, 1, "worker", 90, 0),
+        ]);
+        assert_eq!(told(&used), [("master", 1, 0), ("worker", 2, 30 + 90)]);
+        assert_eq!((used.processes[1].rss_bytes, used.ended_unaccounted), (2 * 4096, 0));
+        assert!(used.ended.is_empty());
+    }
+
+    #[test]
+    fn memory_in_parts_is_known_of_all_of_a_name_or_not_at_all() {
+        let held = |pss_bytes, fds| Some(Held { pss_bytes, fds: Some(fds), fds_limit: Some(100 * fds - 50) });
+        let all = [
+            Seen { held: held(Some(7), 3), vms_bytes: 10, ..seen(2, 1, "a", 0, 0) },
+            Seen { held: held(Some(8), 1), vms_bytes: 20, ..seen(3, 1, "a", 0, 0) },
+            Seen { held: held(None, 5), ..seen(4, 1, "b", 0, 0) },
+            Seen { held: held(Some(1), 5), ..seen(5, 1, "b", 0, 0) },
+        ];
+        let used = cpu_accounting(all.clone()).settle(all.into());
+        let told: Vec<_> = used.processes.iter().map(|p| (p.pss_bytes, p.vms_bytes, p.fds, p.fds_limit)).collect();
+        assert_eq!(told, [(Some(15), 30, Some(1), Some(50)), (None, 0, Some(5), Some(450))]);
+    }
+
+    #[test]
+    fn the_last_time_of_an_ended_child_comes_through_its_parent() {
+        let mut cpu_accounting = cpu_accounting([seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 100, 30)]);
+        // It used 250 ms more before it ended, and its parent waited for it.
+        let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 380)]);
+        assert_eq!(told(&used), [("master", 1, 0), ("worker", 0, 250)]);
+        assert_eq!(used.ended, [("worker".to_owned(), 1)].into());
+        assert_eq!(cpu_accounting.settle(vec![seen(1, 0, "master", 0, 380)]).processes[0].cpu_ns, 0, "counted once");
+    }
+
+    #[test]
+    fn a_child_that_ended_during_the_look_is_not_counted_twice() {
+        let all = [seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 30, 0), seen(3, 1, "worker", 70, 0)];
+        let mut cpu_accounting = cpu_accounting(all);
+        let sum = |used: &ServerUse| told(used).iter().map(|(_, _, ms)| ms).sum::<u64>();
+        // The master was looked at before it got the time of the first worker, and then the worker was gone.
+        let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 0), seen(3, 1, "worker", 70, 0)]);
+        assert_eq!(sum(&used), 0);
+        // Now it has that, and meanwhile the same has happened to the other.
+        let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 40)]);
+        assert_eq!((sum(&used), used.ended_unaccounted), (0, 0));
+        let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 120)]);
+        assert_eq!(sum(&used), 10 + 10, "what both have used since they were seen last");
+        // What has not come at the next look never will, and is not taken from what others use.
+        let mut cpu_accounting = self::cpu_accounting([seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 30, 0)]);
+        let idle = || vec![seen(1, 0, "master", 0, 0)];
+        assert_eq!((sum(&cpu_accounting.settle(idle())), sum(&cpu_accounting.settle(idle()))), (0, 0));
+        assert_eq!(sum(&cpu_accounting.settle(vec![seen(1, 0, "master", 0, 50)])), 50);
+    }
+
+    #[test]
+    fn children_nobody_saw_are_told_apart() {
+        let mut cpu_accounting = cpu_accounting([seen(1, 0, "httpd", 0, 10)]);
+        let used = cpu_accounting.settle(vec![seen(1, 0, "httpd", 0, 60)]);
+        assert_eq!(told(&used), [("httpd", 1, 0), ("httpd (ended children)", 0, 50)]);
+    }
+
+    #[test]
+    fn a_child_that_ended_with_its_own_children_is_counted_once() {
+        let all = [seen(1, 0, "a", 0, 0), seen(2, 1, "b", 100, 0), seen(3, 2, "c", 1000, 0)];
+        let used = cpu_accounting(all).settle(vec![seen(1, 0, "a", 0, 1150)]);
+        assert_eq!(told(&used), [("a", 1, 0), ("b", 0, 50)]);
+        assert_eq!(used.ended_unaccounted, 0);
+    }
+
+    #[test]
+    fn what_nobody_waited_for_is_told() {
+        let members = || [seen(1, 0, "a", 0, 0), seen(2, 1, "b", 1000, 0)];
+        // A parent that lets the kernel reap its children.
+        assert_eq!(cpu_accounting(members()).settle(vec![seen(1, 0, "a", 0, 0)]).ended_unaccounted, 1);
+        // The parent is no part of the server, or has ended as well.
+        assert_eq!(cpu_accounting(members()).settle(Vec::new()).ended_unaccounted, 2);
+        // A number that has been given to another process.
+        let other = Seen { began: 2, ..seen(2, 1, "x", 9, 0) };
+        let used = cpu_accounting(members()).settle(vec![seen(1, 0, "a", 0, 1000), other]);
+        assert_eq!((told(&used), used.ended_unaccounted), (vec![("a", 1, 0)], 0));
+    }
+}

@@ -1,0 +1,138 @@
+//! What processes hold that is dear to look at: memory with shared pages in parts, and descriptors. At each look some of
+//! the processes are asked for descriptors, and fewer for memory: each once in ten looks, or more seldom when there are very
+//! many.
+
+use procfs::process::{LimitValue, Process};
+use std::collections::BTreeMap;
+
+/// Looks in which each process is asked for its memory once.
+const LOOKS_FOR_ALL: usize = 10;
+/// Processes that are asked in one look.
+const ASKED_MAX: usize = 4;
+
+/// What a process held when it was asked last; a part is none when that is not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) pss_bytes: Option<u64>,
+    pub(crate) fds: Option<u64>,
+    pub(crate) fds_limit: Option<u64>,
+}
+
+/// What each process held when it was asked last.
+#[derive(Debug, Default)]
+pub(crate) struct ResourceUsage {
+    held: BTreeMap<i32, Held>,
+    /// The process asked last for its memory, and that for its descriptors.
+    weighed: i32,
+    counted: i32,
+    looks: usize,
+}
+
+impl ResourceUsage {
+    /// Asks those whose turn it is, and those that have never been asked.
+    pub(crate) fn look(&mut self, pids: &[i32]) {
+        self.held.retain(|pid, _| pids.contains(pid));
+        let due = |looks: usize| looks * pids.len() / LOOKS_FOR_ALL;
+        let asked = (due(self.looks + 1) - due(self.looks)).min(ASKED_MAX);
+        self.looks = (self.looks + 1) % LOOKS_FOR_ALL;
+        let new: Vec<i32> = pids.iter().filter(|pid| !self.held.contains_key(*pid)).take(ASKED_MAX).copied().collect();
+        for pid in new.iter().copied().chain(turn(pids, &mut self.weighed, asked)) {
+            self.held.entry(pid).or_default().weigh(pid);
+        }
+        for pid in new.iter().copied().chain(turn(pids, &mut self.counted, ASKED_MAX)) {
+            self.held.entry(pid).or_default().count(pid);
+        }
+    }
+
+    /// Asks all of them.
+    pub(crate) fn look_at_all(&mut self, pids: &[i32]) {
+        self.held = pids.iter().map(|pid| (*pid, held(*pid))).collect();
+    }
+
+    pub(crate) fn of(&self, pid: i32) -> Option<Held> {
+        self.held.get(&pid).copied()
+    }
+}
+
+/// The next so many after `last`, each at most once; `last` is then the last of them.
+fn turn(pids: &[i32], last: &mut i32, asked: usize) -> Vec<i32> {
+    let after = pids.iter().filter(|pid| **pid > *last);
+    let turn: Vec<i32> = after.chain(pids).take(asked.min(pids.len())).copied().collect();
+    *last = turn.last().copied().unwrap_or(*last);
+    turn
+}
+
+fn held(pid: i32) -> Held {
+    let mut held = Held::default();
+    held.weigh(pid);
+    held.count(pid);
+    held
+}
+
+impl Held {
+    /// Takes the memory, which the kernel adds up page by page.
+    fn weigh(&mut self, pid: i32) {
+        let rollup = Process::new(pid).and_then(|process| process.smaps_rollup()).ok();
+        let all = rollup.and_then(|rollup| rollup.memory_map_rollup.into_iter().next());
+        self.pss_bytes = all.and_then(|all| all.extension.map.get("Pss").copied());
+    }
+
+    /// Takes the descriptors, which kernels before 6.2 list one by one.
+    fn count(&mut self, pid: i32) {
+        let process = Process::new(pid).ok();
+        self.fds = process.as_ref().and_then(|process| process.fd_count().ok()).map(|n| n as u64);
+        let limits = process.and_then(|process| process.limits().ok());
+        self.fds_limit = limits.map(|limits| match limits.max_open_files.soft_limit {
+            LimitValue::Unlimited => u64::MAX,
+            LimitValue::Value(n) => n,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_process_holds_is_what_its_files_say() {
+        let pid = std::process::id().cast_signed();
+        let before = held(pid);
+        let opened: Vec<_> = (0..50).map(|_| std::fs::File::open("/proc/self/stat").unwrap()).collect();
+        let after = held(pid);
+        let (before, after_fds) = (before.fds.unwrap(), after.fds.unwrap());
+        assert!(after_fds.abs_diff(before + opened.len() as u64) < 10, "{before} and 50 more are {after_fds}");
+        let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap();
+        let pss_bytes = 1024 * pss.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+        let told = after.pss_bytes.unwrap();
+        assert!(told.abs_diff(pss_bytes) < pss_bytes / 2, "{told} of {pss_bytes}");
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        assert_eq!(after.fds_limit, Some(limit.unwrap_or(u64::MAX)));
+        assert_eq!(held(i32::MAX), Held::default());
+    }
+
+    #[test]
+    fn each_of_many_is_asked_in_its_turn() {
+        let pids: Vec<i32> = (i32::MAX - 100..i32::MAX).collect();
+        let mut resource_usage = ResourceUsage::default();
+        for looks in 1..=25 {
+            resource_usage.look(&pids);
+            assert!(resource_usage.held.len() <= looks * ASKED_MAX * 2, "{} after {looks}", resource_usage.held.len());
+        }
+        assert_eq!(resource_usage.held.len(), 100);
+        resource_usage.look(&pids[..1]);
+        assert_eq!(resource_usage.held.len(), 1, "those that have ended are forgotten");
+    }
+
+    #[test]
+    fn descriptors_of_a_server_that_fills_up_within_seconds_are_seen() {
+        let pids = [std::process::id().cast_signed()];
+        let mut resource_usage = ResourceUsage::default();
+        resource_usage.look_at_all(&pids);
+        let before = resource_usage.of(pids[0]).and_then(|held| held.fds).unwrap();
+        let _opened: Vec<_> = (0..50).map(|_| std::fs::File::open("/proc/self/stat").unwrap()).collect();
+        resource_usage.look(&pids);
+        let after = resource_usage.of(pids[0]).and_then(|held| held.fds).unwrap();
+        assert!(after > before + 25, "{before}, and then {after}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `report --recover`: the events of a measurement are enough to make its result again, to the byte, and what there is of a
+//! measurement that was killed.
+
+use crate::support::{Ended, Target, count, list, number, plimsoll, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// What is written within this time is soon enough.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Makes the result in a directory again, whose own is gone.
+#[track_caller]
+fn recover(directory: &Path) -> String {
+    let directory = directory.to_str().expect("UTF-8");
+    plimsoll(["report", "--recover", "--format", "json", directory]).run().exits(0).stdout.clone()
+}
+
+/// Fails unless the result of the only run directory is the same when it is made of its events.
+#[track_caller]
+fn is_the_same_again(ended: &Ended) {
+    let (directory, before) = (ended.run_directory(), ended.recorded("run.json"));
+    std::fs::remove_file(directory.join("run.json")).expect("it is there");
+    let printed = recover(&directory);
+    let again = ended.recorded("run.json");
+    let difference = before.lines().zip(again.lines()).find(|(before, again)| before != again);
+    assert!(before == again, "{difference:#?}");
+    assert_eq!(printed, again);
+}
+
+#[test]
+fn every_kind_of_run_is_made_again_of_its_events() {
+    let target = Target::start(&["--error-share", "0.02"]);
+    let url = target.url("/sleep?time=1ms");
+    for args in [
+        &["run", &url, "-c", "4", "-d", "1s", "--warmup", "0s"][..],
+        &["run", &url, "-R", "500", "-d", "1s", "--warmup", "500ms"],
+        &["run", &url, "-n", "200", "-c", "2", "--no-observe"],
+        &[
+            "run",
+            &url,
+            "-c",
+            "2",
+            "-d",
+            "1s",
+            "--warmup",
+            "0s",
+            "-H",
+            "Authorization: Bearer secret",
+            "-b",
+            "a=b",
+            "-m",
+            "POST",
+        ],
+        &["run", "--tls", "-c", "2", "-d", "1s", "--warmup", "0s"],
+        &["run", "-c", "8", "-d", "1s", "--warmup", "0s", "--profile"],
+    ] {
+        let ended = plimsoll(args.iter().copied().chain(["-q"])).run();
+        assert!([Some(0), Some(4)].contains(&ended.status.code()), "{ended:#?}");
+        is_the_same_again(&ended);
+    }
+}
+
+#[test]
+fn every_kind_of_sweep_is_made_again_of_its_events() {
+    let short = ["-d", "500ms", "--warmup", "0s", "--points", "4", "--iterations", "2", "-q"];
+    for args in [
+        &["sweep", "--to", "16"][..],
+        &["sweep", "--over", "rate", "--from", "500", "--to", "4000"],
+        &["sweep", "--to", "8", "--profile"],
+        &["sweep", "--to", "16", "--serve", "target pool=2 pool-time=5ms", "--confirm"],
+        &["sweep", "--to", "4", "--serve", "target pool=2", "--serve", "target pool=1"],
+    ] {
+        let ended = plimsoll(args.iter().chain(&short).copied()).run();
+        assert!([Some(0), Some(4)].contains(&ended.status.code()), "{ended:#?}");
+        is_the_same_again(&ended);
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_is_recovered_as_far_as_it_was_measured() {
+    let target = Target::start(&[]);
+    let started =
+        plimsoll(["run", &target.url("/sleep?time=5ms"), "-c", "4", "-d", "30s", "--warmup", "0s", "-q"]).start();
+    started.wait_for_events("tick", 3);
+    started.signal(Signal::KILL);
+    let ended = started.end();
+    let directory = ended.run_directory();
+    plimsoll(["report", directory.to_str().expect("UTF-8")]).run().fails(2, &["did not end", "--recover"]);
+    // As if the machine had died while it wrote.
+    let events = directory.join("events.jsonl");
+    let text = std::fs::read_to_string(&events).expect("events");
+    std::fs::write(&events, format!("{text}{{\"event\":\"tick\",\"pha")).expect("events");
+    let record: Value = serde_json::from_str(&recover(&directory)).expect("JSON");
+    assert_eq!(record["interrupted"], true);
+    assert!(count(&record, "measured_ns") >= 2_000_000_000 && count(&record, "requests.good") > 400, "{record:#}");
+    assert!(number(&record, "latency_ns.response.p50") > 4e6, "{record:#}");
+    plimsoll(["report", "--recover", directory.to_str().expect("UTF-8")]).run().fails(2, &["run.json", "complete"]);
+}
+
+#[test]
+fn a_sweep_that_was_killed_is_recovered_with_the_loads_that_were_measured() {
+    let target = Target::start(&[]);
+    let url = target.url("/sleep?time=5ms");
+    let args = ["sweep", &url, "-d", "500ms", "--warmup", "0s", "--to", "64", "--points", "8", "-q"];
+    let started = plimsoll(args).start();
+    wait_for(SOON, || {
+        let sweep = list(&started.directory().join("plimsoll-runs")).pop()?;
+        let events = std::fs::read_to_string(sweep.join("events.jsonl")).ok()?;
+        (events.matches("\"session\":\"point\"").count() >= 3).then_some(())
+    })
+    .expect("three loads are measured");
+    started.signal(Signal::KILL);
+    let ended = started.end();
+    let record: Value = serde_json::from_str(&recover(&ended.run_directory())).expect("JSON");
+    assert_eq!(record["interrupted"], true);
+    assert!(record["points"].as_array().is_some_and(|points| points.len() >= 2), "{record:#}");
+}
+
+#[test]
+fn where_nothing_was_measured_there_is_nothing_to_recover() {
+    let dead = plimsoll(["run", "http://127.0.0.1:1/", "-q", "-o", "plimsoll-runs/dead"]).run();
+    dead.exits(3);
+    let begun = r#"{"event":"session","session":"finished","interrupted":false}"#;
+    let recover = |events: &[u8]| plimsoll(["report", "--recover", "."]).with_file("events.jsonl", events).run();
+    recover(b"").fails(2, &["do not begin with a measurement"]);
+    recover(format!("{begun}\n").as_bytes()).fails(2, &["do not begin with a measurement"]);
+    recover(b"no JSON\n").fails(2, &["line 1"]);
+    let outside = r#"{"event":"session","session":"point","directory":"../../etc","load":1.0}"#;
+    recover(format!("{outside}\n").as_bytes()).fails(2, &["../../etc"]);
+}

@@ -1,0 +1,187 @@
+//! The supervisor: a process between plimsoll and the servers, which outlives neither.
+//!
+//! It reads orders from its stdin and answers on its stdout, one JSON object a line. When its stdin ends, plimsoll is
+//! gone: it ends what it has started, removes the state directory, and goes too. It is the *subreaper* of all its
+//! descendants (prctl(2)), so that none can hide behind a parent that has ended.
+//!
+//! nginx and others leave their workers running when their master is killed, and nothing within plimsoll can act when
+//! plimsoll is killed. The servers hear of the supervisor's own end by the kernel's parent-death signal, set after the
+//! change of user, which clears it. Its note of whom it started lies where servers cannot write.
+
+mod child;
+mod logs;
+mod orders;
+mod processes;
+
+pub(crate) use orders::{How, Launch, Order, Report};
+pub(crate) use processes::{end_session, members};
+
+use crate::state::{self, Mark, Note, boot};
+use child::Child;
+use logs::Logs;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io::{BufRead, Write, stdin, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often it looks whether a server has ended.
+const LOOK_UP: Duration = Duration::from_millis(10);
+
+/// Keeps servers in the state directory `dir`; the `main` of the supervisor.
+///
+/// `now_ns` is a monotonic clock.
+#[must_use]
+pub fn keep(dir: &Path, now_ns: fn() -> u64) -> ExitCode {
+    match Supervisor::new(dir, now_ns) {
+        Ok(mut supervisor) => {
+            supervisor.serve(&orders());
+            supervisor.end_all();
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tell(&Report::Failed { name: "supervisor".into(), why: error.to_string() });
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Supervisor {
+    dir: PathBuf,
+    now_ns: fn() -> u64,
+    note: Note,
+    /// In the order of their start.
+    children: Vec<Child>,
+    logs: Logs,
+    /// Set by a signal that asks it to end.
+    stop: Arc<AtomicBool>,
+    /// Whether the state directory stays.
+    keep_state: bool,
+}
+
+impl Supervisor {
+    fn new(dir: &Path, now_ns: fn() -> u64) -> std::io::Result<Self> {
+        let owner = rustix::process::getppid().and_then(|pid| Mark::of(pid.as_raw_nonzero().get()));
+        // Away from the terminal of plimsoll, whose ^C is meant for plimsoll. It cannot fail in a fresh process that
+        // leads no group; if it leads one, it is away already.
+        let _ = rustix::process::setsid();
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
+        let note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, services: Vec::new() };
+        note.write(dir).map_err(std::io::Error::other)?;
+        let supervisor = Self {
+            dir: dir.to_owned(),
+            now_ns,
+            note,
+            children: Vec::new(),
+            logs: Logs::new(dir),
+            stop,
+            keep_state: false,
+        };
+        Ok(supervisor)
+    }
+
+    fn serve(&mut self, orders: &Receiver<Order>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            match orders.recv_timeout(LOOK_UP) {
+                Ok(order) => self.obey(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.look_after();
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Start(launch) => self.start(&launch),
+            Order::Stop { name } => self.stop(&name),
+            Order::KeepState => self.keep_state = true,
+        }
+    }
+
+    fn start(&mut self, launch: &Launch) {
+        let report = match Child::spawn(launch) {
+            Ok(child) => {
+                self.note.services.push((child.mark, launch.program.clone()));
+                // Without the note a later `--clean` finds less; the server runs all the same.
+                let _ = self.note.write(&self.dir);
+                let report = Report::Started { name: launch.name.clone(), pid: child.mark.pid };
+                self.children.push(child);
+                report
+            }
+            Err(error) => Report::Failed { name: launch.name.clone(), why: error.to_string() },
+        };
+        tell(&report);
+    }
+
+    fn stop(&mut self, name: &str) {
+        let Some(at) = self.children.iter().position(|child| child.name == name) else {
+            return tell(&Report::Stopped { name: name.to_owned(), killed: false });
+        };
+        let mut child = self.children.remove(at);
+        let killed = child.end(self.now_ns);
+        tell(&Report::Stopped { name: name.to_owned(), killed });
+    }
+
+    /// Notices what has ended by itself, and what grows.
+    fn look_after(&mut self) {
+        let mut at = 0;
+        while at < self.children.len() {
+            match self.children[at].ended() {
+                None => at += 1,
+                Some(how) => {
+                    let child = self.children.remove(at);
+                    // What the one that has ended leaves behind is of no use to anybody.
+                    end_session(child.mark, self.now_ns);
+                    tell(&Report::Ended { name: child.name, how });
+                }
+            }
+        }
+        processes::reap(&self.children);
+        if let Some(cut) = self.logs.look((self.now_ns)()) {
+            tell(&Report::LogCut { path: cut });
+        }
+    }
+
+    /// Ends all in the reverse order of their start, then whatever else they have left, and tidies up.
+    fn end_all(&mut self) {
+        while let Some(mut child) = self.children.pop() {
+            let killed = child.end(self.now_ns);
+            tell(&Report::Stopped { name: child.name, killed });
+        }
+        processes::end_descendants(self.now_ns);
+        if !self.keep_state {
+            // What cannot be removed is left to `--clean`.
+            let _ = state::remove(&self.dir);
+        }
+    }
+}
+
+/// Orders as they come; the channel ends with stdin.
+fn orders() -> Receiver<Order> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in stdin().lock().lines().map_while(Result::ok) {
+            let Ok(order) = serde_json::from_str(&line) else { return };
+            if sender.send(order).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// A report for whoever still listens.
+fn tell(report: &Report) {
+    let line = serde_json::to_string(report).unwrap_or_default();
+    // Nobody listens when plimsoll is gone; then the end of stdin says so.
+    let _ = writeln!(stdout().lock(), "{line}");
+}

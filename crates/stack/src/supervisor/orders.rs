@@ -1,0 +1,98 @@
+//! What plimsoll and the supervisor say to each other.
+
+use crate::layout::Stop;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// To the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// Start a process.
+    Start(Launch),
+    /// End one and all it has started.
+    Stop {
+        /// Which.
+        name: String,
+    },
+    /// Leave the state directory when all has ended.
+    KeepState,
+}
+
+/// From the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// A process runs.
+    Started {
+        /// Which.
+        name: String,
+        /// Its number.
+        pid: i32,
+    },
+    /// A process cannot be started.
+    Failed {
+        /// Which.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// A process has ended by itself, and what it had started was ended.
+    Ended {
+        /// Which.
+        name: String,
+        /// With what exit code, or by which signal.
+        how: How,
+    },
+    /// An order to end is carried out.
+    Stopped {
+        /// Which.
+        name: String,
+        /// It did not go when it was asked to.
+        killed: bool,
+    },
+    /// A log had grown too long and was emptied.
+    LogCut {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// How a process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum How {
+    /// With this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// A process, completely.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Launch {
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<String>,
+    /// Added to its environment.
+    pub(crate) env: Vec<(String, String)>,
+    /// Whether it gets our environment too.
+    pub(crate) inherit_env: bool,
+    pub(crate) dir: PathBuf,
+    /// Where its stdout and stderr go.
+    pub(crate) output: PathBuf,
+    /// User and group to become.
+    pub(crate) account: Option<(u32, u32)>,
+    /// Empty: all.
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) stop: Stop,
+}
+
+impl std::fmt::Display for How {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "ended with exit code {code}"),
+            Self::Signal(signal) => {
+                let name = signal_hook::low_level::signal_name(*signal).unwrap_or("an unknown signal");
+                write!(f, "was ended by {name}")
+            }
+        }
+    }
+}

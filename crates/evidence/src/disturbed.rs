@@ -31,6 +31,7 @@ pub(crate) struct Account {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     second: usize,
+    from_ns: u64,
     length_ns: u64,
     flow: SliceFlow,
 }
@@ -86,22 +87,19 @@ impl Account {
             let slice = model::slice_of(at_ns);
             let end_ns = ((slice + 1) * SLICE_NS).min(tick.to_ns);
             let flow = flows.remove(&slice).unwrap_or_else(|| SliceFlow::new(slice));
-            self.window.push(Piece { second, length_ns: end_ns - at_ns, flow });
+            self.window.push(Piece { second, from_ns: at_ns, length_ns: end_ns - at_ns, flow });
             at_ns = end_ns;
         }
     }
 
     /// Responses that came in each slice of the window: its begin and its length in ns, and how many.
     pub(crate) fn responses(&self) -> Vec<Responses> {
-        let mut at_ns = None;
-        let piece = |piece: &Piece| {
-            let slice_ns = piece.flow.slice * SLICE_NS;
-            // The first slice of a window lies in it in part.
-            let from_ns = at_ns.unwrap_or(slice_ns + SLICE_NS - piece.length_ns).max(slice_ns);
-            at_ns = Some(from_ns + piece.length_ns);
-            Responses { from_ns, length_ns: piece.length_ns, completed: piece.flow.completed }
+        let responses = |piece: &Piece| Responses {
+            from_ns: piece.from_ns,
+            length_ns: piece.length_ns,
+            completed: piece.flow.completed,
         };
-        self.window.iter().map(piece).collect()
+        self.window.iter().map(responses).collect()
     }
 
     /// Share of the time from `from_ns` to `to_ns` that is not disturbed as far as it is known, 0 to 1.

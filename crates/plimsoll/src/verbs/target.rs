@@ -30,7 +30,7 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
     confine(&config.cpus);
     let certificate = config.tls.as_ref().map(|tls| tls.certificate.chain_pem.clone());
     let running = start(config).map_err(|error| match error {
-        TargetError::Bind { .. } => CommandError::usage(format!("{error}; select another with --listen")),
+        TargetError::Bind { .. } => CommandError::usage(format!("{error}; choose another with --listen")),
         TargetError::Certificate { .. } if args.cert.is_some() => {
             CommandError::usage(format!("--cert and --key: {error}"))
         }

@@ -34,6 +34,10 @@ pub(super) struct Case {
 }
 
 impl Case {
+    pub(super) fn percent(self) -> u32 {
+        (100.0 * self.share).round() as u32
+    }
+
     /// Whether there is such noise: only a load generator that stands still can be told from a server that answers late.
     const fn is_possible(self) -> bool {
         matches!(
@@ -45,12 +49,12 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = 100.0 * self.share;
+        let percent = self.percent();
         let place = format!("{:?}", self.place).to_lowercase();
         match self.kind {
-            Kind::Hog => write!(f, "hog, {place}, {percent:.0} %"),
-            Kind::Pause => write!(f, "{place} paused, {percent:.0} %"),
-            Kind::Quota => write!(f, "quota, {place}, {percent:.0} % less"),
+            Kind::Hog => write!(f, "hog, {place}, {percent} %"),
+            Kind::Pause => write!(f, "{place} paused, {percent} %"),
+            Kind::Quota => write!(f, "quota, {place}, {percent} % less"),
         }
     }
 }

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| judge::audit::testing::fuzz_audit(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| audit::testing::fuzz_audit(data));

@@ -66,7 +66,7 @@ pub(crate) struct Core {
     conns: Box<[Conn]>,
     /// Open-loop slots that may take a request, longest idle first.
     free: VecDeque<usize>,
-    /// Slots that want to open again or to start anew, each at its `retry_ns`.
+    /// Slots that want to open again or to start again, each at its `retry_ns`.
     down: Vec<usize>,
     /// When the last free slot was taken; none while one is free.
     blocked_since_ns: Option<u64>,
@@ -139,7 +139,7 @@ impl Core {
         Ok(opening)
     }
 
-    /// Whether connection `conn` is being opened.
+    /// True if connection `conn` is being opened.
     #[inline]
     pub(crate) fn is_opening(&self, conn: usize) -> bool {
         self.conns[conn].state == State::Opening
@@ -211,7 +211,7 @@ impl Core {
         (self.in_flight > 0).then_some(self.assigned_ns)
     }
 
-    /// Whether the load has ended and everything is recorded.
+    /// True if the load has ended and everything is recorded.
     pub(crate) const fn has_ended(&self) -> bool {
         self.ended
     }
@@ -221,7 +221,7 @@ impl Core {
         self.ticks.take()
     }
 
-    /// Whether a tick that was taken is wanted back.
+    /// True if a tick that was taken is wanted back.
     pub(crate) const fn lacks_spare(&self) -> bool {
         self.ticks.lacks_spare()
     }
@@ -280,7 +280,7 @@ impl Core {
         self.ticks.current().flow.bytes_received += bytes.len() as u64;
         loop {
             let c = &mut self.conns[conn];
-            let received = match self.bodies.of(c) {
+            let received = match self.bodies.of(&c.look, c.item()) {
                 Some(check) => c.machine.receive(bytes, &mut check.sink(&mut c.look)),
                 None => c.machine.receive(bytes, &mut Ignore),
             };
@@ -369,7 +369,7 @@ impl Core {
         self.blocked_since_ns = if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
     }
 
-    /// Whether a request intended at `intended_ns` belongs to the load at all.
+    /// True if a request intended at `intended_ns` belongs to the load at all.
     #[inline]
     fn may_start(&self, intended_ns: u64) -> bool {
         let quota_left = self.job.quota.is_none_or(|quota| self.quota_used < quota);
@@ -449,7 +449,7 @@ impl Core {
         }
     }
 
-    /// Whether the schedule has another request for this load, now or later.
+    /// True if the schedule has another request for this load, now or later.
     fn more_is_due(&self) -> bool {
         self.job.pace.due_ns().is_some_and(|due| self.may_start(due))
     }

@@ -57,7 +57,7 @@ pub fn open_files(connections: u32, threads: u32) -> Result<(), LimitError> {
     Err(LimitError::OpenFiles { connections, needed, hard: reached, most })
 }
 
-/// Whether there are as many local ports as `connections` to one address of TCP need.
+/// True if there are as many local ports as `connections` to one address of TCP need.
 ///
 /// # Errors
 /// If there are fewer.

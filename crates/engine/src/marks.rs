@@ -13,7 +13,7 @@ const WORD_BITS: u64 = 64;
 /// The marks of a run. Each value stands for itself, so that relaxed loads and stores do.
 #[derive(Debug)]
 pub struct SliceMarks {
-    /// Whether anybody keeps the account.
+    /// True if anybody keeps the account.
     is_kept: AtomicBool,
     /// The slices before this one are decided.
     until: AtomicU64,
@@ -54,7 +54,7 @@ impl SliceMarks {
         self.until.fetch_max(until, Ordering::Release);
     }
 
-    /// Whether anybody keeps the account.
+    /// True if anybody keeps the account.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept.load(Ordering::Relaxed)
     }
@@ -64,7 +64,7 @@ impl SliceMarks {
         self.until.load(Ordering::Acquire)
     }
 
-    /// Whether any slice from that of `from_ns` to that of `to_ns` is disturbed; a slice that is forgotten counts as clean.
+    /// True if any slice from that of `from_ns` to that of `to_ns` is disturbed; a slice that is forgotten counts as clean.
     pub(crate) fn any(&self, from_ns: u64, to_ns: u64) -> bool {
         let (from, to) = (slice_of(from_ns), slice_of(to_ns));
         if from >= self.marked_until.load(Ordering::Relaxed) {

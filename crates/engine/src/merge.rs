@@ -1,7 +1,7 @@
 //! Puts the ticks of all load threads together, second by second.
 
 use crate::recorder::{Tally, WorkerTick};
-use model::{Cohort, Failure, Histograms, MixCount, Phase, SliceFlow, ThreadUse, Tick};
+use model::{Cohort, Failure, Histograms, MixCount, Phase, SliceFlow, SourceId, ThreadUse, Tick};
 use std::collections::BTreeMap;
 
 /// A busy share is told only for ticks of at least this length: CPU clocks are too coarse below.
@@ -63,7 +63,7 @@ impl Merge {
         complete.then(|| self.open.pop_first()).flatten().map(|(from_ns, partial)| partial.finish(from_ns))
     }
 
-    /// Whether every thread has ended.
+    /// True if every thread has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.delivered_ns.iter().all(|&to_ns| to_ns == OVER)
     }
@@ -88,6 +88,7 @@ impl Partial {
     fn finish(mut self, from_ns: u64) -> Tick {
         self.sends_ns.sort_unstable();
         Tick {
+            source: SourceId::LOCAL,
             phase: self.phase,
             from_ns,
             to_ns: self.to_ns,

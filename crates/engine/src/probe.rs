@@ -110,7 +110,7 @@ pub enum ProbeError {
         address: Address,
         /// How.
         error: ClientError,
-        /// What was announced and missing, if that is the trouble.
+        /// What was announced and missing, if that is the fault.
         detail: String,
     },
 }
@@ -202,7 +202,7 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
     let mut dialogue = connect(address, settings.style(), settings.timeout_ns)?;
     let connect_ns = clock.now_ns();
     let failed = |e, omitted| no_answer(e, address, omitted, settings.timeout_ns);
-    dialogue.secure(settings.tls, settings.timeout_ns).map_err(|e| failed(e, "did not finish the TLS handshake"))?;
+    dialogue.start_tls(settings.tls, settings.timeout_ns).map_err(|e| failed(e, "did not finish the TLS handshake"))?;
     let ready_ns = clock.now_ns();
     let mut seen = Seen::default();
     let expect = if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body };
@@ -268,7 +268,7 @@ impl ResponseSink for Seen {
     }
 }
 
-/// Whether a header says that the answer was kept by a cache: `Age` above 0, two numbers in `X-Varnish`, or a hit in
+/// True if a header says that the answer was kept by a cache: `Age` above 0, two numbers in `X-Varnish`, or a hit in
 /// a header with `cache` in its name (`X-Cache`, `CF-Cache-Status`, `Cache-Status`, `X-FastCGI-Cache` ...).
 fn is_cache_hit(name: &[u8], value: &[u8]) -> bool {
     let (name, value) = (name.to_ascii_lowercase(), String::from_utf8_lossy(value).to_ascii_lowercase());

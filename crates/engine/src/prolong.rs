@@ -1,7 +1,6 @@
 //! Prolonging: a measured window of which too much was disturbed ends later, within what it may.
 
 use crate::marks::SliceMarks;
-use crate::run::Control;
 use crate::window::{UNDECIDED_NS, Window};
 use model::{Plan, SLICE_NS, slice_of};
 use std::sync::Arc;
@@ -21,10 +20,11 @@ pub(crate) struct Prolonging {
 }
 
 impl Prolonging {
-    pub(crate) fn new(plan: &Plan, control: &Control) -> Self {
+    /// Of the load of `plan`; `prolong_max_ns` is how much it may be prolonged by, `marks` say which slices are disturbed.
+    pub(crate) fn new(plan: &Plan, marks: &Arc<SliceMarks>, prolong_max_ns: u64) -> Self {
         let planned_ns = plan.stop.duration_ns().unwrap_or(0);
         let wanted = (planned_ns as f64 * CLEAN_SHARE / SLICE_NS as f64) as u64;
-        Self { marks: Arc::clone(&control.marks), wanted, left_ns: control.prolong_max_ns }
+        Self { marks: Arc::clone(marks), wanted, left_ns: prolong_max_ns }
     }
 
     /// Moves the end of the window, when it is about to come and too little undisturbed time lies behind; tells by how much.

@@ -1,4 +1,4 @@
-//! What one load thread writes down: counters and histograms of one tick, all memory taken beforehand.
+//! Counters and histograms of one load thread and tick, all memory taken beforehand.
 
 use model::{
     Failure, Flow, LatencyHistogram, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow, WorkerHistograms,
@@ -14,7 +14,7 @@ pub(crate) const SLICES_MAX: usize = 24;
 pub(crate) struct WorkerTick {
     /// Which thread.
     pub(crate) worker: usize,
-    /// Whether the thread ends with this tick.
+    /// True if the thread ends with this tick.
     pub(crate) last: bool,
     pub(crate) phase: Phase,
     pub(crate) from_ns: u64,

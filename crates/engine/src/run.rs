@@ -172,7 +172,7 @@ impl Workers {
         }
         let mut merge = Merge::new(self.handles.len());
         let mut phase = WindowController::new(plan);
-        let mut prolonging = Prolonging::new(plan, control);
+        let mut prolonging = Prolonging::new(plan, &control.marks, control.prolong_max_ns);
         while !merge.is_over() {
             if stop.load(Ordering::Relaxed) {
                 self.window.stop();

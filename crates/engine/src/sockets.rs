@@ -1,6 +1,6 @@
 //! Connections on one epoll instance: each socket is registered once, edge-triggered, for both directions.
 
-mod secure;
+mod tls_streams;
 
 use crate::transport::{Opening, Transport};
 use model::{Address, Failure, FailureKind, FailurePhase, TlsSession};
@@ -9,9 +9,9 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketFlags, sockopt};
 use rustix::time::Timespec;
-use secure::Secure;
-pub(crate) use secure::{Handshake, PLAIN_BYTES};
 use std::os::fd::OwnedFd;
+use tls_streams::TlsStreams;
+pub(crate) use tls_streams::{Handshake, PLAIN_BYTES};
 use wire::tls::Config;
 
 /// Events taken from the kernel at once.
@@ -24,7 +24,7 @@ pub(crate) struct Sockets {
     address: SocketAddrAny,
     events: Vec<epoll::Event>,
     /// Encrypts and decrypts, if the plan says so.
-    secure: Option<Secure>,
+    tls: Option<TlsStreams>,
     /// The target is on this machine, where a connection is open as soon as `connect` returns.
     local: bool,
 }
@@ -55,7 +55,7 @@ impl Sockets {
             slots: (0..connections).map(|_| Slot::default()).collect(),
             address: address::kernel(address)?,
             events: Vec::with_capacity(EVENTS_AT_ONCE),
-            secure: tls.map(|config| Secure::new(config, connections)),
+            tls: tls.map(|config| TlsStreams::new(config, connections)),
             local: address.tcp().is_none_or(|address| address.ip().is_loopback()),
         })
     }
@@ -92,8 +92,8 @@ impl Sockets {
     #[inline]
     pub(crate) fn read(&mut self, conn: usize, buffer: &mut [u8]) -> Result<Option<usize>, FailureKind> {
         let Some(fd) = &self.slots[conn].fd else { return Ok(None) };
-        if let Some(secure) = &mut self.secure {
-            return secure.read(conn, fd, buffer);
+        if let Some(tls) = &mut self.tls {
+            return tls.read(conn, fd, buffer);
         }
         match rustix::net::recv(fd, buffer, RecvFlags::empty()) {
             Ok((n, _)) => Ok(Some(n)),
@@ -102,17 +102,17 @@ impl Sockets {
         }
     }
 
-    /// Whether the last read, of `n` bytes into a buffer of `capacity`, may have left something.
+    /// True if the last read, of `n` bytes into a buffer of `capacity`, may have left something.
     #[inline]
     pub(crate) fn has_more(&self, n: usize, capacity: usize) -> bool {
-        self.secure.as_ref().map_or(n == capacity, Secure::has_more)
+        self.tls.as_ref().map_or(n == capacity, TlsStreams::has_more)
     }
 
     /// Sends what was taken and could not be sent at once.
     #[inline]
     pub(crate) fn flush(&mut self, conn: usize) -> Result<(), FailureKind> {
-        match (&mut self.secure, &self.slots[conn].fd) {
-            (Some(secure), Some(fd)) => secure.flush(conn, fd),
+        match (&mut self.tls, &self.slots[conn].fd) {
+            (Some(tls), Some(fd)) => tls.flush(conn, fd),
             _ => Ok(()),
         }
     }
@@ -126,20 +126,20 @@ impl Sockets {
             Ok(Ok(())) => {}
             Ok(Err(error)) | Err(error) => return Err(Failure::new(phase, kind_of(error))),
         }
-        match &mut self.secure {
+        match &mut self.tls {
             None => Ok(Opening::Done),
-            Some(secure) => secure.advance(conn, fd, now, buffer),
+            Some(tls) => tls.advance(conn, fd, now, buffer),
         }
     }
 
     /// The TLS handshake that opening `conn` has ended with, if there was one.
     pub(crate) fn handshake(&self, conn: usize) -> Option<Handshake> {
-        self.secure.as_ref().and_then(|secure| secure.handshake(conn))
+        self.tls.as_ref().and_then(|tls| tls.handshake(conn))
     }
 
     /// What any of the connections has agreed on, if they are encrypted.
     pub(crate) fn session(&self) -> Option<TlsSession> {
-        self.secure.as_ref().and_then(Secure::session)
+        self.tls.as_ref().and_then(TlsStreams::session)
     }
 }
 
@@ -163,14 +163,14 @@ impl Transport for Sockets {
         epoll::add(&self.epoll, &fd, data, interest).map_err(kind_of)?;
         slot.fd = Some(fd);
         // The handshake begins when the socket says that it is open.
-        Ok(if self.secure.is_some() { Opening::Pending } else { opening })
+        Ok(if self.tls.is_some() { Opening::Pending } else { opening })
     }
 
     #[inline]
     fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
         let Some(fd) = &self.slots[conn].fd else { return Err(FailureKind::Closed) };
-        if let Some(secure) = &mut self.secure {
-            return secure.send(conn, fd, bytes);
+        if let Some(tls) = &mut self.tls {
+            return tls.send(conn, fd, bytes);
         }
         match rustix::net::send(fd, bytes, SendFlags::NOSIGNAL) {
             Ok(n) => Ok(n),
@@ -180,15 +180,15 @@ impl Transport for Sockets {
     }
 
     fn opening_phase(&self, conn: usize) -> FailurePhase {
-        match &self.secure {
-            Some(secure) if secure.is_handshaking(conn) => FailurePhase::Tls,
+        match &self.tls {
+            Some(tls) if tls.is_handshaking(conn) => FailurePhase::Tls,
             _ => FailurePhase::Connect,
         }
     }
 
     fn close(&mut self, conn: usize) {
-        if let Some(secure) = &mut self.secure {
-            secure.close(conn);
+        if let Some(tls) = &mut self.tls {
+            tls.close(conn);
         }
         let slot = &mut self.slots[conn];
         slot.fd = None;

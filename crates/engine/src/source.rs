@@ -1,4 +1,4 @@
-//! What is asked for: which request goes out as number n, and its bytes. Pure functions of number, seed and plan, so
+//! Request source: which request goes out as number n, and its bytes. Pure functions of number, seed and plan, so
 //! that a request that was sent in part can be written once more.
 
 mod template;
@@ -20,7 +20,7 @@ pub(crate) struct Style<'a> {
     pub(crate) protocol: Protocol,
     /// Host, and port if it is not the default one.
     pub(crate) authority: &'a str,
-    /// Whether a connection serves more than one request.
+    /// True if a connection serves more than one request.
     pub(crate) keepalive: bool,
 }
 
@@ -78,14 +78,14 @@ enum Form {
     Template { head: Text, body: Text },
 }
 
-/// Memory for requests that are put together anew each time.
+/// Memory for requests that are put together again each time.
 #[derive(Default)]
 pub(crate) struct Scratch {
     request: Vec<u8>,
     body: Vec<u8>,
 }
 
-/// Whether the fields in `request` can be filled in.
+/// True if the fields in `request` can be filled in.
 ///
 /// # Errors
 /// The first field that cannot.

@@ -1,4 +1,4 @@
-//! What a worker core needs from the world: connections that carry bytes.
+//! Transport trait of a worker core: connections that carry bytes.
 
 use model::{FailureKind, FailurePhase};
 

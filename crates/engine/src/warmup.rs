@@ -15,7 +15,7 @@ pub(crate) const LONGEST_NS: u64 = 60 * NS_PER_S;
 
 /// The halves of a settled series differ by at most this share of its mean ...
 const LEVEL_SHARE: f64 = 0.03;
-/// ... or by this many standard errors of their difference. It is asked anew with each sample, so that many chances are taken
+/// ... or by this many standard errors of their difference. It is asked again with each sample, so that many chances are taken
 /// to call a goodput settled that is not; a lower figure only asks for some more samples now and then.
 const LEVEL_ERRORS: f64 = 1.5;
 /// The standard error of a half comes from the means of so many stretches of it. Requests that come in step make a sample
@@ -29,7 +29,7 @@ pub(crate) struct Settling {
     good_before: u64,
 }
 
-/// Whether the warm-up may end.
+/// True if the warm-up may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
     NotYet,
@@ -57,7 +57,7 @@ impl Settling {
     }
 }
 
-/// Whether the two halves of a series have the same mean, as far as its noise lets one say.
+/// True if the two halves of a series have the same mean, as far as its noise lets one say.
 fn is_level(series: &[f64]) -> bool {
     let (first, second) = series.split_at(series.len() / 2);
     let (a, b) = (mean(first), mean(second));

@@ -4,6 +4,7 @@ use crate::disturbed::{Account, Cut};
 use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
 use crate::omission;
+use crate::rate::per_second;
 use crate::status::StatusSum;
 use model::{
     Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, MergedHistogram, NS_PER_S,
@@ -102,7 +103,7 @@ struct Iteration {
     per_s: f64,
     /// The time it is of; ns.
     counted_ns: u64,
-    /// Whether too little of it was undisturbed to count beside others.
+    /// True if too little of it was undisturbed to count beside others.
     says_little: bool,
 }
 
@@ -249,7 +250,7 @@ impl EvidenceBuilder {
         evidence
     }
 
-    /// With the looks of whose time the account is not sure yet.
+    /// With the samples of whose time the account is not sure yet.
     fn status_until_now(&self) -> StatusSum {
         let mut status = self.status.clone();
         add_looks(&mut status, self.unsure_looks.iter().cloned(), &self.account);
@@ -328,17 +329,17 @@ impl EvidenceBuilder {
         self.account.prolonged_ns + self.merged_cut.prolonged_ns
     }
 
-    /// Whether too little of it was undisturbed to say anything.
+    /// True if too little of it was undisturbed to say anything.
     #[must_use]
     pub fn says_little(&self) -> bool {
         self.iterations(&self.account.cut(&mut [])).all(|iteration| iteration.says_little)
     }
 
-    /// Undisturbed time of all iterations as a share of `planned_ns`; 1 where nobody kept an account.
+    /// Undisturbed time of all iterations; none where nobody kept an account; ns.
     #[must_use]
-    pub fn clean_share_of(&self, planned_ns: u64) -> f64 {
+    pub fn clean_ns(&self) -> Option<u64> {
         let cut = self.cut(&mut []);
-        if cut.is_kept { cut.clean_ns as f64 / planned_ns.max(1) as f64 } else { 1.0 }
+        cut.is_kept.then_some(cut.clean_ns)
     }
 
     /// Good responses per second: of one run as [`goodput`] has it, of several iterations their mean with an
@@ -451,10 +452,6 @@ fn add_threads(sum: &mut Vec<ThreadUse>, more: &[ThreadUse]) {
 
 fn busy(thread: &ThreadUse) -> f64 {
     if thread.wall_ns == 0 { 0.0 } else { (thread.cpu_ns as f64 / thread.wall_ns as f64).min(1.0) }
-}
-
-pub(crate) fn per_second(count: u64, span_ns: u64) -> f64 {
-    if span_ns == 0 { 0.0 } else { count as f64 * NS_PER_S as f64 / span_ns as f64 }
 }
 
 #[cfg(test)]

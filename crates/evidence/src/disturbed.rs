@@ -5,25 +5,35 @@
 //! were out during it, at most as many as it was long. Else the answers that had piled up would be counted as the work of
 //! undisturbed time.
 
-use crate::builder::per_second;
+use crate::rate::per_second;
 use model::{
-    Basis, Cause, Disturbance, Histograms, SLICE_NS, STRETCHES_MAX, Second, SliceAccount, SliceFlow, Stretch, Tick,
-    WholeWindow,
+    Basis, Cause, Disturbance, Histograms, NS_PER_S, SLICE_NS, STRETCHES_MAX, Second, SliceAccount, SliceFlow, Stretch,
+    Tick, WholeWindow,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A shorter undisturbed time says nothing: five slices.
 pub(crate) const CLEAN_MIN_NS: u64 = 5 * SLICE_NS;
 
+/// Slices at the begin and at the end of a window that are kept one by one: a minute at each. Those between are decided, and
+/// are kept as what they come to, so that the account of a day takes no more memory than that of some minutes.
+const APART: usize = 600;
+/// Length of what is kept of responses between; ns.
+const TOGETHER_NS: u64 = 60 * NS_PER_S;
+
 /// One run's account while it grows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Account {
-    /// Whether anybody kept it.
+    /// True if anybody kept it.
     is_kept: bool,
     /// Slices in which anything was taken.
     taken: BTreeMap<u64, SliceAccount>,
-    /// The slices of the measured window, each with the place of its second.
-    window: Vec<Piece>,
+    /// The last slices of the measured window, each with the place of its second.
+    window: VecDeque<Piece>,
+    /// What those before come to.
+    decided: Cutting,
+    /// Their responses.
+    early: Vec<Responses>,
     pub(crate) prolonged_ns: u64,
 }
 
@@ -87,19 +97,35 @@ impl Account {
             let slice = model::slice_of(at_ns);
             let end_ns = ((slice + 1) * SLICE_NS).min(tick.to_ns);
             let flow = flows.remove(&slice).unwrap_or_else(|| SliceFlow::new(slice));
-            self.window.push(Piece { second, from_ns: at_ns, length_ns: end_ns - at_ns, flow });
+            self.window.push_back(Piece { second, from_ns: at_ns, length_ns: end_ns - at_ns, flow });
             at_ns = end_ns;
+        }
+        self.decide_early();
+    }
+
+    /// Decides the slices that are too old to be kept one by one.
+    fn decide_early(&mut self) {
+        while self.window.len() > APART
+            && let Some(piece) = self.window.pop_front()
+        {
+            self.decided.add(&piece, self.taken.get(&piece.flow.slice));
+            let has_begin = self.early.len() >= APART;
+            match self.early.last_mut().filter(|last| has_begin && last.length_ns < TOGETHER_NS) {
+                Some(last) => {
+                    last.length_ns += piece.length_ns;
+                    last.completed += piece.flow.completed;
+                }
+                None => self.early.push(piece.responses()),
+            }
+        }
+        if let Some(first) = self.window.front() {
+            self.taken = self.taken.split_off(&first.flow.slice);
         }
     }
 
-    /// Responses that came in each slice of the window: its begin and its length in ns, and how many.
+    /// Responses that came in each part of the window, in order: of its begin and its end slice by slice.
     pub(crate) fn responses(&self) -> Vec<Responses> {
-        let responses = |piece: &Piece| Responses {
-            from_ns: piece.from_ns,
-            length_ns: piece.length_ns,
-            completed: piece.flow.completed,
-        };
-        self.window.iter().map(responses).collect()
+        self.early.iter().copied().chain(self.window.iter().map(Piece::responses)).collect()
     }
 
     /// Share of the time from `from_ns` to `to_ns` that is not disturbed as far as it is known, 0 to 1.
@@ -111,80 +137,105 @@ impl Account {
 
     /// Cuts the window, and tells each of `seconds` what of it is clean.
     pub(crate) fn cut(&self, seconds: &mut [Second]) -> Cut {
-        let is_set_aside = self.set_aside();
-        let mut cut = Cut { is_kept: self.is_kept, prolonged_ns: self.prolonged_ns, ..Cut::default() };
-        for (piece, is_set_aside) in self.window.iter().zip(&is_set_aside) {
-            cut.window_ns += piece.length_ns;
-            let taken = self.taken.get(&piece.flow.slice);
-            for (cause, ns) in taken.into_iter().flat_map(|slice| &slice.taken_ns) {
-                // Of a slice that lies in the window in part, nobody knows when in it.
-                let ns = (*ns).min(piece.length_ns);
-                *cut.taken_ns.entry(*cause).or_default() += ns;
-                if !is_set_aside {
-                    *cut.left_ns.entry(*cause).or_default() += ns;
-                }
-            }
-            if *is_set_aside {
-                continue;
-            }
-            cut.clean_ns += piece.length_ns;
-            cut.clean_good += piece.flow.good;
-            cut.clean_completed += piece.flow.completed;
-            if let Some(second) = seconds.get_mut(piece.second) {
-                second.clean_ns += piece.length_ns;
-                second.clean_good += piece.flow.good;
+        let mut cutting = self.decided.clone();
+        self.window.iter().for_each(|piece| cutting.add(piece, self.taken.get(&piece.flow.slice)));
+        for (second, clean) in seconds.iter_mut().zip(&cutting.seconds) {
+            second.clean_ns += clean.ns;
+            second.clean_good += clean.good;
+        }
+        Cut { is_kept: self.is_kept, prolonged_ns: self.prolonged_ns, ..cutting.cut }
+    }
+}
+
+impl Piece {
+    const fn responses(&self) -> Responses {
+        Responses { from_ns: self.from_ns, length_ns: self.length_ns, completed: self.flow.completed }
+    }
+}
+
+/// A window that is being cut, slice by slice.
+#[derive(Clone, Debug, Default)]
+struct Cutting {
+    cut: Cut,
+    /// What of each second is clean.
+    seconds: Vec<Clean>,
+    /// Slices in the stretch of disturbed ones that has just passed.
+    disturbed: u64,
+    /// Slices that may still be set aside as what it has left behind.
+    recovery: u64,
+    /// When it ended; ns.
+    disturbed_until_ns: u64,
+}
+
+/// Clean time and the good responses in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clean {
+    ns: u64,
+    good: u64,
+}
+
+impl Cutting {
+    /// The next slice, and what was taken of it.
+    fn add(&mut self, piece: &Piece, taken: Option<&SliceAccount>) {
+        let worst = taken.and_then(SliceAccount::worst);
+        let is_set_aside = self.is_set_aside(piece, worst.is_some());
+        let cut = &mut self.cut;
+        cut.window_ns += piece.length_ns;
+        for (cause, ns) in taken.into_iter().flat_map(|slice| &slice.taken_ns) {
+            // Of a slice that lies in the window in part, nobody knows when in it.
+            let ns = (*ns).min(piece.length_ns);
+            *cut.taken_ns.entry(*cause).or_default() += ns;
+            if !is_set_aside {
+                *cut.left_ns.entry(*cause).or_default() += ns;
             }
         }
-        cut.stretches = self.stretches(&is_set_aside);
-        cut
+        if self.seconds.len() <= piece.second {
+            self.seconds.resize(piece.second + 1, Clean::default());
+        }
+        if is_set_aside {
+            return cut.extend_stretches(piece.flow.slice * SLICE_NS, worst);
+        }
+        cut.clean_ns += piece.length_ns;
+        cut.clean_good += piece.flow.good;
+        cut.clean_completed += piece.flow.completed;
+        let second = &mut self.seconds[piece.second];
+        second.ns += piece.length_ns;
+        second.good += piece.flow.good;
     }
 
-    /// For each piece of the window whether it is set aside.
-    fn set_aside(&self) -> Vec<bool> {
-        let is_disturbed =
-            |piece: &Piece| self.taken.get(&piece.flow.slice).is_some_and(|slice| slice.worst().is_some());
-        let mut all: Vec<bool> = self.window.iter().map(is_disturbed).collect();
-        let (mut length, mut recovery, mut end_ns) = (0, 0, 0);
-        for (i, piece) in self.window.iter().enumerate() {
-            if all[i] {
-                length += 1;
-                (recovery, end_ns) = (length, (piece.flow.slice + 1) * SLICE_NS);
-            } else if recovery > 0 && piece.flow.oldest_ns < end_ns {
-                all[i] = true;
-                (length, recovery) = (0, recovery - 1);
-            } else {
-                (length, recovery) = (0, 0);
-            }
+    /// True if it is disturbed, or a slice in which requests end that were out in the disturbed ones before it.
+    fn is_set_aside(&mut self, piece: &Piece, is_disturbed: bool) -> bool {
+        if is_disturbed {
+            self.disturbed += 1;
+            (self.recovery, self.disturbed_until_ns) = (self.disturbed, (piece.flow.slice + 1) * SLICE_NS);
+            return true;
         }
-        all
-    }
-
-    fn stretches(&self, is_set_aside: &[bool]) -> Vec<Stretch> {
-        let mut all: Vec<Stretch> = Vec::new();
-        let aside = self.window.iter().zip(is_set_aside).filter(|(_, is_set_aside)| **is_set_aside);
-        for (piece, _) in aside {
-            let from_ns = piece.flow.slice * SLICE_NS;
-            let worst = self.taken.get(&piece.flow.slice).and_then(SliceAccount::worst);
-            match (all.last_mut().filter(|last| last.to_ns == from_ns), worst) {
-                (Some(last), worst) => {
-                    last.to_ns += SLICE_NS;
-                    if let Some((cause, ns)) = worst.filter(|(_, ns)| *ns > last.taken_ns) {
-                        (last.cause, last.taken_ns) = (cause, ns);
-                    }
-                }
-                (None, Some((cause, taken_ns))) => {
-                    all.push(Stretch { from_ns, to_ns: from_ns + SLICE_NS, cause, taken_ns })
-                }
-                // The window begins in what a disturbance before it has left behind.
-                (None, None) => {}
-            }
-        }
-        all.truncate(STRETCHES_MAX);
-        all
+        let is_left_behind = self.recovery > 0 && piece.flow.oldest_ns < self.disturbed_until_ns;
+        self.disturbed = 0;
+        self.recovery = if is_left_behind { self.recovery - 1 } else { 0 };
+        is_left_behind
     }
 }
 
 impl Cut {
+    /// The slice that begins at `from_ns` is set aside, for its `worst` cause or for what was before it.
+    fn extend_stretches(&mut self, from_ns: u64, worst: Option<(Cause, u64)>) {
+        let is_full = self.stretches.len() >= STRETCHES_MAX;
+        match (self.stretches.last_mut().filter(|last| last.to_ns == from_ns), worst) {
+            (Some(last), worst) => {
+                last.to_ns += SLICE_NS;
+                if let Some((cause, ns)) = worst.filter(|(_, ns)| *ns > last.taken_ns) {
+                    (last.cause, last.taken_ns) = (cause, ns);
+                }
+            }
+            (None, Some((cause, taken_ns))) if !is_full => {
+                self.stretches.push(Stretch { from_ns, to_ns: from_ns + SLICE_NS, cause, taken_ns });
+            }
+            // There are more than are told, or the window begins in what a disturbance before it has left behind.
+            (None, _) => {}
+        }
+    }
+
     /// Adds another iteration.
     pub(crate) fn add(&mut self, other: &Self) {
         self.is_kept |= other.is_kept;
@@ -207,7 +258,7 @@ impl Cut {
         if is_cut { Basis::Clean } else { Basis::Whole }
     }
 
-    /// Whether so little of it is clean that other iterations speak for it.
+    /// True if so little of it is clean that other iterations speak for it.
     pub(crate) fn says_little(&self) -> bool {
         self.is_kept && self.clean_ns < CLEAN_MIN_NS.min(self.window_ns)
     }
@@ -275,6 +326,7 @@ mod tests {
 
     fn tick(from_ns: u64, to_ns: u64, slices: Vec<SliceFlow>) -> Tick {
         Tick {
+            source: model::SourceId::LOCAL,
             phase: Phase::Measure,
             from_ns,
             to_ns,
@@ -330,6 +382,48 @@ mod tests {
         let mut none = account(3, |slice| slice * 100 * MS);
         none.add(&[taken(12, Cause::OtherPrograms, 40)]);
         assert_eq!(none.cut(&mut []).clean_ns, 2900 * MS);
+    }
+
+    /// Cut, responses and clean seconds of five minutes as they are, and of the same in one go.
+    #[test]
+    fn what_is_decided_early_comes_to_the_same() {
+        let disturbed = |slice: u64| slice % 97 < 3 || (590..640).contains(&slice) || (2_000..2_010).contains(&slice);
+        let oldest =
+            |slice: u64| (slice * 100 * MS).saturating_sub(if slice.is_multiple_of(5) { 250 * MS } else { 5 * MS });
+        let all: Vec<SliceAccount> = (0..3_000)
+            .filter(|slice| disturbed(*slice))
+            .map(|slice| taken(slice, Cause::ClientSteal, 30 + slice % 70))
+            .collect();
+        let mut early = Account::default();
+        early.add(&all);
+        let mut seconds = vec![Second::default(); 300];
+        let mut whole = Cutting::default();
+        for second in 0..300 {
+            let slices: Vec<SliceFlow> = (10 * second..10 * second + 10)
+                .map(|slice| SliceFlow { slice, good: slice % 13, completed: slice % 17, oldest_ns: oldest(slice) })
+                .collect();
+            early.tick(&tick(second * 1000 * MS, (second + 1) * 1000 * MS, slices.clone()), second as usize);
+            for flow in slices {
+                let piece =
+                    Piece { second: second as usize, from_ns: flow.slice * 100 * MS, length_ns: 100 * MS, flow };
+                whole.add(&piece, all.iter().find(|taken| taken.slice == flow.slice));
+            }
+        }
+        let cut = early.cut(&mut seconds);
+        assert_eq!((cut.window_ns, cut.clean_ns), (whole.cut.window_ns, whole.cut.clean_ns));
+        assert_eq!((cut.clean_good, cut.clean_completed), (whole.cut.clean_good, whole.cut.clean_completed));
+        assert_eq!((&cut.taken_ns, &cut.left_ns), (&whole.cut.taken_ns, &whole.cut.left_ns));
+        assert_eq!(cut.stretches, whole.cut.stretches);
+        assert!(cut.clean_ns < cut.window_ns && cut.stretches.len() > 2);
+        let clean: Vec<_> = seconds.iter().map(|second| (second.clean_ns, second.clean_good)).collect();
+        assert_eq!(clean, whole.seconds.iter().map(|clean| (clean.ns, clean.good)).collect::<Vec<_>>());
+
+        let responses = early.responses();
+        assert!(responses.windows(2).all(|pair| pair[0].from_ns + pair[0].length_ns == pair[1].from_ns));
+        assert_eq!(responses.iter().map(|part| part.completed).sum::<u64>(), (0..3_000).map(|slice| slice % 17).sum());
+        let (first, last) = (&responses[..APART - 1], &responses[responses.len() - APART..]);
+        assert!(first.iter().chain(last).all(|part| part.length_ns == 100 * MS) && responses.len() < 3 * APART);
+        assert!(early.window.len() == APART && early.taken.len() < APART, "the rest is forgotten");
     }
 
     #[test]

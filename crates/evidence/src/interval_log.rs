@@ -4,8 +4,11 @@
 //! base time of the header, values inside the histogram are ns, the maximum in the line is ms, all as the Java
 //! `HistogramLogWriter` has it.
 
-use model::{DecodeError, MergedHistogram};
+use model::{DecodeError, Histograms, MergedHistogram, Tick};
 use std::io::{self, Write};
+
+/// Begin of the tags of histograms of disturbed time.
+const SET_ASIDE: &str = "set_aside_";
 
 /// Writes the head of a log. `base_epoch_s` is the wall-clock time that interval times count from, if known;
 /// seconds since 1970, UTC.
@@ -44,6 +47,21 @@ pub fn write_interval(
     writeln!(out, "Tag={tag},{},{max_ms:.3},{encoded}", span(start_ns, length_ns))
 }
 
+/// Writes all histograms of a tick.
+///
+/// # Errors
+/// Whatever `out` reports.
+pub fn write_tick(out: &mut impl Write, tick: &Tick) -> io::Result<()> {
+    let length_ns = tick.to_ns - tick.from_ns;
+    for (name, histogram) in tick.histograms.each() {
+        write_interval(out, name, tick.from_ns, length_ns, histogram)?;
+    }
+    for (name, histogram) in tick.set_aside.each() {
+        write_interval(out, &format!("{SET_ASIDE}{name}"), tick.from_ns, length_ns, histogram)?;
+    }
+    Ok(())
+}
+
 /// A line of a log that was read back.
 #[derive(Clone, Debug)]
 pub struct Interval {
@@ -67,7 +85,19 @@ impl Interval {
         Ok(Some(Self { tag: (*tag).to_owned(), span: format!("{start},{length}"), histogram }))
     }
 
-    /// Whether it is the interval from `from_ns` to `to_ns`.
+    /// Which of the histograms of a tick it is, of all that came or of those of disturbed time; none of an unknown tag.
+    pub fn place<'a>(
+        &self,
+        histograms: &'a mut Histograms,
+        set_aside: &'a mut Histograms,
+    ) -> Option<&'a mut MergedHistogram> {
+        match self.tag.strip_prefix(SET_ASIDE) {
+            Some(name) => set_aside.named_mut(name),
+            None => histograms.named_mut(&self.tag),
+        }
+    }
+
+    /// True if it is the interval from `from_ns` to `to_ns`.
     #[must_use]
     pub fn is_of(&self, from_ns: u64, to_ns: u64) -> bool {
         self.span == span(from_ns, to_ns - from_ns)

@@ -8,6 +8,7 @@ pub mod interval_log;
 mod little;
 mod observed;
 mod omission;
+mod rate;
 mod status;
 
 pub use builder::{EvidenceBuilder, goodput, throughput_per_s};

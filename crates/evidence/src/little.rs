@@ -3,15 +3,15 @@
 //! Over a finite window the two sides are equal but for the requests that straddle its ends (S.-H. Kim and W. Whitt,
 //! "Statistical Analysis with Little's Law", Operations Research 61(4), 2013): of each only a part lies inside.
 
-use crate::builder::per_second;
+use crate::rate::per_second;
 use model::{Evidence, MergedHistogram, NS_PER_S, Outstanding};
 
-/// Whether a request that failed so never was in flight: no connection was opened for it, or none came free.
+/// True if a request that failed so never was in flight: no connection was opened for it, or none came free.
 fn is_unsent(failure: &str) -> bool {
     failure == "send.timeout" || ["connect.", "tls."].iter().any(|phase| failure.starts_with(phase))
 }
 
-/// Whether a request that failed so has a service time: it was answered, or its deadline passed.
+/// True if a request that failed so has a service time: it was answered, or its deadline passed.
 fn is_timed(failure: &str) -> bool {
     failure.starts_with("contract.") || failure.ends_with(".timeout")
 }

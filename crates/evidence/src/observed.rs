@@ -265,7 +265,7 @@ impl Accounts {
         processes_ns += groups.map(server::cpu_ns).sum::<u64>() + generator.cpu_ns;
         match &sample.others {
             None => self.open = Some((from_ns, processes_ns, busy_ns)),
-            // What was used before the window is left out with all that was in that look.
+            // What was used before the window is left out with all that was in that sample.
             Some(others) if others.from_ns != from_ns => {}
             Some(others) => {
                 let others_ns: u64 = others.processes.iter().map(|process| process.cpu_ns).sum();
@@ -418,6 +418,7 @@ mod tests {
         let mut total = busy;
         total.add(&idle);
         Sample {
+            source: model::SourceId::LOCAL,
             phase: Phase::Measure,
             from_ns: 0,
             to_ns: ns(length_ms),

@@ -1,4 +1,4 @@
-//! What a closed loop leaves out: the requests that it would have sent while it waited.
+//! Coordinated omission: requests that a closed loop would have sent while it waited.
 
 use model::MergedHistogram;
 

@@ -1,4 +1,4 @@
-//! Status pages over a window: what of each look is kept.
+//! Status pages over a window: what of each sample is kept.
 
 use crate::disturbed::Responses;
 use model::{Around, CountedRequests, Figure, Phase, StatusLook, StatusRecord};
@@ -18,14 +18,14 @@ struct Page {
     record: StatusRecord,
     /// Looks in undisturbed time.
     clean_looks: u64,
-    /// First and last look of the window that is being followed.
+    /// First and last sample of the window that is being followed.
     counted: Option<(Counted, Counted)>,
     /// What the page said last before the load of that window began, and first after it had ended.
     before: Option<BTreeMap<String, f64>>,
     after: Option<BTreeMap<String, f64>>,
 }
 
-/// The server's counter of requests at a look.
+/// The server's counter of requests at a sample.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     at_ns: u64,
@@ -36,7 +36,7 @@ struct Counted {
 }
 
 impl StatusSum {
-    /// Takes a look of the measured window, in their order. One at a disturbed time counts in a mean only until there is
+    /// Takes a sample of the measured window, in their order. One at a disturbed time counts in a mean only until there is
     /// another.
     pub(crate) fn add(&mut self, look: &StatusLook, is_disturbed: bool) {
         let page = self.page(&look.url);
@@ -155,7 +155,7 @@ impl Page {
     /// What both ends counted in settled windows and in the one that is being followed.
     fn counted_requests(&self, responses: &[Responses]) -> Option<CountedRequests> {
         let now = self.counted.and_then(|(first, last)| {
-            // A server that has started anew counts from the beginning.
+            // A server that has started again counts from the beginning.
             let grown = last.requests - first.requests;
             let server = grown - (last.looks - first.looks) as f64;
             let client = completed(responses, last.at_ns)? - completed(responses, first.at_ns)?;
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(at(&seconds, 5_500), 0.0, "a short rest tells nothing");
     }
 
-    /// A program that took the client's CPU held up the second of the first look and the one after it alike: nothing of it
+    /// A program that took the client's CPU held up the second of the first sample and the one after it alike: nothing of it
     /// shows in counts of whole seconds.
     #[test]
     fn a_standstill_over_two_seconds_does_not_put_a_look_on_the_wrong_side_of_them() {

@@ -5,7 +5,7 @@ mod load;
 
 pub(crate) use load::rates;
 
-use crate::testing::{Spoil, clean_open_run, clean_run, clean_sweep, probe, set_counter, set_figure, set_gauge};
+use crate::testing::{Mutate, clean_open_run, clean_run, clean_sweep, probe, set_counter, set_figure, set_gauge};
 use crate::{Check, Outcome, Rule};
 use model::{
     Change, Evidence, Finding, NS_PER_S, OtherObserved, OthersObserved, Profiled, SERVICE_BIN_NS, SweepEvidence, Warmup,
@@ -25,7 +25,7 @@ pub(crate) enum Fault {
 use Fault::{Closed, Open, Sweep};
 
 /// What `rule` says of its fault; none when nobody has made one up.
-pub(crate) fn finding(rule: &Rule) -> Option<Finding> {
+pub fn finding(rule: &Rule) -> Option<Finding> {
     let fault = fault(rule.id)?;
     let outcome = match (fault, rule.check) {
         (Closed(_) | Open(_), Check::Run(check) | Check::Both { run: check, .. }) => check(&evidence(fault)?),
@@ -50,12 +50,12 @@ pub(crate) fn run(id: &str) -> Evidence {
 }
 
 fn evidence(fault: &Fault) -> Option<Evidence> {
-    let (mut evidence, spoil) = match fault {
-        Closed(spoil) => (clean_run(), spoil),
-        Open(spoil) => (clean_open_run(), spoil),
+    let (mut evidence, mutate) = match fault {
+        Closed(mutate) => (clean_run(), mutate),
+        Open(mutate) => (clean_open_run(), mutate),
         Sweep(_) => return None,
     };
-    spoil(&mut evidence);
+    mutate(&mut evidence);
     Some(evidence)
 }
 
@@ -264,7 +264,7 @@ fn change(section: &str, name: &str, before: &str, after: &str) -> Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::states_in;
+    use crate::rule::states_in;
     use crate::{judge_run, rules};
     use model::FindingState;
 

@@ -1,38 +1,34 @@
-//! Whether a number may be believed: validity rules as pure functions of the evidence.
+//! Validity rules: pure functions of the evidence that say whether a number may be believed.
 //!
 //! Responsibilities: one rule per id of the catalogue ([`rules()`]), and their merger into a [`Verdict`] for a run
 //! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
 //! id is listed in the verdict; it never counts as passed. What would make rules fire is told beforehand by [`check`];
-//! what stops the server is named by [`limiter`]. What other tools have printed is read and judged in
-//! [`audit`].
+//! what stops the server is named by [`limiter`].
 //!
 //! Findings carry their figures in `evidence`. Three families of keys are read by renderers: `LD-04` names a quantile
 //! that must not be printed as `p99_tail_n` (requests beyond it), `ER-05` one that is only a lower bound as
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`), and `CL-03` a quantile of the response time that is only an
 //! upper bound as `p99_at_most_ns`.
 
-pub mod audit;
-mod catalogue;
 pub mod check;
 mod examples;
 mod facts;
-mod later;
 pub mod limiter;
 mod rule;
 mod rules;
+mod self_test;
 mod sweep;
 mod testing;
-mod text;
-mod trial;
+pub mod text;
 mod unobserved;
 
-pub use catalogue::{catalogue, nearest};
+pub use examples::finding as example;
+pub use facts::curve::fit_points;
 pub use facts::disturbed::is_disturbed;
 pub use facts::saturation::saturated;
-pub use later::{Later, later};
-pub use rule::{Check, Outcome, Rule};
+pub use rule::{Check, Outcome, Rule, states_in};
+pub use self_test::{SelfTest, self_test};
 pub use sweep::{Carriers, judge_sweep};
-pub use trial::{Trial, trial};
 
 use model::{Evidence, Finding, FindingState, Verdict, VerdictState};
 use std::cmp::Reverse;
@@ -57,7 +53,8 @@ pub fn rules() -> &'static [Rule] {
 }
 
 /// Collects outcomes into a verdict: findings worst first, equals in the order given.
-fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdict {
+#[must_use]
+pub fn verdict(outcomes: impl Iterator<Item = (&'static str, Outcome)>) -> Verdict {
     let mut findings = Vec::new();
     let (mut unchecked, mut unchecked_why) = (Vec::new(), BTreeMap::new());
     for (id, outcome) in outcomes {

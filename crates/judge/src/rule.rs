@@ -1,4 +1,4 @@
-//! What a rule is and what it can say.
+//! Types of a rule and of its outcome.
 
 use model::{Evidence, Finding, FindingState, SweepEvidence};
 use std::collections::BTreeMap;
@@ -49,7 +49,8 @@ pub enum Outcome {
 
 impl Outcome {
     /// A finding of `rule` with its figures.
-    pub(crate) fn fired<'a>(
+    #[must_use]
+    pub fn fired<'a>(
         rule: &str,
         state: FindingState,
         message: String,
@@ -59,4 +60,19 @@ impl Outcome {
         let evidence: BTreeMap<_, _> = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self::Fired(Finding { rule: rule.to_owned(), state, message, remedy, evidence })
     }
+}
+
+/// The words that stand for the states in a rule's threshold.
+const WORDS: [(&str, FindingState); 4] = [
+    ("note", FindingState::Note),
+    ("warning", FindingState::Warning),
+    ("bound", FindingState::Bound),
+    ("invalid", FindingState::Invalid),
+];
+
+/// The states that a threshold names.
+#[must_use]
+pub fn states_in(threshold: &str) -> Vec<FindingState> {
+    let words: Vec<_> = threshold.split(|c: char| !c.is_alphabetic()).collect();
+    WORDS.iter().filter(|(word, _)| words.contains(word)).map(|(_, state)| *state).collect()
 }

@@ -129,7 +129,7 @@ pub(crate) fn place(sweep: &SweepEvidence, i: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_sweep};
+    use crate::testing::{Mutate, clean_sweep};
     use model::VerdictState;
 
     /// Peak at 4 connections, the third of five points.

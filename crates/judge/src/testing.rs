@@ -1,5 +1,5 @@
 //! Constructed evidence: a run nothing is wrong with, to be spoilt one field at a time, for tests and for the examples
-//! of [`crate::catalogue()`].
+//! of the catalogue.
 
 mod surroundings;
 
@@ -9,8 +9,8 @@ pub(crate) use surroundings::{far_away, generator, machine, server, set_counter,
 use crate::Outcome;
 use model::{
     Arrivals, Body, Cohort, Connections, Contract, Evidence, Fetch, Flow, Latencies, LatencySummary, Load, NS_PER_S,
-    Numbering, Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint,
-    Target, ThreadUse, TlsPlan, Warmup,
+    Outstanding, Plan, Probe, Request, SERVICE_BINS, Second, SizeBand, Stop, SweepEvidence, SweepPoint, Target,
+    ThreadUse, TlsPlan, Warmup,
 };
 #[cfg(test)]
 use model::{Finding, FindingState};
@@ -154,15 +154,15 @@ pub(crate) fn state(outcome: &Outcome) -> Option<FindingState> {
     }
 }
 
-/// Shorthands to spoil a clean run.
-pub(crate) trait Spoil {
+/// Shorthands that make faults of a clean run.
+pub(crate) trait Mutate {
     /// Lets `n` of the requests fail as `failure`; those in phase `contract` still complete.
     fn fail(&mut self, failure: &str, n: u64);
     /// Lets `n` of the responses have `status` instead of 200.
     fn answer(&mut self, status: u16, n: u64);
 }
 
-impl Spoil for Evidence {
+impl Mutate for Evidence {
     fn fail(&mut self, failure: &str, n: u64) {
         *self.cohort.failures.entry(failure.to_owned()).or_default() += n;
         self.cohort.good -= n;
@@ -182,34 +182,17 @@ impl Spoil for Evidence {
 }
 
 fn plan() -> Plan {
+    let contract =
+        Contract { status: Some(200), size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }), ..Contract::default() };
+    let target = Target::at("127.0.0.1:8080".parse().expect("an address"));
+    let (load, stop) = (Load::Closed { connections: CONNECTIONS }, Stop::Duration { duration_ns: SECONDS * NS_PER_S });
     Plan {
-        target: Target {
-            url: "http://127.0.0.1:8080/".into(),
-            authority: "127.0.0.1:8080".into(),
-            address: "127.0.0.1:8080".parse().expect("an address"),
-            connect_to: None,
-            protocol: model::Protocol::default(),
-        },
-        tls: None,
-        requests: vec![Request {
-            contract: Contract {
-                status: Some(200),
-                size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
-                ..Contract::default()
-            },
-            ..Request::get("/")
-        }],
-        pipeline: 1,
-        numbering: Numbering::default(),
-        load: Load::Closed { connections: CONNECTIONS },
-        stop: Stop::Duration { duration_ns: SECONDS * NS_PER_S },
+        requests: vec![Request { contract, ..Request::get("/") }],
         warmup: Warmup::Auto,
         timeout_ns: 2 * NS_PER_S,
-        keepalive: true,
         threads: 2,
-        cpus: Vec::new(),
-        spin_ns: 0,
         seed: 1,
+        ..Plan::new(target, load, stop)
     }
 }
 

@@ -1,13 +1,15 @@
 //! Advice and enumerations inside sentences.
 
 /// `value` rounded up to two leading digits, for advice: 12,345 becomes 13,000.
-pub(crate) fn round_up(value: f64) -> u64 {
+#[must_use]
+pub fn round_up(value: f64) -> u64 {
     let step = 10f64.powf((value.max(1.0).log10().floor() - 1.0).max(0.0));
     ((value / step).ceil() * step) as u64
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(items: &[String]) -> String {
+#[must_use]
+pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

@@ -15,7 +15,7 @@ fn is_switched_off(evidence: &Evidence) -> bool {
     evidence.observed.as_ref().is_some_and(|seen| seen.unavailable.values().any(|why| why == NOT_OBSERVED))
 }
 
-/// Whether a rule that is checked of a load that somebody looked at is not when nobody did: asked of the rule itself, so
+/// True if a rule that is checked of a load that somebody looked at is not when nobody did: asked of the rule itself, so
 /// that no list of them can be out of date.
 fn needs_observation(rule: &Rule) -> bool {
     match rule.check {

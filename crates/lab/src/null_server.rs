@@ -145,7 +145,7 @@ fn stats(counts: &Counts) -> String {
     )
 }
 
-/// Whether a header value is `close`; the only header that clients of this server send it in is `Connection`.
+/// True if a header value is `close`; the only header that clients of this server send it in is `Connection`.
 fn says_close(request: &[u8]) -> bool {
     const VALUE: &[u8] = b": close\r";
     request.windows(VALUE.len()).any(|window| window[0] == b':' && window.eq_ignore_ascii_case(VALUE))

@@ -1,4 +1,4 @@
-//! What is being measured, how far it is, and how long it will still take: one line on stderr for each step.
+//! Progress: step, share done and time left, one line on stderr for each step.
 
 use std::time::Instant;
 

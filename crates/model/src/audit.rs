@@ -1,4 +1,4 @@
-//! What another tool has claimed, and what may be believed of it: `audit --json`.
+//! Claims of another tool with their verdict: `audit --json`.
 
 use crate::{Estimate, Knee, Limiter, PoolFit, Verdict};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct AuditRecord {
     pub command: Option<String>,
     /// What was asked for, secrets replaced.
     pub url: Option<String>,
-    /// Whether clients waited for their answers (`closed`) or not (`open`); null when the output does not tell.
+    /// Load model: `closed` or `open`; null when the output does not tell.
     pub load_model: Option<String>,
     /// Every figure that was read.
     pub claims: Vec<Claim>,
@@ -40,7 +40,7 @@ pub struct AuditRecord {
     pub limiter: Option<Limiter>,
     /// Lines with something in them that nobody understood.
     pub unread_lines: u64,
-    /// Whether to believe it.
+    /// True if to believe it.
     pub verdict: Verdict,
 }
 
@@ -73,8 +73,8 @@ pub struct AuditsRecord {
     pub audits: Vec<AuditRecord>,
     /// Goodput of each over that of the first; null when any comparison rule forbids it.
     pub goodput_ratios: Option<Vec<f64>>,
-    /// Whether they may be compared; null with fewer than two. It decides the exit code as any of the outputs does.
+    /// True if they may be compared; null with fewer than two. It decides the exit code as any of the outputs does.
     pub comparison: Option<Verdict>,
-    /// Whether the outputs bear out what a text says of them; null without a text.
+    /// True if the outputs bear out what a text says of them; null without a text.
     pub text: Option<Verdict>,
 }

@@ -1,4 +1,4 @@
-//! What stands in the way of a measurement, looked for before it: `check --json`.
+//! Preflight checks: `check --json`.
 
 use crate::{Address, Environment, FindingState, Probe, TlsSession};
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,8 @@ pub struct TargetCheck {
     /// A few fetches, one after the other.
     pub probe: Probe,
     /// How it speaks HTTP.
-    pub manners: HttpTraits,
+    #[serde(rename = "manners")]
+    pub http_traits: HttpTraits,
     /// Many requests at once; null when they were not sent.
     pub burst: Option<Burst>,
     /// Why they were not.

@@ -109,7 +109,7 @@ const BEHIND_SERVERS: [&str; 18] = [
     "apache2",
 ];
 
-/// Whether a process of this name often works behind a web server: then it may be part of what is measured.
+/// True if a process of this name often works behind a web server: then it may be part of what is measured.
 #[must_use]
 pub fn works_behind_servers(name: &str) -> bool {
     BEHIND_SERVERS.iter().any(|begin| name.starts_with(begin))

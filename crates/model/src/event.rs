@@ -1,8 +1,8 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
 use crate::{
-    Cohort, Flow, Histograms, Plan, Probe, Sample, SessionEvent, SliceAccount, SliceFlow, StatusLook, ThreadUse,
-    TlsSession,
+    Cohort, Flow, Histograms, Plan, Probe, Sample, SessionEvent, SliceAccount, SliceFlow, SourceId, StatusLook,
+    ThreadUse, TlsSession,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub enum Event {
     Warmed {
         /// When; ns.
         at_ns: u64,
-        /// Whether an automatic warm-up found the series settled; always true for a fixed one.
+        /// True if an automatic warm-up found the series settled; always true for a fixed one.
         settled: bool,
     },
     /// A second has passed.
@@ -69,7 +69,7 @@ pub enum Event {
     Ended {
         /// When; ns.
         at_ns: u64,
-        /// Whether it was stopped from outside.
+        /// True if it was stopped from outside.
         interrupted: bool,
     },
     /// Something happened to the measurement as a whole.
@@ -91,6 +91,9 @@ pub enum Phase {
 /// One second of a run, or the piece of a second up to a phase's end, over all threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
+    /// The agent.
+    #[serde(default)]
+    pub source: SourceId,
     /// Phase; a tick never spans two.
     pub phase: Phase,
     /// Begin; ns.
@@ -137,6 +140,7 @@ mod tests {
     fn tick_with_statuses_reads_back() {
         let cohort = Cohort { planned: 3, status: [(200, 2), (404, 1)].into(), ..Cohort::default() };
         let tick = Event::Tick(Box::new(Tick {
+            source: SourceId::LOCAL,
             phase: Phase::Measure,
             from_ns: 0,
             to_ns: 1,

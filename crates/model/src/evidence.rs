@@ -1,4 +1,4 @@
-//! What the judge looks at.
+//! Evidence: input of the rules.
 
 use crate::{Change, Cohort, Disturbance, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
@@ -51,9 +51,9 @@ pub struct Evidence {
     pub fingerprint: Option<Fingerprint>,
     /// What of machine and server was another at the end than at the begin; none when that was not looked at.
     pub changes: Option<Vec<Change>>,
-    /// Whether an automatic warm-up found the series settled; true for a fixed one.
+    /// True if an automatic warm-up found the series settled; true for a fixed one.
     pub settled: bool,
-    /// Whether the run was stopped from outside before its plan was done.
+    /// True if the run was stopped from outside before its plan was done.
     pub interrupted: bool,
 }
 
@@ -187,7 +187,7 @@ pub struct SweepEvidence {
     pub points: Vec<SweepPoint>,
     /// The largest load the sweep was allowed to try.
     pub limit: f64,
-    /// Whether the load is a rate (per second) rather than a number of connections.
+    /// True if the load is a rate (per second) rather than a number of connections.
     pub over_rate: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a number may be believed, and why not.
+//! Findings and verdicts.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -56,7 +56,7 @@ impl<C: Counter> Default for HistogramOf<C> {
 }
 
 impl<C: Counter> PartialEq for HistogramOf<C> {
-    /// Whether the same was recorded, however much memory there is for more.
+    /// True if the same was recorded, however much memory there is for more.
     fn eq(&self, other: &Self) -> bool {
         self.buckets().eq(other.buckets())
     }
@@ -100,7 +100,7 @@ impl<C: Counter> HistogramOf<C> {
         }
     }
 
-    /// Whether nothing was recorded.
+    /// True if nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.as_ref().is_none_or(Histogram::is_empty)

@@ -26,6 +26,7 @@ mod record;
 mod sample;
 mod served;
 mod session;
+mod source;
 mod status;
 mod units;
 
@@ -76,6 +77,7 @@ pub use sample::{
 };
 pub use served::{Served, Step};
 pub use session::{Begun, Measurement, SessionEvent};
+pub use source::SourceId;
 pub use status::{Around, CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 

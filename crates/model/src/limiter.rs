@@ -1,4 +1,4 @@
-//! What stops a server from holding more: the `limiter` object of a record.
+//! Bottleneck of a server: the `limiter` object of a record.
 
 use crate::Estimate;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ pub struct Utilisation {
 }
 
 /// A change that was tried, in blocks of one measurement with it and one without, in shuffled order, the server started
-/// anew for each.
+/// again for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confirmation {
     /// The setting as `--serve` has it, such as `children`.
@@ -147,7 +147,7 @@ pub struct Control {
     pub to: u64,
     /// With over without, as [`Confirmation::ratio`].
     pub ratio: Estimate,
-    /// Whether it made no difference.
+    /// True if it made no difference.
     pub holds: bool,
 }
 

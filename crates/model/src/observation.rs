@@ -1,29 +1,29 @@
-//! What `plimsoll observe` says: one look after the other, without a load.
+//! Output of `plimsoll observe`: samples without a load.
 
 use crate::{KernelFigures, MachineCpu, OthersUse, ProcessUse, Sockets};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One look, or several in a row as if they were one. Instants are ns since the first look.
+/// One sample, or several in a row as if they were one. Instants are ns since the first sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// [`crate::FORMAT_OBSERVE`].
     pub format: String,
     /// When it was taken: wall-clock time, RFC 3339, UTC.
     pub at: String,
-    /// The look before; ns.
+    /// The sample before; ns.
     pub from_ns: u64,
-    /// This look; ns.
+    /// This sample; ns.
     pub to_ns: u64,
     /// CPU time of this machine.
     pub machine: Option<MachineCpu>,
     /// What was asked for and is there, in the order asked.
     pub groups: Vec<GroupObservation>,
-    /// All other processes that used CPU time; none in looks that leave them out.
+    /// All other processes that used CPU time; none in samples that leave them out.
     pub others: Option<OthersUse>,
     /// What the kernel of this machine counts.
     pub kernel: KernelFigures,
-    /// CPU time that the look has cost; ns.
+    /// CPU time that the sample has cost; ns.
     pub look_cpu_ns: u64,
     /// Why a part is not available, by its name; only where that was not said before.
     pub unavailable: BTreeMap<String, String>,
@@ -34,24 +34,24 @@ pub struct Observation {
 pub struct GroupObservation {
     /// As it was asked for.
     pub target: String,
-    /// User and system time since the look before; ns.
+    /// User and system time since the sample before; ns.
     pub cpu_ns: u64,
     /// The same per time: CPUs kept busy.
     pub cpu_cores: f64,
-    /// Processes at the look.
+    /// Processes at the sample.
     pub count: u64,
     /// Their threads.
     pub threads: u64,
     /// Resident memory; what processes share counts for each.
     pub rss_bytes: u64,
-    /// Resident memory in which each shared page counts in parts, at most some looks old; none when that is not shown.
+    /// Resident memory in which each shared page counts in parts, at most some samples old; none when that is not shown.
     pub pss_bytes: Option<u64>,
-    /// Descriptors of the process that is nearest to its limit, at most some looks old.
+    /// Descriptors of the process that is nearest to its limit, at most some samples old.
     pub fds: Option<u64>,
     /// The limit of that process.
     pub fds_limit: Option<u64>,
-    /// Threads that could have run, but no CPU was free: their mean number since the look before that had threads; none
-    /// in looks that leave them out.
+    /// Threads that could have run, but no CPU was free: their mean number since the sample before that had threads; none
+    /// in samples that leave them out.
     pub run_queue_wait: Option<f64>,
     /// Processes that ended and whose last CPU time nobody can tell.
     pub ended_unaccounted: u64,

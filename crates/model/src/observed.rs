@@ -112,10 +112,10 @@ pub struct OtherObserved {
     pub cpu_cores: f64,
 }
 
-/// A value over the looks of the window.
+/// A value over the samples of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GaugeObserved {
-    /// Mean of the looks.
+    /// Mean of the samples.
     pub mean: f64,
     /// Largest.
     pub max: u64,
@@ -128,7 +128,7 @@ pub struct GaugeObserved {
 pub struct SamplerObserved {
     /// Looks.
     pub looks: u64,
-    /// CPU time of a look; ns.
+    /// CPU time of a sample; ns.
     pub cpu_ns_per_look: f64,
     /// CPU time of the dearest look; ns.
     pub cpu_ns_max: u64,
@@ -242,7 +242,7 @@ pub struct ThreadObserved {
     pub runs_per_s: f64,
 }
 
-/// Most sockets of the target's port in each state at any look; only states that occurred.
+/// Most sockets of the target's port in each state at any sample; only states that occurred.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SocketsObserved {
     /// The server's ends; null when it is on another machine.
@@ -254,7 +254,7 @@ pub struct SocketsObserved {
     /// Connections that may wait on all of its listening sockets together.
     #[serde(default)]
     pub accept_backlog: Option<u64>,
-    /// How full the fullest of its accept queues was at any look, 0 to 1 and a little more.
+    /// How full the fullest of its accept queues was at any sample, 0 to 1 and a little more.
     #[serde(default)]
     pub accept_fullest_max: Option<f64>,
 }
@@ -286,7 +286,7 @@ pub struct PoolObserved {
     pub blocked: BTreeMap<String, f64>,
     /// Occupancy of the second with the highest.
     pub occupancy_max: f64,
-    /// Workers that came after the first look.
+    /// Workers that came after the first sample.
     #[serde(default)]
     pub begun: u64,
     /// Workers that went.
@@ -338,7 +338,7 @@ impl SeriesObserved {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeriesFigure {
-    /// CPUs that processes of a name kept busy; of those looked at more seldom the mean since the look before.
+    /// CPUs that processes of a name kept busy; of those looked at more seldom the mean since the sample before.
     #[default]
     CpuCores,
     /// Share of its time that a thread was on a CPU, 0 to 1.

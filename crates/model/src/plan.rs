@@ -1,8 +1,11 @@
-//! What a run is going to do: validated, serialisable, complete.
+//! Plan of one load: validated, serialisable, complete.
 
-use crate::Address;
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::{Address, NS_PER_S};
+use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Timeout of a plan that says nothing else; ns.
+const TIMEOUT_NS: u64 = NS_PER_S;
 
 /// Everything the engine needs to know to put one load on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +16,6 @@ pub struct Plan {
     #[serde(default)]
     pub tls: Option<TlsPlan>,
     /// What is asked for, at least one request; several are mixed by weight.
-    #[serde(alias = "request", deserialize_with = "one_or_more")]
     pub requests: Vec<Request>,
     /// Requests that a connection may have out at the same time; above 1 in closed loops only.
     #[serde(default = "one")]
@@ -29,7 +31,7 @@ pub struct Plan {
     pub warmup: Warmup,
     /// A request without a complete response after this time counts as failed; ns.
     pub timeout_ns: u64,
-    /// Whether a connection serves more than one request.
+    /// True if a connection serves more than one request.
     pub keepalive: bool,
     /// Load threads; never more than connections.
     pub threads: u32,
@@ -80,11 +82,11 @@ impl Protocol {
 /// How connections are encrypted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsPlan {
-    /// Whether the server's certificate has to be valid and trusted.
+    /// True if the server's certificate has to be valid and trusted.
     pub verify: bool,
     /// Protocols offered by ALPN.
     pub alpn: Vec<String>,
-    /// Whether later connections may resume the session of earlier ones.
+    /// True if later connections may resume the session of earlier ones.
     pub resumption: bool,
     /// The host of the URL: looked for in the certificate, and sent as SNI unless it is an IP address.
     pub server_name: String,
@@ -110,7 +112,7 @@ pub struct Request {
     /// How often it is sent, in proportion to the others.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Whether `{{fields}}` in path, headers and body are filled in anew for each request.
+    /// True if `{{fields}}` in path, headers and body are filled in again for each request.
     #[serde(default)]
     pub template: bool,
     /// What its response must be to count as good.
@@ -214,7 +216,7 @@ pub struct Contract {
     /// FNV-1a hash that the body must have, compared in one response in [`BODY_SAMPLE_EVERY`].
     #[serde(default)]
     pub body_hash: Option<u64>,
-    /// Whether the user wrote the status down, as opposed to the probe having found it.
+    /// True if the user wrote the status down, as opposed to the probe having found it.
     pub declared: bool,
 }
 
@@ -243,7 +245,7 @@ impl Request {
         }
     }
 
-    /// Whether its method changes nothing on the server (RFC 9110 section 9.2.1).
+    /// True if its method changes nothing on the server (RFC 9110 section 9.2.1).
     #[must_use]
     pub fn is_safe(&self) -> bool {
         ["GET", "HEAD", "OPTIONS", "TRACE"].contains(&self.method.as_str())
@@ -251,6 +253,27 @@ impl Request {
 }
 
 impl Plan {
+    /// `GET /` of one thread on connections that are kept open, without a warm-up.
+    #[must_use]
+    pub fn new(target: Target, load: Load, stop: Stop) -> Self {
+        Self {
+            target,
+            tls: None,
+            requests: vec![Request::get("/")],
+            pipeline: 1,
+            numbering: Numbering::default(),
+            load,
+            stop,
+            warmup: Warmup::Fixed { duration_ns: 0 },
+            timeout_ns: TIMEOUT_NS,
+            keepalive: true,
+            threads: 1,
+            cpus: Vec::new(),
+            spin_ns: 0,
+            seed: 0,
+        }
+    }
+
     /// What responses must be, one contract for each request.
     pub fn contracts(&self) -> impl Iterator<Item = &Contract> {
         self.requests.iter().map(|request| &request.contract)
@@ -261,18 +284,18 @@ const fn one() -> u32 {
     1
 }
 
-/// Plans were written with a single request before they could hold several.
-fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Request>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        More(Vec<Request>),
-        One(Box<Request>),
+impl Target {
+    /// HTTP/1 without TLS at an address of its own name.
+    #[must_use]
+    pub fn at(address: Address) -> Self {
+        Self {
+            url: format!("http://{address}/"),
+            authority: address.to_string(),
+            address,
+            connect_to: None,
+            protocol: Protocol::default(),
+        }
     }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::More(requests) => requests,
-        Written::One(request) => vec![*request],
-    })
 }
 
 impl fmt::Display for Target {
@@ -292,7 +315,7 @@ impl Load {
         }
     }
 
-    /// Whether the schedule waits for responses.
+    /// True if the schedule waits for responses.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         matches!(self, Self::Closed { .. })
@@ -303,18 +326,17 @@ impl Load {
 mod tests {
     use super::*;
 
-    /// A plan as it was written before plans could say anything about TLS or hold more than one request.
+    /// A plan as it was written before plans could say anything about TLS.
     const OLD: &str = r#"{"target":{"url":"http://h/","authority":"h","address":"127.0.0.1:80"},
-        "request":{"method":"GET","path":"/","headers":[],"body_bytes":0},"load":{"mode":"closed","connections":1},
+        "requests":[{"method":"GET","path":"/","headers":[],"body_bytes":0}],"load":{"mode":"closed","connections":1},
         "stop":{"until":"count","requests":1},"warmup":{"warmup":"auto"},"timeout_ns":1,"keepalive":true,"threads":1,
-        "cpus":[],"contract":{"status":200,"size_bytes":null,"declared":false},"seed":1}"#;
+        "cpus":[],"seed":1}"#;
 
     #[test]
     fn a_target_tells_its_address_unless_the_url_does() {
         let shown = |url: &str, address: &str| {
             let (url, address) = (url.into(), address.parse().unwrap());
-            Target { url, authority: String::new(), address, connect_to: None, protocol: Protocol::default() }
-                .to_string()
+            Target { url, ..Target::at(address) }.to_string()
         };
         assert_eq!(shown("http://[::1]:81/a", "[::1]:81"), "http://[::1]:81/a");
         assert_eq!(shown("http://[::1]:81/a", "[::1]:82"), "http://[::1]:81/a ([::1]:82)");

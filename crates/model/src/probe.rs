@@ -1,4 +1,4 @@
-//! What the target answered before anything was measured.
+//! Probe: responses of the target before the load.
 
 use crate::SizeBand;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Probe {
     /// The fetches in order; at least one.
     pub fetches: Vec<Fetch>,
-    /// Whether the body is the same each time.
+    /// True if the body is the same each time.
     pub body: Body,
     /// Where a redirect leads, hop by hop, as told by `Location`; empty when there is none.
     pub redirects: Vec<String>,
@@ -59,7 +59,7 @@ pub struct Fetch {
     pub cached: Option<String>,
     /// FNV-1a hash of the body; to see whether it changes, not for security.
     pub body_hash: u64,
-    /// Whether the server keeps the connection open.
+    /// True if the server keeps the connection open.
     pub keepalive: bool,
     /// Time to connect; ns.
     pub connect_ns: u64,
@@ -67,7 +67,7 @@ pub struct Fetch {
     pub response_ns: u64,
 }
 
-/// Whether the body is the same each time.
+/// True if the body is the same each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {

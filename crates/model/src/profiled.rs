@@ -138,7 +138,7 @@ pub struct ProfileRecord {
     pub environment: crate::Environment,
     /// Wall-clock start, RFC 3339, UTC.
     pub started: String,
-    /// Whether it ended before its time.
+    /// True if it ended before its time.
     pub interrupted: bool,
 }
 

@@ -7,7 +7,7 @@ pub struct KnownProgram {
     pub name: &'static str,
     /// Directory of its configuration as Debian packages it; none where it is told on the command line.
     pub configuration: Option<&'static str>,
-    /// Whether its processes stay until they are ended or reloaded. Others replace their workers by themselves (php-fpm, Apache,
+    /// True if its processes stay until they are ended or reloaded. Others replace their workers by themselves (php-fpm, Apache,
     /// gunicorn), or start one for each connection (PostgreSQL) or to save their data (Redis).
     pub is_steady: bool,
 }

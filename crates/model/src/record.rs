@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct RunRecord {
     /// [`crate::FORMAT_RUN`].
     pub format: String,
-    /// Whether to believe it.
+    /// True if to believe it.
     pub verdict: Verdict,
     /// Responses per second that met the contract: the headline.
     pub goodput_per_s: Estimate,
@@ -68,7 +68,7 @@ pub struct RunRecord {
     pub measured_ns: u64,
     /// Iterations merged; 1 for a run.
     pub iterations: u32,
-    /// Whether it was stopped from outside before its plan was done.
+    /// True if it was stopped from outside before its plan was done.
     pub interrupted: bool,
 }
 
@@ -260,7 +260,7 @@ pub struct SweepRecord {
     /// What was measured, among other arms of one measurement, such as `nginx workers=1`; omitted of a sweep by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    /// Whether to believe it.
+    /// True if to believe it.
     pub verdict: Verdict,
     /// What was varied: `connections` or `rate`.
     pub over: String,
@@ -279,7 +279,7 @@ pub struct SweepRecord {
     pub capacity: Option<Capacity>,
     /// The fitted pool model.
     pub fit: Option<PoolFit>,
-    /// Whether the curve was followed past saturation.
+    /// True if the curve was followed past saturation.
     pub saturated: bool,
     /// What stops it, at its saturated load; null when nothing was measured.
     #[serde(default)]
@@ -295,7 +295,7 @@ pub struct SweepRecord {
     pub environment: Environment,
     /// Wall-clock start, RFC 3339, UTC.
     pub started: String,
-    /// Whether it was stopped from outside before its plan was done.
+    /// True if it was stopped from outside before its plan was done.
     pub interrupted: bool,
 }
 
@@ -321,7 +321,7 @@ pub struct SweepsRecord {
     pub sweeps: Vec<SweepRecord>,
     /// Wall-clock start of the first, RFC 3339, UTC.
     pub started: String,
-    /// Whether one was stopped from outside before its plan was done.
+    /// True if one was stopped from outside before its plan was done.
     pub interrupted: bool,
 }
 
@@ -354,7 +354,7 @@ pub struct PointSummary {
     /// Share of the measured time that was undisturbed, 0 to 1; null when that is not known.
     #[serde(default)]
     pub clean_share: Option<f64>,
-    /// Whether so much of it stayed disturbed that its numbers are bounds.
+    /// True if so much of it stayed disturbed that its numbers are bounds.
     #[serde(default)]
     pub disturbed: bool,
 }

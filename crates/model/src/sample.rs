@@ -1,18 +1,21 @@
-//! What a look at machine, server and generator sees: the difference to the look before.
+//! Sample of machine, server and generator: the difference to the one before.
 
-use crate::Phase;
+use crate::{Phase, SourceId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was used between two looks, and what was there at the second. Instants are ns since the clock of the run
+/// What was used between two samples, and what was there at the second. Instants are ns since the clock of the run
 /// started. A part that is not available is none, never zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
+    /// The host.
+    #[serde(default)]
+    pub source: SourceId,
     /// Phase of the load in it.
     pub phase: Phase,
-    /// The look before; ns.
+    /// The sample before; ns.
     pub from_ns: u64,
-    /// This look; ns.
+    /// This sample; ns.
     pub to_ns: u64,
     /// CPU time of this machine.
     pub machine: Option<MachineCpu>,
@@ -28,7 +31,7 @@ pub struct Sample {
     /// Sockets of those of them that were asked for by where they listen; of a Unix socket only the accept queue.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub companion_sockets: BTreeMap<String, Sockets>,
-    /// All processes that are none of these; none in looks that leave them out.
+    /// All processes that are none of these; none in samples that leave them out.
     #[serde(default)]
     pub others: Option<OthersUse>,
     /// What the kernel of this machine counts.
@@ -37,7 +40,7 @@ pub struct Sample {
     /// What the workers of server and companions did; none when that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<StatesUse>,
-    /// CPU time that the look has cost; ns.
+    /// CPU time that the sample has cost; ns.
     #[serde(default)]
     pub look_cpu_ns: Option<u64>,
     /// Why a part is not available, by its name; only where that was not said before.
@@ -99,10 +102,10 @@ pub struct ServerUse {
     pub processes: Vec<ProcessUse>,
     /// Processes that ended and whose last CPU time nobody can tell, since no process of the server waited for them.
     pub ended_unaccounted: u64,
-    /// Processes that were there at the look before and have ended, by name.
+    /// Processes that were there at the sample before and have ended, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ended: BTreeMap<String, u64>,
-    /// Their threads; none in looks that leave them out.
+    /// Their threads; none in samples that leave them out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadsUse>,
 }
@@ -110,18 +113,18 @@ pub struct ServerUse {
 /// Processes of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessUse {
-    /// Name of the process; `NAME (ended children)` for children of it that came and went between two looks.
+    /// Name of the process; `NAME (ended children)` for children of it that came and went between two samples.
     pub name: String,
-    /// How many there were at the look.
+    /// How many there were at the sample.
     pub count: u32,
     /// User and system time of all their threads, ended ones included; ns.
     pub cpu_ns: u64,
-    /// Resident memory at the look; what processes share counts for each.
+    /// Resident memory at the sample; what processes share counts for each.
     pub rss_bytes: u64,
-    /// Address space at the look.
+    /// Address space at the sample.
     #[serde(default)]
     pub vms_bytes: u64,
-    /// Their threads at the look.
+    /// Their threads at the sample.
     #[serde(default)]
     pub threads: u64,
     /// Resident memory in which each shared page counts in parts (PSS), at most some seconds old; none when it is not
@@ -139,7 +142,7 @@ pub struct ProcessUse {
 /// What threads used since they were looked at before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadsUse {
-    /// The look before that had threads; ns since the clock of the run started.
+    /// The sample before that had threads; ns since the clock of the run started.
     pub from_ns: u64,
     /// Those that were there at both looks, or began between them.
     pub threads: Vec<ServerThread>,
@@ -172,7 +175,7 @@ pub struct ServerThread {
 /// Processes that are neither server, companion nor load generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OthersUse {
-    /// The look before that had them; ns since the clock of the run started.
+    /// The sample before that had them; ns since the clock of the run started.
     pub from_ns: u64,
     /// Those that used CPU time, by name.
     pub processes: Vec<ProcessUse>,
@@ -181,9 +184,9 @@ pub struct OthersUse {
 /// Figures by part of the kernel, such as `tcp` or `nic/eth0`, and by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFigures {
-    /// Growth since the look before that had the part.
+    /// Growth since the sample before that had the part.
     pub counters: Figures,
-    /// Values at the look; of those that are dear to read at most ten looks old.
+    /// Values at the sample; of those that are expensive to read at most ten samples old.
     pub gauges: Figures,
 }
 
@@ -239,7 +242,7 @@ pub struct Sockets {
 /// What workers did at the moments they were looked at, several between two looks at everything else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatesUse {
-    /// Times that all, or as many as a look may have, were looked at.
+    /// Times that all, or as many as a sample may have, were looked at.
     pub looks: u64,
     /// CPU time that this has cost; ns.
     pub cpu_ns: u64,
@@ -256,9 +259,9 @@ pub struct PoolUse {
     pub name: String,
     /// Program, as the kernel names the process.
     pub program: String,
-    /// Workers that were there, looked at or not, summed over the looks.
+    /// Workers that were there, looked at or not, summed over the samples.
     pub workers: u64,
-    /// Most at one look.
+    /// Most at one sample.
     pub workers_max: u32,
     /// Samples of workers that ran or could have.
     pub running: u64,
@@ -270,7 +273,7 @@ pub struct PoolUse {
     /// Samples of all others, by what they waited for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
-    /// Workers that were not there at the look before.
+    /// Workers that were not there at the sample before.
     #[serde(default)]
     pub begun: u64,
     /// Workers that had gone.

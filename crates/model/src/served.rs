@@ -9,7 +9,7 @@ pub struct Served {
     pub server: String,
     /// What was asked for, such as `nginx workers=2`.
     pub label: String,
-    /// The path of the program behind the door.
+    /// The path of the program behind the endpoint.
     pub program: String,
     /// SHA-256 of that program, in hexadecimal; empty when it cannot be read.
     pub program_sha256: String,

@@ -42,7 +42,7 @@ pub enum SessionEvent {
     },
     /// It ends.
     Finished {
-        /// Whether before its plan was done.
+        /// True if before its plan was done.
         interrupted: bool,
     },
 }
@@ -66,14 +66,14 @@ pub struct Begun {
 pub enum Measurement {
     /// One load.
     Run {
-        /// Whether the result has a limiter even if it names no limit.
+        /// True if the result has a limiter even if it names no limit.
         wants_limiter: bool,
     },
     /// Rising load.
     Sweep {
         /// The largest load of the search.
         limit: f64,
-        /// Whether the load is requests per second, instead of connections.
+        /// True if the load is requests per second, instead of connections.
         over_rate: bool,
         /// Label of the server, where it is one of several.
         arm: Option<String>,

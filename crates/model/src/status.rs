@@ -1,4 +1,4 @@
-//! What servers say of themselves on their status pages.
+//! Figures of servers' status pages.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub struct ServerStatus {
     pub figures: BTreeMap<String, f64>,
 }
 
-/// One look at a status page.
+/// One sample of a status page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StatusLook {
     /// Where it is.
@@ -49,7 +49,7 @@ pub struct StatusRecord {
     /// that all the same.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub around: BTreeMap<String, Around>,
-    /// Requests between the first and the last look of the window by the server's count and by ours; none without a
+    /// Requests between the first and the last sample of the window by the server's count and by ours; none without a
     /// counter `requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<CountedRequests>,
@@ -71,7 +71,7 @@ pub struct CountedRequests {
     pub server: f64,
     /// Complete responses here.
     pub client: f64,
-    /// Time between the looks; ns.
+    /// Time between the samples; ns.
     pub span_ns: u64,
     /// Complete responses of which nobody knows on which side of the server's count they are: those while the two pages
     /// were on their way, and those by which the count within a second may be wrong.
@@ -82,9 +82,9 @@ pub struct CountedRequests {
 /// One figure of a status page over the measured window. A counter is told by its first and last, a state by the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// At the first look.
+    /// At the first sample.
     pub first: f64,
-    /// At the last look.
+    /// At the last sample.
     pub last: f64,
     /// The least.
     pub min: f64,

@@ -38,7 +38,7 @@ impl TlsStream {
         Self { tls, unsent: Vec::new(), more: false }
     }
 
-    /// Whether the last read that brought plaintext may not have taken everything.
+    /// True if the last read that brought plaintext may not have taken everything.
     #[inline]
     pub const fn has_more(&self) -> bool {
         self.more

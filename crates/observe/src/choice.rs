@@ -1,4 +1,4 @@
-//! Whether what is asked for is there, and is one thing, before it is watched.
+//! Check of a process selector before it is watched: it must match one process tree.
 
 use crate::companion::Companion;
 use crate::cpu_accounting::Seen;
@@ -20,7 +20,7 @@ const COMMAND_MAX: usize = 40;
 pub fn select(wanted: &ProcessSelector) -> Result<BTreeSet<u32>, SelectError> {
     let mut companion = Companion::new(wanted.clone());
     companion.listen();
-    let present = Processes::default().look(&BTreeSet::new(), true, None);
+    let present = Processes::default().sample(&BTreeSet::new(), true, None);
     let met: BTreeSet<i32> = companion.met(&present)?.into_iter().collect();
     match wanted {
         ProcessSelector::Name(name) => one_tree(name, &met, &present)?,

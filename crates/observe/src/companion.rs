@@ -4,7 +4,8 @@ use crate::control_group;
 use crate::cpu_accounting::Seen;
 use crate::files::Files;
 use crate::group::Group;
-use crate::listener::{Listener, Listening, Unfound};
+use crate::listener::Listener;
+use crate::listening::{Listening, Unfound};
 use crate::processes::{self, Present};
 use crate::selector::{Parent, ProcessSelector, SelectError, is_named};
 use crate::socket_owners::SocketOwners;
@@ -12,17 +13,17 @@ use crate::sockets::SocketTable;
 use model::{Address, ServerUse, Sockets};
 use std::collections::BTreeSet;
 
-/// More processes of one name than a companion may have at its first look: the name says too little.
+/// More processes of one name than a companion may have at its first sample: the name says too little.
 const FOUND_MAX: usize = 2000;
 /// Generations that are followed: more than any server has, and an end should the kernel's numbers form a ring.
 const GENERATIONS_MAX: usize = 64;
 
-/// What was asked for, at the look before.
+/// What was asked for, at the sample before.
 #[derive(Debug)]
 pub(crate) struct Companion {
     wanted: ProcessSelector,
     /// Of one that is known by where it listens.
-    door: Option<Door>,
+    endpoint: Option<Door>,
     group: Group,
 }
 
@@ -32,7 +33,7 @@ struct Door {
     listener: Listener,
     socket_owners: SocketOwners,
     table: SocketTable,
-    /// At this look.
+    /// At this sample.
     listening: Result<Listening, Unfound>,
 }
 
@@ -43,7 +44,7 @@ impl Companion {
             ProcessSelector::Behind(address) => Some(Listener::new(address.clone(), true)),
             _ => None,
         };
-        Self { wanted, door: listener.map(Door::new), group: Group::default() }
+        Self { wanted, endpoint: listener.map(Door::new), group: Group::default() }
     }
 
     pub(crate) fn label(&self) -> String {
@@ -54,11 +55,11 @@ impl Companion {
         &self.group
     }
 
-    /// Looks where it listens, which comes before the look at processes; whether all of these have to be looked at.
+    /// Looks where it listens, which comes before the sample of processes; whether all of these have to be looked at.
     pub(crate) fn listen(&mut self) -> bool {
-        let Some(door) = &mut self.door else { return false };
-        door.listening = door.listener.look(&mut door.table);
-        door.listening.as_ref().is_ok_and(|listening| door.socket_owners.is_stranger_to(listening))
+        let Some(endpoint) = &mut self.endpoint else { return false };
+        endpoint.listening = endpoint.listener.sample(&mut endpoint.table);
+        endpoint.listening.as_ref().is_ok_and(|listening| endpoint.socket_owners.is_stranger_to(listening))
     }
 
     /// Counts from now on.
@@ -68,15 +69,15 @@ impl Companion {
         }
     }
 
-    /// What it used since the look before; none for a part that is the server itself.
-    pub(crate) fn look(
+    /// What it used since the sample before; none for a part that is the server itself.
+    pub(crate) fn sample(
         &mut self,
         present: &Present,
         taken: &BTreeSet<i32>,
         now_ns: u64,
     ) -> Result<Option<ServerUse>, SelectError> {
         match (self.find(present, taken), self.group.is_empty(), &self.wanted) {
-            (_, false, _) => Ok(Some(self.group.look(present, now_ns))),
+            (_, false, _) => Ok(Some(self.group.sample(present, now_ns))),
             (Err(SelectError::OfServer), true, ProcessSelector::Part { .. }) => Ok(None),
             (found, true, _) => found.map(|()| None),
         }
@@ -84,11 +85,11 @@ impl Companion {
 
     /// The sockets of where it listens; none for one that is known otherwise.
     pub(crate) fn sockets(&mut self) -> Option<Result<Sockets, Unfound>> {
-        let door = self.door.as_mut()?;
-        let listening = door.listening.as_ref().ok()?;
+        let endpoint = self.endpoint.as_mut()?;
+        let listening = endpoint.listening.as_ref().ok()?;
         Some(match &self.wanted {
             ProcessSelector::Behind(Address::Unix(_)) => Ok(listening.accept_only()),
-            _ => door.listener.sockets(&mut door.table, Some(listening)),
+            _ => endpoint.listener.sockets(&mut endpoint.table, Some(listening)),
         })
     }
 
@@ -110,8 +111,8 @@ impl Companion {
 
     /// The processes that are meant by themselves and not as descendants, at least one unless some are watched already.
     pub(crate) fn met(&mut self, present: &Present) -> Result<Vec<i32>, SelectError> {
-        if let Some(door) = &mut self.door {
-            return door.met(present, &self.group);
+        if let Some(endpoint) = &mut self.endpoint {
+            return endpoint.met(present, &self.group);
         }
         let own = std::process::id().cast_signed();
         let all = |is_met: &dyn Fn(&Seen) -> bool, unmet: SelectError| {
@@ -131,7 +132,7 @@ impl Companion {
                 let members = control_group::processes(&Files::default(), path)?;
                 all(&|seen| members.contains(&seen.pid), SelectError::EmptyCgroup(path.clone()))
             }
-            // These have a door.
+            // These have an endpoint.
             ProcessSelector::Port(_) | ProcessSelector::Behind(_) => Ok(Vec::new()),
         }
     }
@@ -162,9 +163,9 @@ fn some(found: Vec<i32>, unmet: SelectError) -> Result<Vec<i32>, SelectError> {
     if found.is_empty() { Err(unmet) } else { Ok(found) }
 }
 
-/// Whether a process is below another.
+/// True if a process is below another.
 fn descends_from(seen: &Seen, parent: &Parent, present: &Present) -> bool {
-    // In looks that leave strangers out those above may not be there.
+    // In samples that leave other processes out those above may not be there.
     let look = |pid: i32| present.all.get(&pid).cloned().or_else(|| processes::seen(pid));
     let above = std::iter::successors(look(seen.ppid), |above| look(above.ppid));
     above.take(GENERATIONS_MAX).any(|above| match parent {
@@ -186,7 +187,7 @@ mod tests {
     #[track_caller]
     fn pids(wanted: &str, processes: &[(i32, i32, &str)]) -> Result<Vec<i32>, SelectError> {
         let mut companion = Companion::new(ProcessSelector::parse(wanted).unwrap());
-        companion.look(&present(processes), &[9].into(), 1).map(|_| companion.group.pids())
+        companion.sample(&present(processes), &[9].into(), 1).map(|_| companion.group.pids())
     }
 
     #[test]
@@ -224,9 +225,9 @@ mod tests {
     fn a_part_that_is_the_server_itself_is_left_to_it() {
         let part = |pid| Companion::new(ProcessSelector::Part { label: "nginx".into(), pid });
         let now = present(&[(9, 1, "nginx"), (2, 1, "php-fpm")]);
-        assert_eq!(part(9).look(&now, &[9].into(), 1), Ok(None));
-        assert!(part(2).look(&now, &[9].into(), 1).unwrap().is_some());
-        assert_eq!(part(7).look(&now, &[9].into(), 1), Err(SelectError::Gone(7)));
+        assert_eq!(part(9).sample(&now, &[9].into(), 1), Ok(None));
+        assert!(part(2).sample(&now, &[9].into(), 1).unwrap().is_some());
+        assert_eq!(part(7).sample(&now, &[9].into(), 1), Err(SelectError::Gone(7)));
     }
 
     #[test]

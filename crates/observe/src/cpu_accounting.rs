@@ -3,9 +3,9 @@
 //! A process that ends takes its CPU time along, but its parent, when it waits for it, gets all of it as time of its
 //! children. So what a parent got beyond what was already counted is what its ended children used since.
 //!
-//! A look reads one process after the other, parents mostly first: a child that ends meanwhile is missing, and its parent
+//! A sample reads one process after the other, parents mostly first: a child that ends meanwhile is missing, and its parent
 //! was read before it got the time. What was counted of the child already is then held against what the parent has got at
-//! the next look, as it would count twice otherwise.
+//! the next sample, as it would count twice otherwise.
 
 use crate::resource_usage::Held;
 use model::{NS_PER_S, ProcessUse, ServerUse};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
 const ROUNDING_NS: u64 = NS_PER_S / 25;
 
-/// A process as one look sees it.
+/// A process as one sample sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) pid: i32,
@@ -33,11 +33,11 @@ pub(crate) struct Seen {
     pub(crate) held: Option<Held>,
 }
 
-/// The processes counted so far, as the look before saw them.
+/// The processes counted so far, as the sample before saw them.
 #[derive(Debug, Default)]
 pub(crate) struct CpuAccounting {
     members: BTreeMap<i32, Seen>,
-    /// What was counted of ended children and had not come to their parent at the look before, by the parent's number; ns.
+    /// What was counted of ended children and had not come to their parent at the sample before, by the parent's number; ns.
     owed_ns: BTreeMap<i32, u64>,
 }
 
@@ -50,7 +50,7 @@ impl CpuAccounting {
         self.members.contains_key(&pid)
     }
 
-    /// Whether this very process is counted, and not an earlier one with its number.
+    /// True if this very process is counted, and not an earlier one with its number.
     pub(crate) fn knows(&self, seen: &Seen) -> bool {
         self.members.get(&seen.pid).is_some_and(|member| member.began == seen.began)
     }
@@ -59,13 +59,13 @@ impl CpuAccounting {
         self.members.keys().copied().collect()
     }
 
-    /// Counts a process from now on, or from its begin when that was after the look before.
+    /// Counts a process from now on, or from its begin when that was after the sample before.
     pub(crate) fn open(&mut self, seen: Seen, is_new: bool) {
         let account = if is_new { Seen { own_ns: 0, waited_ns: 0, ..seen } } else { seen };
         self.members.insert(account.pid, account);
     }
 
-    /// What was used since the look before, given the members that are still there.
+    /// What was used since the sample before, given the members that are still there.
     pub(crate) fn settle(&mut self, seen: Vec<Seen>) -> ServerUse {
         self.settle_without(seen, &BTreeSet::new())
     }
@@ -101,7 +101,7 @@ impl CpuAccounting {
         ServerUse { processes, ended_unaccounted, ended, threads: None }
     }
 
-    /// Adds what ended processes used since the look before; tells how many it is not known of.
+    /// Adds what ended processes used since the sample before; tells how many it is not known of.
     fn ended(
         &mut self,
         before: &BTreeMap<i32, Seen>,
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((sum(&used), used.ended_unaccounted), (0, 0));
         let used = cpu_accounting.settle(vec![seen(1, 0, "master", 0, 120)]);
         assert_eq!(sum(&used), 10 + 10, "what both have used since they were seen last");
-        // What has not come at the next look never will, and is not taken from what others use.
+        // What has not come at the next sample never will, and is not taken from what others use.
         let mut cpu_accounting = self::cpu_accounting([seen(1, 0, "master", 0, 0), seen(2, 1, "worker", 30, 0)]);
         let idle = || vec![seen(1, 0, "master", 0, 0)];
         assert_eq!((sum(&cpu_accounting.settle(idle())), sum(&cpu_accounting.settle(idle()))), (0, 0));

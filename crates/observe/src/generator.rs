@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Load threads are named by the engine.
 const LOAD_THREAD: &str = "load-";
 
-/// The own process at the look before.
+/// The own process at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Generator {
     cpu_ns: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Generator {
 #[derive(Debug)]
 struct Thread {
     tid: i32,
-    /// Totals at the look before.
+    /// Totals at the sample before.
     seen: ThreadRun,
 }
 
@@ -49,8 +49,8 @@ impl Generator {
         self.threads.iter().map(|thread| thread.tid)
     }
 
-    /// CPU time since the look before. Threads that have ended, or of which the kernel tells nothing, are left out.
-    pub(crate) fn look(&mut self) -> Result<GeneratorUse, ProcError> {
+    /// CPU time since the sample before. Threads that have ended, or of which the kernel tells nothing, are left out.
+    pub(crate) fn sample(&mut self) -> Result<GeneratorUse, ProcError> {
         let own = Process::myself()?;
         let stat = own.stat()?;
         let cpu_ns = ticks_ns(stat.utime + stat.stime);

@@ -7,7 +7,7 @@ use crate::threads::Threads;
 use model::ServerUse;
 use std::collections::BTreeSet;
 
-/// The processes of a group at the look before.
+/// The processes of a group at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     cpu_accounting: CpuAccounting,
@@ -31,35 +31,35 @@ impl Group {
     /// Takes in `roots` and the descendants of all members, unless they are `taken` by another.
     pub(crate) fn adopt(&mut self, roots: Vec<i32>, present: &Present, taken: &BTreeSet<i32>) {
         let mut joining = roots;
-        let mut strangers: Vec<&Seen> =
+        let mut others: Vec<&Seen> =
             present.all.values().filter(|seen| !self.has(seen.pid) && !taken.contains(&seen.pid)).collect();
         loop {
             let is_joining = |seen: &Seen| joining.contains(&seen.pid) || self.has(seen.ppid);
-            let (join, stay): (Vec<&Seen>, Vec<&Seen>) = strangers.into_iter().partition(|seen| is_joining(seen));
+            let (join, stay): (Vec<&Seen>, Vec<&Seen>) = others.into_iter().partition(|seen| is_joining(seen));
             if join.is_empty() {
                 return;
             }
             join.into_iter().for_each(|seen| self.cpu_accounting.open(seen.clone(), present.has_begun(seen.pid)));
             joining.clear();
-            strangers = stay;
+            others = stay;
         }
     }
 
-    /// What the members used since the look before.
-    pub(crate) fn look(&mut self, present: &Present, now_ns: u64) -> ServerUse {
+    /// What the members used since the sample before.
+    pub(crate) fn sample(&mut self, present: &Present, now_ns: u64) -> ServerUse {
         let pids = self.pids();
-        self.resource_usage.look(&pids);
+        self.resource_usage.sample(&pids);
         let of = |pid: &i32| Some(Seen { held: self.resource_usage.of(*pid), ..present.all.get(pid)?.clone() });
         let seen = pids.iter().filter_map(of).collect();
-        let threads = self.threads.look(&pids, now_ns);
+        let threads = self.threads.sample(&pids, now_ns);
         ServerUse { threads, ..self.cpu_accounting.settle(seen) }
     }
 
-    /// Counts from now on, and asks all members for what is dear to look at.
+    /// Counts from now on, and asks all members for what is expensive to look at.
     pub(crate) fn start(&mut self, present: &Present, now_ns: u64) {
         self.threads.forget();
-        self.resource_usage.look_at_all(&self.pids());
-        self.look(present, now_ns);
+        self.resource_usage.sample_all(&self.pids());
+        self.sample(present, now_ns);
     }
 }
 

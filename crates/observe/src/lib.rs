@@ -1,11 +1,12 @@
-//! Looks at the machine, the server's processes, the own threads and the sockets between them, beside a load.
+//! Sampler of the machine, the server's processes, the load threads and the sockets between them, beside a load.
 //!
 //! Responsibilities: CPU of the machine (`machine`), a line of every process (`processes`), the processes behind a port
-//! (`server`, found by `listener` and `socket_owners`) and those that were asked for (`wanted`, `companion`, `control_group`;
-//! `choice` looks beforehand whether they are there), each a `group` whose CPU time is kept by `cpu_accounting`, with its `threads` and `resource_usage`; all `others`; the load threads (`generator`), sockets by state
-//! (`sockets`), and what the kernel counts (`kernel`, a table of parts). What machine and server are is read once
-//! (`fingerprint`, a table of sections); apart from the looks, samples say where CPU time goes ([`profile`]) and what the
-//! workers wait for (`states`). It knows no HTTP and no clock: [`Observer`] is told `now`. What cannot be read is none, with a reason, never zero.
+//! (`server`, found by `listener` and `socket_owners`) and selected ones (`selector`, `companion`, `control_group`; `choice`
+//! checks beforehand whether they are there), each a `group` whose CPU time is kept by `cpu_accounting`, with its `threads`
+//! and `resource_usage`; all `others`; the load threads (`generator`), sockets by state (`sockets`), and what the kernel
+//! counts (`kernel`, a table of parts). What machine and server are is read once (`fingerprint`, a table of sections); apart
+//! from these, stack samples say where CPU time goes ([`profile`]) and what the workers wait for (`states`). It knows no HTTP
+//! and no clock: [`Observer`] is told `now`. What cannot be read is none, with a reason, never zero.
 
 mod choice;
 mod companion;
@@ -18,6 +19,7 @@ mod generator;
 mod group;
 mod kernel;
 mod listener;
+mod listening;
 mod machine;
 mod observer;
 mod others;

@@ -1,5 +1,6 @@
 //! Who listens at an address, on a port or at a path: the sockets, and the processes that hold them.
 
+use crate::listening::{Listening, Unfound};
 use crate::sockets::SocketTable;
 use model::{Address, Sockets};
 use netlink_packet_sock_diag::inet::InetResponseHeader;
@@ -8,43 +9,9 @@ use procfs::process::{FDTarget, Process};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use thiserror::Error;
 
 /// Holds the sockets of services it will start; its other children are no part of the server.
 const SOCKET_KEEPER: &str = "systemd";
-
-/// Why the processes of the server are not known.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum Unfound {
-    #[error("the server is not on this machine")]
-    Elsewhere,
-    #[error("not in every second: there are thousands, and listing them costs CPU time that the load may need")]
-    Resting,
-    #[error("the kernel keeps no states of a Unix socket's connections that tell them apart")]
-    Stateless,
-    #[error("the kernel does not list its sockets: {0}")]
-    Kernel(String),
-    #[error(
-        "no process in this network namespace listens on {0}: a container or a port forwarder answers; run plimsoll \
-         where the server runs"
-    )]
-    NoListener(Address),
-    #[error("nothing listens on TCP port {0} in this network namespace; see ss -ltn for what does")]
-    NoPort(u16),
-    #[error(
-        "the processes that listen on {address} cannot be seen: they are of user {uid}, and which sockets a process \
-         has is shown to its own user and to root only; run plimsoll as one of them"
-    )]
-    OtherUser { address: Address, uid: u32 },
-    #[error("the processes that listen on {0} cannot be seen: they run in another container, or /proc hides them")]
-    Hidden(Address),
-}
-
-impl From<std::io::Error> for Unfound {
-    fn from(error: std::io::Error) -> Self {
-        Self::Kernel(error.to_string())
-    }
-}
 
 /// Looks for what listens somewhere.
 #[derive(Debug)]
@@ -58,23 +25,6 @@ enum Place {
     At(Address),
     /// On whatever address.
     Port(u16),
-}
-
-/// The sockets that listen on it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Listening {
-    pub(crate) address: Address,
-    pub(crate) inodes: BTreeSet<u64>,
-    /// Owner of the first.
-    pub(crate) uid: u32,
-    /// Whether the kernel keeps their connections as IPv6, which those of IPv4 may be.
-    pub(crate) is_ipv6: bool,
-    /// Connections that wait to be accepted, on all of them.
-    pub(crate) accept_queue: u64,
-    /// Connections that may wait on all of them.
-    pub(crate) accept_backlog: u64,
-    /// How full the fullest of them is.
-    pub(crate) accept_fullest: f64,
 }
 
 impl Listener {
@@ -96,7 +46,7 @@ impl Listener {
     }
 
     /// The sockets that listen now.
-    pub(crate) fn look(&self, table: &mut SocketTable) -> Result<Listening, Unfound> {
+    pub(crate) fn sample(&self, table: &mut SocketTable) -> Result<Listening, Unfound> {
         if !self.is_here {
             return Err(Unfound::Elsewhere);
         }
@@ -113,18 +63,6 @@ impl Listener {
             Place::At(address) => Unfound::NoListener(address.clone()),
             Place::Port(port) => Unfound::NoPort(*port),
         })
-    }
-}
-
-impl Listening {
-    /// Its accept queue alone.
-    pub(crate) fn accept_only(&self) -> Sockets {
-        Sockets {
-            accept_queue: Some(self.accept_queue),
-            accept_backlog: Some(self.accept_backlog),
-            accept_fullest: Some(self.accept_fullest),
-            ..Sockets::default()
-        }
     }
 }
 
@@ -183,7 +121,7 @@ fn gather(path: &Path, sockets: &[UnixResponse]) -> Option<Listening> {
     })
 }
 
-/// Whether a process holds one of the sockets; none when that is not shown.
+/// True if a process holds one of the sockets; none when that is not shown.
 pub(crate) fn holds(pid: i32, inodes: &BTreeSet<u64>) -> Option<bool> {
     let process = Process::new(pid).ok()?;
     let mut fds = process.fd().ok()?.flatten();

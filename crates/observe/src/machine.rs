@@ -4,11 +4,11 @@ use model::{CpuTimes, MachineCpu, NS_PER_S};
 use procfs::{CpuTime, CurrentSI, FromReadSI, KernelStats, ProcError};
 use std::path::PathBuf;
 
-/// The machine at the look before.
+/// The machine at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
     before: Option<MachineCpu>,
-    /// Processes and threads that had ever begun at the look before.
+    /// Processes and threads that had ever begun at the sample before.
     pub(crate) begun_ever: Option<u64>,
     /// Another file in the place of `/proc/stat`.
     file: Option<PathBuf>,
@@ -21,8 +21,8 @@ impl Machine {
         Self { file: Some(file), ..Self::default() }
     }
 
-    /// CPU time since the look before.
-    pub(crate) fn look(&mut self) -> Result<MachineCpu, ProcError> {
+    /// CPU time since the sample before.
+    pub(crate) fn sample(&mut self) -> Result<MachineCpu, ProcError> {
         self.begun_ever = None;
         let stats = match &self.file {
             None => KernelStats::current()?,
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn only_what_came_since_the_look_before_counts() {
         let mut machine = Machine::default();
-        assert_eq!(machine.look().unwrap().total, CpuTimes::default());
+        assert_eq!(machine.sample().unwrap().total, CpuTimes::default());
         let before = machine.before.clone().unwrap();
-        let spent = machine.look().unwrap();
+        let spent = machine.sample().unwrap();
         let mut sum = before.total;
         sum.add(&spent.total);
         assert_eq!(sum.user_ns, machine.before.as_ref().unwrap().total.user_ns);

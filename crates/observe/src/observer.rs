@@ -1,4 +1,4 @@
-//! All looks together: one sample from one look to the next.
+//! All samples together: one sample from one sample to the next.
 //!
 //! Sockets, unrelated processes and threads are sampled less often the more there are; PSS and descriptors in turn.
 //! The cost of each sample is measured and recorded.
@@ -8,7 +8,8 @@ use crate::disturbance::{DisturbanceSampler, LoadClock, Publish, Setup};
 use crate::generator::Generator;
 use crate::group::Group;
 use crate::kernel::Kernel;
-use crate::listener::{Listener, Listening, Unfound};
+use crate::listener::Listener;
+use crate::listening::{Listening, Unfound};
 use crate::machine::Machine;
 use crate::others::Others;
 use crate::processes::{Present, Processes};
@@ -17,7 +18,7 @@ use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{Clocks, StateSampler, Tree};
 use crate::threads::allowed_cpus;
-use model::{Address, Phase, Sample, ServerUse, Sockets, StatesUse};
+use model::{Address, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -87,18 +88,18 @@ impl Observer {
             said: BTreeMap::new(),
         };
         // The long look, at the sockets of every process of the machine, is done while nothing waits for it.
-        observer.look_first(0);
+        observer.sample_first(0);
         observer
     }
 
-    /// The first look, from which the first sample counts. The load threads have to be there.
+    /// The first sample, from which the first sample counts. The load threads have to be there.
     pub fn start(&mut self, now_ns: u64) {
         self.looked_ns = now_ns;
         self.generator.find_threads();
         // What is missing now will be missing in the first sample, which says so.
-        let _ = self.machine.look();
-        let _ = self.generator.look();
-        self.look_first(now_ns);
+        let _ = self.machine.sample();
+        let _ = self.generator.sample();
+        self.sample_first(now_ns);
     }
 
     /// Begins to look at what the workers do, on a thread of its own.
@@ -146,7 +147,7 @@ impl Observer {
         Tree { pids: self.server_pids(), listening }
     }
 
-    /// What the workers did since the look before.
+    /// What the workers did since the sample before.
     fn fetch_states(
         &mut self,
         listening: Option<&Result<Listening, Unfound>>,
@@ -191,9 +192,9 @@ impl Observer {
         self.chosen.as_ref().map_or_else(|| self.server.group(), Companion::group)
     }
 
-    fn look_first(&mut self, now_ns: u64) {
+    fn sample_first(&mut self, now_ns: u64) {
         let (listening, _) = self.listen();
-        let present = self.processes.look(&BTreeSet::new(), true, None);
+        let present = self.processes.sample(&BTreeSet::new(), true, None);
         match (&mut self.chosen, &listening) {
             (Some(chosen), _) => chosen.start(&present, &own(), now_ns),
             (None, Some(Ok(listening))) => self.server.start(&present, listening, now_ns),
@@ -205,13 +206,13 @@ impl Observer {
             companion.start(&present, if may_overlap { &own } else { &taken }, now_ns);
             taken.extend(companion.group().pids());
         }
-        self.others.look(&present, &taken, now_ns);
-        self.kernel.look(self.first_pid());
+        self.others.sample(&present, &taken, now_ns);
+        self.kernel.sample(self.first_pid());
     }
 
-    /// Who listens where something is asked for, and whether that is not who did at the look before.
+    /// Who listens where something is asked for, and whether that is not who did at the sample before.
     fn listen(&mut self) -> (Option<Result<Listening, Unfound>>, bool) {
-        let listening = self.listener.as_ref().map(|listener| listener.look(&mut self.sockets));
+        let listening = self.listener.as_ref().map(|listener| listener.sample(&mut self.sockets));
         let server = listening.as_ref().is_some_and(|found| {
             found.as_ref().is_ok_and(|found| self.chosen.is_none() && self.server.is_stranger_to(found))
         });
@@ -221,30 +222,31 @@ impl Observer {
         (listening, server || others > 0)
     }
 
-    /// What happened since the look before.
+    /// What happened since the sample before.
     #[must_use]
     pub fn sample(&mut self, now_ns: u64, phase: Phase) -> Sample {
         let mut unavailable = BTreeMap::new();
         let from_ns = std::mem::replace(&mut self.looked_ns, now_ns);
         // First what runs on, as it is to be of this very instant.
-        let machine = self.machine.look();
-        let generator = self.generator.look();
+        let machine = self.machine.sample();
+        let generator = self.generator.sample();
         let (listening, is_new) = self.listen();
-        let present = self.look_at_processes(is_new);
-        let server = self.look_at_server(&present, listening.as_ref(), now_ns);
-        let (companions, taken) = self.look_at_companions(&present, now_ns, &mut unavailable);
-        let companion_sockets = self.look_at_doors(&mut unavailable);
-        let others = self.others.look(&present, &taken, now_ns);
-        let (kernel, missing) = self.kernel.look(self.first_pid());
+        let present = self.sample_processes(is_new);
+        let server = self.sample_server(&present, listening.as_ref(), now_ns);
+        let (companions, taken) = self.sample_companions(&present, now_ns, &mut unavailable);
+        let companion_sockets = self.sample_endpoints(&mut unavailable);
+        let others = self.others.sample(&present, &taken, now_ns);
+        let (kernel, missing) = self.kernel.sample(self.first_pid());
         for (part, why) in missing {
             self.told::<(), _>(part, Err(why), &mut unavailable);
         }
         let states = self.fetch_states(listening.as_ref(), &mut unavailable);
-        let sockets = self.look_at_sockets(listening.as_ref());
+        let sockets = self.sample_sockets(listening.as_ref());
         if let Some(disturbance) = &self.disturbance {
             disturbance.watch(self.server_pids());
         }
         Sample {
+            source: SourceId::LOCAL,
             phase,
             from_ns,
             to_ns: now_ns,
@@ -262,30 +264,30 @@ impl Observer {
         }
     }
 
-    fn look_at_processes(&mut self, all: bool) -> Present {
-        self.processes.look(&self.server_pids().into_iter().collect(), all, self.machine.begun_ever)
+    fn sample_processes(&mut self, all: bool) -> Present {
+        self.processes.sample(&self.server_pids().into_iter().collect(), all, self.machine.begun_ever)
     }
 
     /// What the server used, or why that is not known; none when nobody is the server.
-    fn look_at_server(
+    fn sample_server(
         &mut self,
         present: &Present,
         listening: Option<&Result<Listening, Unfound>>,
         now_ns: u64,
     ) -> Option<Result<ServerUse, String>> {
         if let Some(chosen) = &mut self.chosen {
-            let used = chosen.look(present, &own(), now_ns).map_err(|unmet| unmet.to_string());
+            let used = chosen.sample(present, &own(), now_ns).map_err(|unmet| unmet.to_string());
             return used.transpose();
         }
         let used = match listening? {
-            Ok(found) => self.server.look(present, found, now_ns),
+            Ok(found) => self.server.sample(present, found, now_ns),
             Err(unfound) => Err(unfound.clone()),
         };
         Some(used.map_err(|unfound| unfound.to_string()))
     }
 
     /// The sockets of the target; none when there is none.
-    fn look_at_sockets(&mut self, listening: Option<&Result<Listening, Unfound>>) -> Option<Result<Sockets, Unfound>> {
+    fn sample_sockets(&mut self, listening: Option<&Result<Listening, Unfound>>) -> Option<Result<Sockets, Unfound>> {
         let listener = self.listener.as_ref()?;
         Some(match listening? {
             Ok(found) => listener.sockets(&mut self.sockets, Some(found)),
@@ -295,7 +297,7 @@ impl Observer {
     }
 
     /// The sockets of companions that are known by where they listen.
-    fn look_at_doors(&mut self, unavailable: &mut BTreeMap<String, String>) -> BTreeMap<String, Sockets> {
+    fn sample_endpoints(&mut self, unavailable: &mut BTreeMap<String, String>) -> BTreeMap<String, Sockets> {
         let looked: Vec<_> = self
             .companions
             .iter_mut()
@@ -309,7 +311,7 @@ impl Observer {
     }
 
     /// What the companions used, and the processes that are now spoken for.
-    fn look_at_companions(
+    fn sample_companions(
         &mut self,
         present: &Present,
         now_ns: u64,
@@ -320,7 +322,7 @@ impl Observer {
         let mut companions = std::mem::take(&mut self.companions);
         let (own, may_overlap) = (own(), self.may_overlap());
         for companion in &mut companions {
-            let looked = companion.look(present, if may_overlap { &own } else { &taken }, now_ns);
+            let looked = companion.sample(present, if may_overlap { &own } else { &taken }, now_ns);
             taken.extend(companion.group().pids());
             let label = companion.label();
             if let Some(Some(looked)) = self.told(&format!("companions/{label}"), looked, unavailable) {
@@ -331,7 +333,7 @@ impl Observer {
         (used, taken)
     }
 
-    /// Whether one process may be told in several places: beside a load each counts once, so that all together are the
+    /// True if one process may be told in several places: beside a load each counts once, so that all together are the
     /// busy time of the machine.
     const fn may_overlap(&self) -> bool {
         self.listener.is_none()

@@ -5,7 +5,7 @@ use crate::processes::Present;
 use model::OthersUse;
 use std::collections::BTreeSet;
 
-/// The other processes at the look before that had all of them.
+/// The other processes at the sample before that had all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     cpu_accounting: CpuAccounting,
@@ -13,12 +13,12 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// What they used since the look before; none at the first, and where not all processes were looked at.
-    pub(crate) fn look(&mut self, present: &Present, taken: &BTreeSet<i32>, now_ns: u64) -> Option<OthersUse> {
+    /// What they used since the sample before; none at the first, and where not all processes were looked at.
+    pub(crate) fn sample(&mut self, present: &Present, taken: &BTreeSet<i32>, now_ns: u64) -> Option<OthersUse> {
         if !present.is_complete {
             return None;
         }
-        // What has begun since the look before has used all of its time since, also when that look was some looks ago.
+        // What has begun since the sample before has used all of its time since, also when that sample was some samples ago.
         let is_first = self.looked_ns.is_none();
         for seen in present.all.values() {
             if !self.cpu_accounting.knows(seen) {
@@ -57,12 +57,16 @@ mod tests {
         };
         let mut others = Others::default();
         let companions = [4].into();
-        others.look(&present(&[seen(3, 1, 0, 0), seen(4, 3, 50, 0)]), &companions, 1);
+        others.sample(&present(&[seen(3, 1, 0, 0), seen(4, 3, 50, 0)]), &companions, 1);
         assert!(
-            others.look(&present(&[seen(3, 1, 0, 0), seen(4, 3, 90, 0)]), &companions, 2).unwrap().processes.is_empty()
+            others
+                .sample(&present(&[seen(3, 1, 0, 0), seen(4, 3, 90, 0)]), &companions, 2)
+                .unwrap()
+                .processes
+                .is_empty()
         );
         // It has used one second more before it ended, which nobody else has counted.
-        let used = others.look(&present(&[seen(3, 1, 0, 91)]), &BTreeSet::new(), 3).unwrap();
+        let used = others.sample(&present(&[seen(3, 1, 0, 91)]), &BTreeSet::new(), 3).unwrap();
         let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
         assert_eq!(told, [("p4", second)]);
     }
@@ -71,10 +75,10 @@ mod tests {
     fn what_strangers_used_is_told_by_name() {
         let mut others = Others::default();
         let server = [2].into();
-        assert_eq!(others.look(&present(true, &[(2, "nginx", 5), (3, "cron", 70)]), &server, 10), None);
-        assert_eq!(others.look(&present(false, &[(2, "nginx", 9)]), &server, 20), None, "not all were looked at");
+        assert_eq!(others.sample(&present(true, &[(2, "nginx", 5), (3, "cron", 70)]), &server, 10), None);
+        assert_eq!(others.sample(&present(false, &[(2, "nginx", 9)]), &server, 20), None, "not all were looked at");
         let now = present(true, &[(2, "nginx", 99), (3, "cron", 75), (4, "make", 40), (5, "idle", 0)]);
-        let used = others.look(&now, &server, 30).unwrap();
+        let used = others.sample(&now, &server, 30).unwrap();
         assert_eq!(used.from_ns, 10);
         let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
         assert_eq!(told, [("cron", 5), ("make", 40)]);

@@ -9,19 +9,19 @@ use std::fs::File;
 use std::io::{self, Read};
 
 /// Processes that may all be looked at each second. A line of each costs 10 to 20 µs of CPU time, so that of more of
-/// them the strangers are looked at only every few seconds.
+/// them other processes are looked at only every few seconds.
 const EACH_SECOND_MAX: usize = 100;
 
 /// Longer than any file of a process or thread that is read here.
 const SHORT_BYTES: usize = 4096;
 
-/// The processes at the look before.
+/// The processes at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     known: BTreeSet<i32>,
     /// Processes and threads that had ever begun on this machine, when the numbers were listed last.
     begun_ever: Option<u64>,
-    /// Looks to leave the strangers out of.
+    /// Looks to leave other processes out of.
     resting: usize,
 }
 
@@ -30,17 +30,17 @@ pub(crate) struct Processes {
 pub(crate) struct Present {
     /// By number.
     pub(crate) all: BTreeMap<i32, Seen>,
-    /// Those that were not there at the look before.
+    /// Those that were not there at the sample before.
     pub(crate) begun: BTreeSet<i32>,
-    /// Whether these are all there are.
+    /// True if these are all there are.
     pub(crate) is_complete: bool,
 }
 
 impl Processes {
     /// Looks at all, or, when there are very many and not `all` are wanted, at `members` and those that are new.
     /// `begun_ever` is how many processes and threads have ever begun on this machine, if that is known: while it stays the
-    /// same nobody is new, and the list of all, which costs as much as 50 processes, need not be read anew.
-    pub(crate) fn look(&mut self, members: &BTreeSet<i32>, all: bool, begun_ever: Option<u64>) -> Present {
+    /// same nobody is new, and the list of all, which costs as much as 50 processes, need not be read again.
+    pub(crate) fn sample(&mut self, members: &BTreeSet<i32>, all: bool, begun_ever: Option<u64>) -> Present {
         let is_listed = !all && begun_ever.is_some() && begun_ever == self.begun_ever;
         self.begun_ever = begun_ever;
         let pids = if is_listed { self.known.clone() } else { pids() };
@@ -49,7 +49,7 @@ impl Processes {
         let is_wanted = |pid: &&i32| is_complete || members.contains(pid) || !self.known.contains(pid);
         let all: BTreeMap<i32, Seen> =
             pids.iter().filter(is_wanted).filter_map(|pid| Some((*pid, seen(*pid)?))).collect();
-        // At the first look all are new to us, and none has begun since.
+        // At the first sample all are new to us, and none has begun since.
         let begun =
             if self.known.is_empty() { BTreeSet::new() } else { pids.difference(&self.known).copied().collect() };
         // Those that have ended leave the list here, as it is not read.
@@ -59,7 +59,7 @@ impl Processes {
 }
 
 impl Present {
-    /// Whether a process is new, and not only new to us: it has used all of its time since the look before.
+    /// True if a process is new, and not only new to us: it has used all of its time since the sample before.
     pub(crate) fn has_begun(&self, pid: i32) -> bool {
         self.begun.contains(&pid)
     }
@@ -109,7 +109,7 @@ mod tests {
     fn processes_are_told_apart_from_those_that_begin_later() {
         let mut processes = Processes::default();
         let own = std::process::id().cast_signed();
-        let first = processes.look(&BTreeSet::new(), true, None);
+        let first = processes.sample(&BTreeSet::new(), true, None);
         assert!(first.is_complete && !first.has_begun(own));
         let vms = std::fs::read_to_string("/proc/self/status").unwrap();
         let vms = vms.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap().trim_end_matches("kB").trim();
@@ -119,9 +119,9 @@ mod tests {
 
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().cast_signed();
-        let second = processes.look(&BTreeSet::new(), true, None);
+        let second = processes.sample(&BTreeSet::new(), true, None);
         assert!(second.has_begun(pid) && second.all[&pid].ppid == own);
-        assert!(!processes.look(&BTreeSet::new(), true, None).has_begun(pid));
+        assert!(!processes.sample(&BTreeSet::new(), true, None).has_begun(pid));
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -130,15 +130,15 @@ mod tests {
     fn the_list_is_read_anew_only_when_somebody_has_begun() {
         let (mut processes, nobody) = (Processes::default(), BTreeSet::new());
         let mut ending = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        processes.look(&nobody, true, Some(7));
+        processes.sample(&nobody, true, Some(7));
         ending.kill().unwrap();
         ending.wait().unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let (gone, pid) = (ending.id().cast_signed(), child.id().cast_signed());
         // As if that had not been counted: so the list was not read.
-        let same = processes.look(&nobody, false, Some(7));
+        let same = processes.sample(&nobody, false, Some(7));
         processes.resting = 0;
-        let next = processes.look(&nobody, false, Some(8));
+        let next = processes.sample(&nobody, false, Some(8));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!same.all.contains_key(&pid) && !same.all.contains_key(&gone), "those that have ended are not there");
@@ -150,8 +150,8 @@ mod tests {
         let own = std::process::id().cast_signed();
         let mut processes = Processes { resting: 1, ..Processes::default() };
         processes.known = pids();
-        let rest = processes.look(&[own].into(), false, None);
+        let rest = processes.sample(&[own].into(), false, None);
         assert!(!rest.is_complete && rest.all.contains_key(&own) && !rest.all.contains_key(&1));
-        assert!(processes.look(&BTreeSet::new(), false, None).is_complete, "the rest is over");
+        assert!(processes.sample(&BTreeSet::new(), false, None).is_complete, "the rest is over");
     }
 }

@@ -1,5 +1,5 @@
-//! What processes hold that is dear to look at: memory with shared pages in parts, and descriptors. At each look some of
-//! the processes are asked for descriptors, and fewer for memory: each once in ten looks, or more seldom when there are very
+//! Resource usage that is expensive to read: memory with shared pages in parts, and descriptors. At each sample some of
+//! the processes are asked for descriptors, and fewer for memory: each once in ten samples, or more seldom when there are very
 //! many.
 
 use procfs::process::{LimitValue, Process};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Looks in which each process is asked for its memory once.
 const LOOKS_FOR_ALL: usize = 10;
-/// Processes that are asked in one look.
+/// Processes that are asked in one sample.
 const ASKED_MAX: usize = 4;
 
 /// What a process held when it was asked last; a part is none when that is not shown.
@@ -30,7 +30,7 @@ pub(crate) struct ResourceUsage {
 
 impl ResourceUsage {
     /// Asks those whose turn it is, and those that have never been asked.
-    pub(crate) fn look(&mut self, pids: &[i32]) {
+    pub(crate) fn sample(&mut self, pids: &[i32]) {
         self.held.retain(|pid, _| pids.contains(pid));
         let due = |looks: usize| looks * pids.len() / LOOKS_FOR_ALL;
         let asked = (due(self.looks + 1) - due(self.looks)).min(ASKED_MAX);
@@ -45,7 +45,7 @@ impl ResourceUsage {
     }
 
     /// Asks all of them.
-    pub(crate) fn look_at_all(&mut self, pids: &[i32]) {
+    pub(crate) fn sample_all(&mut self, pids: &[i32]) {
         self.held = pids.iter().map(|pid| (*pid, held(*pid))).collect();
     }
 
@@ -116,11 +116,11 @@ mod tests {
         let pids: Vec<i32> = (i32::MAX - 100..i32::MAX).collect();
         let mut resource_usage = ResourceUsage::default();
         for looks in 1..=25 {
-            resource_usage.look(&pids);
+            resource_usage.sample(&pids);
             assert!(resource_usage.held.len() <= looks * ASKED_MAX * 2, "{} after {looks}", resource_usage.held.len());
         }
         assert_eq!(resource_usage.held.len(), 100);
-        resource_usage.look(&pids[..1]);
+        resource_usage.sample(&pids[..1]);
         assert_eq!(resource_usage.held.len(), 1, "those that have ended are forgotten");
     }
 
@@ -128,10 +128,10 @@ mod tests {
     fn descriptors_of_a_server_that_fills_up_within_seconds_are_seen() {
         let pids = [std::process::id().cast_signed()];
         let mut resource_usage = ResourceUsage::default();
-        resource_usage.look_at_all(&pids);
+        resource_usage.sample_all(&pids);
         let before = resource_usage.of(pids[0]).and_then(|held| held.fds).unwrap();
         let _opened: Vec<_> = (0..50).map(|_| std::fs::File::open("/proc/self/stat").unwrap()).collect();
-        resource_usage.look(&pids);
+        resource_usage.sample(&pids);
         let after = resource_usage.of(pids[0]).and_then(|held| held.fds).unwrap();
         assert!(after > before + 25, "{before}, and then {after}");
     }

@@ -4,7 +4,7 @@
 //! selections may overlap. A name of several unrelated trees is refused for `--server`: their sum would mean nothing.
 
 use crate::cpu_accounting::Seen;
-use crate::listener::Unfound;
+use crate::listening::Unfound;
 use model::Address;
 use std::ffi::OsStr;
 use std::fmt;
@@ -201,7 +201,7 @@ impl fmt::Display for Parent {
     }
 }
 
-/// Whether a process has the name that is asked for.
+/// True if a process has the name that is asked for.
 pub(crate) fn is_named(seen: &Seen, name: &str) -> bool {
     let kept = name.char_indices().take_while(|(at, c)| at + c.len_utf8() <= NAME_MAX_BYTES).count();
     let kept: String = name.chars().take(kept).collect();

@@ -1,12 +1,12 @@
 //! The processes of the server: those that hold its listening sockets, and their descendants.
 
 use crate::group::Group;
-use crate::listener::{Listening, Unfound};
+use crate::listening::{Listening, Unfound};
 use crate::processes::Present;
 use crate::socket_owners::SocketOwners;
 use model::ServerUse;
 
-/// The server's processes at the look before.
+/// The server's processes at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
     socket_owners: SocketOwners,
@@ -18,7 +18,7 @@ impl Server {
         &self.group
     }
 
-    /// Whether these sockets are others than those of the look before, so that all processes have to be looked at.
+    /// True if these sockets are others than those of the sample before, so that all processes have to be looked at.
     pub(crate) fn is_stranger_to(&self, listening: &Listening) -> bool {
         self.socket_owners.is_stranger_to(listening)
     }
@@ -29,13 +29,18 @@ impl Server {
         self.group.start(present, now_ns);
     }
 
-    /// CPU time since the look before and memory of now.
-    pub(crate) fn look(&mut self, present: &Present, listening: &Listening, now_ns: u64) -> Result<ServerUse, Unfound> {
+    /// CPU time since the sample before and memory of now.
+    pub(crate) fn sample(
+        &mut self,
+        present: &Present,
+        listening: &Listening,
+        now_ns: u64,
+    ) -> Result<ServerUse, Unfound> {
         self.find(present, listening);
         if self.group.is_empty() {
             return Err(self.socket_owners.unfound(listening));
         }
-        Ok(self.group.look(present, now_ns))
+        Ok(self.group.sample(present, now_ns))
     }
 
     /// Takes in the processes that have joined the server.

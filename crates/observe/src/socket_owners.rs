@@ -2,7 +2,8 @@
 //! otherwise each second only those that are new.
 
 use crate::group::Group;
-use crate::listener::{Listening, Unfound, holds};
+use crate::listener::holds;
+use crate::listening::{Listening, Unfound};
 use crate::processes::Present;
 use std::collections::BTreeSet;
 
@@ -14,12 +15,12 @@ pub(crate) struct SocketOwners {
     examined: BTreeSet<i32>,
     /// Those that hold them.
     known: BTreeSet<i32>,
-    /// Whether some process does not show its sockets.
+    /// True if some process does not show its sockets.
     hidden: bool,
 }
 
 impl SocketOwners {
-    /// Whether these sockets are others than those of the look before, so that all processes have to be looked at.
+    /// True if these sockets are others than those of the sample before, so that all processes have to be looked at.
     pub(crate) fn is_stranger_to(&self, listening: &Listening) -> bool {
         self.inodes != listening.inodes
     }

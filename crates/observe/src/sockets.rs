@@ -3,7 +3,7 @@
 
 mod lists;
 
-use crate::listener::{Listening, Unfound};
+use crate::listening::{Listening, Unfound};
 use model::{Address, Sockets};
 use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader, NetlinkMessage, Parseable,
@@ -203,7 +203,7 @@ struct Asked {
     request: SockDiagMessage,
     /// The port that one of the ends must have, where either may.
     either_port: Option<u16>,
-    /// Whether it is of one socket, to which the answer is one message.
+    /// True if it is of one socket, to which the answer is one message.
     is_one: bool,
 }
 

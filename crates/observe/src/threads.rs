@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// only every few seconds.
 const EACH_SECOND_MAX: usize = 20;
 
-/// The threads at the look before.
+/// The threads at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     /// By thread number.
@@ -21,7 +21,7 @@ pub(crate) struct Threads {
     resting: usize,
 }
 
-/// A thread at a look.
+/// A thread at a sample.
 #[derive(Debug)]
 struct Seen {
     /// Its begin, as the kernel counts it.
@@ -32,8 +32,8 @@ struct Seen {
 }
 
 impl Threads {
-    /// What the threads of `pids` used since the look before; none at the first look, and at looks that are left out.
-    pub(crate) fn look(&mut self, pids: &[i32], now_ns: u64) -> Option<ThreadsUse> {
+    /// What the threads of `pids` used since the sample before; none at the first sample, and at looks that are left out.
+    pub(crate) fn sample(&mut self, pids: &[i32], now_ns: u64) -> Option<ThreadsUse> {
         if self.resting > 0 {
             self.resting -= 1;
             return None;
@@ -56,7 +56,7 @@ impl Threads {
         Some(ThreadsUse { from_ns, threads, cpus: cpus.into_iter().collect() })
     }
 
-    /// Begins anew: the next look is the first.
+    /// Begins again: the next sample is the first.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -123,7 +123,7 @@ mod tests {
     fn a_thread_that_stops_often_and_one_that_never_stops_are_told_apart() {
         let own = [std::process::id().cast_signed()];
         let mut threads = Threads::default();
-        assert_eq!(threads.look(&own, 5), None, "there is nothing to count from yet");
+        assert_eq!(threads.sample(&own, 5), None, "there is nothing to count from yet");
         let (to_sleeper, for_sleeper) = mpsc::channel::<()>();
         let (to_us, for_us) = mpsc::channel::<()>();
         let echo = std::thread::Builder::new().name("obs-echo".into());
@@ -132,12 +132,12 @@ mod tests {
             to_sleeper.send(()).unwrap();
             for_us.recv().unwrap();
         }
-        let used = threads.look(&own, 9).unwrap();
+        let used = threads.sample(&own, 9).unwrap();
         assert_eq!(used.from_ns, 5);
         let found = used.threads.iter().find(|thread| thread.name == "obs-echo").unwrap();
         // Each message may find it still awake, but not nearly all of them.
         assert!(found.voluntary_switches > 20 && found.wait_ns.is_some(), "{found:?}");
-        let still = threads.look(&own, 12).unwrap();
+        let still = threads.sample(&own, 12).unwrap();
         let still = still.threads.iter().find(|thread| thread.name == "obs-echo").unwrap();
         assert!(still.voluntary_switches <= 1, "{still:?}");
         drop(to_sleeper);
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn very_many_threads_are_followed_by_rests() {
         let mut threads = Threads { resting: 1, looked_ns: Some(1), ..Threads::default() };
-        assert_eq!(threads.look(&[], 2), None);
-        assert_eq!(threads.look(&[], 3), Some(ThreadsUse { from_ns: 1, ..ThreadsUse::default() }));
+        assert_eq!(threads.sample(&[], 2), None);
+        assert_eq!(threads.sample(&[], 3), Some(ThreadsUse { from_ns: 1, ..ThreadsUse::default() }));
     }
 }

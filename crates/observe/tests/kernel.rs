@@ -20,10 +20,10 @@ fn tcp_ext(name: &str) -> u64 {
 #[test]
 fn a_full_accept_queue_is_seen_and_what_it_drops_is_counted() {
     let backlog = 2;
-    let door = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-    bind(&door, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
-    listen(&door, backlog).expect("it listens");
-    let listener = TcpListener::from(door);
+    let endpoint = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&endpoint, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    listen(&endpoint, backlog).expect("it listens");
+    let listener = TcpListener::from(endpoint);
     let address = listener.local_addr().expect("it is bound");
     let mut observer = Observer::new(address, true, &[]);
     let before = tcp_ext("ListenOverflows");

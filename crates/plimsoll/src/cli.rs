@@ -1,4 +1,4 @@
-//! What can be typed. Nothing below [`crate::settings`] sees these types.
+//! Command line. Nothing below [`crate::settings`] sees these types.
 
 pub(crate) mod audit;
 pub(crate) mod check;

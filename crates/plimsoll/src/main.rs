@@ -3,40 +3,23 @@
 //! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
-mod auth;
 mod cli;
-mod confirm;
-mod connect_override;
-mod deliver;
-mod environment;
+mod coordinate;
 mod exit;
-mod expect;
 mod interrupt;
-mod observers;
-mod page_file;
-mod printer;
+mod output;
 mod profiling;
-mod progress;
-mod redirects;
-mod requests;
 mod result;
-mod selectors;
-mod serving;
 mod session;
 mod settings;
-mod sinks;
-mod status;
 mod store;
-mod stored;
-mod sut;
 mod sys;
-mod target_url;
 mod verbs;
-mod watch;
 
 use clap::Parser;
 use cli::{Cli, Verb};
 use exit::{CommandError, Exit};
+use output::printer;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -61,14 +44,14 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(exit) => exit.into(),
-        Err(trouble) => report_trouble(&trouble),
+        Err(error) => report_error(&error),
     }
 }
 
-fn report_trouble(trouble: &CommandError) -> ExitCode {
+fn report_error(error: &CommandError) -> ExitCode {
     // A reader that closed the pipe has all it wanted.
-    if trouble.exit != Exit::Fine {
-        printer::error(&trouble.message);
+    if error.exit != Exit::Fine {
+        printer::error(&error.message);
     }
-    trouble.exit.into()
+    error.exit.into()
 }

@@ -1,8 +1,8 @@
 //! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
 
 use crate::exit::CommandError;
-use crate::printer;
-use crate::target_url::is_local;
+use crate::output::printer;
+use crate::settings::target_url::is_local;
 use model::{Address, Event, Phase, Plan, Profiled, SessionEvent, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use observe::{ProcessSelector, select};
@@ -139,8 +139,8 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
         Some(sample_us) => Scale::UsPerGood { sample_us },
         None => Scale::Samples,
     };
-    if let Err(trouble) = write(directory, &profile, &format!("CPU time under {url}"), scale) {
-        printer::note(&format!("warning: {}; the profile's figures are kept", trouble.message));
+    if let Err(error) = write(directory, &profile, &format!("CPU time under {url}"), scale) {
+        printer::note(&format!("warning: {}; the profile's figures are kept", error.message));
     }
     let good = goodput_per_s * profile.sampled_s();
     keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &format!("under {url}")));
@@ -162,8 +162,8 @@ fn write_waits(directory: &Path, [folded, graph]: [&str; 2], waits: Option<OffCp
     let Some(waits) = waits else { return };
     let files = [(folded, &waits.folded), (graph, &waits.svg)];
     let written = files.into_iter().try_for_each(|(name, text)| write_file(&directory.join(name), text));
-    if let Err(trouble) = written {
-        printer::note(&format!("warning: {}", trouble.message));
+    if let Err(error) = written {
+        printer::note(&format!("warning: {}", error.message));
     }
 }
 

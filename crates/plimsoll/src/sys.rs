@@ -16,7 +16,7 @@ pub(crate) fn forget_used_text() {
     maps.into_iter().flatten().filter(is_text).for_each(|map| forget(&map));
 }
 
-/// Whether nobody writes to it, and nobody did: code, and the begin of a file with its constants. What follows the code may
+/// True if nobody writes to it, and nobody did: code, and the begin of a file with its constants. What follows the code may
 /// have been relocated before it became read-only.
 fn is_text(map: &MemoryMap) -> bool {
     let is_file = matches!(map.pathname, MMapPath::Path(_)) && map.inode != 0;

@@ -2,7 +2,7 @@
 //!
 //! A binary of its own, because it counts what the whole process allocates.
 
-use model::{Contract, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
+use model::{Contract, Load, Plan, Request, Stop, Target, TlsPlan};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io::{BufRead, BufReader};
@@ -64,24 +64,14 @@ fn plan(served: &Served, requests: u64, keepalive: bool, text: Option<&str>) -> 
         server_name: "127.0.0.1".into(),
         extra_roots: certificates.clone(),
     });
+    let contract = Contract { status: Some(200), body_text: text.map(Into::into), ..Contract::default() };
     Plan {
-        target: served.target.clone(),
         tls,
-        requests: vec![Request {
-            contract: Contract { status: Some(200), body_text: text.map(Into::into), ..Contract::default() },
-            ..Request::get("/bytes/64")
-        }],
-        pipeline: 1,
-        numbering: Numbering::default(),
-        load: Load::Closed { connections: 16 },
-        stop: Stop::Count { requests },
-        warmup: Warmup::Fixed { duration_ns: 0 },
+        requests: vec![Request { contract, ..Request::get("/bytes/64") }],
         timeout_ns: 5_000_000_000,
         keepalive,
-        threads: 1,
-        cpus: Vec::new(),
-        spin_ns: 0,
         seed: 1,
+        ..Plan::new(served.target.clone(), Load::Closed { connections: 16 }, Stop::Count { requests })
     }
 }
 

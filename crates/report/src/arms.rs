@@ -1,9 +1,9 @@
 //! Several sweeps side by side: what they are called, whether they were measured alike, and their figures in a line.
 
 use crate::Named;
-use crate::table::word;
 use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, peak_rate};
+use crate::terminal::verdict::state_word;
 use model::human::{count, time};
 use model::{Arrivals, Load, Plan, PointSummary, Stop, SweepRecord, Warmup};
 
@@ -109,7 +109,7 @@ impl Arm<'_> {
         let cpu = at_peak.and_then(|i| cpu_ns_per_good(&record.curve[i]));
         vec![
             self.label.clone(),
-            word(record.verdict.state).to_owned(),
+            state_word(record.verdict.state).to_owned(),
             peak.map_or_else(none, |peak| peak_rate(record, peak)),
             peak.map_or_else(none, |peak| over.number(peak.load)),
             self.knee(),

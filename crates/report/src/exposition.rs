@@ -1,4 +1,4 @@
-//! What `plimsoll observe` has seen, as Prometheus reads it (OpenMetrics text).
+//! Samples of `plimsoll observe` for Prometheus (OpenMetrics text).
 
 use model::{CpuTimes, GroupObservation, NS_PER_S, Observation};
 use prometheus_client::encoding::text::encode;

@@ -1,4 +1,4 @@
-//! What stops the server, in words: for the terminal, the page and Markdown.
+//! Bottleneck in words: for the terminal, the page and Markdown.
 
 use model::human::{percent, rate};
 use model::{Confidence, Limiter, NextLimiter, Prediction, Utilisation};

@@ -1,4 +1,4 @@
-//! What workers waited for as stacks and a flame graph: pool, thread, state, call, and what for.
+//! Off-CPU time as stacks and a flame graph: pool, thread, state, call, and reason.
 //!
 //! Made from the samples of workers in a record, or of the switches of threads that a profile has seen, which have
 //! functions instead. Waiting for work is no part of them.

@@ -175,13 +175,16 @@ pub fn sweeps_record(arms: Vec<(String, SweepRecord)>) -> SweepsRecord {
     }
 }
 
+/// Directory of the arms of several, inside that of all.
+pub const ARMS_FOLDER: &str = "arms";
+
 /// Where the arm at `index`, from 0, is kept inside the directory of several: `arms/1-nginx-workers-4`.
 #[must_use]
 pub fn arm_folder(index: usize, label: &str) -> String {
     let words =
         label.split(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').filter(|word| !word.is_empty());
     let name: String = words.collect::<Vec<_>>().join("-").chars().take(ARM_NAME_MAX).collect();
-    format!("arms/{}-{name}", index + 1).trim_end_matches('-').to_owned()
+    format!("{ARMS_FOLDER}/{}-{name}", index + 1).trim_end_matches('-').to_owned()
 }
 
 fn mix(evidence: &Evidence) -> Vec<MixRecord> {

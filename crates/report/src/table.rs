@@ -6,8 +6,9 @@ use crate::record::AnyRecord;
 use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
 use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, load, row as point_row};
+use crate::terminal::verdict::state_word;
 use model::human::percent;
-use model::{Limiter, RunRecord, SweepRecord, VerdictState};
+use model::{Limiter, RunRecord, SweepRecord};
 
 /// Columns of [`row`].
 pub(crate) const RUN_HEADER: [&str; 8] =
@@ -104,7 +105,7 @@ pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
     let shown = |key, ns| run_words::quantile(&record.verdict, key, ns);
     Some(vec![
         named.name.to_owned(),
-        word(record.verdict.state).to_owned(),
+        state_word(record.verdict.state).to_owned(),
         run_words::goodput(record),
         shown("p50", response.p50),
         shown("p99", response.p99),
@@ -134,7 +135,7 @@ pub(crate) fn point_rows(record: &SweepRecord) -> Vec<Vec<String>> {
     let over = Over::of(record);
     let server = server_column(&record.curve);
     let rows = record.curve.iter().enumerate().map(|(i, point)| {
-        let verdict = record.points.get(i).map_or("-", |run| word(run.verdict.state));
+        let verdict = record.points.get(i).map_or("-", |run| state_word(run.verdict.state));
         let cells = before_last(point_row(record, i, point, over), verdict.to_owned());
         match &server {
             Some(column) => before_last(cells, column[i].clone()),
@@ -153,7 +154,7 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
     let response = &run.latency_ns.response;
     let mut cells = vec![
         name.to_owned(),
-        word(run.verdict.state).to_owned(),
+        state_word(run.verdict.state).to_owned(),
         run.plan.target.url.clone(),
         run.started.clone(),
         load.to_string(),
@@ -177,15 +178,6 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
     cells.push(optional(machine.map(|machine| machine.steal_mean)));
     cells.push(arm.unwrap_or_default().to_owned());
     cells
-}
-
-/// A state in a table.
-pub(crate) const fn word(state: VerdictState) -> &'static str {
-    match state {
-        VerdictState::Valid => "valid",
-        VerdictState::Bound => "bound",
-        VerdictState::Invalid => "invalid",
-    }
 }
 
 /// A table, the first `left` columns to the left.

@@ -1,4 +1,4 @@
-//! What is left when both plimsoll and the supervisor were killed: found by their notes, ended and removed.
+//! Leftovers of a killed plimsoll and supervisor: found by their notes, ended and removed.
 
 use crate::error::StackError;
 use crate::state::{self, Mark, Note};

@@ -40,7 +40,7 @@ pub enum StackError {
 }
 
 impl StackError {
-    /// Whether the fault lies in what was asked for or in this machine, rather than in the server.
+    /// True if the fault lies in what was asked for or in this machine, rather than in the server.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Wrong(_) | Self::Missing { .. } | Self::Machine { .. })

@@ -1,4 +1,4 @@
-//! What a server consists of: files, processes in the order of their start, and where it answers.
+//! Layout of a server: files, processes in the order of their start, and where it answers.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ pub(crate) struct Layout {
     /// Relative path of what provisioning and running change and a restart sets back.
     pub(crate) data: Option<String>,
     /// Where it answers.
-    pub(crate) door: Option<Endpoint>,
-    /// What the door must give when it is asked for the path that is measured; none: any answer of status 200.
+    pub(crate) endpoint: Option<Endpoint>,
+    /// What the endpoint must give when it is asked for the path that is measured; none: any answer of status 200.
     pub(crate) body: Option<Vec<u8>>,
-    /// Paths at the door where it tells of itself.
+    /// Paths at the endpoint where it tells of itself.
     pub(crate) status: Vec<&'static str>,
     /// Relative path of the configuration that `--config` replaces.
     pub(crate) main_config: Option<String>,
@@ -65,22 +65,22 @@ pub(crate) struct Stop {
     /// As in signal(7).
     pub(crate) signal: i32,
     /// Time it is given before it is killed; ms.
-    pub(crate) patience_ms: u64,
+    pub(crate) kill_after_ms: u64,
 }
 
 impl Stop {
     /// What most servers understand as: end now, in good order.
-    pub(crate) const TERM: Self = Self { signal: 15, patience_ms: 3_000 };
+    pub(crate) const TERM: Self = Self { signal: 15, kill_after_ms: 3_000 };
     /// For a database, which has to write.
-    pub(crate) const SLOW: Self = Self { signal: 15, patience_ms: 20_000 };
+    pub(crate) const SLOW: Self = Self { signal: 15, kill_after_ms: 20_000 };
 }
 
 /// How one sees that a service is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// The door of the whole layout answers.
+    /// The endpoint of the whole layout answers.
     Endpoint,
-    /// Another page than the door's answers with status 200.
+    /// Another page than the endpoint's answers with status 200.
     Page(String),
     /// A TCP port of loopback takes connections.
     Port(u16),

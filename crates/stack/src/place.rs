@@ -3,12 +3,12 @@
 use crate::account::Account;
 use crate::error::StackError;
 use crate::programs;
-use crate::spec::Spec;
+use crate::settings::Settings;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-/// Ports reserved for a stack: the door, and those between its parts.
+/// Ports reserved for a stack: the endpoint, and those between its parts.
 const PORTS: usize = 3;
 
 /// Everything that differs from one start to the next.
@@ -16,7 +16,7 @@ const PORTS: usize = 3;
 pub(crate) struct Place {
     /// The state directory. It has `conf`, `log`, `run`, `tmp` and `www`.
     pub(crate) dir: PathBuf,
-    /// The door's port first.
+    /// The endpoint's port first.
     pub(crate) ports: [u16; PORTS],
     /// Whom servers run as; none: as we do.
     pub(crate) account: Option<Account>,
@@ -30,15 +30,15 @@ pub(crate) struct Place {
 
 impl Place {
     /// A place that lies nowhere, for looking at configurations.
-    pub(crate) fn example(spec: &Spec, own_program: PathBuf) -> Result<Self, StackError> {
-        let port = if spec.settings.port == 0 { 8080 } else { spec.settings.port };
+    pub(crate) fn example(settings: &Settings, own_program: PathBuf) -> Result<Self, StackError> {
+        let port = if settings.port == 0 { 8080 } else { settings.port };
         Ok(Self {
             dir: "/tmp/plimsoll-state".into(),
             ports: [port, port.wrapping_add(1), port.wrapping_add(2)],
-            account: Account::choose(spec.settings.user.as_deref())?,
+            account: Account::choose(settings.user.as_deref())?,
             own_program,
-            binary: spec.settings.binary.clone(),
-            cpus: spec.settings.cpus.clone(),
+            binary: settings.binary.clone(),
+            cpus: settings.cpus.clone(),
         })
     }
 
@@ -66,32 +66,32 @@ impl Place {
     }
 
     /// What is served: the directory that was named, or our own.
-    pub(crate) fn docroot(&self, spec: &Spec) -> String {
-        match &spec.settings.root {
+    pub(crate) fn docroot(&self, settings: &Settings) -> String {
+        match &settings.root {
             Some(root) => root.display().to_string(),
             None => self.text("www"),
         }
     }
 
     /// `http` or `https`.
-    pub(crate) fn url(&self, spec: &Spec) -> String {
-        let scheme = if spec.settings.tls { "https" } else { "http" };
-        format!("{scheme}://127.0.0.1:{}{}", self.ports[0], spec.settings.path)
+    pub(crate) fn url(&self, settings: &Settings) -> String {
+        let scheme = if settings.tls { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{}{}", self.ports[0], settings.path)
     }
 }
 
-/// Ports that are free now, `door` first when it is not 0. Another program may take one before the server does; the
+/// Ports that are free now, `endpoint` first when it is not 0. Another program may take one before the server does; the
 /// server's failure then says so.
-pub(crate) fn free_ports(door: u16) -> Result<[u16; PORTS], StackError> {
+pub(crate) fn free_ports(endpoint: u16) -> Result<[u16; PORTS], StackError> {
     let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
-    let taken = |error: std::io::Error| match door {
+    let taken = |error: std::io::Error| match endpoint {
         0 => StackError::Machine { doing: "find a free port".into(), reason: error.to_string() },
-        _ => {
-            StackError::Wrong(format!("port {door} cannot be used: {error}; choose another, or 0 for any that is free"))
-        }
+        _ => StackError::Wrong(format!(
+            "port {endpoint} cannot be used: {error}; choose another, or 0 for any that is free"
+        )),
     };
     // All are held until the last is found, so that they differ.
-    let first = bind(door).map_err(taken)?;
+    let first = bind(endpoint).map_err(taken)?;
     let mut ports = [0; PORTS];
     let others = (1..PORTS).map(|_| bind(0)).collect::<Result<Vec<_>, _>>().map_err(taken)?;
     for (port, listener) in ports.iter_mut().zip(std::iter::once(&first).chain(&others)) {
@@ -123,7 +123,7 @@ pub(crate) fn check_port(port: u16, account: Option<&Account>) -> Result<(), Sta
 }
 
 /// Makes `--root` and `--config` absolute, as servers have a directory of their own, and looks whether they are there.
-pub(crate) fn settle_paths(spec: &mut Spec) -> Result<(), StackError> {
+pub(crate) fn settle_paths(settings: &mut Settings) -> Result<(), StackError> {
     let settle = |key: &str, path: &mut Option<PathBuf>, is_there: fn(&Path) -> bool, what: &str| {
         let Some(path) = path else { return Ok(()) };
         *path = std::path::absolute(&*path).map_err(|error| StackError::file("find", path, &error))?;
@@ -133,8 +133,8 @@ pub(crate) fn settle_paths(spec: &mut Spec) -> Result<(), StackError> {
             Err(StackError::Wrong(format!("{key}={}: there is no such {what}", path.display())))
         }
     };
-    settle("root", &mut spec.settings.root, Path::is_dir, "directory")?;
-    settle("config", &mut spec.settings.config, Path::is_file, "file")
+    settle("root", &mut settings.root, Path::is_dir, "directory")?;
+    settle("config", &mut settings.config, Path::is_file, "file")
 }
 
 #[cfg(test)]

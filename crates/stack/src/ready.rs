@@ -1,7 +1,7 @@
 //! Looks whether a service is up.
 
 use crate::layout::{Endpoint, Layout, Ready};
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::ring;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -34,7 +34,7 @@ pub(crate) struct Asker {
 impl Asker {
     pub(crate) fn new() -> Self {
         // The load checks certificates; here the question is whether anybody answers.
-        let provider = Arc::new(aws_lc_rs::default_provider());
+        let provider = Arc::new(ring::default_provider());
         let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
         let config = Config::builder()
             .tls_config(tls)
@@ -50,7 +50,7 @@ impl Asker {
 
     pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {
         match ready {
-            Ready::Endpoint => match &layout.door {
+            Ready::Endpoint => match &layout.endpoint {
                 Some(Endpoint::Http { url }) => self.http(url, layout.body.as_deref()),
                 Some(Endpoint::Socket { path }) => not_yet(UnixStream::connect(path).map(drop)),
                 None => Look::Ready,

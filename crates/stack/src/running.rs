@@ -37,10 +37,10 @@ pub struct Options {
     /// CPUs for servers that do not name their own; empty: all.
     pub cpus: Vec<u32>,
     /// Time a server is given to answer; ns.
-    pub patience_ns: u64,
+    pub ready_timeout_ns: u64,
     /// Ends a start early when it is set.
     pub stop: Arc<AtomicBool>,
-    /// Whether the state directory stays when the server ends.
+    /// True if the state directory stays when the server ends.
     pub keep_state: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Running {
     supervisor: Connection,
     asker: Asker,
     served: Served,
-    /// Of the door, PEM.
+    /// Of the endpoint, PEM.
     certificate: Option<String>,
     warnings: Vec<String>,
 }
@@ -69,14 +69,14 @@ impl Running {
 
     /// Where it answers.
     #[must_use]
-    pub const fn door(&self) -> Option<&Endpoint> {
-        self.layout.door.as_ref()
+    pub const fn endpoint(&self) -> Option<&Endpoint> {
+        self.layout.endpoint.as_ref()
     }
 
     /// The URL that is measured; none when it does not speak HTTP.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
-        match self.door()? {
+        match self.endpoint()? {
             Endpoint::Http { url } => Some(url),
             Endpoint::Socket { .. } => None,
         }
@@ -153,7 +153,7 @@ impl Running {
         if self.supervisor.is_closed() { Err(self.supervisor_gone()) } else { Ok(()) }
     }
 
-    /// Ends all of it and starts it anew, with its data as they were after provisioning.
+    /// Ends all of it and starts it again, with its data as they were after provisioning.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -217,7 +217,7 @@ impl Running {
             if self.supervisor.is_closed() {
                 return Err(self.supervisor_gone());
             }
-            // Before it has been started, somebody else may answer at its door.
+            // Before it has been started, somebody else may answer at its endpoint.
             let runs = self.supervisor.started.iter().any(|(started, _)| *started == name);
             let look = if runs {
                 self.asker.look(&service.ready, &self.layout)
@@ -228,11 +228,11 @@ impl Running {
             match look {
                 Look::Ready => return self.check(),
                 Look::Wrong(what) if now_ns - *wrong_since_ns.get_or_insert(now_ns) > WRONG_NS => {
-                    return Err(self.trouble(&name, what));
+                    return Err(self.failure(&name, what));
                 }
-                Look::NotYet(why) if now_ns - begin_ns > self.options.patience_ns => {
-                    let seconds = self.options.patience_ns / 1_000_000_000;
-                    return Err(self.trouble(&name, format!("is not ready after {seconds} s ({why})")));
+                Look::NotYet(why) if now_ns - begin_ns > self.options.ready_timeout_ns => {
+                    let seconds = self.options.ready_timeout_ns / 1_000_000_000;
+                    return Err(self.failure(&name, format!("is not ready after {seconds} s ({why})")));
                 }
                 Look::Wrong(_) => {}
                 Look::NotYet(_) => wrong_since_ns = None,
@@ -257,7 +257,7 @@ impl Running {
     fn take(&mut self, report: Report) -> Result<(), StackError> {
         match report {
             Report::Started { name, pid } => self.supervisor.started.push((name, pid)),
-            Report::Failed { name, why } => return Err(self.trouble(&name, format!("cannot be started: {why}"))),
+            Report::Failed { name, why } => return Err(self.failure(&name, format!("cannot be started: {why}"))),
             Report::Ended { name, how } => return Err(self.ended(&name, how)),
             Report::Stopped { name, killed: true } => {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
@@ -271,17 +271,17 @@ impl Running {
     }
 
     fn ended(&self, name: &str, how: How) -> StackError {
-        match self.trouble(name, how.to_string()) {
+        match self.failure(name, how.to_string()) {
             // Its values are checked by itself.
             StackError::Server { said, .. } if runs_own_program(&self.spec) && how == How::Code(2) => {
                 StackError::Wrong(format!("{name}{}", said.replacen("plimsoll: ", "", 1)))
             }
-            trouble => trouble,
+            failure => failure,
         }
     }
 
     /// An error of a server, with what it wrote last.
-    fn trouble(&self, name: &str, what: String) -> StackError {
+    fn failure(&self, name: &str, what: String) -> StackError {
         let mut lines = std::fs::read_to_string(self.place.path(&format!("log/{name}.out"))).unwrap_or_default();
         if lines.trim().is_empty() {
             lines = std::fs::read_to_string(self.place.path("log/error.log")).unwrap_or_default();

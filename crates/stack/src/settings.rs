@@ -1,4 +1,4 @@
-//! What every server may be told, whatever it is: typed, with the same names on the command line, in a text such as
+//! Settings that all servers share: typed, with the same names on the command line, in a text such as
 //! `nginx workers=2` and in a file.
 
 use crate::error::StackError;
@@ -27,17 +27,17 @@ pub struct Settings {
     pub workers: u32,
     /// Connections that one worker may hold.
     pub worker_connections: u32,
-    /// Whether connections stay open after an answer.
+    /// True if connections stay open after an answer.
     pub keepalive: bool,
     /// Requests after which a connection is closed; none: as many as the server can count.
     pub keepalive_requests: Option<u32>,
-    /// Whether each request is logged to a file.
+    /// True if each request is logged to a file.
     pub access_log: bool,
-    /// Whether it speaks TLS, with a certificate of its own.
+    /// True if it speaks TLS, with a certificate of its own.
     pub tls: bool,
-    /// Whether text is compressed for who asks for it.
+    /// True if text is compressed for who asks for it.
     pub gzip: bool,
-    /// Whether files are sent by the kernel.
+    /// True if files are sent by the kernel.
     pub sendfile: bool,
     /// Length of the accept queue.
     pub backlog: u32,

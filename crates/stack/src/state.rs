@@ -39,7 +39,7 @@ impl Mark {
         stat(pid).map(|stat| Self { pid, start: stat.starttime })
     }
 
-    /// Whether it still runs; a zombie does not.
+    /// True if it still runs; a zombie does not.
     pub(crate) fn is_alive(self) -> bool {
         stat(self.pid).is_some_and(|stat| stat.starttime == self.start && stat.state != 'Z')
     }

@@ -2,7 +2,7 @@
 //!
 //! `d = ln(after / before)` of each block; the effect is `exp(mean d)`, and its 95 % interval `exp(mean d -+ t s / sqrt n)`
 //! with Student's t for n - 1 degrees of freedom (Student, "The Probable Error of a Mean", Biometrika 6(1), 1908). Blocks
-//! are taken for independent, which the shuffled order within them and a server started anew for each are for.
+//! are taken for independent, which the shuffled order within them and a server started again for each are for.
 
 use crate::batch::{RUNS_MIN, half_width, mean};
 use model::Estimate;

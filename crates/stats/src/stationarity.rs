@@ -16,7 +16,7 @@ const TOLERANCE: f64 = 1e-12;
 pub struct Mser5 {
     /// Observations to drop from the front; a multiple of 5.
     pub truncate: usize,
-    /// Whether the best cut is the last one allowed (half of the series), or the series is shorter than 20
+    /// True if the best cut is the last one allowed (half of the series), or the series is shorter than 20
     /// observations: not settled as far as can be seen, go on measuring.
     pub at_limit: bool,
 }

@@ -44,7 +44,7 @@ pub struct SweepSettings {
     pub points: usize,
     /// Times each point is measured; at least 1.
     pub iterations: usize,
-    /// Whether the load is a rate; connections are whole numbers.
+    /// True if the load is a rate; connections are whole numbers.
     pub over_rate: bool,
     /// Seed of the order of the repeats.
     pub seed: u64,
@@ -62,7 +62,7 @@ pub enum Next {
     },
     /// Nothing.
     Done {
-        /// Whether the curve was followed past saturation.
+        /// True if the curve was followed past saturation.
         saturated: bool,
     },
 }
@@ -209,7 +209,7 @@ impl Sweep {
         if loads.is_empty() { Stage::Done } else { Stage::Repeat { loads } }
     }
 
-    /// Whether going further up is no use: nothing gained twice, a fall, or two rates in a row either not held or
+    /// True if going further up is no use: nothing gained twice, a fall, or two rates in a row either not held or
     /// beyond the client.
     fn ramp_ends(&self) -> bool {
         let Some(from) = self.points.len().checked_sub(FLAT_STEPS) else { return false };
@@ -220,7 +220,7 @@ impl Sweep {
         self.fell() || tail.iter().all(|p| self.flat(p, 1))
     }
 
-    /// Whether the largest load lies past saturation. Its gain is looked at over one doubling and over two,
+    /// True if the largest load lies past saturation. Its gain is looked at over one doubling and over two,
     /// because noise hides a plateau from the first more often than from both.
     fn saturated(&self) -> bool {
         let Some(last) = self.points.last().filter(|_| self.peak() > 0.0) else { return false };
@@ -230,12 +230,12 @@ impl Sweep {
         self.fell() || self.flat(last, 1) || self.flat(last, 2)
     }
 
-    /// Whether goodput at the largest load is well below the peak.
+    /// True if goodput at the largest load is well below the peak.
     fn fell(&self) -> bool {
         self.points.last().is_some_and(|p| p.goodput_per_s() < RETROGRADE_SHARE * self.peak())
     }
 
-    /// Whether `point` gained too little over the best at loads smaller by so many doublings, or, where the sweep
+    /// True if `point` gained too little over the best at loads smaller by so many doublings, or, where the sweep
     /// does not go down that far, over the smallest load.
     fn flat(&self, point: &Point, doublings: i32) -> bool {
         let smaller = (point.load / DOUBLE.powi(doublings)).max(self.points[0].load);
@@ -303,12 +303,12 @@ impl Point {
         Some(self.mean_of(|o| o.offered_per_s.unwrap_or(self.load)))
     }
 
-    /// Whether what was offered came back good.
+    /// True if what was offered came back good.
     fn held(&self) -> bool {
         self.goodput_per_s() >= HELD_SHARE * self.offered_per_s().unwrap_or(self.load)
     }
 
-    /// Whether the client could not offer the rate asked for, which says nothing about the server.
+    /// True if the client could not offer the rate asked for, which says nothing about the server.
     fn client_behind(&self) -> bool {
         self.offered_per_s().is_some_and(|offered| offered < OFFERED_SHARE_MIN * self.load)
     }

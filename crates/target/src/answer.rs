@@ -9,8 +9,8 @@ use wire::http1::{
 };
 
 use super::body::{Body, Fill, Pace, Source};
-use super::faults::{AnswerFaults, Break};
-use super::route::{EXPECT, Route, RouteError, SLEEP_MAX_NS, body_rate_min, plan};
+use super::faults::{AnswerFaults, Break, SLEEP_MAX_NS};
+use super::route::{EXPECT, Route, RouteError, body_rate_min, plan};
 use super::{Shared, page, stats};
 
 /// Bodies up to this size are written together with their head, and kept rendered; bytes.
@@ -44,7 +44,7 @@ pub(super) struct Asked<'a> {
 /// What is left to do after the head, and a small body, were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// Whether the connection serves further requests.
+    /// True if the connection serves further requests.
     pub(super) keepalive: bool,
     /// CPU time to burn before anything is sent; ns.
     pub(super) burn_ns: u64,
@@ -333,7 +333,7 @@ impl Answers {
         }
     }
 
-    /// Whether the next good answer is to be an error instead.
+    /// True if the next good answer is to be an error instead.
     #[inline]
     fn fails(&self) -> bool {
         self.shared.errors.is_some_and(|errors| errors.hits(self.shared.good_answers.fetch_add(1, Relaxed)))

@@ -131,12 +131,12 @@ impl Connection {
         }
     }
 
-    /// Whether the next request can be answered now.
+    /// True if the next request can be answered now.
     pub(super) const fn is_free(&self) -> bool {
         !self.last && self.held.is_none() && self.body.is_none()
     }
 
-    /// Whether the client has yet to agree on how to encrypt.
+    /// True if the client has yet to agree on how to encrypt.
     pub(super) fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|stream| stream.tls.is_handshaking())
     }
@@ -304,7 +304,7 @@ impl Connection {
     }
 }
 
-/// Whether a body follows at once.
+/// True if a body follows at once.
 fn more_follows(body: Option<Body>) -> bool {
     body.is_some_and(|body| body.pace.is_none())
 }

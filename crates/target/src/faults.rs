@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use model::NS_PER_S;
 
 use super::Stall;
-use super::route::SLEEP_MAX_NS;
+
+/// Longest delay of `/sleep` and of an answer that is made to come late; ns.
+pub const SLEEP_MAX_NS: u64 = 60 * NS_PER_S;
 
 /// Most answers a second that a [`Limit`] can be set to, and its largest burst.
 pub const LIMIT_MAX: u64 = 1_000_000_000;
@@ -138,7 +140,7 @@ impl FaultState {
         }
     }
 
-    /// Whether an answer can be other than without faults.
+    /// True if an answer can be other than without faults.
     pub(super) fn any(&self) -> bool {
         self.faults != Faults::default()
     }
@@ -239,7 +241,7 @@ impl ErrorShare {
         (per_billion > 0).then_some(Self { per_billion: per_billion.min(BILLION) })
     }
 
-    /// Whether the `index`-th answer (from 0) is an error: of the first n answers, floor(n x share) are.
+    /// True if the `index`-th answer (from 0) is an error: of the first n answers, floor(n x share) are.
     pub(super) fn hits(self, index: u64) -> bool {
         let errors = |answers: u64| u128::from(answers) * u128::from(self.per_billion) / u128::from(BILLION);
         errors(index.saturating_add(1)) > errors(index)

@@ -45,8 +45,8 @@ use stats::WorkerStats;
 use worker::Worker;
 
 pub use certificate::Certificate;
-pub use faults::{Break, Faults, LIMIT_MAX, Limit, Ramp};
-pub use route::{BYTES_MAX, CHUNK_MAX, CPU_MAX_NS, SIGMA_MAX, SLEEP_MAX_NS, SLOW_BODY_MAX_NS};
+pub use faults::{Break, Faults, LIMIT_MAX, Limit, Ramp, SLEEP_MAX_NS};
+pub use route::{BYTES_MAX, CHUNK_MAX, CPU_MAX_NS, SIGMA_MAX, SLOW_BODY_MAX_NS};
 
 /// Most worker threads.
 pub const WORKERS_MAX: u32 = 256;

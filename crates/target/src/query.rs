@@ -47,7 +47,7 @@ impl<'a> Query<'a> {
         text.map(|text| text.parse().map_err(|error| parameter.bad(error))).transpose()
     }
 
-    /// Whether something is wanted: alone, or with a yes or no.
+    /// True if something is wanted: alone, or with a yes or no.
     pub(super) fn flag(self, parameter: Parameter) -> Result<bool, BadParameter> {
         match self.text(parameter)?.as_deref() {
             None | Some("0" | "false" | "no") => Ok(false),

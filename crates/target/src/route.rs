@@ -1,9 +1,9 @@
-//! What a request asks for: its endpoint, its parameters and the faults it wants, each within a named bound.
+//! Routes: endpoint, parameters and faults of a request, each within a named bound.
 
 use model::{ByteSize, Count, Duration, NS_PER_S};
 
 use super::body::{Fill, PIECE_BYTES};
-use super::faults::{AnswerFaults, Break};
+use super::faults::{AnswerFaults, Break, SLEEP_MAX_NS};
 use super::query::{BadParameter, Parameter, Query};
 use super::random::Dist;
 
@@ -11,8 +11,6 @@ use super::random::Dist;
 pub const BYTES_MAX: u64 = 1 << 30;
 /// Largest chunk of `/download`.
 pub const CHUNK_MAX: u64 = PIECE_BYTES as u64;
-/// Longest delay of `/sleep` and of an answer that is made to come late; ns.
-pub const SLEEP_MAX_NS: u64 = 60 * NS_PER_S;
 /// Largest deviation of the logarithm of a lognormal sleep.
 pub const SIGMA_MAX: f64 = 3.0;
 /// Longest burn of `/cpu`; ns.

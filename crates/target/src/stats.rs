@@ -1,4 +1,4 @@
-//! What each worker counts. A worker writes only its own counters, anybody may read them.
+//! Counters of each worker. A worker writes only its own counters, anybody may read them.
 
 use super::pool::PoolState;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What is due when, for one worker. A connection waits for at most one thing, so the size is bounded by
+//! Timers of one worker. A connection waits for at most one thing, so the size is bounded by
 //! the number of connections.
 
 use std::collections::BTreeSet;

@@ -9,6 +9,7 @@ mod client;
 pub mod fastcgi;
 pub mod http1;
 pub mod testing;
+#[cfg(feature = "tls")]
 pub mod tls;
 
 pub use client::ClientProtocol;

@@ -37,7 +37,7 @@ impl Site {
     }
 
     fn with(der: Vec<u8>, key: &KeyPair, versions: &[&'static SupportedProtocolVersion]) -> Self {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
             .unwrap()
@@ -199,7 +199,7 @@ fn a_server_that_demands_a_certificate_is_understood() {
         let mut site = Site::usual();
         let mut roots = RootCertStore::empty();
         roots.add(site.der.clone().into()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
         let key = KeyPair::generate().unwrap();
         let der = CertificateParams::new(vec!["a.test".to_owned()]).unwrap().self_signed(&key).unwrap().der().to_vec();

@@ -1,4 +1,4 @@
-//! What the tasks of the developer and the programs of `lab` have in common: where things are, and Debian packages.
+//! Common parts of the developer's tasks and of `lab`: the workspace, and Debian packages.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to its terminal")]
 
 pub mod packages;

@@ -6,6 +6,8 @@
 
 mod docs;
 mod fuzz;
+mod measuring;
+mod tally;
 mod test;
 mod tidy;
 mod tools;

@@ -68,7 +68,7 @@ impl Aside {
         }
     }
 
-    /// Whether everything up to `end_ns` is decided, or will not be any more at `now`.
+    /// True if everything up to `end_ns` is decided, or will not be any more at `now`.
     pub(super) fn is_sure(&self, end_ns: u64, now: u64) -> bool {
         !self.marks.is_kept() || self.marks.until() * SLICE_NS >= end_ns || now >= end_ns.saturating_add(SURE_NS)
     }

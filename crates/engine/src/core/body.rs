@@ -1,8 +1,7 @@
-//! What a body must hold: looked at in every k-th response, so that the others cost nothing.
+//! Assertions on body content, checked in every k-th response, so that the others cost nothing.
 //!
 //! k is prime, so that it never falls into step with a fault at even intervals.
 
-use super::conn::Conn;
 use crate::fnv::Fnv1a;
 use crate::source::Source;
 use memchr::memmem::Finder;
@@ -18,27 +17,25 @@ impl BodyChecks {
         Self(if checks.iter().all(Option::is_none) { Box::default() } else { checks })
     }
 
-    /// The oldest request of `conn` is the next to be answered: decides whether its body is looked at.
+    /// A response to request `item` of the source is the next to come: decides whether its body is checked.
     #[inline]
-    pub(super) fn begin(&mut self, conn: &mut Conn) {
+    pub(super) fn begin(&mut self, look: &mut Look, item: Option<u32>) {
         if self.0.is_empty() {
             return;
         }
-        conn.look.on = false;
-        let item = conn.flights.front().map(|flight| flight.item as usize);
-        if let Some(Some(check)) = item.and_then(|item| self.0.get_mut(item)) {
-            check.begin(&mut conn.look);
+        look.on = false;
+        if let Some(Some(check)) = item.and_then(|item| self.0.get_mut(item as usize)) {
+            check.begin(look);
         }
     }
 
-    /// The check of the response that `conn` waits for, if its body is looked at.
+    /// The check of that response, if its body is checked.
     #[inline]
-    pub(super) fn of(&self, conn: &Conn) -> Option<&BodyCheck> {
-        if !conn.look.on {
+    pub(super) fn of(&self, look: &Look, item: Option<u32>) -> Option<&BodyCheck> {
+        if !look.on {
             return None;
         }
-        let item = conn.flights.front()?.item as usize;
-        self.0.get(item)?.as_ref()
+        self.0.get(item? as usize)?.as_ref()
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Flight {
     pub(super) number: u64,
     /// Which of the source's requests it is.
     pub(super) item: u32,
-    /// Whether its first byte has been counted as sent.
+    /// True if its first byte has been counted as sent.
     pub(super) sent: bool,
     /// When it was to be sent; ns.
     pub(super) intended_ns: u64,
@@ -70,13 +70,19 @@ impl Conn {
         (self.whole, self.written) = (0, 0);
     }
 
-    /// Whether a request is assigned.
+    /// Which of the source's requests the next response is to.
+    #[inline]
+    pub(super) fn item(&self) -> Option<u32> {
+        self.flights.front().map(|flight| flight.item)
+    }
+
+    /// True if a request is assigned.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         !self.flights.is_empty()
     }
 
-    /// Whether a part of a request is still to be sent.
+    /// True if a part of a request is still to be sent.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
         self.whole < self.flights.len()

@@ -16,7 +16,7 @@ impl Core {
         let flight = c.flights[0];
         let item = flight.item as usize;
         let framed = conn::breach(self.job.source.contract(item), response);
-        let check = self.bodies.of(c).filter(|_| framed.is_none());
+        let check = self.bodies.of(&c.look, c.item()).filter(|_| framed.is_none());
         let looked_at = check.is_some();
         let content = check.and_then(|check| check.breach(&c.look));
         let broken = framed.or_else(|| content.map(|kind| Failure::new(FailurePhase::Contract, kind)));
@@ -129,7 +129,8 @@ impl Core {
         c.flights.pop_front();
         c.whole = c.whole.saturating_sub(1);
         if c.is_busy() {
-            self.bodies.begin(c);
+            let item = c.item();
+            self.bodies.begin(&mut c.look, item);
         }
         self.in_flight -= 1;
         self.ticks.outstanding(now, -1);

@@ -23,7 +23,7 @@ impl Core {
         let c = &mut self.conns[conn];
         c.flights.push_back(Flight { number, item, sent: false, intended_ns: intended, started_ns: now });
         if c.flights.len() == 1 {
-            self.bodies.begin(c);
+            self.bodies.begin(&mut c.look, Some(item));
         }
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;

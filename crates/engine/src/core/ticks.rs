@@ -135,7 +135,7 @@ impl Ticks {
         self.ready.pop_front()
     }
 
-    /// Whether the next tick has to be allocated unless one comes back.
+    /// True if the next tick has to be allocated unless one comes back.
     pub(super) const fn lacks_spare(&self) -> bool {
         self.spare.is_empty()
     }

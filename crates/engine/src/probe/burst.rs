@@ -113,7 +113,7 @@ impl Volley<'_> {
             .map_err(failed(FailurePhase::Connect))?;
         let dialogue = place.dialogue.insert(dialogue);
         self.burst.opened += 1;
-        dialogue.secure(self.tls, timeout_ns).map_err(failed(FailurePhase::Tls))?;
+        dialogue.start_tls(self.tls, timeout_ns).map_err(failed(FailurePhase::Tls))?;
         dialogue.send(bytes, expect).map_err(|loss| failure(&loss, FailurePhase::Send))
     }
 

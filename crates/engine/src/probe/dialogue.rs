@@ -40,8 +40,8 @@ impl Dialogue {
     }
 
     /// Does the TLS handshake, if there is to be one.
-    pub(super) fn secure(&mut self, tls: Option<&Config>, timeout_ns: u64) -> io::Result<()> {
-        tls.map_or(Ok(()), |config| self.line.secure(config, timeout_ns))
+    pub(super) fn start_tls(&mut self, tls: Option<&Config>, timeout_ns: u64) -> io::Result<()> {
+        tls.map_or(Ok(()), |config| self.line.start_tls(config, timeout_ns))
     }
 
     /// Sends a request and waits for its answer, which has to be complete within `timeout_ns`.

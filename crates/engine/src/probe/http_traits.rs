@@ -75,7 +75,7 @@ impl Way<'_> {
         let (address, timeout_ns) = (&self.plan.target.address, self.plan.timeout_ns);
         let mut dialogue = connect(address, Style::of(self.plan), timeout_ns)?;
         let failed = |error| no_answer(error, address, "did not finish the TLS handshake", timeout_ns);
-        dialogue.secure(self.tls, timeout_ns).map_err(failed)?;
+        dialogue.start_tls(self.tls, timeout_ns).map_err(failed)?;
         Ok(dialogue)
     }
 

@@ -45,7 +45,7 @@ impl Line {
     }
 
     /// Does the TLS handshake.
-    pub(super) fn secure(&mut self, config: &Config, timeout_ns: u64) -> io::Result<()> {
+    pub(super) fn start_tls(&mut self, config: &Config, timeout_ns: u64) -> io::Result<()> {
         self.tls = Some(Box::new(Connection::new(config).map_err(io::Error::other)?));
         let clock = Clock::start();
         while self.tls.as_ref().is_some_and(|tls| tls.is_handshaking()) {

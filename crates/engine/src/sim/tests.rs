@@ -1,4 +1,4 @@
-//! What the engine reports, held against what is true.
+//! Results of the engine in virtual time against arithmetic.
 
 use super::*;
 use model::MergedHistogram;

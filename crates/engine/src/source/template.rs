@@ -1,4 +1,4 @@
-//! Text with `{{fields}}` that are filled in anew for each request.
+//! Text with `{{fields}}` that are filled in again for each request.
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;

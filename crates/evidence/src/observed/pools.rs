@@ -1,4 +1,4 @@
-//! What the workers of the server did over a window.
+//! Worker pools of the server over a window.
 
 use super::{SamplerSum, ratio};
 use model::{PoolObserved, PoolUse, SamplerObserved, Scheduled, StatesUse, Wait, WaitObserved};
@@ -48,7 +48,7 @@ struct Shares {
 }
 
 impl PoolsSum {
-    /// Adds the looks of a sample; returns the occupancy of each pool. It counts for the highest when the sample `is_long`.
+    /// Adds what a sample saw of workers; returns the occupancy of each pool. It counts for the highest when the sample `is_long`.
     pub(super) fn add(&mut self, states: &StatesUse, length_ns: u64, is_long: bool) -> BTreeMap<String, f64> {
         let StatesUse { looks, cpu_ns, cpu_ns_max, .. } = *states;
         self.sampler.merge(&SamplerSum { looks, cpu_ns, cpu_ns_max, wall_ns: length_ns });
@@ -179,7 +179,7 @@ impl PoolSum {
         Shares { running, runnable, idle: of_sample * self.idle as f64, of_sample }
     }
 
-    /// Whether these did nothing but wait for processes that they have started: a shell around a server.
+    /// True if these did nothing but wait for processes that they have started: a shell around a server.
     fn only_watches(&self) -> bool {
         self.samples() > 0 && self.running + self.idle == 0 && self.waits.keys().all(|[_, _, _, on]| on == CHILD)
     }
@@ -300,7 +300,7 @@ mod tests {
         sum.add(&second(9, times(60, 20, 100), 0, Vec::new()), 1, true);
         let pool = &sum.observed()[0];
         assert_eq!((pool.running, pool.runnable, pool.occupancy), (0.75, Some(0.25), 1.0));
-        // Nor does one that is told to have run longer than the time between two looks have slept.
+        // Nor does one that is told to have run longer than the time between two samples have slept.
         let mut sum = PoolsSum::default();
         sum.add(&second(9, times(100, 10, 100), 1, Vec::new()), 1, true);
         assert!((sum.observed()[0].occupancy - 1.0).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! What changed from second to second: one column for each figure of each thing, so that names are kept once.
+//! Time series by second: one column for each figure of each thing, so that names are kept once.
 
 use super::{ratio, share};
 use model::{
@@ -12,14 +12,14 @@ const COLUMNS_MAX: usize = 24;
 const FURTHER: &str = "further";
 /// Threads that are told: those that kept a CPU busiest.
 const THREADS_TOLD_MAX: usize = 16;
-/// Threads of a group that are kept of each look, the busiest: twice as many, as others may be so over the window.
+/// Threads of a group that are kept of each sample, the busiest: twice as many, as others may be so over the window.
 const THREADS_KEPT_MAX: usize = 2 * THREADS_TOLD_MAX;
 
 /// The columns of a window. A value that is missing at the end of a column is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SeriesSum {
     columns: BTreeMap<(SeriesFigure, String), Vec<Option<f32>>>,
-    /// Of each look at threads, in the order of the looks.
+    /// Of each sample of threads, in the order of the samples.
     threads: Vec<ThreadBusy>,
 }
 
@@ -71,7 +71,7 @@ impl SeriesSum {
 
     fn add_process(&mut self, name: &str, process: &ProcessUse, at: usize, length_ns: u64) {
         self.put(SeriesFigure::CpuCores, name, at, ratio(process.cpu_ns, length_ns));
-        // Children that have ended had no memory any more at the look.
+        // Children that have ended had no memory any more at the sample.
         if process.count > 0 {
             self.put(SeriesFigure::RssBytes, name, at, process.rss_bytes as f64);
             if let Some(pss_bytes) = process.pss_bytes {
@@ -170,7 +170,7 @@ impl SeriesSum {
 fn since(seconds: &[ObservedSecond], from_ns: u64) -> usize {
     let later = seconds.iter().rev().take_while(|second| second.from_ns > from_ns).count();
     let first = seconds.len() - later;
-    // The look before was at the very beginning of a second.
+    // The sample before was at the very beginning of a second.
     let at_begin = later > 0 && first > 0 && seconds[first - 1].from_ns == from_ns;
     if at_begin { first - 1 } else { first.min(seconds.len() - 1) }
 }
@@ -201,6 +201,7 @@ mod tests {
             cpus: Vec::new(),
         };
         Sample {
+            source: model::SourceId::LOCAL,
             phase: Phase::Measure,
             from_ns: at * NS_PER_S,
             to_ns: (at + 1) * NS_PER_S,

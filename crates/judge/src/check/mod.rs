@@ -1,4 +1,4 @@
-//! What would spoil a measurement, told before it.
+//! Preflight: findings that a measurement would have, told before it.
 //!
 //! What is found beforehand is put into the evidence of the load that is planned, and the rule that judges such loads is
 //! asked: ids, thresholds and remedies are the rules' own. Where a setting can do no more than make a rule likely to
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 pub struct Machine<'a> {
     /// The load that is planned.
     pub plan: &'a Plan,
-    /// Whether its target is on this machine.
+    /// True if its target is on this machine.
     pub is_target_here: bool,
     /// What the machine is.
     pub fingerprint: &'a Fingerprint,

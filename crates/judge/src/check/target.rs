@@ -48,7 +48,7 @@ impl Look<'_> {
     }
 
     fn connection(&self) -> CheckRow {
-        let HttpTraits { version, tls, .. } = &self.target.manners;
+        let HttpTraits { version, tls, .. } = &self.target.http_traits;
         let took = self.first().map_or_else(String::new, |first| format!(" in {}", time(first.connect_ns as f64)));
         let server = self.first().and_then(|first| first.server.as_deref());
         let server = server.map_or_else(String::new, |server| format!(" from {server}"));
@@ -118,7 +118,7 @@ impl Look<'_> {
 
     fn coding(&self) -> CheckRow {
         const WHAT: &str = "compression";
-        let HttpTraits { plain, compressed, .. } = &self.target.manners;
+        let HttpTraits { plain, compressed, .. } = &self.target.http_traits;
         let Some(asked) = compressed else {
             let why = match &plain.encoding {
                 Some(encoding) => format!("{encoding}, as the request says what it takes"),
@@ -141,7 +141,7 @@ impl Look<'_> {
     }
 
     fn caches(&self) -> CheckRow {
-        let headers = &self.target.manners.cache_headers;
+        let headers = &self.target.http_traits.cache_headers;
         let told: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         let told = if told.is_empty() { "no header of a cache".to_owned() } else { told.join("; ") };
         judged("ER-11", "caches", told, ask("ER-11", &self.evidence))
@@ -149,7 +149,7 @@ impl Look<'_> {
 
     fn version(&self) -> CheckRow {
         const WHAT: &str = "protocol";
-        let HttpTraits { version, answered_on_one, asked_on_one, .. } = &self.target.manners;
+        let HttpTraits { version, answered_on_one, asked_on_one, .. } = &self.target.http_traits;
         if version != "HTTP/1.0" {
             return fine("ER-09", WHAT, version);
         }
@@ -162,7 +162,7 @@ impl Look<'_> {
 
     fn kept(&self) -> CheckRow {
         const WHAT: &str = "keep-alive";
-        let HttpTraits { asked_on_one, answered_on_one, .. } = self.target.manners;
+        let HttpTraits { asked_on_one, answered_on_one, .. } = self.target.http_traits;
         if !self.keepalive {
             return fine("ER-09", WHAT, "not asked for: a connection for each request");
         }
@@ -275,7 +275,7 @@ fn not_refused(burst: &Burst, sent: &str) -> CheckRow {
     }
 }
 
-/// Whether a failure is that of a complete answer with a good status.
+/// True if a failure is that of a complete answer with a good status.
 fn is_of_body(failure: &str) -> bool {
     failure.starts_with("contract.") && failure != "contract.status"
 }

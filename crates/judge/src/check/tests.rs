@@ -8,7 +8,7 @@ use model::{
 };
 
 /// A machine with nothing to mind: two cores of its own, looked at for a second.
-struct Scene {
+struct Fixture {
     plan: Plan,
     fingerprint: Fingerprint,
     samples: Vec<Sample>,
@@ -36,16 +36,16 @@ const FACTS: [(&str, &str, &str); 18] = [
     ("nic/lo", "receive_queues", "1"),
 ];
 
-impl Scene {
+impl Fixture {
     fn clean() -> Self {
-        let mut scene = Self {
+        let mut fixture = Self {
             plan: clean_run().plan,
             fingerprint: Fingerprint::default(),
             samples: vec![sample()],
             is_target_here: true,
         };
-        FACTS.iter().for_each(|(section, name, value)| scene.set(section, name, value));
-        scene
+        FACTS.iter().for_each(|(section, name, value)| fixture.set(section, name, value));
+        fixture
     }
 
     fn set(&mut self, section: &str, name: &str, value: &str) {
@@ -82,6 +82,7 @@ fn sample() -> Sample {
     let mut total = cpu;
     total.add(&cpu);
     Sample {
+        source: model::SourceId::LOCAL,
         phase: Phase::Measure,
         from_ns: 0,
         to_ns: NS_PER_S,
@@ -101,8 +102,8 @@ fn sample() -> Sample {
 
 #[test]
 fn a_machine_without_fault_has_none() {
-    let scene = Scene::clean();
-    let rows = machine(&scene.machine());
+    let fixture = Fixture::clean();
+    let rows = machine(&fixture.machine());
     let not_fine: Vec<_> = rows.iter().filter(|row| row.state != CheckState::Fine).map(|row| &row.what).collect();
     assert_eq!(not_fine, ["conntrack"], "{rows:#?}");
     assert!(rows.iter().all(|row| row.remedy.is_none() && !row.found.is_empty()), "{rows:#?}");
@@ -110,11 +111,11 @@ fn a_machine_without_fault_has_none() {
 
 #[test]
 fn nothing_known_is_no_fault_and_has_its_reason() {
-    let mut scene = Scene::clean();
-    scene.fingerprint = Fingerprint::default();
-    scene.fingerprint.unavailable.insert("frequency".to_owned(), "as in most virtual machines".to_owned());
-    scene.samples = vec![Sample { machine: None, others: None, ..sample() }];
-    let rows = machine(&scene.machine());
+    let mut fixture = Fixture::clean();
+    fixture.fingerprint = Fingerprint::default();
+    fixture.fingerprint.unavailable.insert("frequency".to_owned(), "as in most virtual machines".to_owned());
+    fixture.samples = vec![Sample { machine: None, others: None, ..sample() }];
+    let rows = machine(&fixture.machine());
     assert!(rows.iter().all(|row| row.state <= CheckState::Unavailable && !row.found.is_empty()), "{rows:#?}");
     let governor = rows.iter().find(|row| row.what == "governor").expect("a row");
     assert_eq!(governor.found, "as in most virtual machines");
@@ -122,32 +123,32 @@ fn nothing_known_is_no_fault_and_has_its_reason() {
 
 #[test]
 fn descriptors_and_ports_are_enough_or_not() {
-    let mut scene = Scene::clean();
+    let mut fixture = Fixture::clean();
     // 2 threads and 64 descriptors besides.
     for (connections, expected) in [(4030, "CL-06 Fine"), (4031, "CL-06 Invalid")] {
-        scene.plan.load = Load::Closed { connections };
-        assert_eq!(scene.row("open files"), expected, "{connections}");
+        fixture.plan.load = Load::Closed { connections };
+        assert_eq!(fixture.row("open files"), expected, "{connections}");
     }
-    scene.set("limits", "max_open_files", "1024 unlimited");
+    fixture.set("limits", "max_open_files", "1024 unlimited");
     for (connections, expected) in [(28_232, "CL-07 Fine"), (28_233, "CL-07 Invalid")] {
-        scene.plan.load = Load::Closed { connections };
-        assert_eq!(scene.row("local ports"), expected, "{connections}");
-        assert_eq!(scene.row("open files"), "CL-06 Fine");
+        fixture.plan.load = Load::Closed { connections };
+        assert_eq!(fixture.row("local ports"), expected, "{connections}");
+        assert_eq!(fixture.row("open files"), "CL-06 Fine");
     }
-    scene.plan.load = Load::Closed { connections: 64 };
-    scene.plan.keepalive = false;
-    assert_eq!(scene.row("local ports"), "CL-07 Note");
+    fixture.plan.load = Load::Closed { connections: 64 };
+    fixture.plan.keepalive = false;
+    assert_eq!(fixture.row("local ports"), "CL-07 Note");
 }
 
 #[test]
 fn the_planned_rate_is_held_against_the_time_for_which_ports_are_held() {
-    let mut scene = Scene::clean();
-    scene.plan.keepalive = false;
+    let mut fixture = Fixture::clean();
+    fixture.plan.keepalive = false;
     let mut at = |rate_per_s, reuse, is_here| {
-        scene.plan.load = Load::Open { rate_per_s, arrivals: Arrivals::Poisson, connections: 64 };
-        scene.set("sysctl", "net/ipv4/tcp_tw_reuse", reuse);
-        scene.is_target_here = is_here;
-        scene.row("local ports")
+        fixture.plan.load = Load::Open { rate_per_s, arrivals: Arrivals::Poisson, connections: 64 };
+        fixture.set("sysctl", "net/ipv4/tcp_tw_reuse", reuse);
+        fixture.is_target_here = is_here;
+        fixture.row("local ports")
     };
     // 80 % of 28,232 ports, each held for 60 s or for 1 s.
     for (fine, more, reuse, is_here) in [
@@ -163,19 +164,19 @@ fn the_planned_rate_is_held_against_the_time_for_which_ports_are_held() {
 
 #[test]
 fn queues_and_tables_have_to_hold_the_connections() {
-    let mut scene = Scene::clean();
-    scene.set("sysctl", "net/core/somaxconn", "64");
-    scene.set("sysctl", "net/ipv4/tcp_max_syn_backlog", "64");
-    scene.set("sysctl", "net/ipv4/tcp_syncookies", "0");
-    assert_eq!((scene.row("somaxconn"), scene.row("SYN queue")), ("NE-01 Fine".into(), "NE-02 Fine".into()));
-    scene.plan.load = Load::Closed { connections: 65 };
+    let mut fixture = Fixture::clean();
+    fixture.set("sysctl", "net/core/somaxconn", "64");
+    fixture.set("sysctl", "net/ipv4/tcp_max_syn_backlog", "64");
+    fixture.set("sysctl", "net/ipv4/tcp_syncookies", "0");
+    assert_eq!((fixture.row("somaxconn"), fixture.row("SYN queue")), ("NE-01 Fine".into(), "NE-02 Fine".into()));
+    fixture.plan.load = Load::Closed { connections: 65 };
     // By whatever address this machine is reached.
-    scene.plan.target.address = "192.0.2.1:80".parse().expect("an address");
-    assert_eq!((scene.row("somaxconn"), scene.row("SYN queue")), ("NE-01 Warning".into(), "NE-02 Warning".into()));
-    scene.gauge("conntrack", "connections_limit", 1000);
+    fixture.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+    assert_eq!((fixture.row("somaxconn"), fixture.row("SYN queue")), ("NE-01 Warning".into(), "NE-02 Warning".into()));
+    fixture.gauge("conntrack", "connections_limit", 1000);
     for (now, expected) in [(735, "NE-09 Fine"), (736, "NE-09 Warning"), (886, "NE-09 Invalid")] {
-        scene.gauge("conntrack", "connections", now);
-        assert_eq!(scene.row("conntrack"), expected, "{now}");
+        fixture.gauge("conntrack", "connections", now);
+        assert_eq!(fixture.row("conntrack"), expected, "{now}");
     }
 }
 
@@ -191,20 +192,20 @@ fn clocks_pages_and_quotas_that_change_a_result_are_told() {
         ("nic/eth0", "receive_queues", "1", "card eth0", "NE-11 Note"),
         ("nic/eth0", "device", "made up by the hypervisor", "card eth0", "NE-11 Note"),
     ] {
-        let mut scene = Scene::clean();
-        scene.set(section, name, value);
-        assert_eq!(scene.row(what), expected, "{what}");
+        let mut fixture = Fixture::clean();
+        fixture.set(section, name, value);
+        assert_eq!(fixture.row(what), expected, "{what}");
     }
-    let mut scene = Scene::clean();
+    let mut fixture = Fixture::clean();
     for (cpus, expected) in [(2, "CL-10 Note"), (1, "CL-10 Warning")] {
-        scene.gauge("cgroup/generator", "cpu_quota_ns_per_s", cpus * NS_PER_S);
-        assert_eq!(scene.row("CPU quota"), expected, "{cpus}");
+        fixture.gauge("cgroup/generator", "cpu_quota_ns_per_s", cpus * NS_PER_S);
+        assert_eq!(fixture.row("CPU quota"), expected, "{cpus}");
     }
 }
 
 #[test]
 fn steal_and_other_programs_are_judged_by_their_rules() {
-    let mut scene = Scene::clean();
+    let mut fixture = Fixture::clean();
     let stolen = |per_mille: u64| {
         let steal_ns = NS_PER_S / 1000 * per_mille;
         let cpu = CpuTimes { steal_ns, idle_ns: NS_PER_S - steal_ns, ..CpuTimes::default() };
@@ -215,18 +216,18 @@ fn steal_and_other_programs_are_judged_by_their_rules() {
     for (per_mille, expected) in
         [(5, "EN-01 Fine"), (20, "EN-01 Warning"), (60, "EN-01 Warning"), (800, "EN-01 Invalid")]
     {
-        scene.samples[0].machine = stolen(per_mille);
-        assert_eq!(scene.row("steal"), expected, "{per_mille}");
+        fixture.samples[0].machine = stolen(per_mille);
+        assert_eq!(fixture.row("steal"), expected, "{per_mille}");
     }
-    scene.is_target_here = false;
-    scene.plan.target.address = "192.0.2.1:80".parse().expect("an address");
-    assert_eq!(scene.row("steal"), "CL-08 Invalid");
+    fixture.is_target_here = false;
+    fixture.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+    assert_eq!(fixture.row("steal"), "CL-08 Invalid");
     let process = ProcessUse { name: "stress-ng".to_owned(), cpu_ns: NS_PER_S, ..ProcessUse::default() };
-    scene.samples[0].others = Some(OthersUse { from_ns: 0, processes: vec![process] });
-    assert_eq!(scene.row("other programs"), "CL-09 Warning");
+    fixture.samples[0].others = Some(OthersUse { from_ns: 0, processes: vec![process] });
+    assert_eq!(fixture.row("other programs"), "CL-09 Warning");
     // A look of no length sees neither.
-    scene.samples[0].to_ns = 0;
-    assert!(machine(&scene.machine()).iter().all(|row| row.what != "steal" && row.what != "other programs"));
+    fixture.samples[0].to_ns = 0;
+    assert!(machine(&fixture.machine()).iter().all(|row| row.what != "steal" && row.what != "other programs"));
 }
 
 /// A target with nothing to mind.
@@ -237,7 +238,7 @@ fn clean_target() -> TargetCheck {
         canonical_url: None,
         redirects: Vec::new(),
         probe: probe(200),
-        manners: HttpTraits {
+        http_traits: HttpTraits {
             version: "HTTP/1.1".to_owned(),
             tls: None,
             asked_on_one: 10,
@@ -261,25 +262,25 @@ fn clean_target() -> TargetCheck {
 
 #[test]
 fn a_target_without_fault_has_none() {
-    let mut scene = Scene::clean();
-    scene.samples[0].sockets = Some(Sockets { accept_backlog: Some(511), ..Sockets::default() });
-    let rows = target(&clean_target(), &scene.machine());
+    let mut fixture = Fixture::clean();
+    fixture.samples[0].sockets = Some(Sockets { accept_backlog: Some(511), ..Sockets::default() });
+    let rows = target(&clean_target(), &fixture.machine());
     assert!(rows.iter().all(|row| row.state == CheckState::Fine), "{rows:#?}");
     assert_eq!(rows.len(), 9);
 }
 
 #[test]
 fn a_short_accept_queue_is_told() {
-    let mut scene = Scene::clean();
-    scene.samples[0].sockets = Some(Sockets { accept_backlog: Some(63), ..Sockets::default() });
-    assert_eq!(told(&target(&clean_target(), &scene.machine()), "accept queue"), "NE-01 Warning");
-    scene.samples[0].sockets = None;
-    assert_eq!(told(&target(&clean_target(), &scene.machine()), "accept queue"), "NE-01 Unavailable");
+    let mut fixture = Fixture::clean();
+    fixture.samples[0].sockets = Some(Sockets { accept_backlog: Some(63), ..Sockets::default() });
+    assert_eq!(told(&target(&clean_target(), &fixture.machine()), "accept queue"), "NE-01 Warning");
+    fixture.samples[0].sockets = None;
+    assert_eq!(told(&target(&clean_target(), &fixture.machine()), "accept queue"), "NE-01 Unavailable");
 }
 
 #[test]
 fn refusals_by_status_and_by_closing_are_advised_on() {
-    let scene = Scene::clean();
+    let fixture = Fixture::clean();
     for (status, failure, words) in [
         (Some(403), None, "the ban"),
         (Some(429), None, "the limit"),
@@ -294,7 +295,7 @@ fn refusals_by_status_and_by_closing_are_advised_on() {
             first_refused: Some(Refusal { request: 51, status, failure, retry_after: None }),
             ..burst
         });
-        let rows = target(&seen, &scene.machine());
+        let rows = target(&seen, &fixture.machine());
         assert_eq!(told(&rows, "many at once"), "ER-08 Invalid");
         let row = rows.iter().find(|row| row.rule == "ER-08").expect("a row");
         assert!(row.found.starts_with("150 of 200 requests") && row.found.contains("from request 51 on"), "{row:#?}");
@@ -305,32 +306,32 @@ fn refusals_by_status_and_by_closing_are_advised_on() {
 
 #[test]
 fn silence_is_no_refusal_and_no_consent() {
-    let scene = Scene::clean();
+    let fixture = Fixture::clean();
     let mut seen = clean_target();
     let burst = seen.burst.as_mut().expect("it was sent");
     (burst.sent, burst.status) = (40, [(200, 20)].into());
-    let rows = target(&seen, &scene.machine());
+    let rows = target(&seen, &fixture.machine());
     assert_eq!(told(&rows, "many at once"), "ER-08 Note");
     assert!(rows.iter().any(|row| row.found.contains("but 20 had no answer by then")), "{rows:#?}");
     seen.burst.as_mut().expect("it was sent").failures = [("connect.timeout".to_owned(), 20)].into();
-    let rows = target(&seen, &scene.machine());
+    let rows = target(&seen, &fixture.machine());
     assert_eq!(told(&rows, "errors"), "ER-01 Invalid");
     assert_eq!(told(&rows, "many at once"), "ER-08 Fine");
 }
 
 #[test]
 fn redirects_and_what_they_lead_to_are_told() {
-    let scene = Scene::clean();
+    let fixture = Fixture::clean();
     let mut seen = clean_target();
     seen.probe = probe(301);
     seen.probe.fetches[0].location = Some("/home".to_owned());
     seen.redirects = vec!["/home".to_owned()];
     seen.canonical_url = Some("http://127.0.0.1:8080/home".to_owned());
-    let rows = target(&seen, &scene.machine());
+    let rows = target(&seen, &fixture.machine());
     assert_eq!(told(&rows, "redirect"), "ER-02 Invalid");
     let row = rows.iter().find(|row| row.what == "redirect").expect("a row");
     assert!(row.remedy.as_ref().is_some_and(|it| it.starts_with("measure http://127.0.0.1:8080/home")), "{row:#?}");
     seen.canonical_url = None;
-    let rows = target(&seen, &scene.machine());
+    let rows = target(&seen, &fixture.machine());
     assert!(rows.iter().any(|row| row.found.ends_with("where no page was found")), "{rows:#?}");
 }

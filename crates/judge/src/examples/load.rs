@@ -1,7 +1,7 @@
 //! Faults of the load generator, the answers, the load and the curve, and of physics.
 
 use super::Fault::{self, Closed, Open, Sweep};
-use crate::testing::{Spoil, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter, tls};
+use crate::testing::{Mutate, clean_open_run, clean_sweep, far_away, generator, machine, server, set_counter, tls};
 use model::{Arrivals, Evidence, Load, NS_PER_S, SweepEvidence, TlsSession};
 
 pub(super) static FAULTS: &[(&str, Fault)] = &[
@@ -165,8 +165,8 @@ fn backlog(evidence: &mut Evidence, more: f64) {
     }
 }
 
-fn fetches(evidence: &mut Evidence, spoil: impl Fn(&mut model::Fetch)) {
-    evidence.probe.iter_mut().flat_map(|probe| &mut probe.fetches).for_each(spoil);
+fn fetches(evidence: &mut Evidence, mutate: impl Fn(&mut model::Fetch)) {
+    evidence.probe.iter_mut().flat_map(|probe| &mut probe.fetches).for_each(mutate);
 }
 
 fn full_link(evidence: &mut Evidence) {

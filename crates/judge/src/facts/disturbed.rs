@@ -4,6 +4,7 @@
 //! left in the remaining time makes the numbers bounds of known direction, or invalid where so much was lost that the
 //! bound is worthless.
 
+use super::OCCUPIED;
 use super::observed;
 use crate::Outcome;
 use model::human::{percent, rate, time};
@@ -17,8 +18,7 @@ pub(crate) const BOUND_SHARE: f64 = 0.05;
 pub(crate) const INVALID_SHARE: f64 = 0.75;
 /// The kernel counts in steps of 10 ms: less than ten of them is nothing to go by.
 pub(crate) const TAKEN_MIN_S: f64 = 0.1;
-/// A pool that is occupied to this share, and is on a CPU for less than that, is the limit, and CPUs are not.
-const OCCUPIED: f64 = 0.95;
+/// A fully occupied pool that is on a CPU for less than this share of the time is the limit, and CPUs are not.
 const SLEEPING: f64 = 0.3;
 /// CPUs that were used, or taken, for less than this had time to spare.
 const CPUS_ROOM: f64 = 0.7;

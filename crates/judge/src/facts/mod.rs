@@ -3,6 +3,8 @@
 //! Which CPUs client and server have goes by what the threads that ran may use: a pinned worker below an unpinned
 //! master is on its own CPUs.
 
+pub(crate) mod counted;
+pub(crate) mod curve;
 pub(crate) mod disturbed;
 pub(crate) mod kernel;
 pub(crate) mod saturation;
@@ -13,6 +15,9 @@ use model::{Evidence, NS_PER_S, Observed};
 /// Quantiles that are printed: name, key in a finding's evidence, q.
 pub(crate) const PRINTED: [(&str, &str, f64); 4] =
     [("p50", "p50", 0.5), ("p90", "p90", 0.9), ("p99", "p99", 0.99), ("p99.9", "p99_9", 0.999)];
+
+/// A worker pool that is occupied to this share has no worker to spare.
+pub(crate) const OCCUPIED: f64 = 0.95;
 
 /// Where client and server run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! Limiter input: one saturated load, facts of the machine, and the shape of the curve there.
 
-use super::laws;
 use crate::facts::saturation::is_flat;
 use model::{
     CpuShares, Evidence, GeneratorObserved, LimiterContext, NS_PER_S, Observed, ServerObserved, ServerThreadObserved,
-    SweepEvidence, Utilisation,
+    SweepEvidence,
 };
 use std::collections::BTreeMap;
 
@@ -175,39 +174,6 @@ impl<'a> LimiterInput<'a> {
             others.map(|other| wanted(other)).all(|other| other < ALONE * wanted(thread))
         };
         all.iter().copied().filter(is_lone).collect()
-    }
-
-    /// Everything with a share in use, the most used first.
-    pub(super) fn utilisations(&self) -> Vec<Utilisation> {
-        let mut all = Vec::new();
-        // The responses that the share was used for, where it bounds them.
-        let whole_per_s = Some(self.per_s);
-        let mut put = |resource: String, share: f64, per_s: Option<f64>| {
-            let ceiling_per_s = per_s.and_then(|per_s| laws::ceiling_per_s(per_s, share));
-            all.push(Utilisation { resource, share, ceiling_per_s });
-        };
-        if let Some(cpus) = self.server_cpus() {
-            put(CPUS.to_owned(), cpus.used, whole_per_s);
-        }
-        for thread in self.lone_threads() {
-            put(format!("thread {}", thread.name), self.wanted(thread), whole_per_s);
-        }
-        for pool in super::pools::pools(self) {
-            put(pool.resource(), pool.occupancy, Some(self.clean_per_s).filter(|_| !pool.is_per_connection()));
-        }
-        for (name, share) in super::detectors::network::links(self) {
-            put(format!("link {name}"), share, whole_per_s);
-        }
-        for (name, counters) in self.parts("disk") {
-            let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;
-            // Who keeps a disk busy is not known: more responses may need none of it.
-            put(format!("{DISK}{name}"), busy_ns / self.evidence.measured_ns.max(1) as f64, None);
-        }
-        if let Some(share) = super::detectors::quota::used(self) {
-            put(QUOTA.to_owned(), share, whole_per_s);
-        }
-        all.sort_by(|a, b| b.share.total_cmp(&a.share));
-        all
     }
 }
 

@@ -2,27 +2,32 @@
 //! Operational Analysis of Queueing Network Models", ACM Computing Surveys 10(3), 1978).
 
 /// Responses per second at which a resource is used up, given that `per_s` use this share of it; none when nothing does.
-pub(crate) fn ceiling_per_s(per_s: f64, share: f64) -> Option<f64> {
+#[must_use]
+pub fn ceiling_per_s(per_s: f64, share: f64) -> Option<f64> {
     (per_s > 0.0 && share > 0.0).then(|| per_s / share)
 }
 
 /// Time that a request occupies a worker of a pool: `W occupancy / X`; ns.
-pub(crate) fn occupied_ns(workers: f64, occupancy: f64, per_s: f64) -> Option<f64> {
+#[must_use]
+pub fn occupied_ns(workers: f64, occupancy: f64, per_s: f64) -> Option<f64> {
     (per_s > 0.0 && occupancy > 0.0).then(|| workers * occupancy / per_s * 1e9)
 }
 
 /// Responses per second that a pool allows whose workers are occupied for that long by each: `W / S`.
-pub(crate) fn pool_ceiling_per_s(workers: f64, occupied_ns: f64) -> f64 {
+#[must_use]
+pub fn pool_ceiling_per_s(workers: f64, occupied_ns: f64) -> f64 {
     workers * 1e9 / occupied_ns
 }
 
 /// Requests that wait in front of a pool: those in flight, without those in its workers (Little's law at both levels).
-pub(crate) fn waiting(in_flight: f64, workers: f64, occupancy: f64) -> f64 {
+#[must_use]
+pub fn waiting(in_flight: f64, workers: f64, occupancy: f64) -> f64 {
     (in_flight - workers * occupancy).max(0.0)
 }
 
 /// The whole after a change of one ceiling: the least of all of them.
-pub(crate) fn least(changed_per_s: f64, others_per_s: impl IntoIterator<Item = f64>) -> f64 {
+#[must_use]
+pub fn least(changed_per_s: f64, others_per_s: impl IntoIterator<Item = f64>) -> f64 {
     others_per_s.into_iter().fold(changed_per_s, f64::min)
 }
 

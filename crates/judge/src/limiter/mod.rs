@@ -4,13 +4,14 @@
 //! gives the next limit, and so the predicted gain of removing this one. Nothing is named where a fault of the client
 //! or of the responses (rules CL and ER) made the number invalid: then the server was not what was measured.
 //!
-//! The laws are in `laws`; each check has its thresholds in a file of its own.
+//! The laws are in [`laws`]; each check has its thresholds in a file of its own.
 
 pub mod confirm;
 mod detectors;
 mod input;
-pub(crate) mod laws;
+pub mod laws;
 mod pools;
+mod utilisation;
 
 pub use detectors::network::speeds;
 
@@ -23,6 +24,7 @@ use model::{
     Confidence, Evidence, FindingState, Limiter, LimiterContext, NextLimiter, Prediction, SweepEvidence, Utilisation,
     Verdict,
 };
+use utilisation::utilisations;
 
 /// Name without a limit: a fault of client or responses.
 pub const NOT_A_SERVER_LIMIT: &str = "not-a-server-limit";
@@ -63,7 +65,7 @@ pub(crate) fn used(evidence: &Evidence, context: &LimiterContext) -> Vec<(String
     let input = LimiterInput::new(evidence, context, Shape::default());
     let busy = input.server_cpus().map(|cpus| cpus.busy);
     let share = |used: &Utilisation| busy.filter(|_| used.resource == CPUS).unwrap_or(used.share);
-    input.utilisations().into_iter().map(|used| (used.resource.clone(), share(&used))).collect()
+    utilisations(&input).into_iter().map(|used| (used.resource.clone(), share(&used))).collect()
 }
 
 /// True if `limiter` names a limit of the server.
@@ -73,7 +75,7 @@ pub fn names_a_limit(limiter: &Limiter) -> bool {
 }
 
 fn limiter(input: &LimiterInput<'_>, verdict: &Verdict) -> Limiter {
-    let mut utilisations = input.utilisations();
+    let mut utilisations = utilisations(input);
     let (mut found, mut unchecked) = (None, Vec::new());
     for (name, look) in DETECTORS {
         match look(input) {

@@ -1,7 +1,7 @@
 //! Each detector with its evidence and just without; the order of the detectors; what comes next and what a change buys.
 
 use super::*;
-use crate::testing::{Spoil, clean_run, clean_sweep};
+use crate::testing::{Mutate, clean_run, clean_sweep};
 use model::{
     CpuShares, Figure, GaugeObserved, Load, MachineObserved, NS_PER_S, Observed, PoolObserved, ProcessObserved,
     ServerObserved, ServerThreadObserved, Setting, SocketsObserved, StatusRecord,
@@ -132,9 +132,9 @@ fn of(evidence: &Evidence) -> Limiter {
 
 /// What a run becomes with each change: the name of its limiter.
 #[track_caller]
-fn named_after(spoil: impl Fn(&mut Evidence)) -> String {
+fn named_after(mutate: impl Fn(&mut Evidence)) -> String {
     let mut evidence = run();
-    spoil(&mut evidence);
+    mutate(&mut evidence);
     of(&evidence).name
 }
 

@@ -1,4 +1,4 @@
-//! What is seen beside a load that nothing is wrong with: a quiet machine of two CPUs, and status pages.
+//! Samples of a load without faults: a quiet machine of two CPUs, and status pages.
 
 use super::{GOOD, SECONDS};
 use model::{

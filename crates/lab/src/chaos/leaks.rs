@@ -1,4 +1,4 @@
-//! What a server has left: processes, sockets, mounts, files.
+//! Leftovers of a server: processes, sockets, mounts, files.
 
 use procfs::net::{TcpState, tcp, tcp6, unix};
 use procfs::process::{FDTarget, Process, all_processes};

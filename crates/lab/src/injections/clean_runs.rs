@@ -97,7 +97,7 @@ impl<'a> std::iter::Sum<&'a Self> for Tally {
     }
 }
 
-/// Whether what the task has seen is what a rule says of this machine.
+/// True if what the task has seen is what a rule says of this machine.
 fn explains(seen: &Disturbance, rule: &str, slip_p99: Duration) -> bool {
     match rule {
         "EN-01" | "CL-08" => seen.stolen > STOLEN_MIN,

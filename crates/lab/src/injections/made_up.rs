@@ -1,7 +1,7 @@
 //! One fault for each rule, made up: what is in it, in words. The fault itself is `judge`'s, which judges it as it does a
 //! measured one.
 
-use judge::Trial;
+use judge::SelfTest;
 use model::FindingState;
 
 use super::Row;
@@ -101,7 +101,7 @@ pub(super) static ALL: &[(&str, &str)] = &[
 /// Judges the fault made up for a rule, and the same without it.
 pub(super) fn row(rule: &'static &'static str, fault: &'static str) -> Row {
     let mut row = Row { times: 1, clean_times: 1, ..Row::new(std::slice::from_ref(rule), fault) };
-    let Some(Trial { fault, clean }) = judge::trial(rule) else {
+    let Some(SelfTest { fault, clean }) = judge::self_test(rule) else {
         row.remark = Some("judge has no fault for it".to_owned());
         return row;
     };

@@ -40,7 +40,7 @@ struct Row {
     usual: BTreeSet<String>,
     /// Why it could not be made, or what went wrong.
     remark: Option<String>,
-    /// Whether this machine cannot have such a fault.
+    /// True if this machine cannot have such a fault.
     is_impossible: bool,
 }
 
@@ -54,7 +54,7 @@ impl Row {
         self.rules.join(", ")
     }
 
-    /// Whether it says nothing against the rules.
+    /// True if it says nothing against the rules.
     fn is_well(&self) -> bool {
         self.is_impossible || (self.fired, self.silent) == (self.times, self.clean_times)
     }
@@ -75,7 +75,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Whether this round, counted from 1, is one of the clean ones: the first, and others evenly spread.
+    /// True if this round, counted from 1, is one of the clean ones: the first, and others evenly spread.
     const fn is_clean(self, round: u32) -> bool {
         (round - 1) * self.clean % self.faults < self.clean
     }

@@ -1,4 +1,4 @@
-//! What came of the faults: as a table for the terminal and as a page.
+//! Results of the injections: a table for the terminal, and a page.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

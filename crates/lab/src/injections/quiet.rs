@@ -1,4 +1,4 @@
-//! Whether this machine was left alone while something was measured: read by the task itself, not by what it tests.
+//! CPU time that others took during a measurement: read by the task itself, not by what it tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -67,7 +67,7 @@ impl Answer {
         })
     }
 
-    /// Whether the bounds hold the truth; a valid result has none and has to be close to it.
+    /// True if the bounds hold the truth; a valid result has none and has to be close to it.
     fn holds(&self) -> bool {
         let Some(peak) = self.peak_per_s else { return false };
         match self.state {
@@ -126,7 +126,7 @@ pub(super) struct Try {
     pub(super) noise_share: f64,
 }
 
-/// Whether peak and knee have to be close to the quiet ones, or only to be bounded.
+/// True if peak and knee have to be close to the quiet ones, or only to be bounded.
 pub(super) fn has_to_be_close(case: Case) -> bool {
     case.share <= CLOSE_SHARE_MAX
 }

@@ -38,7 +38,7 @@ impl Case {
         (100.0 * self.share).round() as u32
     }
 
-    /// Whether there is such noise: only a load generator that stands still can be told from a server that answers late.
+    /// True if there is such noise: only a load generator that stands still can be told from a server that answers late.
     const fn is_possible(self) -> bool {
         matches!(
             (self.kind, self.place),

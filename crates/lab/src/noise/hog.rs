@@ -158,7 +158,7 @@ pub(super) struct Hog {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Account {
     pub(super) busy_share: f64,
-    /// Whether it went ahead of ordinary processes.
+    /// True if it went ahead of ordinary processes.
     pub(super) is_ahead: bool,
 }
 
@@ -207,7 +207,7 @@ impl Drop for Hog {
     }
 }
 
-/// Whether real-time priority is permitted here.
+/// True if real-time priority is permitted here.
 fn may_go_ahead() -> bool {
     let mut command = Command::new(AHEAD[0]);
     command.args(&AHEAD[1..]).arg("true").stderr(Stdio::null());

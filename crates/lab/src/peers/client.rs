@@ -93,11 +93,6 @@ fn parse_cost(text: &str) -> Option<Cost> {
     Some(Cost { wall_s, cpu_s: user + system, peak_kib: fields.next()?.parse().ok()? })
 }
 
-/// Splits a command line that holds no quotes.
-pub(super) fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Cost, last_line, parse_cost};

@@ -1,4 +1,4 @@
-//! What plimsoll has set itself, against what was measured.
+//! Goals of plimsoll against what was measured.
 
 use std::fmt::Write;
 

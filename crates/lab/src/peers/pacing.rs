@@ -10,11 +10,9 @@ use super::client::run;
 use super::figures::standard_deviation;
 use super::lab::Lab;
 use super::server::Server;
-use super::tools::Tool;
+use super::tools::{RATE_PER_S, Tool};
 use crate::progress::Progress;
 
-/// Requests per second asked for.
-pub(super) const RATE_PER_S: u32 = 10_000;
 const MS_PER_S: usize = 1000;
 
 /// How evenly a tool sent.

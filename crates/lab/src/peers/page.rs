@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::lab::{CLIENT_CORE, Lab, SERVER_CORE};
-use super::pacing::RATE_PER_S;
 use super::server::CIPHER_SUITE;
+use super::tools::RATE_PER_S;
 use super::tools::{Tool, package_version};
 use super::{Results, Settings, goals, tables};
 

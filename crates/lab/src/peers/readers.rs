@@ -1,4 +1,4 @@
-//! What each tool says about latency, read off its own output.
+//! Readers of the latencies that each tool prints.
 
 use serde_json::Value;
 

@@ -14,7 +14,7 @@ use super::lab::{self, Lab, SERVER_CORE};
 use xtask::workspace;
 
 /// How long a server may take to start or to stop.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 /// A server to which nothing comes for this long has settled.
 const QUIET: Duration = Duration::from_millis(50);
@@ -95,7 +95,7 @@ impl Server {
     pub(super) fn settle(&self) -> Result<()> {
         let started = Instant::now();
         let mut before = self.counts()?;
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < TIMEOUT {
             std::thread::sleep(QUIET);
             let now = self.counts()?;
             if now.since(before) == (Counts { connections: 0, requests: 0 }) {
@@ -103,7 +103,7 @@ impl Server {
             }
             before = now;
         }
-        bail!("the server is still busy {PATIENCE:?} after its last client has ended")
+        bail!("the server is still busy {TIMEOUT:?} after its last client has ended")
     }
 
     /// Connections that are open at the built-in target, this asking left out.
@@ -141,7 +141,7 @@ impl Server {
 
     fn wait_for_port(&mut self, port: u16) -> Result<()> {
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < TIMEOUT {
             if let Some(status) = self.child.try_wait()? {
                 bail!("the server ended at once with {status}");
             }
@@ -150,7 +150,7 @@ impl Server {
             }
             std::thread::sleep(POLL);
         }
-        bail!("nothing listens on port {port} after {PATIENCE:?}")
+        bail!("nothing listens on port {port} after {TIMEOUT:?}")
     }
 }
 
@@ -161,7 +161,7 @@ impl Drop for Server {
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < TIMEOUT {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
@@ -175,7 +175,7 @@ impl Drop for Server {
 /// The body of an answer to GET.
 fn get(address: &str, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut response = String::new();
     stream.read_to_string(&mut response)?;

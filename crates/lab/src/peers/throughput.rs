@@ -209,7 +209,7 @@ fn one(
     Ok(Load { counts, cost })
 }
 
-/// Whether the load was of the kind that was asked for, as far as the server's counts show it.
+/// True if the load was of the kind that was asked for, as far as the server's counts show it.
 fn is_as_asked(counts: Counts, load: &Closed<'_>) -> Result<()> {
     let Counts { connections, requests } = counts;
     let asked = u64::from(load.connections);

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::client::words;
-use super::pacing::RATE_PER_S;
 use super::{floor, install};
 use xtask::{packages, workspace};
+
+/// Requests per second asked for.
+pub(super) const RATE_PER_S: u32 = 10_000;
 
 /// Most requests that `ab` keeps a place for per second of a window: more than any server here answers.
 const AB_REQUESTS_PER_S: u32 = 400_000;
@@ -291,6 +292,11 @@ pub(super) fn package_version(package: &str) -> String {
 
 fn output(command: &mut Command) -> String {
     command.output().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+}
+
+/// Splits a command line that holds no quotes.
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

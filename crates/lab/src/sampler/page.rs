@@ -1,4 +1,4 @@
-//! What it came to: as a table for the terminal and as a page.
+//! Cost of monitoring: a table for the terminal, and a page.
 
 use model::Estimate;
 
@@ -105,7 +105,7 @@ const fn word(measured: f64, most: f64) -> &'static str {
     if measured < most { "reached" } else { "**missed**" }
 }
 
-/// Whether a ratio is within `most` of 1, as far as its interval tells.
+/// True if a ratio is within `most` of 1, as far as its interval tells.
 fn within(ratio: &Estimate, most: f64) -> &'static str {
     let (low, high) = (ratio.low.unwrap_or(ratio.value), ratio.high.unwrap_or(ratio.value));
     match (low > 1.0 - most && high < 1.0 + most, high < 1.0 - most || low > 1.0 + most) {

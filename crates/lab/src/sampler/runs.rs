@@ -1,4 +1,4 @@
-//! The loads: plimsoll on its built-in target, beside what makes looking dear, and with and without looking.
+//! The loads: plimsoll on its built-in target, beside what makes looking expensive, and with and without looking.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

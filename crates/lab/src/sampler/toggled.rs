@@ -22,7 +22,7 @@ const LOOKS: [&str; 10] = ["-c", "1", "-R", "1", "-t", "1", "--cpus", "1", "--wa
 /// Of both after the last pair; s.
 const SPARE_S: usize = 30;
 /// Nothing takes longer than that until the next second is written down.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Goodput without looks and with them, of stretches side by side; either is the first equally often.
 ///
@@ -82,7 +82,7 @@ impl Ticks {
         let path = record.join("events.jsonl");
         let began = Instant::now();
         while !path.exists() {
-            ensure!(began.elapsed() < PATIENCE, "{} does not come", path.display());
+            ensure!(began.elapsed() < TIMEOUT, "{} does not come", path.display());
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(Self(BufReader::new(std::fs::File::open(path)?)))
@@ -95,7 +95,7 @@ impl Ticks {
         loop {
             self.0.read_line(&mut line)?;
             if !line.ends_with('\n') {
-                ensure!(began.elapsed() < PATIENCE, "the load writes nothing down any more");
+                ensure!(began.elapsed() < TIMEOUT, "the load writes nothing down any more");
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             }

@@ -18,7 +18,7 @@ impl Foreign {
     /// What processes used since the call before that are neither part of the measurement nor likely to work for it: not
     /// `members`, not their descendants, no thread of the kernel, no program that often works behind a server; ns.
     pub(super) fn used_ns(&mut self, members: &[i32]) -> u64 {
-        let present = Processes::default().look(&BTreeSet::new(), true, None);
+        let present = Processes::default().sample(&BTreeSet::new(), true, None);
         let before = std::mem::take(&mut self.seen_ns);
         self.seen_ns = present.all.values().map(|seen| (seen.pid, (seen.began, total_ns(seen)))).collect();
         if before.is_empty() {

@@ -75,7 +75,7 @@ impl Reader {
     pub(super) fn read(&mut self, at_ns: u64, pids: &[i32], totals: &mut Totals) -> Reading {
         let looks_for_quota = self.readings.is_multiple_of(QUOTA_EVERY);
         self.readings += 1;
-        let cpus = self.machine.look().map(|machine| machine.cpus).unwrap_or_default();
+        let cpus = self.machine.sample().map(|machine| machine.cpus).unwrap_or_default();
         let own_ns = grown(&mut totals.own_ns, (self.process_cpu_ns)());
         let server_ns = self.server(pids);
         let load = self.load_threads.iter().map(|tid| totals.load(*tid, schedstat(&format!("/proc/self/task/{tid}"))));

@@ -1,4 +1,4 @@
-//! What two readings say was taken in between: pure.
+//! CPU time taken between two readings, by cause: pure.
 
 use super::reading::Reading;
 use model::{Cause, CpuTimes, SLICE_NS, SliceAccount};
@@ -118,7 +118,7 @@ impl Taking {
         (self.cpus().len() as u64 / FEW_CPUS).max(1)
     }
 
-    /// Whether a load thread that waits does so for somebody from outside.
+    /// True if a load thread that waits does so for somebody from outside.
     fn has_client_own_cpus(&self) -> bool {
         let Places { client, server, threads, .. } = &self.places;
         !client.is_empty() && client.len() >= *threads && !client.iter().any(|cpu| server.contains(cpu))

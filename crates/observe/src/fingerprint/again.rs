@@ -1,4 +1,4 @@
-//! Whether what a fingerprint has told still holds, without doing all of its work once more.
+//! Changes since a fingerprint was taken, without taking all of it once more.
 
 use super::program::{COMMAND_FILE, CONFIG_MAX_BYTES, DIRECTORY, HASH, PATH, hash, hash_of_all, hash_of_program};
 use super::{Facts, PROGRAM, of_machine};

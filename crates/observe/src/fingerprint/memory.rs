@@ -7,7 +7,7 @@ pub(super) fn memory(files: &Files) -> Result<Facts, Missing> {
     Ok(fields(&files.text("/proc/meminfo")?, &["MemTotal", "SwapTotal"]))
 }
 
-/// Whether large pages are made for programs, and those that are set apart.
+/// Transparent huge pages, and those that are set apart.
 pub(super) fn hugepages(files: &Files) -> Result<Facts, Missing> {
     let transparent = of_files(files, "/sys/kernel/mm/transparent_hugepage", ["enabled", "defrag", "shmem_enabled"]);
     let mut facts: Facts = transparent.into_iter().map(|(name, text)| (format!("transparent_{name}"), text)).collect();

@@ -1,4 +1,4 @@
-//! What machine and server are: everything that may make the same load give another result. Texts by section and name,
+//! Fingerprint of machine and server: everything that may make the same load give another result. Texts by section and name,
 //! so that two fingerprints can be compared without knowing what is in them.
 //!
 //! The second fingerprint hashes only what has changed: files are told by number, length and time of change.

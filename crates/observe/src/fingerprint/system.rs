@@ -53,7 +53,7 @@ pub(super) fn kernel(files: &Files) -> Result<Facts, Missing> {
     some_or(facts, "this kernel tells nothing of itself")
 }
 
-/// Whether this is a virtual machine or a container, and whose.
+/// Kind of virtual machine or container, if it is one.
 pub(super) fn hypervisor(files: &Files) -> Result<Facts, Missing> {
     let cpuinfo = files.text("/proc/cpuinfo")?;
     let mut facts = Facts::new();

@@ -1,4 +1,4 @@
-//! What a process may use at most, and how often it was stopped for that: control groups, version 1 and 2.
+//! CPU quotas and throttling: control groups, version 1 and 2.
 
 use super::Figured;
 use crate::files::{Files, Missing};

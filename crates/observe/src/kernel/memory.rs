@@ -1,6 +1,6 @@
 //! Memory that is left, and pages that were moved for want of it.
 
-use super::{Figured, Scene};
+use super::{Context, Figured};
 use crate::files::Missing;
 
 /// What is looked for in `/proc/meminfo`, which counts in KiB.
@@ -18,8 +18,8 @@ const PAGING: [(&str, &str); 4] = [
     ("oom_kill", "oom_kills"),
 ];
 
-pub(super) fn memory(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let text = scene.files.text("/proc/meminfo")?;
+pub(super) fn memory(context: &Context<'_>) -> Result<Figured, Missing> {
+    let text = context.files.text("/proc/meminfo")?;
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     let known = pairs.filter_map(|(name, rest)| {
         Some((translated(&MEMORY, name)?, rest.split_whitespace().next()?.parse::<u64>().ok()? * 1024))
@@ -27,8 +27,8 @@ pub(super) fn memory(scene: &Scene<'_>) -> Result<Figured, Missing> {
     Ok(Figured::gauges(known))
 }
 
-pub(super) fn paging(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let text = scene.files.text("/proc/vmstat")?;
+pub(super) fn paging(context: &Context<'_>) -> Result<Figured, Missing> {
+    let text = context.files.text("/proc/vmstat")?;
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
     Ok(Figured::counters(pairs.filter_map(|(name, n)| Some((translated(&PAGING, name)?, n.parse().ok()?)))))
 }

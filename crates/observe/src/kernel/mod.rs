@@ -1,4 +1,4 @@
-//! What the kernel of this machine counts: a table of parts, each with the files it is read from.
+//! Kernel counters: a table of parts, each with the files it is read from.
 //!
 //! Figures are names and values, not types: a rule looks for the names it knows, and a part more is a line in the
 //! table.
@@ -17,8 +17,8 @@ use model::{Figures, KernelFigures};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Looks from one reading of a dear part to the next.
-const DEAR_LOOKS: u64 = 10;
+/// Looks from one reading of a expensive part to the next.
+const EXPENSIVE_EVERY: u64 = 10;
 
 /// What a part shows: counters as totals since the machine has started, and values of now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ fn named<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> BTreeMap
 }
 
 /// What is looked at.
-pub(crate) struct Scene<'a> {
+pub(crate) struct Context<'a> {
     pub(crate) files: &'a Files,
     /// A process of the server.
     pub(crate) server: Option<i32>,
@@ -50,7 +50,7 @@ pub(crate) struct Scene<'a> {
     snmp: OnceCell<Result<String, Missing>>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Context<'a> {
     const fn new(files: &'a Files, server: Option<i32>) -> Self {
         Self { files, server, snmp: OnceCell::new() }
     }
@@ -60,12 +60,12 @@ impl<'a> Scene<'a> {
 struct Part {
     name: &'static str,
     /// Read in every tenth look only; in the others it is told as it was read last.
-    is_dear: bool,
-    read: fn(&Scene<'_>) -> Result<Figured, Missing>,
+    is_expensive: bool,
+    read: fn(&Context<'_>) -> Result<Figured, Missing>,
 }
 
-const fn part(name: &'static str, read: fn(&Scene<'_>) -> Result<Figured, Missing>) -> Part {
-    Part { name, is_dear: false, read }
+const fn part(name: &'static str, read: fn(&Context<'_>) -> Result<Figured, Missing>) -> Part {
+    Part { name, is_expensive: false, read }
 }
 
 /// Parts that there is one of.
@@ -75,20 +75,20 @@ const PARTS: [Part; 16] = [
     part("ip", network::ip),
     part("sockstat", network::sockstat),
     part("softnet", network::softnet),
-    Part { name: "ports", is_dear: true, read: network::ports },
+    Part { name: "ports", is_expensive: true, read: network::ports },
     part("conntrack", network::conntrack),
-    part("pressure/cpu", |scene| pressure::pressure(scene.files, "cpu")),
-    part("pressure/memory", |scene| pressure::pressure(scene.files, "memory")),
-    part("pressure/io", |scene| pressure::pressure(scene.files, "io")),
+    part("pressure/cpu", |context| pressure::pressure(context.files, "cpu")),
+    part("pressure/memory", |context| pressure::pressure(context.files, "memory")),
+    part("pressure/io", |context| pressure::pressure(context.files, "io")),
     part("memory", memory::memory),
     part("paging", memory::paging),
-    part("cgroup/generator", |scene| cgroup(scene.files, "self")),
-    part("cgroup/server", |scene| match scene.server {
-        Some(pid) => cgroup(scene.files, &pid.to_string()),
+    part("cgroup/generator", |context| cgroup(context.files, "self")),
+    part("cgroup/server", |context| match context.server {
+        Some(pid) => cgroup(context.files, &pid.to_string()),
         None => Err(Missing::Because("the processes of the server are not seen")),
     }),
-    Part { name: "frequency", is_dear: true, read: power::frequency },
-    Part { name: "throttling", is_dear: true, read: power::throttling },
+    Part { name: "frequency", is_expensive: true, read: power::frequency },
+    Part { name: "throttling", is_expensive: true, read: power::throttling },
 ];
 
 /// A kind of which there are several, each a part by itself: `KIND/NAME`.
@@ -99,7 +99,7 @@ struct Kind {
 
 const KINDS: [Kind; 2] = [Kind { name: "nic", read: devices::interfaces }, Kind { name: "disk", read: devices::disks }];
 
-/// The kernel at the look before.
+/// The kernel at the sample before.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     files: Files,
@@ -110,20 +110,20 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// What has happened since the look before, and what is missing with the reason, by part.
-    pub(crate) fn look(&mut self, server: Option<i32>) -> (KernelFigures, Vec<(&'static str, Missing)>) {
+    /// What has happened since the sample before, and what is missing with the reason, by part.
+    pub(crate) fn sample(&mut self, server: Option<i32>) -> (KernelFigures, Vec<(&'static str, Missing)>) {
         let mut figures = KernelFigures::default();
         let mut missing = Vec::new();
         let files = self.files.clone();
-        let scene = Scene::new(&files, server);
-        let is_dear_look = self.looks.is_multiple_of(DEAR_LOOKS);
+        let context = Context::new(&files, server);
+        let is_expensive_sample = self.looks.is_multiple_of(EXPENSIVE_EVERY);
         self.looks += 1;
         for part in &PARTS {
             let told = match self.read.get(part.name) {
-                Some(told) if !is_dear_look => told.clone(),
-                _ => (part.read)(&scene),
+                Some(told) if !is_expensive_sample => told.clone(),
+                _ => (part.read)(&context),
             };
-            if part.is_dear {
+            if part.is_expensive {
                 self.read.insert(part.name, told.clone());
             }
             match told {
@@ -178,13 +178,13 @@ mod tests {
     fn a_machine_without_any_of_the_files_has_a_reason_for_each_part() {
         let nowhere = tempfile::tempdir().unwrap();
         let mut kernel = Kernel { files: Files::below(nowhere.path()), ..Kernel::default() };
-        let (figures, missing) = kernel.look(None);
+        let (figures, missing) = kernel.sample(None);
         assert_eq!(figures, KernelFigures::default());
         assert_eq!(missing.len(), PARTS.len() + KINDS.len());
         let why = |part| missing.iter().find(|(name, _)| *name == part).map(|(_, why)| why.to_string()).unwrap();
         assert_eq!(why("tcp"), "this kernel or container has no /proc/net/snmp");
         assert_eq!(why("cgroup/server"), "the processes of the server are not seen");
         // Dear parts are told as they were, also when they are not read again.
-        assert_eq!(kernel.look(None).1, missing);
+        assert_eq!(kernel.sample(None).1, missing);
     }
 }

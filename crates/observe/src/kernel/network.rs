@@ -1,6 +1,6 @@
 //! TCP, UDP, IP, their sockets and memory, the receive queues of the CPUs, and connection tracking.
 
-use super::{Figured, Scene};
+use super::{Context, Figured};
 use crate::files::Missing;
 
 const SNMP: &str = "/proc/net/snmp";
@@ -47,23 +47,23 @@ const TCP_EXT: [&str; 23] = [
 const UDP: [&str; 6] = ["InDatagrams", "OutDatagrams", "NoPorts", "InErrors", "RcvbufErrors", "SndbufErrors"];
 const IP: [&str; 6] = ["InReceives", "OutRequests", "InDiscards", "OutDiscards", "OutNoRoutes", "ReasmFails"];
 
-pub(super) fn tcp(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let mut figured = Figured::counters(counters(&snmp(scene)?, "Tcp", &TCP));
-    figured.counters.extend(super::named(counters(&scene.files.text(NETSTAT)?, "TcpExt", &TCP_EXT)));
+pub(super) fn tcp(context: &Context<'_>) -> Result<Figured, Missing> {
+    let mut figured = Figured::counters(counters(&snmp(context)?, "Tcp", &TCP));
+    figured.counters.extend(super::named(counters(&context.files.text(NETSTAT)?, "TcpExt", &TCP_EXT)));
     if figured.counters.is_empty() { Err(Missing::Malformed(SNMP.into())) } else { Ok(figured) }
 }
 
-pub(super) fn udp(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    Ok(Figured::counters(counters(&snmp(scene)?, "Udp", &UDP)))
+pub(super) fn udp(context: &Context<'_>) -> Result<Figured, Missing> {
+    Ok(Figured::counters(counters(&snmp(context)?, "Udp", &UDP)))
 }
 
-pub(super) fn ip(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    Ok(Figured::counters(counters(&snmp(scene)?, "Ip", &IP)))
+pub(super) fn ip(context: &Context<'_>) -> Result<Figured, Missing> {
+    Ok(Figured::counters(counters(&snmp(context)?, "Ip", &IP)))
 }
 
-/// The file that several parts are in, read once a look.
-fn snmp(scene: &Scene<'_>) -> Result<String, Missing> {
-    scene.snmp.get_or_init(|| scene.files.text(SNMP)).clone()
+/// The file that several parts are in, read once a sample.
+fn snmp(context: &Context<'_>) -> Result<String, Missing> {
+    context.snmp.get_or_init(|| context.files.text(SNMP)).clone()
 }
 
 /// The counters of a protocol: a line of names, and below it one of their values, both beginning with `protocol`.
@@ -79,9 +79,9 @@ fn counters(text: &str, protocol: &str, wanted: &[&'static str]) -> Vec<(&'stati
 }
 
 /// Sockets in use and their memory.
-pub(super) fn sockstat(scene: &Scene<'_>) -> Result<Figured, Missing> {
+pub(super) fn sockstat(context: &Context<'_>) -> Result<Figured, Missing> {
     let file = "/proc/net/sockstat";
-    sockstat_of(&scene.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
+    sockstat_of(&context.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
 }
 
 fn sockstat_of(text: &str) -> Option<Figured> {
@@ -101,9 +101,9 @@ fn sockstat_of(text: &str) -> Option<Figured> {
 }
 
 /// Packets through the receive queues of all CPUs together.
-pub(super) fn softnet(scene: &Scene<'_>) -> Result<Figured, Missing> {
+pub(super) fn softnet(context: &Context<'_>) -> Result<Figured, Missing> {
     let file = "/proc/net/softnet_stat";
-    softnet_of(&scene.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
+    softnet_of(&context.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
 }
 
 /// A line for each CPU; hexadecimal columns: processed, dropped, times it ran out of time or budget.
@@ -119,9 +119,9 @@ fn softnet_of(text: &str) -> Option<Figured> {
 }
 
 /// Ports that a client may be given.
-pub(super) fn ports(scene: &Scene<'_>) -> Result<Figured, Missing> {
+pub(super) fn ports(context: &Context<'_>) -> Result<Figured, Missing> {
     let file = "/proc/sys/net/ipv4/ip_local_port_range";
-    ports_of(&scene.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
+    ports_of(&context.files.text(file)?).ok_or_else(|| Missing::Malformed(file.into()))
 }
 
 /// The first and the last of them.
@@ -131,8 +131,8 @@ fn ports_of(text: &str) -> Option<Figured> {
     Some(Figured::gauges([("local_ports", (last + 1).checked_sub(first)?)]))
 }
 
-pub(super) fn conntrack(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let number = |name| scene.files.number(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
+pub(super) fn conntrack(context: &Context<'_>) -> Result<Figured, Missing> {
+    let number = |name| context.files.number(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"));
     match (number("count"), number("max")) {
         (Ok(count), Ok(max)) => Ok(Figured::gauges([("connections", count), ("connections_limit", max)])),
         (Err(Missing::NoFile(_)), _) => Err(Missing::Because("connections are not tracked on this machine")),

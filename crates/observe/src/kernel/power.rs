@@ -1,14 +1,14 @@
 //! How fast the CPUs run. Reading it may interrupt each of them, so it is read seldom.
 
-use super::{Figured, Scene};
+use super::{Context, Figured};
 use crate::files::{Files, Missing};
 
 /// CPUs that are asked at most.
 const ASKED_MAX: usize = 64;
 
 /// Frequencies of now.
-pub(super) fn frequency(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let all = of_cpus(scene.files, "cpufreq/scaling_cur_freq");
+pub(super) fn frequency(context: &Context<'_>) -> Result<Figured, Missing> {
+    let all = of_cpus(context.files, "cpufreq/scaling_cur_freq");
     let (Some(min), Some(max)) = (all.iter().min(), all.iter().max()) else {
         return Err(Missing::Because("the CPUs do not tell their frequency, as in most virtual machines"));
     };
@@ -17,8 +17,8 @@ pub(super) fn frequency(scene: &Scene<'_>) -> Result<Figured, Missing> {
 }
 
 /// Times the CPUs were slowed down because they were too hot.
-pub(super) fn throttling(scene: &Scene<'_>) -> Result<Figured, Missing> {
-    let all = of_cpus(scene.files, "thermal_throttle/core_throttle_count");
+pub(super) fn throttling(context: &Context<'_>) -> Result<Figured, Missing> {
+    let all = of_cpus(context.files, "thermal_throttle/core_throttle_count");
     if all.is_empty() {
         return Err(Missing::Because("the CPUs do not tell whether heat slows them, as in most virtual machines"));
     }
@@ -49,12 +49,12 @@ mod tests {
             std::fs::write(dir.join("scaling_cur_freq"), khz).unwrap();
         }
         let files = Files::below(root.path());
-        let scene = Scene::new(&files, None);
-        let gauges = frequency(&scene).unwrap().gauges;
+        let context = Context::new(&files, None);
+        let gauges = frequency(&context).unwrap().gauges;
         assert_eq!(
             (gauges["mean_hz"], gauges["min_hz"], gauges["max_hz"]),
             (2_000_000_000, 1_000_000_000, 3_000_000_000)
         );
-        assert!(throttling(&scene).is_err());
+        assert!(throttling(&context).is_err());
     }
 }

@@ -40,7 +40,7 @@ pub struct Scope {
     pub server: BTreeSet<u32>,
     /// Others whose waiting is wanted besides, with their descendants.
     pub companions: BTreeSet<u32>,
-    /// Whether all other processes are left out.
+    /// True if all other processes are left out.
     pub only_server: bool,
     /// What the own process is to be called.
     pub own_name: &'static str,

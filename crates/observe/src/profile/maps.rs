@@ -1,4 +1,4 @@
-//! What lies where in the memory of a process, kept for when it has ended.
+//! Memory maps of processes, kept for when they have ended.
 
 use procfs::process::{MMPermissions, MMapPath, Process};
 use std::collections::HashMap;

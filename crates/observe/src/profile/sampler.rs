@@ -168,7 +168,7 @@ fn ring(cpu: usize) -> io::Result<Sampler> {
         .sample_frequency(FREQUENCY_HZ.into())
         .sample(sample)
         .read_format(ReadFormat::TOTAL_TIME_ENABLED)
-        // Who starts whom and what processes are called, so that those are known too that end before a look.
+        // Who starts whom and what processes are called, so that those are known too that end before a sample.
         .task(true)
         .comm(true)
         // These end with thread and time.

@@ -1,6 +1,7 @@
 //! Which process is called what, and whose child it is.
 
-use crate::listener::{Listener, Unfound, holds};
+use crate::listener::{Listener, holds};
+use crate::listening::Unfound;
 use crate::sockets::SocketTable;
 use model::Address;
 use procfs::process::Process;
@@ -43,7 +44,7 @@ pub fn behind_port(port: u16) -> Result<BTreeSet<u32>, Missing> {
 
 /// The processes behind the address of a target on this machine.
 pub fn behind_address(address: &Address) -> Result<BTreeSet<u32>, Missing> {
-    let listening = Listener::new(address.clone(), true).look(&mut SocketTable::default()).map_err(unfound)?;
+    let listening = Listener::new(address.clone(), true).sample(&mut SocketTable::default()).map_err(unfound)?;
     socket_owners(&listening.inodes).ok_or_else(|| unfound(Unfound::Hidden(address.clone())))
 }
 
@@ -71,7 +72,7 @@ pub(super) struct Tree {
 #[derive(Clone, Debug)]
 struct Name {
     text: String,
-    /// When the kernel said so; 0 for a look, and of a name that came with a fork.
+    /// When the kernel said so; 0 for a sample, and of a name that came with a fork.
     told_ns: u64,
 }
 
@@ -79,7 +80,7 @@ impl Tree {
     /// Looks at a process that ran, unless that was done.
     pub(super) fn seen(&mut self, pid: u32) {
         if !self.parents.contains_key(&pid) {
-            self.look(pid);
+            self.sample(pid);
         }
     }
 
@@ -114,7 +115,7 @@ impl Tree {
         self.parents.get(&pid).copied()
     }
 
-    /// Whether `pid` is one of `roots` or descends from one.
+    /// True if `pid` is one of `roots` or descends from one.
     pub(super) fn is_of(&mut self, pid: u32, roots: &BTreeSet<u32>) -> bool {
         let mut at = pid;
         for _ in 0..GENERATIONS_MAX {
@@ -130,7 +131,7 @@ impl Tree {
         false
     }
 
-    fn look(&mut self, pid: u32) {
+    fn sample(&mut self, pid: u32) {
         let Ok(stat) = Process::new(pid.cast_signed()).and_then(|process| process.stat()) else { return };
         self.names.insert(pid, Name { text: stat.comm, told_ns: 0 });
         self.parents.insert(pid, stat.ppid.cast_unsigned());

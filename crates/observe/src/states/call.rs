@@ -1,4 +1,4 @@
-//! What a thread was doing at a moment: the line of `/proc/PID/task/TID/syscall`.
+//! System call of a thread: the line of `/proc/PID/task/TID/syscall`.
 
 use syscalls::Sysno;
 

@@ -1,4 +1,4 @@
-//! What a moment of a worker counts as: running, waiting for work, or waiting for something else.
+//! Classification of a worker's state: running, waiting for work, or waiting for something else.
 
 use super::call::{Call, NO_CALL};
 
@@ -46,9 +46,9 @@ pub(super) enum Style {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Worker {
     pub(super) style: Style,
-    /// Whether it is the first thread of a process that has more.
+    /// True if it is the first thread of a process that has more.
     pub(super) leads: bool,
-    /// Whether it was found with a client of its own.
+    /// True if it was found with a client of its own.
     pub(super) talks: bool,
 }
 
@@ -60,7 +60,7 @@ pub(super) trait Lookup {
     fn polled(&mut self, call: &Call) -> Option<Vec<i32>>;
     /// The kernel's letter for the state.
     fn letter(&mut self) -> char;
-    /// Whether an address is that of a variable of the program itself, on neither heap nor stack.
+    /// True if an address is that of a variable of the program itself, on neither heap nor stack.
     fn is_static(&mut self, address: u64) -> bool;
 }
 

@@ -26,12 +26,12 @@ pub(super) struct Fold {
 struct Sums {
     program: String,
     workers: u64,
-    /// In this look.
+    /// In this sample.
     now: u32,
     workers_max: u32,
     running: u64,
     scheduled: Scheduled,
-    /// Whether the times of the scheduler were not told of one of them.
+    /// True if the times of the scheduler were not told of one of them.
     unscheduled: bool,
     idle: u64,
     waits: BTreeMap<[String; 4], u64>,
@@ -52,8 +52,8 @@ pub(super) enum Sample {
 }
 
 impl Fold {
-    /// A look has ended, in which there were so many workers of each pool.
-    pub(super) fn looked(&mut self, cpu_ns: u64) {
+    /// A sample has ended, in which there were so many workers of each pool.
+    pub(super) fn sampled(&mut self, cpu_ns: u64) {
         self.looks += 1;
         self.cpu_ns += cpu_ns;
         self.cpu_ns_max = self.cpu_ns_max.max(cpu_ns);
@@ -120,7 +120,7 @@ impl Fold {
         self.pools.entry(name.to_owned()).or_insert_with(|| Sums { program: program.to_owned(), ..Sums::default() })
     }
 
-    /// The sums, and the pools of which they cannot be told; counts anew.
+    /// The sums, and the pools of which they cannot be told; counts again.
     pub(super) fn fetch(&mut self) -> (StatesUse, Vec<String>) {
         let pools = std::mem::take(&mut self.pools);
         let (open, told): (Vec<_>, Vec<_>) = pools.into_iter().partition(|(_, sums)| sums.open > 0);
@@ -181,9 +181,9 @@ mod tests {
             fold.add("p", "w", sample);
         }
         fold.begun("p", "w");
-        fold.looked(70);
+        fold.sampled(70);
         fold.present("p", "w");
-        fold.looked(30);
+        fold.sampled(30);
         let (states, open) = fold.fetch();
         assert_eq!((states.looks, states.cpu_ns, states.cpu_ns_max, open.len()), (2, 100, 70, 0));
         let pool = &states.pools[0];

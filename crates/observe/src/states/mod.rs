@@ -1,4 +1,4 @@
-//! What the workers of a server do, several times a second: running, waiting for work, or waiting for what.
+//! Worker states, sampled several times a second: running, waiting for work, or waiting for what.
 //!
 //! A thread of its own looks (`sampler`): at who is there and what each does (`look`), by the call into the kernel it
 //! waits in (`call`, `memory`), what that counts as (`classify`, or `wchan` with fewer rights) and who is at the other end
@@ -14,14 +14,14 @@
 mod call;
 mod classify;
 mod fold;
-mod look;
 mod memory;
 mod peers;
+mod poll;
 mod program;
 mod sampler;
 mod wchan;
 
-pub(crate) use look::Tree;
+pub(crate) use poll::Tree;
 pub(crate) use sampler::StateSampler;
 
 /// The clocks of those who look: this crate has none of its own.

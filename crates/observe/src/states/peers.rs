@@ -15,7 +15,7 @@ const FDS_MAX: usize = 4096;
 /// Looks after which it is asked once more who the clients of a listening socket are, and where that was not found.
 const CLIENTS_KEPT_LOOKS: u64 = 300;
 const STRANGERS_KEPT_LOOKS: u64 = 10;
-/// CPU time for the list of all connections that each look may spend on average: half a percent of a CPU at ten looks
+/// CPU time for the list of all connections that each sample may spend on average: half a percent of a CPU at ten samples
 /// a second.
 const LIST_NS_A_LOOK: u64 = 500_000;
 /// What the load generator is called, here as in profiles.
@@ -45,7 +45,7 @@ pub(super) struct Peers {
     looks: u64,
     /// Looks to leave out before all connections are listed once more.
     resting: u64,
-    /// Whether all connections were listed in this look.
+    /// True if all connections were listed in this sample.
     listed: bool,
     /// Listening sockets, and where.
     listening: HashMap<u64, Place>,
@@ -103,7 +103,7 @@ impl Peers {
         self.clients.retain(|inode, _| listening.contains_key(inode));
     }
 
-    /// A look begins.
+    /// A sample begins.
     pub(super) fn begin_look(&mut self) {
         self.looks += 1;
         self.resting = self.resting.saturating_sub(1);
@@ -242,7 +242,7 @@ impl Peers {
     }
 }
 
-/// Whether a process holds a socket, as far as that is shown.
+/// True if a process holds a socket, as far as that is shown.
 fn has(pid: i32, inode: u64) -> bool {
     let Ok(fds) = Process::new(pid).and_then(|process| process.fd()) else { return false };
     fds.take(FDS_MAX).flatten().any(|fd| matches!(fd.target, FDTarget::Socket(held) if held == inode))

@@ -1,4 +1,4 @@
-//! What a process is: its program, the pool its threads belong to, and how they wait for work.
+//! Program of a process, the pool its threads belong to, and how they wait for work.
 
 use super::classify::Style;
 use crate::processes::short;
@@ -29,7 +29,7 @@ pub(super) struct Program {
 
 impl Program {
     /// The process as it is now; none when it has ended.
-    pub(super) fn look(pid: i32) -> Option<Self> {
+    pub(super) fn sample(pid: i32) -> Option<Self> {
         let stat = Stat::from_read(&short(&format!("/proc/{pid}/stat"))?[..]).ok()?;
         if matches!(stat.state, 'Z' | 'X') {
             return None;
@@ -47,12 +47,12 @@ impl Program {
         *self = Self { statics: self.statics.take(), ..now };
     }
 
-    /// Whether it only starts and watches the processes that do the work, of which `child` is one.
+    /// True if it only starts and watches the processes that do the work, of which `child` is one.
     pub(super) fn is_master_of(&self, child: &Self) -> bool {
         self.name == child.name && self.command == child.command
     }
 
-    /// Whether it says so itself.
+    /// True if it says so itself.
     pub(super) fn is_master(&self) -> bool {
         self.title.contains(": master")
     }
@@ -72,7 +72,7 @@ impl Program {
         }
     }
 
-    /// Whether an address is that of a variable of the program `pid` itself.
+    /// True if an address is that of a variable of the program `pid` itself.
     pub(super) fn is_static(&mut self, pid: i32, address: u64) -> bool {
         self.statics.get_or_insert_with(|| statics(pid).unwrap_or_default()).contains(&address)
     }
@@ -133,7 +133,7 @@ mod tests {
 
     fn program(name: &str, command: &str) -> Program {
         let title = title(command.as_bytes()).unwrap_or_else(|| name.to_owned());
-        let own = Program::look(std::process::id().cast_signed()).unwrap();
+        let own = Program::sample(std::process::id().cast_signed()).unwrap();
         let style = style(name, &title);
         Program { name: name.into(), title, style, command: command.into(), ..own }
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn variables_of_the_program_are_told_from_those_on_heap_and_stack() {
         let pid = std::process::id().cast_signed();
-        let mut own = Program::look(pid).unwrap();
+        let mut own = Program::sample(pid).unwrap();
         let (heap, stack) = (Box::new(7_u64), 7_u64);
         let address = |at: &u64| std::ptr::from_ref(at) as u64;
         assert!(own.is_static(pid, address(&STATIC)));

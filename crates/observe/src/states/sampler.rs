@@ -2,7 +2,7 @@
 
 use super::Clocks;
 use super::fold::Fold;
-use super::look::{Looker, Tree};
+use super::poll::{Poller, Tree};
 use crate::files::Missing;
 use model::StatesUse;
 use rand_core::{Rng, SeedableRng};
@@ -12,10 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// One look in each such time, at a random moment in it: at even intervals a server that is asked at even intervals too
+/// One sample in each such time, at a random moment in it: at even intervals a server that is asked at even intervals too
 /// would be seen in the same moment of each request.
 const EVERY: Duration = Duration::from_millis(100);
-/// Niceness of the looks: a load thread on the same CPU that has something to send goes before a look, which would otherwise
+/// Niceness of the samples: a load thread on the same CPU that has something to send goes before a sample, which would otherwise
 /// hold it up for a millisecond ten times a second. Not the idle class, as beside a full load there would be no looks.
 const NICE: i32 = 10;
 /// Why a pool is not told.
@@ -49,13 +49,13 @@ impl StateSampler {
         let orders = Mutex::new(Orders { tree: Some(tree), ended: false });
         let shared = Arc::new(Shared { orders, ..Shared::default() });
         let theirs = Arc::clone(&shared);
-        let look = move || look_until_ended(&theirs, clocks);
+        let look = move || sample_until_ended(&theirs, clocks);
         let thread = std::thread::Builder::new().name("states".into()).spawn(look)?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
     /// What was seen since the last time, and why some of it cannot be told; from now on the processes of `tree` are
-    /// looked at. None without a look since.
+    /// looked at. None without a sample since.
     pub(crate) fn fetch(&self, tree: Tree) -> (Option<StatesUse>, Vec<(String, Missing)>) {
         hold(&self.shared.orders).tree = Some(tree);
         let (states, open) = hold(&self.shared.fold).fetch();
@@ -73,10 +73,10 @@ impl Drop for StateSampler {
     }
 }
 
-fn look_until_ended(shared: &Shared, clocks: Clocks) {
+fn sample_until_ended(shared: &Shared, clocks: Clocks) {
     // Of this thread alone, as Linux has it. Who is not allowed to stand back looks all the same.
     let _ = rustix::process::setpriority_process(None, NICE);
-    let mut looker = Looker::new(clocks);
+    let mut looker = Poller::new(clocks);
     let mut random = SplitMix64::seed_from_u64(0);
     let mut rest = Duration::ZERO;
     loop {
@@ -88,8 +88,8 @@ fn look_until_ended(shared: &Shared, clocks: Clocks) {
         if let Some(tree) = tree {
             looker.refresh(&tree, &mut fold);
         }
-        looker.look(&mut fold);
-        fold.looked((clocks.thread_cpu_ns)() - before_ns);
+        looker.sample(&mut fold);
+        fold.sampled((clocks.thread_cpu_ns)() - before_ns);
     }
 }
 

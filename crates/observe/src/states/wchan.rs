@@ -1,4 +1,4 @@
-//! What a thread waits in by the name of the kernel's function: less is told than by the call, but to more users.
+//! Wait channel of a thread (kernel function): says less than the system call, but to more users.
 
 use super::classify::State;
 

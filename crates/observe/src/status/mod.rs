@@ -1,4 +1,4 @@
-//! What servers say of themselves: status pages, as figures with names.
+//! Status pages of servers, as figures with names.
 
 mod apache;
 mod info;

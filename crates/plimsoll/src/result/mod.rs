@@ -39,9 +39,8 @@ impl Facts {
 
     pub(crate) fn apply(&mut self, event: &SessionEvent) {
         match event {
-            SessionEvent::Begun(begun) => self.begun = (**begun).clone(),
-            // Whoever has its events takes them in.
-            SessionEvent::Point { .. } | SessionEvent::Arms { .. } => {}
+            // Facts begin with the first; whoever has the events of loads takes these in.
+            SessionEvent::Begun(_) | SessionEvent::Point { .. } | SessionEvent::Arms { .. } => {}
             SessionEvent::Changed { changes } => self.changes = Some(changes.clone()),
             SessionEvent::Profiled { profiled, unavailable } => {
                 self.profiled = profiled.as_deref().cloned();
@@ -60,9 +59,9 @@ impl Facts {
     }
 
     /// The evidence of a load with what is known of its machine.
-    fn evidence(&self, gather: &EvidenceBuilder) -> Evidence {
+    fn evidence(&self, builder: &EvidenceBuilder) -> Evidence {
         let fingerprint = self.begun.environment.fingerprint.clone();
-        Evidence { fingerprint, changes: self.changes.clone(), ..gather.evidence() }
+        Evidence { fingerprint, changes: self.changes.clone(), ..builder.evidence() }
     }
 
     /// With what came of its prediction.
@@ -76,8 +75,8 @@ impl Facts {
 }
 
 /// The record of a measurement of one load.
-pub(crate) fn run_record(facts: &Facts, gather: &EvidenceBuilder) -> RunRecord {
-    let evidence = Evidence { profile: facts.profiled.clone(), ..facts.evidence(gather) };
+pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord {
+    let evidence = Evidence { profile: facts.profiled.clone(), ..facts.evidence(builder) };
     let verdict = judge::judge_run(&evidence);
     let limiter = facts.confirmed(limiter_of_run(&evidence, &verdict, &facts.begun.limits));
     let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true });
@@ -85,6 +84,6 @@ pub(crate) fn run_record(facts: &Facts, gather: &EvidenceBuilder) -> RunRecord {
     RunRecord {
         profile_unavailable: facts.profile_unavailable.clone(),
         limiter: (is_wanted || names_a_limit(&limiter)).then_some(limiter),
-        ..report::record::run_record(&evidence, verdict, gather.goodput(), environment, started)
+        ..report::record::run_record(&evidence, verdict, builder.goodput(), environment, started)
     }
 }

@@ -3,27 +3,24 @@
 
 use super::{Facts, Point, keep, run_record, sweep_record};
 use crate::exit::CommandError;
-use crate::store::{EVENTS, HISTOGRAMS, RESULT, SET_ASIDE};
-use crate::stored::{Record, Stored};
+use crate::store::stored::{Record, Stored};
+use crate::store::{EVENTS, HISTOGRAMS, RESULT};
 use evidence::EvidenceBuilder;
 use evidence::interval_log::Interval;
 use model::{Event, Measurement, SessionEvent, Tick};
-use report::record::sweeps_record;
+use report::record::{ARMS_FOLDER, sweeps_record};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::iter::Peekable;
 use std::path::{Component, Path, PathBuf};
 
-/// Directory of several sweeps kept as one result.
-const ARMS: &str = "arms";
-
 /// The record of the measurement in `directory`, made of its events.
 ///
 /// # Errors
 /// When nothing was measured, or what there is cannot be read.
 pub(crate) fn record(directory: &Path) -> Result<Record, CommandError> {
-    if directory.join(ARMS).is_dir() {
+    if directory.join(ARMS_FOLDER).is_dir() {
         return arms(directory);
     }
     let mut replay = Replay::new(directory);
@@ -34,7 +31,7 @@ pub(crate) fn record(directory: &Path) -> Result<Record, CommandError> {
 /// Sweeps of several servers: those that have ended as they are, the last of them from its events.
 fn arms(directory: &Path) -> Result<Record, CommandError> {
     let wrong = |error| CommandError::usage(format!("{}: {error}", directory.display()));
-    let entries = std::fs::read_dir(directory.join(ARMS)).map_err(wrong)?;
+    let entries = std::fs::read_dir(directory.join(ARMS_FOLDER)).map_err(wrong)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort_by_key(|path| number(path));
     let mut planned = 0;
@@ -78,26 +75,26 @@ struct Replay<'a> {
     facts: Option<Facts>,
     /// Told before the plan.
     probed: Option<Event>,
-    gather: Option<EvidenceBuilder>,
+    builder: Option<EvidenceBuilder>,
     points: Vec<Point>,
 }
 
 impl<'a> Replay<'a> {
     const fn new(directory: &'a Path) -> Self {
-        Self { directory, facts: None, probed: None, gather: None, points: Vec::new() }
+        Self { directory, facts: None, probed: None, builder: None, points: Vec::new() }
     }
 
     fn apply(&mut self, event: Event) -> Result<(), CommandError> {
-        match (&event, &mut self.gather) {
+        match (&event, &mut self.builder) {
             (Event::Session(SessionEvent::Begun(begun)), _) => self.facts = Some(Facts::new((**begun).clone())),
             (Event::Session(SessionEvent::Point { directory, load }), _) => self.point(directory, *load)?,
             (Event::Session(event), _) => self.facts.iter_mut().for_each(|facts| facts.apply(event)),
             (Event::Probed(_), None) => self.probed = Some(event),
             (Event::Started { plan, .. }, None) => {
-                let gather = self.gather.insert(EvidenceBuilder::new((**plan).clone()));
-                self.probed.iter().for_each(|probed| gather.apply(probed));
+                let builder = self.builder.insert(EvidenceBuilder::new((**plan).clone()));
+                self.probed.iter().for_each(|probed| builder.apply(probed));
             }
-            (_, Some(gather)) => gather.apply(&event),
+            (_, Some(builder)) => builder.apply(&event),
             (_, None) => {}
         }
         Ok(())
@@ -112,8 +109,8 @@ impl<'a> Replay<'a> {
         let directory = self.directory.join(below);
         let mut replay = Replay::new(&directory);
         read(&directory, |event| replay.apply(event))?;
-        if let Some(gather) = replay.gather {
-            keep(&mut self.points, load, gather);
+        if let Some(builder) = replay.builder {
+            keep(&mut self.points, load, builder);
         }
         Ok(())
     }
@@ -122,8 +119,8 @@ impl<'a> Replay<'a> {
         let facts = self.facts.ok_or_else(|| {
             CommandError::usage(format!("{}: its events do not begin with a measurement", self.directory.display()))
         })?;
-        match (&facts.begun.measurement, self.gather) {
-            (Measurement::Run { .. }, Some(gather)) => Ok(Record::Run(Box::new(run_record(&facts, &gather)))),
+        match (&facts.begun.measurement, self.builder) {
+            (Measurement::Run { .. }, Some(builder)) => Ok(Record::Run(Box::new(run_record(&facts, &builder)))),
             (Measurement::Sweep { .. }, _) if !self.points.is_empty() => {
                 Ok(Record::Sweep(Box::new(sweep_record(&facts, &self.points))))
             }
@@ -170,11 +167,7 @@ fn fill(tick: &mut Tick, intervals: &mut Peekable<impl Iterator<Item = Interval>
     let mut seen = BTreeSet::new();
     let (from_ns, to_ns) = (tick.from_ns, tick.to_ns);
     while let Some(interval) = intervals.next_if(|next| next.is_of(from_ns, to_ns) && !seen.contains(&next.tag)) {
-        let (histograms, name) = match interval.tag.strip_prefix(SET_ASIDE) {
-            Some(name) => (&mut tick.set_aside, name),
-            None => (&mut tick.histograms, interval.tag.as_str()),
-        };
-        if let Some(histogram) = histograms.named_mut(name) {
+        if let Some(histogram) = interval.place(&mut tick.histograms, &mut tick.set_aside) {
             *histogram = interval.histogram;
         }
         seen.insert(interval.tag);

@@ -8,21 +8,21 @@ use model::{
     Capacity, FORMAT_SWEEP, Knee, Limiter, Measurement, PointSummary, PoolFit, RestsOn, SweepEvidence, SweepPoint,
     SweepRecord,
 };
-use stats::{LoadPoint, fit_pool, fit_rate};
+use stats::{fit_pool, fit_rate};
 
 /// One load and everything measured at it.
 pub(crate) struct Point {
     /// Connections, or requests per second.
     pub(crate) load: f64,
     /// All iterations merged.
-    pub(crate) gather: EvidenceBuilder,
+    pub(crate) builder: EvidenceBuilder,
 }
 
 /// Takes a measurement in: as a point of its own, or as one more iteration of one there is.
-pub(crate) fn keep(points: &mut Vec<Point>, load: f64, gather: EvidenceBuilder) {
+pub(crate) fn keep(points: &mut Vec<Point>, load: f64, builder: EvidenceBuilder) {
     match points.iter_mut().find(|point| point.load == load) {
-        None => points.push(Point { load, gather }),
-        Some(point) => point.gather.merge(&gather),
+        None => points.push(Point { load, builder }),
+        Some(point) => point.builder.merge(&builder),
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         .zip(&evidence.points)
         .map(|(point, known)| {
             let verdict = judge::judge_run(&known.evidence);
-            let (goodput, started) = (point.gather.goodput(), facts.begun.started.clone());
+            let (goodput, started) = (point.builder.goodput(), facts.begun.started.clone());
             report::record::run_record(&known.evidence, verdict, goodput, environment.clone(), started)
         })
         .collect();
@@ -51,7 +51,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         .zip(&records)
         .map(|(point, record)| PointSummary {
             disturbed: judge::is_disturbed(record.disturbance.as_ref()),
-            ..report::record::point_summary(point.load, point.gather.iterations_per_s(), record)
+            ..report::record::point_summary(point.load, point.builder.iterations_per_s(), record)
         })
         .collect();
     let saturated = judge::saturated(&evidence);
@@ -91,8 +91,8 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
 }
 
 fn sweep_point(point: &Point, facts: &Facts) -> SweepPoint {
-    let (goodput_per_s, iterations_per_s) = (point.gather.goodput_per_s(), point.gather.iterations_per_s());
-    SweepPoint { load: point.load, goodput_per_s, iterations_per_s, evidence: facts.evidence(&point.gather) }
+    let (goodput_per_s, iterations_per_s) = (point.builder.goodput_per_s(), point.builder.iterations_per_s());
+    SweepPoint { load: point.load, goodput_per_s, iterations_per_s, evidence: facts.evidence(&point.builder) }
 }
 
 /// The loads that the answers rest on.
@@ -103,20 +103,9 @@ fn rests_on(evidence: &SweepEvidence, limiter: Option<&Limiter>) -> RestsOn {
     RestsOn { peak: loads(&carriers.peak), knee: loads(&carriers.knee), limiter }
 }
 
-/// Fewer points give no fit.
-const FIT_POINTS_MIN: usize = 4;
-
-/// The points that a curve is fitted to: those that stayed disturbed only where there are too few others.
-fn fitted(evidence: &SweepEvidence) -> Vec<LoadPoint> {
-    let point = |p: &SweepPoint| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s };
-    let clean = evidence.points.iter().filter(|p| !judge::is_disturbed(p.evidence.disturbance.as_ref()));
-    let clean: Vec<LoadPoint> = clean.map(point).collect();
-    if clean.len() >= FIT_POINTS_MIN { clean } else { evidence.points.iter().map(point).collect() }
-}
-
 /// The knee, as far as the sweep has seen it.
 fn fits(evidence: &SweepEvidence, saturated: bool) -> (Option<Knee>, Option<PoolFit>) {
-    let curve = fitted(evidence);
+    let curve = judge::fit_points(evidence);
     if !saturated {
         return (None, None);
     }

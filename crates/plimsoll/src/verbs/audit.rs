@@ -2,8 +2,8 @@
 
 use crate::cli::audit::AuditArgs;
 use crate::exit::{CommandError, Exit};
-use crate::printer;
-use judge::audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare, redact};
+use crate::output::printer;
+use audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare, redact};
 use model::VerdictState;
 use std::fs::File;
 use std::io::Read;
@@ -20,18 +20,18 @@ pub(crate) fn audit(args: &AuditArgs) -> Result<Exit, CommandError> {
     for file in &args.files {
         match one(file, &context) {
             Ok(one) => audited.push(one),
-            Err(trouble) => unreadable.push(trouble),
+            Err(error) => unreadable.push(error),
         }
     }
     // Nothing but the last line of an error stands alone: the others are told as they come.
     let last = unreadable.pop();
-    unreadable.iter().for_each(|trouble| printer::error(&trouble.message));
-    if let (Some(trouble), true) = (last.as_ref(), audited.is_empty()) {
-        return Err(CommandError::usage(&trouble.message));
+    unreadable.iter().for_each(|error| printer::error(&error.message));
+    if let (Some(error), true) = (last.as_ref(), audited.is_empty()) {
+        return Err(CommandError::usage(&error.message));
     }
     let worst = deliver(&audited, text.as_ref(), args)?;
     match last {
-        Some(trouble) => Err(trouble),
+        Some(error) => Err(error),
         None if worst == VerdictState::Invalid => Ok(Exit::Invalid),
         None => Ok(Exit::Fine),
     }

@@ -3,20 +3,24 @@
 use crate::cli::check::CheckArgs;
 use crate::cli::{ArrivalsArg, RequestArgs};
 use crate::exit::{CommandError, Exit};
-use crate::progress::Progress;
-use crate::selectors::Selectors;
+use crate::interrupt;
+use crate::output::printer;
+use crate::output::progress::Progress;
+use crate::session::environment;
+use crate::session::serving;
+use crate::session::watch::{self, Watched};
 use crate::session::{Session, SessionOptions};
 use crate::settings::Settings;
-use crate::target_url::TargetUrl;
+use crate::settings::redirects;
+use crate::settings::selectors::Selectors;
+use crate::settings::target_url::TargetUrl;
 use crate::verbs::run;
-use crate::{environment, interrupt, printer, redirects, serving, watch};
 use engine::probe;
 use judge::check::{Machine, machine, sort, target, worst};
 use model::{
     Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Protocol,
     Stop, TargetCheck, Warmup,
 };
-use observe::Observer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,12 +70,13 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     let settings = Settings::new(&args.request, &args.generator, &url, None)?;
     let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
-    let asked = Selectors::read(&args.observe)?;
-    let options = watch::wanted([], &asked.observe);
+    let Selectors { server, observe, .. } = Selectors::read(&args.observe)?;
+    // Nobody is asked for who listens there: it is no server.
+    let watched = Watched { address, is_here: false, server, companions: watch::companions([], &observe) };
     let progress = Progress::new(args.quiet);
     progress.say("looking at this machine");
-    let samples = watch::idle(&address, false, asked.server.as_ref(), &options);
-    let fingerprint = observe::fingerprint(&Observer::new(address, false, &options));
+    let samples = watched.idle();
+    let fingerprint = watched.fingerprint().fingerprint;
     progress.end();
     let rows = machine(&Machine { plan: &plan, is_target_here: true, fingerprint: &fingerprint, samples: &samples });
     let environment = Environment { fingerprint: Some(fingerprint), ..environment::describe() };
@@ -118,7 +123,7 @@ fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) 
     let tls = plan.tls.as_ref().map(engine::tls::config).transpose().map_err(CommandError::usage)?;
     let base = TargetUrl::parse(&plan.target.url)?;
     let url = TargetUrl::parse(&(base.origin() + &plan.requests[0].path))?;
-    let manners = probe::http_traits(plan, tls.as_ref()).map_err(CommandError::target)?;
+    let http_traits = probe::http_traits(plan, tls.as_ref()).map_err(CommandError::target)?;
     let way = redirects::follow(plan, &url, session.probe(), is_overridden);
     let unsent = plan.requests.iter().find(|request| !request.is_safe());
     let burst = match unsent {
@@ -133,7 +138,7 @@ fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) 
         canonical_url: way.end,
         redirects: way.hops,
         probe: session.probe().clone(),
-        manners,
+        http_traits,
         burst,
         burst_unavailable: unsent.map(why),
     })

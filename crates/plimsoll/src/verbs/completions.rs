@@ -2,7 +2,7 @@
 
 use crate::cli::{Cli, CompletionsArgs};
 use crate::exit::{CommandError, Exit};
-use crate::printer;
+use crate::output::printer;
 use clap::CommandFactory;
 
 /// Prints the completion script of one shell.

@@ -2,7 +2,7 @@
 
 use crate::cli::{Cli, ManArgs};
 use crate::exit::{CommandError, Exit};
-use crate::printer;
+use crate::output::printer;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 

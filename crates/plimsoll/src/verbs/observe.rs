@@ -6,7 +6,11 @@ mod view;
 
 use crate::cli::observe::ObserveArgs;
 use crate::exit::{CommandError, Exit};
-use crate::{interrupt, printer, selectors, settings, watch};
+use crate::interrupt;
+use crate::output::printer;
+use crate::session::watch;
+use crate::settings;
+use crate::settings::selectors;
 use clock::{Clock, thread_cpu_ns, wall_clock};
 use metrics::Metrics;
 use model::{FORMAT_OBSERVE, GroupObservation, NS_PER_S, Observation, Phase, Sample, ServerUse, human};
@@ -60,7 +64,7 @@ fn look_until_the_end(
     let mut total = Total::default();
     let mut due_ns = 0;
     loop {
-        // A look that was late is not made up for.
+        // A sample that was late is not made up for.
         due_ns = (due_ns + args.interval.ns).max(clock.now_ns()).min(end_ns);
         wait(due_ns, &clock, stop);
         let seen = look(&mut observer, &clock, wanted);

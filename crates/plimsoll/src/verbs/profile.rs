@@ -4,9 +4,13 @@ mod diff;
 
 use crate::cli::profile::{ProfileArgs, ProfileVerb};
 use crate::exit::{CommandError, Exit};
+use crate::interrupt;
+use crate::output::printer;
+use crate::output::progress::Progress;
 use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, write, write_file};
-use crate::progress::Progress;
-use crate::{environment, interrupt, printer, settings, store};
+use crate::session::environment;
+use crate::settings;
+use crate::store;
 use model::{FORMAT_PROFILE, NS_PER_S, ProfileRecord, human};
 use observe::profile::{Missing, Recorded, Scope, Unprofiled, behind_port, running};
 use report::flame::Scale;

@@ -2,10 +2,12 @@
 
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{CommandError, Exit};
+use crate::output::printer;
 use crate::profiling::graphs;
 use crate::result::replay;
-use crate::stored::Stored;
-use crate::{page_file, printer, store};
+use crate::store;
+use crate::store::page_file;
+use crate::store::stored::Stored;
 use report::Named;
 use report::html::Item;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use crate::cli::rules::RulesArgs;
 use crate::exit::{CommandError, Exit};
-use crate::printer;
-use judge::{catalogue, nearest};
+use crate::output::printer;
+use audit::{catalogue, nearest};
 use model::{CatalogueRecord, RuleCard};
 
 /// Lists all rules, or those that are named.

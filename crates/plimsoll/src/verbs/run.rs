@@ -1,13 +1,16 @@
 //! `plimsoll run`: one load, judged.
 
 use crate::cli::{ArrivalsArg, RequestArgs, RunArgs};
-use crate::confirm::{self, Confirming};
-use crate::deliver::{deliver, exit};
+use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
+use crate::interrupt;
+use crate::output::deliver::{deliver, exit};
 use crate::profiling::{keep, keep_waits};
 use crate::result::run_record;
+use crate::session::serving;
 use crate::session::{Session, SessionOptions, check_limits};
-use crate::{interrupt, serving, settings, store};
+use crate::settings;
+use crate::store;
 use model::{Count, Load, Measurement, Rate, SessionEvent, Stop, Warmup};
 use report::record::AnyRecord;
 use stack::Spec;
@@ -53,14 +56,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     session.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
     let directory = session.directory.clone();
     let gathered = match args.profile {
-        true => session.measure_profiled(&plan, "", log.recorder()).map(|(gather, sampled)| (gather, Some(sampled))),
-        false => session.measure(&plan, "", log.recorder()).map(|gather| (gather, None)),
+        true => session.measure_profiled(&plan, "", log.recorder()).map(|(builder, sampled)| (builder, Some(sampled))),
+        false => session.measure(&plan, "", log.recorder()).map(|builder| (builder, None)),
     };
     session.progress.end();
-    let (gather, sampled) = gathered?;
+    let (builder, sampled) = gathered?;
 
     if let Some(sampled) = sampled {
-        log.tell(keep(&directory, sampled, gather.goodput().value, &plan.target.url));
+        log.tell(keep(&directory, sampled, builder.goodput().value, &plan.target.url));
     }
     log.tell(SessionEvent::Changed { changes: session.changes() });
     // A server of ours that ended under the load is told after what was measured until then.
@@ -68,17 +71,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let (interrupted, spec) = (session.is_interrupted(), session.spec().cloned());
     // Its server ends here, and leaves its port to those that come.
     drop(session);
-    let mut record = run_record(&log.facts, &gather);
+    let mut record = run_record(&log.facts, &builder);
     keep_waits(&directory, report::off_cpu::of_run(&record));
     if let (true, true, false, Some(limiter)) = (args.confirm, checked.is_ok(), interrupted, &record.limiter) {
         match confirm::confirm(limiter, &confirming(args, spec, load, warmup, &directory, &stop)?) {
             Ok(confirmed) => log.tell(confirmed),
-            Err(trouble) => checked = Err(trouble),
+            Err(error) => checked = Err(error),
         }
     }
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) });
-    record = run_record(&log.facts, &gather);
-    deliver(&directory, AnyRecord::Run(&record), Some(&gather.histograms()), &args.output)?;
+    record = run_record(&log.facts, &builder);
+    deliver(&directory, AnyRecord::Run(&record), Some(&builder.histograms()), &args.output)?;
     checked?;
     Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
 }

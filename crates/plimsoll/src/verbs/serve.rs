@@ -2,7 +2,9 @@
 
 use crate::cli::serve::{KeepArgs, ServeArgs};
 use crate::exit::{CommandError, Exit};
-use crate::{interrupt, printer, serving};
+use crate::interrupt;
+use crate::output::printer;
+use crate::session::serving;
 use stack::{Endpoint, Running, Spec, StackError};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -20,7 +22,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, CommandError> {
     }
     let spec = spec(args)?;
     if args.print_config {
-        let text = stack::print_config(&spec, &serving::own_program()?).map_err(serving::trouble)?;
+        let text = stack::print_config(&spec, &serving::own_program()?).map_err(serving::command_error)?;
         return printer::result(&text).map(|()| Exit::Fine);
     }
     let stop = interrupt::watch()?;
@@ -28,12 +30,12 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, CommandError> {
     options.keep_state = args.keep_state;
     let mut running = match Running::start(&spec, &options) {
         Err(StackError::Interrupted) => return Ok(Exit::Interrupted),
-        started => started.map_err(serving::trouble)?,
+        started => started.map_err(serving::command_error)?,
     };
     printer::result(&format!("{}\n", first_line(&running)))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
-        running.check().map_err(serving::trouble)?;
+        running.check().map_err(serving::command_error)?;
         warn(&running.warnings());
     }
     let dir = running.dir().to_owned();
@@ -69,19 +71,19 @@ fn spec(args: &ServeArgs) -> Result<Spec, CommandError> {
         pairs.push((pair.0.to_owned(), pair.1.to_owned()));
     }
     if name.starts_with('@') && pairs.is_empty() {
-        return Spec::parse(name).map_err(serving::trouble);
+        return Spec::parse(name).map_err(serving::command_error);
     }
-    Spec::new(name, &pairs, args.command.clone(), None).map_err(serving::trouble)
+    Spec::new(name, &pairs, args.command.clone(), None).map_err(serving::command_error)
 }
 
 /// What a script wants to know.
 fn first_line(running: &Running) -> serde_json::Value {
-    let door = match running.door() {
+    let endpoint = match running.endpoint() {
         Some(Endpoint::Http { url }) => serde_json::json!({ "url": url }),
         Some(Endpoint::Socket { path }) => serde_json::json!({ "socket": path }),
         None => serde_json::json!({}),
     };
-    let mut line = door;
+    let mut line = endpoint;
     line["server"] = running.served().label.clone().into();
     line["state"] = running.dir().display().to_string().into();
     line["processes"] =
@@ -107,7 +109,7 @@ fn list() -> Result<Exit, CommandError> {
 }
 
 fn clean() -> Result<Exit, CommandError> {
-    let found = stack::clean(clock::monotonic_ns).map_err(serving::trouble)?;
+    let found = stack::clean(clock::monotonic_ns).map_err(serving::command_error)?;
     if found.is_empty() {
         printer::note("nothing is left of any server");
     }

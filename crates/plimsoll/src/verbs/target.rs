@@ -1,10 +1,11 @@
 //! `plimsoll target`: the built-in test server in the foreground.
 
 use crate::cli::TargetArgs;
-use crate::environment::confine;
 use crate::exit::{CommandError, Exit};
+use crate::interrupt;
+use crate::output::printer;
+use crate::session::environment::confine;
 use crate::settings::in_range;
-use crate::{interrupt, printer};
 use model::{Count, Duration};
 use std::path::Path;
 use std::str::FromStr;

@@ -4,7 +4,7 @@ use crate::support::{Ended, Program, number, plimsoll, shell, text};
 use std::path::PathBuf;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../judge/tests/audit/fixtures");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../audit/tests/audit/fixtures");
     std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

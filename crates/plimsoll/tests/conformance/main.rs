@@ -47,7 +47,7 @@ fn bodies_nobody_reads_keep_nobody_waiting() {
     for server in servers {
         let workers = server.workers();
         let unread = ["/zero?size=1GiB", "/urandom?size=1GiB", "/download?size=1GiB&chunk_size=64KiB"].map(|target| {
-            let mut stream = server.door().open();
+            let mut stream = server.endpoint().open();
             write!(stream, "GET {target} HTTP/1.1\r\nHost: t\r\n\r\n").expect("it reads");
             stream
         });
@@ -69,8 +69,8 @@ fn every_command_of_the_landing_page_works_as_it_stands() {
 }
 
 fn commands_work(server: &Builtin) {
-    let here = format!("{}://{}", server.door().scheme(), server.door().address);
-    let trust = if server.door().scheme() == "https" { "-k " } else { "" };
+    let here = format!("{}://{}", server.endpoint().scheme(), server.endpoint().address);
+    let trust = if server.endpoint().scheme() == "https" { "-k " } else { "" };
     let page = get(server, "/");
     let page = String::from_utf8(page.body).expect("HTML in UTF-8").replace("&amp;", "&");
     let commands = page.split("<code>curl -i ").skip(1).filter_map(|rest| rest.split_once("</code>"));
@@ -88,7 +88,7 @@ fn commands_work(server: &Builtin) {
             "/status/404" | "/pool" => 404,
             _ => 200,
         };
-        assert_eq!(exchange(server.door(), request.as_bytes()).status, expected, "{command}");
+        assert_eq!(exchange(server.endpoint(), request.as_bytes()).status, expected, "{command}");
         tried += 1;
     }
     assert!(tried >= 18, "{tried} commands in {page}");
@@ -106,14 +106,14 @@ fn flags_put_faults_on_every_answer_but_the_counters() {
 }
 
 fn get(server: &dyn Server, target: &str) -> Answer {
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.door().address);
-    exchange(server.door(), request.as_bytes())
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.endpoint().address);
+    exchange(server.endpoint(), request.as_bytes())
 }
 
 #[track_caller]
 fn check(server: &dyn Server, row: &Row, expected: &Expected) {
     let workers = server.workers();
-    let answer = exchange(server.door(), &row.bytes());
+    let answer = exchange(server.endpoint(), &row.bytes());
     let name = format!("{} on {}", row.name(), server.name());
     expected.check(&answer, &name);
     if expected.status >= 400 {
@@ -125,7 +125,7 @@ fn check(server: &dyn Server, row: &Row, expected: &Expected) {
 /// A good request is answered well.
 #[track_caller]
 fn serves_well(server: &dyn Server, after: &str) {
-    let answer = exchange(server.door(), b"GET /zero?size=64 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+    let answer = exchange(server.endpoint(), b"GET /zero?size=64 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
     let Answer { status, body, .. } = &answer;
     assert!(*status == 200 && body[..] == [0; 64], "after {after}: {answer:?}");
 }

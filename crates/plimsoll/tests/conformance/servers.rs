@@ -1,6 +1,6 @@
 //! The two servers. Each ends with its value, by pid.
 
-use crate::shared::{Door, address, exchange, serve};
+use crate::shared::{Endpoint, address, exchange, serve};
 use stack::{Running, Spec};
 use std::fs::read_to_string;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 pub(crate) trait Server {
     fn name(&self) -> &'static str;
-    fn door(&self) -> &Door;
+    fn endpoint(&self) -> &Endpoint;
     /// Who works, by number of process or thread; one that dies and is replaced gets another.
     fn workers(&self) -> Vec<String>;
 }
@@ -16,7 +16,7 @@ pub(crate) trait Server {
 /// `plimsoll target` with two workers.
 pub(crate) struct Builtin {
     child: Child,
-    door: Door,
+    endpoint: Endpoint,
     /// Kept open: the target may write to it.
     _stdout: BufReader<ChildStdout>,
 }
@@ -40,12 +40,12 @@ impl Builtin {
         stdout.read_line(&mut line).expect("it says where it listens");
         let said: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let address = said["listening"].as_str().and_then(|text| text.parse().ok()).expect("an address");
-        let door = match said["certificate"].as_str() {
-            Some(certificate) => Door::tls(address, certificate),
-            None => Door::plain(address),
+        let endpoint = match said["certificate"].as_str() {
+            Some(certificate) => Endpoint::tls(address, certificate),
+            None => Endpoint::plain(address),
         };
-        assert_eq!(said["url"], format!("{}://{address}/", door.scheme()), "{said}");
-        Self { child, door, _stdout: stdout }
+        assert_eq!(said["url"], format!("{}://{address}/", endpoint.scheme()), "{said}");
+        Self { child, endpoint, _stdout: stdout }
     }
 }
 
@@ -54,14 +54,14 @@ impl Server for Builtin {
         "the built-in target"
     }
 
-    fn door(&self) -> &Door {
-        &self.door
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     /// Its threads, and the workers `/stats` knows.
     fn workers(&self) -> Vec<String> {
         let request = b"GET /stats HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
-        let stats = exchange(&self.door, request).body;
+        let stats = exchange(&self.endpoint, request).body;
         let stats: serde_json::Value = serde_json::from_slice(&stats).expect("JSON");
         assert_eq!(stats["workers"].as_array().map(Vec::len), Some(2), "{stats}");
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("it runs");
@@ -83,15 +83,15 @@ impl Drop for Builtin {
 /// nginx with our handlers in Lua, as `plimsoll serve nginx-lua` starts it: a master and one worker.
 pub(crate) struct Nginx {
     server: Running,
-    door: Door,
+    endpoint: Endpoint,
 }
 
 impl Nginx {
     #[track_caller]
     pub(crate) fn start() -> Self {
         let server = serve(&Spec::parse("nginx-lua").expect("it is known"));
-        let door = Door::plain(address(&server));
-        Self { server, door }
+        let endpoint = Endpoint::plain(address(&server));
+        Self { server, endpoint }
     }
 }
 
@@ -100,8 +100,8 @@ impl Server for Nginx {
         "nginx"
     }
 
-    fn door(&self) -> &Door {
-        &self.door
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     fn workers(&self) -> Vec<String> {

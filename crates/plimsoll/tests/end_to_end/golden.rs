@@ -6,12 +6,12 @@ use serde_json::Value;
 use std::path::Path;
 
 /// A report of `ab`: 22 bytes were measured where 2,048 were asked for.
-const SHORT_REPORT: &[u8] = include_bytes!("../../../judge/tests/audit/fixtures/urandom-ab.txt");
+const SHORT_REPORT: &[u8] = include_bytes!("../../../audit/tests/audit/fixtures/urandom-ab.txt");
 
 /// The probe fetches three times, each on its own connection, after one that only looks whether anybody listens.
 const PROBE_CONNECTIONS: usize = 4;
 
-/// Whether a rule was looked at and had nothing to say.
+/// True if a rule was looked at and had nothing to say.
 #[track_caller]
 fn passed(record: &Value, rule: &str) {
     Findings(record).is_silent(rule);
@@ -152,7 +152,7 @@ fn golden_10_faults_of_network_and_server_trip_their_rules_and_no_others() {
 /// never held against each other.
 #[test]
 fn golden_10_what_cannot_be_made_in_a_test_is_judged_on_evidence_or_named_unchecked() {
-    let judge::Trial { fault, clean } = judge::trial("ST-01").expect("it has a fault");
+    let judge::SelfTest { fault, clean } = judge::self_test("ST-01").expect("it has a fault");
     let grave = |verdict: &model::Verdict| -> Vec<String> {
         let findings = verdict.findings.iter().filter(|finding| finding.state > model::FindingState::Note);
         findings.map(|finding| finding.rule.clone()).collect()

@@ -101,7 +101,7 @@ fn children(pid: u32) -> Vec<u32> {
     pids.filter(|child| stat(*child).is_some_and(|(_, parent)| parent == pid)).collect()
 }
 
-/// Whether the process is there and not a zombie that waits for init.
+/// True if the process is there and not a zombie that waits for init.
 fn runs(pid: u32) -> bool {
     stat(pid).is_some_and(|(state, _)| state != "Z")
 }

@@ -22,7 +22,7 @@ fn site(page: impl FnOnce(&str) -> String) -> TempDir {
 fn a_database_without_connections_to_spare_is_named_with_what_more_would_buy() {
     installed("/usr/lib/php/20220829/mysqli.so", "php8.2-mysql");
     let database = serve(&Spec::parse("mariadb max_connections=10").expect("it is known"));
-    let Some(Endpoint::Socket { path }) = database.door() else { panic!("{:?}", database.door()) };
+    let Some(Endpoint::Socket { path }) = database.endpoint() else { panic!("{:?}", database.endpoint()) };
     let socket = path.display().to_string();
     let site = site(|_| {
         format!(

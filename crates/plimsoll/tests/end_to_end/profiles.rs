@@ -293,7 +293,7 @@ fn a_function_that_was_compiled_just_in_time_has_its_name() {
     });
 }
 
-/// Whether a hint says that callers are lost.
+/// True if a hint says that callers are lost.
 fn is_of_chains(hint: &Value) -> bool {
     hint.as_str().is_some_and(|hint| hint.contains("frame pointers"))
 }

@@ -37,7 +37,7 @@ fn page<'a>(record: &'a Value, url: &str) -> &'a Value {
 
 #[track_caller]
 fn socket(server: &Running) -> String {
-    match server.door() {
+    match server.endpoint() {
         Some(Endpoint::Socket { path }) => path.display().to_string(),
         other => panic!("{other:?}"),
     }

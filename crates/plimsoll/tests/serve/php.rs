@@ -66,7 +66,7 @@ fn a_site_of_the_users_own_is_served_with_its_port() {
         let served =
             Served::start(&["php-fpm", "--root", root, "--set", front, "--set", opcache, "--set", "pm=ondemand"]);
         let request = "GET /no/such/file?x=1 HTTP/1.1\r\nHost: site.example:81\r\nConnection: close\r\n\r\n";
-        let body = String::from_utf8(exchange(&served.door(), request.as_bytes()).body).expect("text");
+        let body = String::from_utf8(exchange(&served.endpoint(), request.as_bytes()).body).expect("text");
         assert_eq!(body, format!("site.example:81 /no/such/file?x=1 {enabled}"), "{front}");
         served.stop();
     }

@@ -1,7 +1,7 @@
 //! A restart brings back what was there after provisioning.
 
 use crate::data::{redis, sql};
-use crate::shared::{Door, address, exchange, serve};
+use crate::shared::{Endpoint, address, exchange, serve};
 use model::Step;
 use stack::{Running, Spec};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[track_caller]
 fn start(text: &str) -> (Running, PathBuf) {
     let running = serve(&Spec::parse(text).expect("known"));
-    let Some(stack::Endpoint::Socket { path }) = running.door().cloned() else { panic!("{text} has no socket") };
+    let Some(stack::Endpoint::Socket { path }) = running.endpoint().cloned() else { panic!("{text} has no socket") };
     (running, path)
 }
 
@@ -52,9 +52,9 @@ fn what_was_written_to_redis_is_gone() {
 #[test]
 fn php_fpm_comes_back_at_its_old_address() {
     let mut running = serve(&Spec::parse("php-fpm file-size=10").expect("known"));
-    let door = Door::plain(address(&running));
+    let endpoint = Endpoint::plain(address(&running));
     running.restart().expect("it comes back");
-    let answer = exchange(&door, b"GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+    let answer = exchange(&endpoint, b"GET / HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
     assert_eq!((answer.status, answer.body.len()), (200, 10));
     assert_eq!(names(&running), ["start php-fpm", "start nginx"]);
     running.check().expect("all of it runs");

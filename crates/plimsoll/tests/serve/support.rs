@@ -1,7 +1,7 @@
 //! A server that `plimsoll serve` runs.
 
 use crate::program::{Ended, Program, Started, plimsoll};
-use crate::shared::{Answer, Door, exchange, wait_for};
+use crate::shared::{Answer, Endpoint, exchange, wait_for};
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// A start or an end that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Size of the file that is served when nothing is said.
 const PAGE_BYTES: usize = 1024;
@@ -39,8 +39,7 @@ impl Served {
     pub(crate) fn of(program: Program) -> Self {
         let program = program.start();
         let read = |name: &str| std::fs::read_to_string(program.directory().join(name)).unwrap_or_default();
-        let up =
-            wait_for(PATIENCE, || (read("stdout").ends_with('\n') || read("stderr").ends_with('\n')).then_some(()));
+        let up = wait_for(TIMEOUT, || (read("stdout").ends_with('\n') || read("stderr").ends_with('\n')).then_some(()));
         let (stdout, stderr) = (read("stdout"), read("stderr"));
         let line = serde_json::from_str(&stdout);
         let line: Value = line.unwrap_or_else(|error| panic!("{error}: {stdout:?} {stderr:?} {up:?}"));
@@ -80,12 +79,12 @@ impl Served {
 
     /// Where it answers; with TLS it has to show the certificate that was told.
     #[track_caller]
-    pub(crate) fn door(&self) -> Door {
+    pub(crate) fn endpoint(&self) -> Endpoint {
         let (scheme, rest) = self.url().split_once("://").expect("a URL");
         let address = rest.split('/').next().and_then(|text| text.parse().ok()).expect("an address");
         match self.line["certificate"].as_str() {
-            Some(certificate) if scheme == "https" => Door::tls(address, certificate),
-            None if scheme == "http" => Door::plain(address),
+            Some(certificate) if scheme == "https" => Endpoint::tls(address, certificate),
+            None if scheme == "http" => Endpoint::plain(address),
             _ => panic!("TLS or not? {}", self.line),
         }
     }
@@ -94,7 +93,7 @@ impl Served {
     #[track_caller]
     pub(crate) fn get(&self, path: &str, headers: &str) -> Answer {
         exchange(
-            &self.door(),
+            &self.endpoint(),
             format!("GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n{headers}\r\n").as_bytes(),
         )
     }
@@ -102,7 +101,7 @@ impl Served {
     /// How many of `n` requests on one connection are answered; the last asks for its end.
     #[track_caller]
     pub(crate) fn answered_on_one_connection(&self, n: usize) -> usize {
-        let mut stream = self.door().open();
+        let mut stream = self.endpoint().open();
         for number in 1..=n {
             let end = if number == n { "Connection: close\r\n" } else { "" };
             let sent = write!(stream, "GET / HTTP/1.1\r\nHost: t\r\n{end}\r\n");
@@ -164,7 +163,7 @@ impl Remains {
     /// Fails unless all of it goes in time: after SIGKILL others tidy up.
     #[track_caller]
     pub(crate) fn are_gone(&self) {
-        wait_for(PATIENCE, || (self.left().is_empty() && !self.state.exists()).then_some(()))
+        wait_for(TIMEOUT, || (self.left().is_empty() && !self.state.exists()).then_some(()))
             .unwrap_or_else(|| panic!("left: {:?} {}", self.left(), self.state.display()));
         assert!(!self.state.with_added_extension("json").exists(), "its note is left");
     }
@@ -172,7 +171,7 @@ impl Remains {
     /// Waits until no process is left.
     #[track_caller]
     pub(crate) fn processes_are_gone(&self) {
-        let gone = wait_for(PATIENCE, || self.left().is_empty().then_some(()));
+        let gone = wait_for(TIMEOUT, || self.left().is_empty().then_some(()));
         gone.unwrap_or_else(|| panic!("left: {:?}", self.left()));
     }
 

@@ -29,7 +29,7 @@ fn tls_with_the_certificate_that_the_first_line_tells() {
     for name in FILES {
         let served = Served::start(&[name, "--tls", "on"]);
         assert!(served.url().starts_with("https://127.0.0.1:"), "{}", served.line);
-        // `door` trusts that certificate and no other.
+        // `endpoint` trusts that certificate and no other.
         let answer = served.get("/", "");
         assert_eq!((answer.status, answer.body.len()), (200, 1024), "{name}: {}", answer.head);
         served.stop();

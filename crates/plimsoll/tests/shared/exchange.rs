@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A server that sends nothing for this long hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Where a server listens, and how it is spoken to.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct Endpoint {
     pub(crate) address: SocketAddr,
     /// Of a server that speaks TLS.
     trusting: Option<Arc<ClientConfig>>,
@@ -24,7 +24,7 @@ pub(crate) trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}
 
-impl Door {
+impl Endpoint {
     pub(crate) fn plain(address: SocketAddr) -> Self {
         Self { address, trusting: None }
     }
@@ -35,7 +35,7 @@ impl Door {
     pub(crate) fn tls(address: SocketAddr, certificate: &str) -> Self {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).expect("PEM")).expect("it can be trusted");
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let config = versions.expect("versions").with_root_certificates(roots).with_no_client_auth();
         Self { address, trusting: Some(Arc::new(config)) }
@@ -49,7 +49,7 @@ impl Door {
     #[track_caller]
     pub(crate) fn open(&self) -> Box<dyn Stream> {
         let stream = TcpStream::connect(self.address).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket option");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a socket option");
         let Some(config) = &self.trusting else { return Box::new(stream) };
         let name = self.address.ip().into();
         Box::new(StreamOwned::new(ClientConnection::new(Arc::clone(config), name).expect("it begins"), stream))
@@ -67,8 +67,8 @@ pub(crate) struct Answer {
 
 /// Sends `request`, which asks for the connection to be closed, and reads to its end.
 #[track_caller]
-pub(crate) fn exchange(door: &Door, request: &[u8]) -> Answer {
-    let mut stream = door.open();
+pub(crate) fn exchange(endpoint: &Endpoint, request: &[u8]) -> Answer {
+    let mut stream = endpoint.open();
     stream.write_all(request).expect("it reads");
     let mut bytes = Vec::new();
     // A server that refuses what is still being sent may reset the connection behind its answer.

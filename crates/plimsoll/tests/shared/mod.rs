@@ -3,7 +3,7 @@
 mod exchange;
 mod serving;
 
-pub(crate) use exchange::{Answer, Door, exchange};
+pub(crate) use exchange::{Answer, Endpoint, exchange};
 pub(crate) use serving::{address, serve};
 
 use std::path::{Path, PathBuf};

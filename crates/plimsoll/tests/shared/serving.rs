@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A start that takes longer has failed; ns.
-const PATIENCE_NS: u64 = 30_000_000_000;
+const READY_TIMEOUT_NS: u64 = 30_000_000_000;
 
 /// Starts a server and waits until it answers what it should.
 #[track_caller]
@@ -16,7 +16,7 @@ pub(crate) fn serve(spec: &Spec) -> Running {
         own_program: plimsoll.into(),
         now_ns: clock::monotonic_ns,
         cpus: Vec::new(),
-        patience_ns: PATIENCE_NS,
+        ready_timeout_ns: READY_TIMEOUT_NS,
         stop: Arc::default(),
         keep_state: false,
     };

@@ -1,4 +1,4 @@
-//! What all charts share: look, scales, and the way their data gets into the page.
+//! Common parts of all charts: style, scales, and the way their data gets into the page.
 
 use model::human;
 use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orientation};
@@ -31,7 +31,7 @@ pub(super) struct Chart {
     pub(super) height_px: u32,
     /// Names in its legend.
     pub(super) names: usize,
-    /// Whether it is on the time axis that the charts of a run share.
+    /// True if it is on the time axis that the charts of a run share.
     pub(super) on_clock: bool,
     /// Plotly's data, layout and configuration, safe inside a script element; none when the note says why not.
     pub(super) json: Option<String>,

@@ -9,6 +9,7 @@
 mod arms;
 mod chart;
 mod cpu;
+mod graph;
 mod kernel;
 mod layers;
 mod pools;
@@ -24,8 +25,8 @@ mod view;
 use crate::Named;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
+use graph::Graph;
 use model::{Histograms, SweepRecord};
-use profile::Graph;
 use std::fmt::Display;
 use view::{Page, ResultView, Table, fact};
 
@@ -64,7 +65,7 @@ struct Shown<'a> {
     graphs: Option<&'a Graphs>,
     /// Way from the page to the raw files, ending in a slash; empty when they lie beside it.
     folder: String,
-    /// Whether the page lies in the directory of the result, so that its files can be linked.
+    /// True if the page lies in the directory of the result, so that its files can be linked.
     is_beside: bool,
 }
 

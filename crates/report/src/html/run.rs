@@ -1,7 +1,8 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
 use super::chart::{COLOURS, Chart, RED, band, chart, from_zero, layout, line, reasons_once, time_axis};
-use super::profile::{self, Graph};
+use super::graph::Graph;
+use super::profile;
 use super::status;
 use super::timeline::{Timeline, clock};
 use super::view::{

@@ -1,4 +1,4 @@
-//! What servers said of themselves, as a table.
+//! Table of status pages.
 
 use super::view::Table;
 use model::human::count;

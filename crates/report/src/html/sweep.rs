@@ -5,7 +5,8 @@ use super::chart::{
     COLOURS, Chart, Curve, GREY, RED, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once,
     share_axis, time_axis, upright,
 };
-use super::profile::{self, Graph};
+use super::graph::Graph;
+use super::profile;
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter};
 use super::{cpu, pools};

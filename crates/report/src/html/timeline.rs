@@ -35,7 +35,7 @@ impl<'a> Timeline<'a> {
         Some(Self { observed, ends_s, begin_s, step })
     }
 
-    /// Whether there are enough points for a curve.
+    /// True if there are enough points for a curve.
     pub(super) fn has_curves(&self) -> bool {
         self.ends_s.len() > 1
     }

@@ -2,7 +2,7 @@
 
 use super::Shown;
 use super::chart::Chart;
-use super::profile::Graph;
+use super::graph::Graph;
 use crate::limiter::{lines, used};
 use crate::served;
 use crate::terminal::verdict::{meaning, unchecked};

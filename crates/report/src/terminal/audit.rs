@@ -1,4 +1,4 @@
-//! What other tools have claimed, in a terminal: the verdict first, then what is left of the claim.
+//! Audits in a terminal: the verdict first, then what is left of the claim.
 
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
@@ -94,7 +94,7 @@ fn side_by_side(record: &AuditsRecord, style: Style) -> String {
             letter(i).to_string(),
             one.source.clone(),
             one.tool.clone(),
-            crate::table::word(one.verdict.state).to_owned(),
+            super::verdict::state_word(one.verdict.state).to_owned(),
             goodput(one),
             one.throughput_per_s.map_or_else(|| "-".to_owned(), rate),
             one.failed_share.map_or_else(|| "-".to_owned(), percent_exact),

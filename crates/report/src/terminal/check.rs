@@ -1,4 +1,4 @@
-//! What stands in the way of a measurement, in a terminal: the worst first.
+//! Preflight checks in a terminal: the worst first.
 
 use super::Style;
 use super::layout::{labelled, labelled_painted, wrap};

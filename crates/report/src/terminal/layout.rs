@@ -14,7 +14,7 @@ const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "TB", 
 const TEXT_MIN: usize = 20;
 
 impl Style {
-    /// Whether there is room to set text off to the right of a label.
+    /// True if there is room to set text off to the right of a label.
     pub(crate) fn is_wide(self) -> bool {
         self.width >= WIDE
     }

@@ -50,8 +50,8 @@ pub fn results(results: &[Named<'_>], style: &Style) -> String {
 pub struct Style {
     /// Columns.
     pub width: usize,
-    /// Whether to colour with ANSI escapes; nothing is told by colour alone.
+    /// True if to colour with ANSI escapes; nothing is told by colour alone.
     pub colour: bool,
-    /// Whether to show every finding, notes and rules that were not checked too.
+    /// True if to show every finding, notes and rules that were not checked too.
     pub verbose: bool,
 }

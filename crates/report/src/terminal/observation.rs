@@ -1,4 +1,4 @@
-//! What `plimsoll observe` has seen, as a table or as lines that are appended.
+//! Samples of `plimsoll observe`, as a table or as lines that are appended.
 
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table, wrap};

@@ -65,7 +65,7 @@ fn shares(named: &[(&str, f64)]) -> String {
     named.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a share is more than a trace.
+/// True if a share is more than a trace.
 pub(crate) fn is_worth_telling(share: f64) -> bool {
     share >= HARDLY
 }

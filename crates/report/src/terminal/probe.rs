@@ -1,4 +1,4 @@
-//! What the target answered before anything was measured, in a few lines.
+//! Probe in a few lines.
 
 use model::human;
 use model::{Body, Probe, SizeBand};

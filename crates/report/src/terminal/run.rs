@@ -103,7 +103,7 @@ fn service_quantile(verdict: &Verdict, key: &str, ns: u64) -> String {
     }
 }
 
-/// Whether `rule` has fired with `key` among its figures.
+/// True if `rule` has fired with `key` among its figures.
 fn names(verdict: &Verdict, rule: &str, key: &str) -> bool {
     finding_of(verdict, rule).is_some_and(|found| found.evidence.contains_key(key))
 }
@@ -148,7 +148,7 @@ pub(crate) fn schedule(record: &RunRecord) -> Option<String> {
     Some(format!("all but {share} of the requests were sent ({} of {})", count(sent), count(planned)))
 }
 
-/// Whether CPU time that was taken makes the numbers bounds.
+/// True if CPU time that was taken makes the numbers bounds.
 pub(crate) fn is_disturbed(verdict: &Verdict) -> bool {
     DISTURBANCE_RULES.iter().any(|rule| is_bound_by(verdict, rule))
 }

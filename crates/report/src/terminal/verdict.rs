@@ -113,7 +113,7 @@ pub(crate) fn finding_of<'a>(verdict: &'a Verdict, rule: &str) -> Option<&'a Fin
     verdict.findings.iter().find(|finding| finding.rule == rule)
 }
 
-/// Whether `rule` made a number a bound.
+/// True if `rule` made a number a bound.
 pub(crate) fn is_bound_by(verdict: &Verdict, rule: &str) -> bool {
     finding_of(verdict, rule).is_some_and(|finding| finding.state == FindingState::Bound)
 }
@@ -141,6 +141,15 @@ fn message(finding: &Finding, style: Style) -> (String, usize) {
     let first = head.chars().count();
     let rest = if style.is_wide() { first } else { 2 };
     (style.paint(bold(colour), &head) + &wrap(&finding.message, style.width, first, rest), first)
+}
+
+/// Verdict in a table.
+pub(crate) const fn state_word(state: VerdictState) -> &'static str {
+    match state {
+        VerdictState::Valid => "valid",
+        VerdictState::Bound => "bound",
+        VerdictState::Invalid => "invalid",
+    }
 }
 
 /// A state in a word.

@@ -5,10 +5,10 @@ use model::{
     Arrivals, Body, Capacity, Change, CheckRow, CheckState, Cohort, Confidence, Confirmation, ConfirmationOutcome,
     Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState,
     Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load,
-    MachineObserved, NS_PER_S, NextLimiter, Numbering, Observed, ObservedSecond, OtherObserved, OthersObserved,
-    Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RestsOn, RunRecord, SamplerObserved,
-    Second, ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target,
-    ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
+    MachineObserved, NS_PER_S, NextLimiter, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan,
+    PoolFit, Prediction, Probe, ProcessObserved, Request, RestsOn, RunRecord, SamplerObserved, Second, ServerObserved,
+    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
+    ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 use std::collections::BTreeMap;
@@ -523,34 +523,17 @@ fn summary(mean_ns: u64) -> LatencySummary {
 }
 
 fn plan() -> Plan {
+    let contract =
+        Contract { status: Some(200), size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }), ..Contract::default() };
+    let target = Target { url: URL.to_owned(), ..Target::at("127.0.0.1:8080".parse().expect("an address")) };
+    let (load, stop) = (Load::Closed { connections: 64 }, Stop::Duration { duration_ns: SECONDS * NS_PER_S });
     Plan {
-        target: Target {
-            url: URL.to_owned(),
-            authority: "127.0.0.1:8080".to_owned(),
-            address: "127.0.0.1:8080".parse().expect("an address"),
-            connect_to: None,
-            protocol: model::Protocol::default(),
-        },
-        tls: None,
-        requests: vec![Request {
-            contract: Contract {
-                status: Some(200),
-                size_bytes: Some(SizeBand { min: 1_024, max: 1_024 }),
-                ..Contract::default()
-            },
-            ..Request::get("/")
-        }],
-        pipeline: 1,
-        numbering: Numbering::default(),
-        load: Load::Closed { connections: 64 },
-        stop: Stop::Duration { duration_ns: SECONDS * NS_PER_S },
+        requests: vec![Request { contract, ..Request::get("/") }],
         warmup: Warmup::Auto,
         timeout_ns: 2 * NS_PER_S,
-        keepalive: true,
         threads: 2,
-        cpus: Vec::new(),
-        spin_ns: 0,
         seed: 1,
+        ..Plan::new(target, load, stop)
     }
 }
 

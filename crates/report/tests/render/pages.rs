@@ -86,7 +86,7 @@ pub(crate) fn charts(page: &str) -> Vec<Value> {
     charts
 }
 
-/// Whether it is a row of cells for each name, between edges.
+/// True if it is a row of cells for each name, between edges.
 pub(crate) fn is_strips(trace: &Value) -> bool {
     trace["type"] == "heatmap"
 }

@@ -27,7 +27,7 @@ const STARTS: usize = 3;
 
 pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackError> {
     let mut spec = spec.clone();
-    place::settle_paths(&mut spec)?;
+    place::settle_paths(&mut spec.settings)?;
     let built = build(&spec, options)?;
     let mut attempt = 1;
     loop {

@@ -155,7 +155,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Re
         sendfile = on_off(settings.sendfile),
         status = status(spec),
         tls = tls(spec, place),
-        root = place.docroot(spec),
+        root = place.docroot(&spec.settings),
         more = parts.text,
         overrides = if spec.extras.on("htaccess") { "All" } else { "None" },
     ))

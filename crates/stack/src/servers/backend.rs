@@ -1,4 +1,4 @@
-//! What stands behind a proxy: one of the other servers, on a port of its own.
+//! Backend of a proxy: one of the other servers, on a port of its own.
 
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
@@ -22,12 +22,12 @@ pub(super) const BACKEND_WORKERS: Extra = Extra {
     meaning: "workers of the server behind it",
 };
 
-/// The port of what stands behind the door.
+/// The port of what stands behind the endpoint.
 pub(super) const fn port(place: &Place) -> u16 {
     place.ports[1]
 }
 
-/// The server behind a proxy, without a door: that is the proxy's affair. It has what the proxy is given to serve, and
+/// The server behind a proxy, without an endpoint: that is the proxy's affair. It has what the proxy is given to serve, and
 /// its defaults otherwise.
 pub(super) fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let settings = &spec.settings;
@@ -39,13 +39,13 @@ pub(super) fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         pairs.push(("file-size".to_owned(), settings.file_size.to_string()));
     }
     let behind = Spec::new(spec.extras.text("backend"), &pairs, Vec::new(), None)?;
-    let [door, own, other] = place.ports;
-    let place = Place { ports: [own, other, door], binary: None, ..place.clone() };
+    let [endpoint, own, other] = place.ports;
+    let place = Place { ports: [own, other, endpoint], binary: None, ..place.clone() };
     let mut layout = (behind.server.layout)(&behind, &place)?;
     for service in layout.services.iter_mut().filter(|service| service.ready == Ready::Endpoint) {
         service.ready = Ready::Port(own);
     }
-    layout.door = None;
+    layout.endpoint = None;
     layout.status.clear();
     layout.main_config = None;
     Ok(layout)

@@ -66,6 +66,6 @@ fn configuration(spec: &Spec, place: &Place) -> String {
         counted = if metrics { "\t\tmetrics\n" } else { "" },
         idle_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
         port = place.ports[0],
-        root = place.docroot(spec),
+        root = place.docroot(&spec.settings),
     )
 }

@@ -36,7 +36,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     process.env.push(("PORT".into(), place.ports[0].to_string()));
     Ok(Layout {
         services: vec![process.service(Ready::Endpoint, Stop::TERM)],
-        door: Some(Endpoint::Http { url: place.url(spec) }),
+        endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
         ..Layout::default()
     })
 }
@@ -46,5 +46,5 @@ pub(crate) fn fill_in(text: &str, spec: &Spec, place: &Place) -> String {
     text.replace("{port}", &place.ports[0].to_string())
         .replace("{backend_port}", &backend::port(place).to_string())
         .replace("{state}", &place.dir.display().to_string())
-        .replace("{root}", &place.docroot(spec))
+        .replace("{root}", &place.docroot(&spec.settings))
 }

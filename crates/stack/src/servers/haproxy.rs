@@ -40,7 +40,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let process = Process::new("haproxy", program).args(["-db", "-f", &place.text(CONFIG)]);
     let mut layout = backend::layout(spec, place)?;
     layout.services.push(process.service(Ready::Endpoint, Stop::TERM));
-    layout.door = Some(Endpoint::Http { url: place.url(spec) });
+    layout.endpoint = Some(Endpoint::Http { url: place.url(&spec.settings) });
     layout.main_config = Some(CONFIG.into());
     Ok(layout.file(CONFIG, configuration(spec, place)?))
 }

@@ -84,7 +84,7 @@ fn configuration(spec: &Spec, place: &Place) -> Result<String, StackError> {
         idle_s = idle_s(spec)?,
         backend = if settings.sendfile { "sendfile" } else { "writev" },
         stat_cache = spec.extras.text("stat_cache"),
-        root = place.docroot(spec),
+        root = place.docroot(&spec.settings),
         error_log = place.text("log/error.log"),
         pid = place.text("run/lighttpd.pid"),
         tmp = place.text("tmp"),

@@ -53,7 +53,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let install = Process::new("mariadb-install-db", install)
         .args([&defaults, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"])
         .args([format!("--basedir={}", basedir.display())])
-        // An empty database that a crash damages is made anew.
+        // An empty database that a crash damages is made again.
         .args([
             "--innodb-flush-log-at-trx-commit=0",
             "--skip-innodb-doublewrite",
@@ -66,7 +66,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         provision: vec![install],
         services: vec![process.service(Ready::Mysql(socket.clone()), Stop::SLOW)],
         data: Some("data".into()),
-        door: Some(Endpoint::Socket { path: socket }),
+        endpoint: Some(Endpoint::Socket { path: socket }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_given_is_said_in_its_words() {
         let spec = Spec::parse("mariadb max_connections=50 innodb_buffer_pool_size=64MiB backlog=9").expect("known");
-        let place = Place::example(&spec, "plimsoll".into()).expect("a place");
+        let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         let text = configuration(&spec, &place, &basedir(Path::new("/opt/db/bin/mariadbd")), "");
         for line in
             ["max_connections = 50\n", "innodb_buffer_pool_size = 67108864\n", "back_log = 9\n", "basedir = /opt/db\n"]

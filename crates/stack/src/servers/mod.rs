@@ -16,12 +16,10 @@ mod target;
 mod varnish;
 
 use crate::error::StackError;
-use crate::extra::Extra;
 use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
 use crate::place::Place;
 use crate::settings::{Settings, wrong};
-use crate::spec::Spec;
-use model::Setting;
+use crate::spec::{Server, Spec};
 use std::path::Path;
 
 /// The name of a server that is a command line of the user.
@@ -31,25 +29,6 @@ pub(crate) const COMMAND: &str = "command";
 pub(crate) const CERTIFICATE: &str = "conf/cert.pem";
 /// See [`CERTIFICATE`]. HAProxy looks for it under this name.
 pub(crate) const KEY: &str = "conf/cert.pem.key";
-
-/// A server.
-#[derive(Debug)]
-pub struct Server {
-    /// As it is asked for.
-    pub name: &'static str,
-    /// In a line, for help.
-    pub about: &'static str,
-    /// Which of the settings that not every server has this one has.
-    pub(crate) knows: &'static [&'static str],
-    /// Settings of this server alone.
-    pub(crate) extras: &'static [Extra],
-    /// Names of the processes that it runs, all of them in [`model::KNOWN_PROGRAMS`].
-    pub programs: &'static [&'static str],
-    /// Settings of which it can be given more.
-    pub(crate) limits: fn(&Spec) -> Vec<Setting>,
-    /// How it is run.
-    pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
-}
 
 const ALL: &[&Server] = &[
     &nginx::NGINX,
@@ -96,12 +75,12 @@ pub(crate) fn find(name: &str) -> Result<&'static Server, StackError> {
     })
 }
 
-/// Whether it is a command line of the user.
+/// True if it is a command line of the user.
 pub(crate) fn is_command(spec: &Spec) -> bool {
     spec.server.name == COMMAND
 }
 
-/// Whether it is plimsoll itself.
+/// True if it is plimsoll itself.
 pub(crate) fn runs_own_program(spec: &Spec) -> bool {
     spec.server.name == target::NAME
 }
@@ -121,8 +100,8 @@ fn socket_only(spec: &Spec) -> Result<(), StackError> {
 /// If the server is not installed or a setting contradicts another.
 pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackError> {
     let mut spec = spec.clone();
-    crate::place::settle_paths(&mut spec)?;
-    let place = Place::example(&spec, own_program.to_owned())?;
+    crate::place::settle_paths(&mut spec.settings)?;
+    let place = Place::example(&spec.settings, own_program.to_owned())?;
     let layout = (spec.server.layout)(&spec, &place)?;
     let mut text = String::new();
     for (name, content) in &layout.files {
@@ -139,26 +118,11 @@ pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackErro
     Ok(text)
 }
 
-impl Server {
-    /// The message for a setting that this server does not have.
-    pub(crate) fn no_such_setting(&self, key: &str) -> StackError {
-        let mut names: Vec<&str> = self.extras.iter().map(|extra| extra.name).collect();
-        names.extend(self.knows);
-        names.extend(["port", "path", "config", "binary", "build", "env", "wrapper", "cpus", "user"]);
-        StackError::Wrong(format!("{} has no setting {key}; it has {}", self.name, names.join(", ")))
-    }
-
-    /// Its own settings for help: name, default and meaning.
-    pub fn own_settings(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-        self.extras.iter().map(|extra| (extra.name, extra.default, extra.meaning))
-    }
-}
-
 /// A server that hands out files from one process and what it starts, with one configuration.
 fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: String) -> Layout {
     let layout = Layout {
         services: vec![process.service(Ready::Endpoint, Stop::TERM)],
-        door: Some(Endpoint::Http { url: place.url(spec) }),
+        endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
         body: expected(&spec.settings),
         main_config: Some(config.into()),
         ..Layout::default()
@@ -216,7 +180,7 @@ mod tests {
     /// What `configure` makes of a text such as `nginx workers=2`.
     pub(super) fn configured<T>(text: &str, configure: fn(&Spec, &Place) -> T) -> T {
         let spec = Spec::parse(text).expect("known");
-        configure(&spec, &Place::example(&spec, "/nonexistent".into()).expect("a place"))
+        configure(&spec, &Place::example(&spec.settings, "/nonexistent".into()).expect("a place"))
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         provision: vec![install],
         services: vec![process.service(Ready::Mysql(socket.clone()), Stop::SLOW)],
         data: Some("data".into()),
-        door: Some(Endpoint::Socket { path: socket }),
+        endpoint: Some(Endpoint::Socket { path: socket }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }

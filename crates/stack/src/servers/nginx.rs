@@ -143,7 +143,7 @@ fn server(spec: &Spec, place: &Place) -> String {
     if spec.extras.on("stub_status") {
         text.push_str("    location = /nginx-status { stub_status; access_log off; }\n");
     }
-    text.push_str(&format!("    root \"{}\";\n", place.docroot(spec)));
+    text.push_str(&format!("    root \"{}\";\n", place.docroot(&spec.settings)));
     text
 }
 

@@ -45,7 +45,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     };
     let layout = Layout {
         services: vec![process.service(Ready::Endpoint, Stop::TERM)],
-        door: Some(Endpoint::Http { url: place.url(spec) }),
+        endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     };

@@ -52,7 +52,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     Ok(Layout {
         services: vec![process.service(Ready::Redis(socket.clone()), Stop::TERM)],
         data: Some("data".into()),
-        door: Some(Endpoint::Socket { path: socket }),
+        endpoint: Some(Endpoint::Socket { path: socket }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }
@@ -83,7 +83,7 @@ mod tests {
     fn what_is_given_is_said_in_its_words() {
         let spec =
             Spec::parse("redis maxmemory=64MiB maxmemory-policy=allkeys-lru appendonly=on backlog=8").expect("known");
-        let place = Place::example(&spec, "plimsoll".into()).expect("a place");
+        let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         let text = configuration(&spec, &place);
         for line in ["maxmemory 67108864\n", "maxmemory-policy allkeys-lru\n", "appendonly yes\n", "tcp-backlog 8\n"] {
             assert!(text.contains(line), "{line} in {text}");
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn it_has_no_port() {
         let spec = Spec::parse("redis port=6379").expect("every server knows port");
-        let place = Place::example(&spec, "plimsoll".into()).expect("a place");
+        let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         let message = layout(&spec, &place).expect_err("a socket").to_string();
         assert!(message.contains("redis answers on a Unix socket"), "{message}");
     }

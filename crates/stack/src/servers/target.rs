@@ -95,7 +95,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     for extra in EXTRAS.iter().filter(|extra| given(extra.name)) {
         args.extend([format!("--{}", extra.name), spec.extras.text(extra.name).to_owned()]);
     }
-    let mut url = place.url(spec);
+    let mut url = place.url(&spec.settings);
     // No fault is put on its counters, so that a broken target can be told from none.
     let counters = format!("{}/stats", url.trim_end_matches(&settings.path));
     if given("pool") && settings.path == "/" {
@@ -104,7 +104,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let process = Process { as_caller: true, ..Process::new(NAME, place.own_program.clone()).args(args) };
     Ok(Layout {
         services: vec![process.service(Ready::Page(counters), Stop::TERM)],
-        door: Some(Endpoint::Http { url }),
+        endpoint: Some(Endpoint::Http { url }),
         ..Layout::default()
     }
     .status_page("/stats", given("pool")))
@@ -116,7 +116,7 @@ mod tests {
 
     fn of(text: &str) -> Result<Layout, StackError> {
         let spec = Spec::parse(text).expect("known");
-        layout(&spec, &Place::example(&spec, "/usr/bin/plimsoll".into()).expect("a place"))
+        layout(&spec, &Place::example(&spec.settings, "/usr/bin/plimsoll".into()).expect("a place"))
     }
 
     #[test]
@@ -125,14 +125,14 @@ mod tests {
         let args = layout.services[0].process.args.join(" ");
         assert!(args.starts_with("target --listen 127.0.0.1:80 --workers 1 "), "{args}");
         assert!(args.ends_with("--cpus 0,1 --pool 4 --pool-time 2ms --fault reset=0.1"), "{args}");
-        assert_eq!(layout.door, Some(Endpoint::Http { url: "http://127.0.0.1:80/pool".into() }));
+        assert_eq!(layout.endpoint, Some(Endpoint::Http { url: "http://127.0.0.1:80/pool".into() }));
     }
 
     #[test]
     fn it_is_up_when_its_counters_answer() {
         let layout = of("target port=80 tls=on path=/bytes?size=10").expect("fine");
         assert_eq!(layout.services[0].ready, Ready::Page("https://127.0.0.1:80/stats".into()));
-        assert_eq!(layout.door, Some(Endpoint::Http { url: "https://127.0.0.1:80/bytes?size=10".into() }));
+        assert_eq!(layout.endpoint, Some(Endpoint::Http { url: "https://127.0.0.1:80/bytes?size=10".into() }));
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         .args(["-p", &format!("timeout_idle={}", spec.extras.time_ns("keepalive_timeout") as f64 / 1e9)]);
     let mut layout = backend::layout(spec, place)?;
     layout.services.push(process.service(Ready::Endpoint, Stop::TERM));
-    layout.door = Some(Endpoint::Http { url: place.url(spec) });
+    layout.endpoint = Some(Endpoint::Http { url: place.url(&spec.settings) });
     layout.main_config = Some(CONFIG.into());
     Ok(layout.file(CONFIG, configuration(spec, place)))
 }

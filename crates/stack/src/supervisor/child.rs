@@ -56,7 +56,7 @@ impl Child {
             // It may have ended already.
             let _ = kill_process(pid, signal);
         }
-        let deadline = now_ns() + self.stop.patience_ms * 1_000_000;
+        let deadline = now_ns() + self.stop.kill_after_ms * 1_000_000;
         while self.ended().is_none() && now_ns() < deadline {
             std::thread::sleep(LOOK_UP);
         }

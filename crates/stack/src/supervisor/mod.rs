@@ -58,7 +58,7 @@ struct Supervisor {
     logs: Logs,
     /// Set by a signal that asks it to end.
     stop: Arc<AtomicBool>,
-    /// Whether the state directory stays.
+    /// True if the state directory stays.
     keep_state: bool,
 }
 
@@ -145,7 +145,7 @@ impl Supervisor {
                 }
             }
         }
-        processes::reap(&self.children);
+        processes::reap(&self.children.iter().map(|child| child.mark.pid).collect::<Vec<_>>());
         if let Some(cut) = self.logs.look((self.now_ns)()) {
             tell(&Report::LogCut { path: cut });
         }

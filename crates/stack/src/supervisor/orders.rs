@@ -1,4 +1,4 @@
-//! What plimsoll and the supervisor say to each other.
+//! Messages between plimsoll and the supervisor.
 
 use crate::layout::Stop;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<String>,
     /// Added to its environment.
     pub(crate) env: Vec<(String, String)>,
-    /// Whether it gets our environment too.
+    /// True if it gets our environment too.
     pub(crate) inherit_env: bool,
     pub(crate) dir: PathBuf,
     /// Where its stdout and stderr go.

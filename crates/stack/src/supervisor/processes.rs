@@ -1,6 +1,5 @@
 //! Finding and ending processes by their session and their parents, as `/proc` tells them.
 
-use super::child::Child;
 use crate::state::{Mark, stat};
 use procfs::process::{Stat, all_processes};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid};
@@ -49,7 +48,7 @@ pub(super) fn descendants(of: i32) -> Vec<Mark> {
 
 /// Takes in what has ended of those that became ours when their parents ended; not `children`, who are waited for by
 /// themselves.
-pub(super) fn reap(children: &[Child]) {
+pub(super) fn reap(children: &[i32]) {
     loop {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let Ok(Some(_)) = waitid(WaitId::All, options) else { return };
@@ -59,7 +58,7 @@ pub(super) fn reap(children: &[Child]) {
             .filter_map(|process| process.stat().ok())
             .filter(|stat| stat.ppid == own && stat.state == 'Z')
             .map(|stat| stat.pid)
-            .filter(|pid| !children.iter().any(|child| child.mark.pid == *pid))
+            .filter(|pid| !children.contains(pid))
             .collect();
         if strays.is_empty() {
             return;

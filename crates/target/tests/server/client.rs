@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use target::{Certificate, HANDSHAKE_MAX_NS, Running, TargetConfig, Tls, start};
 
 /// A test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One response.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) fn trusting(versions: &[&'static rustls::SupportedProtocolVersion]) -
     let mut roots = RootCertStore::empty();
     let der = CertificateDer::from_pem_slice(certificate().chain_pem.as_bytes()).expect("PEM");
     roots.add(der).expect("it can be trusted");
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(versions).expect("versions");
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -69,7 +69,7 @@ pub(crate) fn trusting(versions: &[&'static rustls::SupportedProtocolVersion]) -
 /// A TCP connection to it.
 pub(crate) fn connect(server: &Running) -> TcpStream {
     let socket = TcpStream::connect(server.address().tcp().expect("TCP")).expect("the target listens");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
+    socket.set_read_timeout(Some(TIMEOUT)).expect("a timeout can be set");
     socket.set_nodelay(true).expect("a socket option can be set");
     socket
 }

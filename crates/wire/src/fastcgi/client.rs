@@ -29,7 +29,7 @@ pub struct Client {
     /// The head of the response is complete.
     in_body: bool,
     body_bytes: u64,
-    /// Whether any record of the response has come.
+    /// True if any record of the response has come.
     begun: bool,
     keepalive: bool,
     is_out: bool,
@@ -226,7 +226,7 @@ impl Client {
         taken
     }
 
-    /// Whether the body may have so many bytes more; asked as soon as they are announced.
+    /// True if the body may have so many bytes more; asked as soon as they are announced.
     const fn check_body(&self, more: usize) -> Result<(), ClientError> {
         let is_too_large = self.body_bytes + more as u64 > self.limits.body_bytes;
         if is_too_large { Err(ClientError::BodyTooLarge) } else { Ok(()) }

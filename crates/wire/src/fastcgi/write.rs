@@ -21,7 +21,7 @@ pub struct Request<'a> {
     pub authority: &'a str,
     /// Further headers, passed on as `HTTP_NAME`; those named as a CGI variable, in capitals, as they are.
     pub headers: &'a [(String, String)],
-    /// Whether the connection is left open.
+    /// True if the connection is left open.
     pub keepalive: bool,
     /// Body.
     pub body: &'a [u8],

@@ -27,7 +27,7 @@ pub struct Response {
     pub version: Version,
     /// Bytes of the body without chunked framing; other codings are not undone.
     pub body_bytes: u64,
-    /// Whether another request may follow on this connection.
+    /// True if another request may follow on this connection.
     pub keepalive: bool,
 }
 
@@ -55,7 +55,7 @@ pub enum Progress {
 
 /// Receives the parts of a response as they come.
 pub trait ResponseSink {
-    /// Whether [`ResponseSink::header`] is wanted.
+    /// True if [`ResponseSink::header`] is wanted.
     const HEADERS: bool = false;
     /// A header of the final response or a trailer, the value without surrounding white space.
     fn header(&mut self, _name: &[u8], _value: &[u8]) {}

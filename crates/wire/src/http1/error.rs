@@ -1,4 +1,4 @@
-//! What can be wrong with a message, as facts.
+//! Errors of a message, as facts.
 
 use thiserror::Error;
 

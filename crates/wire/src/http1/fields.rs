@@ -92,7 +92,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Whether the connection stays open after this message (RFC 9112 section 9.3). Framing that is faulty or ambiguous
+    /// True if the connection stays open after this message (RFC 9112 section 9.3). Framing that is faulty or ambiguous
     /// ends it: `Transfer-Encoding` beside `Content-Length` or in HTTP/1.0 (section 6.1).
     #[inline]
     pub(crate) fn keepalive(&self, version: Version) -> bool {
@@ -149,7 +149,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Whether a byte may stand in a method or header name (RFC 9110 section 5.6.2).
+/// True if a byte may stand in a method or header name (RFC 9110 section 5.6.2).
 #[inline]
 pub(crate) fn is_tchar(byte: u8) -> bool {
     TCHAR[usize::from(byte)]

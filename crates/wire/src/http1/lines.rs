@@ -61,7 +61,7 @@ impl Lines {
         if self.cut { &self.stash } else { &[] }
     }
 
-    /// Whether nothing came since the last reset.
+    /// True if nothing came since the last reset.
     pub(crate) fn untouched(&self) -> bool {
         self.used == 0 && !self.cut
     }

@@ -35,11 +35,11 @@ pub struct Request {
     pub method: Method,
     /// Version in the request line.
     pub version: Version,
-    /// Whether the client lets the connection stay open after the response.
+    /// True if the client lets the connection stay open after the response.
     pub keepalive: bool,
     /// Bytes of the body without chunked framing.
     pub body_bytes: u64,
-    /// Whether the client asked for `100 Continue` before it sent the body.
+    /// True if the client asked for `100 Continue` before it sent the body.
     pub expect_continue: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct ReceivedRequest {
 
 /// Receives the parts of a request as they come.
 pub trait RequestSink {
-    /// Whether [`RequestSink::header`] is wanted.
+    /// True if [`RequestSink::header`] is wanted.
     const HEADERS: bool = false;
     /// A header or a trailer, the value without surrounding white space.
     fn header(&mut self, _name: &[u8], _value: &[u8]) {}

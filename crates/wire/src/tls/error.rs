@@ -1,4 +1,4 @@
-//! What can go wrong with TLS, in words a user can act on.
+//! Errors of TLS, in words a user can act on.
 
 use super::verify::is_of_issuer;
 use rustls::{AlertDescription, CertificateError, Error};
@@ -66,7 +66,7 @@ pub enum TlsError {
 }
 
 impl TlsError {
-    /// Whether the certificate is at fault: what trusting any server would overcome.
+    /// True if the certificate is at fault: what trusting any server would overcome.
     #[must_use]
     pub const fn is_certificate(&self) -> bool {
         matches!(

@@ -38,7 +38,7 @@ pub struct Settings<'a> {
     pub roots: Option<&'a [Vec<u8>]>,
     /// Protocols to offer by ALPN, such as `http/1.1`.
     pub alpn: &'a [String],
-    /// Whether a later connection may resume the session of an earlier one.
+    /// True if a later connection may resume the session of an earlier one.
     pub resumption: bool,
     /// Time to judge certificates by; s since 1970, UTC.
     pub now_s: u64,
@@ -58,7 +58,7 @@ pub struct Session {
     pub version: String,
     /// Cipher suite by its IANA name, such as `TLS_AES_128_GCM_SHA256`.
     pub cipher: String,
-    /// Whether an earlier session was resumed.
+    /// True if an earlier session was resumed.
     pub resumed: bool,
 }
 
@@ -83,7 +83,7 @@ impl Config {
     pub fn new(settings: &Settings<'_>) -> Result<Self, ConfigError> {
         let name =
             ServerName::try_from(settings.host.to_owned()).map_err(|_| ConfigError::Name(settings.host.into()))?;
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let time = Arc::new(FixedTime(settings.now_s));
         let versions = ClientConfig::builder_with_details(Arc::clone(&provider), time)
             .with_safe_default_protocol_versions()
@@ -120,7 +120,7 @@ impl Connection {
         Self { tls, first: None, closed: false }
     }
 
-    /// Whether the handshake is not done, so that nothing may be sent yet.
+    /// True if the handshake is not done, so that nothing may be sent yet.
     #[inline]
     #[must_use]
     pub fn is_handshaking(&self) -> bool {
@@ -158,7 +158,7 @@ impl Connection {
         Ok(n)
     }
 
-    /// Whether the peer has said that nothing more will come.
+    /// True if the peer has said that nothing more will come.
     #[inline]
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -206,7 +206,7 @@ impl Connection {
         })
     }
 
-    /// Whether the handshake resumed an earlier session.
+    /// True if the handshake resumed an earlier session.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         self.tls.handshake_kind() == Some(HandshakeKind::Resumed)

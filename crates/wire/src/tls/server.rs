@@ -1,7 +1,7 @@
 //! The server's half: who it is, and what it offers.
 
 use super::{ConfigError, Connection, FixedTime, TlsError, error};
-use rustls::crypto::aws_lc_rs::{Ticketer, default_provider};
+use rustls::crypto::ring::{Ticketer, default_provider};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::ServerConnection;

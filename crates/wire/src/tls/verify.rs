@@ -78,7 +78,7 @@ impl ServerCertVerifier for Trusted {
     }
 }
 
-/// Whether all that is wrong with a certificate is who has signed it.
+/// True if all that is wrong with a certificate is who has signed it.
 pub(super) fn is_of_issuer(error: &CertificateError) -> bool {
     match error {
         CertificateError::UnknownIssuer => true,

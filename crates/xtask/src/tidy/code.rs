@@ -23,7 +23,7 @@ pub(super) fn mask(text: &str) -> String {
     String::from_utf8(masked).unwrap_or_default()
 }
 
-/// Whether `word` stands at this byte offset with no identifier character on either side.
+/// True if `word` stands at this byte offset with no identifier character on either side.
 pub(super) fn is_word_at(code: &str, at: usize, word: &str) -> bool {
     let bytes = code.as_bytes();
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

@@ -1,4 +1,4 @@
-//! What a file looks like: no stray blanks, and a first line that says what the module is for.
+//! Layout of a file: no stray blanks, and a first line that says what the module is for.
 
 use super::Violation;
 

@@ -1,8 +1,9 @@
 //! `cargo xtask tidy`: rules of this repository that neither rustfmt nor clippy checks.
 //!
-//! Every rule is a pure function over (path, text), so that each is tested with a sample that breaks it.
+//! Every rule is a pure function over (path, text), or over all of these, so that each is tested with a sample that breaks it.
 
 mod code;
+mod cycles;
 mod edges;
 mod hermetic;
 mod layout;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::test::Measuring;
+use crate::measuring::Measuring;
 use xtask::workspace;
 
 /// One broken rule.
@@ -50,6 +51,7 @@ pub(crate) fn run() -> Result<()> {
     files.sort();
     let measuring = Measuring::read()?;
     let mut violations = Vec::new();
+    let mut sources = Vec::new();
     let mut checked = 0_usize;
     for file in files.iter().filter(|file| file.is_file()) {
         let path = file.strip_prefix(&root).unwrap_or(file).to_string_lossy().replace('\\', "/");
@@ -60,7 +62,9 @@ pub(crate) fn run() -> Result<()> {
         violations.extend(check(&path, &text));
         violations.extend(hermetic::hermetic(&path, &text, measuring.names()));
         checked += 1;
+        sources.push((path, text));
     }
+    violations.extend(cycles::cycles(&sources));
     for violation in &violations {
         println!("{violation}");
     }

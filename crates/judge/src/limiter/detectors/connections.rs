@@ -1,7 +1,7 @@
 //! Limits of connections and descriptors.
 
-use super::pool::OCCUPIED;
 use super::{Change, Detection, Signal, figures};
+use crate::facts::OCCUPIED;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::pools;

@@ -4,6 +4,7 @@ use super::{Detection, Signal, figures};
 use crate::limiter::input::{DISK, LimiterInput};
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
+use crate::limiter::utilisation::utilisations;
 use model::human::percent;
 
 const BUSY: f64 = 0.9;
@@ -13,7 +14,7 @@ const PRESSURE: f64 = 0.2;
 const WAITS: f64 = 0.2;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let disks: Vec<_> = input.utilisations().into_iter().filter(|used| used.resource.starts_with(DISK)).collect();
+    let disks: Vec<_> = utilisations(input).into_iter().filter(|used| used.resource.starts_with(DISK)).collect();
     let pressure = input.share_of_time("pressure/io", "some_ns");
     if disks.is_empty() && pressure.is_none() {
         return Detection::Unchecked("disks not monitored");

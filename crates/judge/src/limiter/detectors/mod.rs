@@ -17,6 +17,9 @@ use super::input::LimiterInput;
 use model::Setting;
 use std::collections::BTreeMap;
 
+/// Workers that wait for one thing for this share of their occupied time wait for that.
+const WAITS: f64 = 0.5;
+
 /// A limit and how it is looked for.
 type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
 

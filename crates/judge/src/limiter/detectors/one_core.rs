@@ -1,7 +1,8 @@
 //! One thread, or the interrupts of one CPU, that cannot do more while other CPUs rest.
 
-use super::pool::{CPUS_BUSY, FOR_CPU, OCCUPIED};
+use super::pool::{CPUS_BUSY, FOR_CPU};
 use super::{Change, Detection, Signal, figures};
+use crate::facts::OCCUPIED;
 use crate::limiter::input::{Cpus, LimiterInput};
 use crate::limiter::laws;
 use crate::limiter::pools::pools;

@@ -1,13 +1,12 @@
 //! Workers that are all occupied, with requests waiting for them.
 
-use super::{Change, Detection, Signal, connections, disk, figures, upstream};
+use super::{Change, Detection, Signal, WAITS, connections, disk, figures, upstream};
+use crate::facts::OCCUPIED;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};
 use model::human::{percent, rate, time};
 
-/// Occupied to this share, a pool has no worker to spare.
-pub(super) const OCCUPIED: f64 = 0.95;
 /// With busier CPUs more workers buy little: they wait for a CPU instead.
 pub(super) const CPUS_BUSY: f64 = 0.9;
 /// From here on the CPUs may be as short as the workers.
@@ -16,8 +15,6 @@ const CPUS_ROOM: f64 = 0.7;
 const WAITING: f64 = 0.5;
 /// Workers that run for this share of their occupied time are CPU-heavy.
 const CPU_HEAVY: f64 = 0.7;
-/// Workers that wait for one thing for this share of it wait for that.
-pub(super) const WAITS: f64 = 0.5;
 /// Workers that wait for a CPU for this share of it are not short themselves.
 pub(super) const FOR_CPU: f64 = 0.5;
 

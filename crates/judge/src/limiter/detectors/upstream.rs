@@ -1,7 +1,6 @@
 //! Dependency that workers wait for, at a limit of its own.
 
-use super::pool::WAITS;
-use super::{Detection, Signal, connections, figures};
+use super::{Detection, Signal, WAITS, connections, figures};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::{Pool, pools};

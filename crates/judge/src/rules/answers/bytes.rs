@@ -92,7 +92,7 @@ fn unseen_by_interfaces(evidence: &Evidence) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, far_away, finding, set_counter};
+    use crate::testing::{Mutate, clean_run, far_away, finding, set_counter};
 
     #[test]
     fn a_body_that_shrinks_or_grows_under_load_invalidates() {
@@ -124,14 +124,14 @@ mod tests {
 
     #[test]
     fn answers_that_differ_by_themselves_are_unchecked() {
-        for spoil in [
+        for mutate in [
             |evidence: &mut Evidence| evidence.probe = None,
             |evidence: &mut Evidence| evidence.probe.as_mut().expect("a probe").body = Body::ChangingSize,
             |evidence: &mut Evidence| evidence.plan.requests[0].template = true,
             |evidence: &mut Evidence| evidence.fail("contract.status", 20_000),
         ] {
             let mut evidence = clean_run();
-            spoil(&mut evidence);
+            mutate(&mut evidence);
             assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
         }
     }

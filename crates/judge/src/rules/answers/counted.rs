@@ -1,10 +1,10 @@
 //! ER-07: request counts of client and server that differ.
 
+use crate::facts::counted::{counted, is_unmoved};
 use crate::facts::slots;
-use crate::rules::answers::happened;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
-use model::{CountedRequests, Evidence, FindingState, NS_PER_S};
+use model::{Evidence, FindingState, NS_PER_S};
 
 const WARNING_SHARE: f64 = 0.001;
 const INVALID_SHARE: f64 = 0.01;
@@ -39,7 +39,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let state = match share {
         s if s <= WARNING_SHARE => return Outcome::Pass,
         // A server that nothing reached is ER-12.
-        _ if happened::is_unmoved(counted) => return Outcome::Pass,
+        _ if is_unmoved(counted) => return Outcome::Pass,
         s if s <= INVALID_SHARE => FindingState::Warning,
         _ => FindingState::Invalid,
     };
@@ -57,12 +57,6 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let figures = [("server", counted.server), ("client", counted.client), ("share", share)];
     Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
-}
-
-/// The first page that counts requests: whose it is, and what both ends counted.
-pub(super) fn counted(evidence: &Evidence) -> Option<(&str, CountedRequests)> {
-    let of = |page: &model::StatusRecord| page.requests.filter(|counted| counted.span_ns > 0);
-    evidence.status.iter().find_map(|page| Some((page.server.as_deref().unwrap_or("the server"), of(page)?)))
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding, state};
+    use crate::testing::{Mutate, clean_run, finding, state};
 
     #[test]
     fn fires_by_share() {

@@ -93,7 +93,7 @@ fn means(evidence: &Evidence) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_sweep, finding};
+    use crate::testing::{Mutate, clean_sweep, finding};
 
     /// Overloaded at 8 connections: a third of the million responses are wrong ones that take `broken_ns`.
     fn overloaded(broken_ns: u64) -> SweepEvidence {

@@ -1,13 +1,11 @@
 //! ER-12: responses that did not come from the monitored server.
 
+use crate::facts::counted::{SHARE, counted, is_unmoved};
 use crate::facts::observed;
-use crate::rules::answers::counted::counted;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, time};
-use model::{CountedRequests, Evidence, FindingState};
+use model::{Evidence, FindingState};
 
-/// Less than this share of what must have happened is nothing.
-const SHARE: f64 = 0.1;
 /// No server answers a request with less CPU time; ns.
 const CHEAPEST_NS: f64 = 1_000.0;
 /// CPU time comes in steps of 10 ms: so many requests take ten of them at the cheapest.
@@ -52,11 +50,6 @@ fn check(evidence: &Evidence) -> Outcome {
         None if counted.is_none() => Outcome::Unchecked("neither a request count nor enough CPU time of the server"),
         _ => Outcome::Pass,
     }
-}
-
-/// True if the server's count did not follow the client's.
-pub(super) fn is_unmoved(counted: CountedRequests) -> bool {
-    counted.server < SHARE * counted.client
 }
 
 fn fired<'a>(message: String, figures: impl IntoIterator<Item = (&'a str, f64)>) -> Outcome {

@@ -77,7 +77,7 @@ fn status_shift(a: &Evidence, b: &Evidence) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_sweep, finding, server};
+    use crate::testing::{Mutate, clean_sweep, finding, server};
 
     fn sweep() -> SweepEvidence {
         clean_sweep(&[(1.0, 100.0), (2.0, 170.0), (4.0, 200.0), (8.0, 199.0)])

@@ -66,7 +66,7 @@ fn destination(evidence: &Evidence) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding, probe};
+    use crate::testing::{Mutate, clean_run, finding, probe};
 
     #[test]
     fn an_undeclared_redirect_invalidates_and_tells_where_it_leads() {

@@ -51,7 +51,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding};
 
     #[test]
     fn refusals_invalidate_and_a_few_warn() {

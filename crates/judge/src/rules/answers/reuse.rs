@@ -55,7 +55,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding, state};
+    use crate::testing::{Mutate, clean_run, finding, state};
 
     #[test]
     fn fires_by_the_share_of_requests_with_a_connection_of_their_own() {

@@ -102,7 +102,7 @@ fn looked_at(evidence: &Evidence, figure: &'static str, failure: &str, what: Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding};
 
     #[test]
     fn wrong_sizes_invalidate_and_the_expected_one_is_named() {

@@ -65,7 +65,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding};
 
     #[test]
     fn a_missing_connection_invalidates_and_names_the_cause() {

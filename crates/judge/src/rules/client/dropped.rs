@@ -42,7 +42,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_open_run, clean_run, finding};
+    use crate::testing::{Mutate, clean_open_run, clean_run, finding};
 
     fn dropped(mut evidence: Evidence, n: u64) -> Evidence {
         evidence.fail("send.timeout", n);

@@ -33,7 +33,7 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_run, finding};
+    use crate::testing::{Mutate, clean_run, finding};
 
     #[test]
     fn one_exhausted_port_invalidates_and_the_remedy_knows_the_flags() {

@@ -1,5 +1,6 @@
 //! SA-05: saturated curve without a saturated resource.
 
+use crate::facts::curve::fit_points;
 use crate::facts::kernel::{counter, share_of_time};
 use crate::facts::observed;
 use crate::facts::saturation::{peak_index, saturated};
@@ -8,7 +9,7 @@ use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, LimiterContext, SweepEvidence};
-use stats::{LoadPoint, fit_pool};
+use stats::fit_pool;
 
 /// A resource used less than this has room.
 const USED: f64 = 0.7;
@@ -76,8 +77,7 @@ fn has_queue(evidence: &Evidence) -> bool {
 
 /// Workers of the pool that the curve fits; none if it fits none.
 fn workers(sweep: &SweepEvidence) -> Option<f64> {
-    let curve = sweep.points.iter().map(|p| LoadPoint { load: p.load, goodput_per_s: p.goodput_per_s });
-    let fit = fit_pool(&curve.collect::<Vec<_>>()).filter(|_| !sweep.over_rate)?;
+    let fit = fit_pool(&fit_points(sweep)).filter(|_| !sweep.over_rate)?;
     (fit.fit.error_max <= FIT_ERROR).then_some(fit.knee)
 }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_busy_thread_a_full_pool_or_a_queue_explain_it() {
-        for spoil in [
+        for mutate in [
             |evidence: &mut Evidence| machine(evidence).cpu_busy_mean = vec![0.95, 0.3],
             |evidence: &mut Evidence| {
                 let thread = ServerThreadObserved { system_mean: 0.9, ..ServerThreadObserved::default() };
@@ -130,7 +130,7 @@ mod tests {
             },
         ] {
             let mut sweep = idle(&ODD);
-            sweep.points.iter_mut().for_each(|point| spoil(&mut point.evidence));
+            sweep.points.iter_mut().for_each(|point| mutate(&mut point.evidence));
             assert_eq!(check(&sweep), Outcome::Pass);
         }
     }

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 /// Something wrong with a table: how bad, what it means, what to do.
-type Trouble = (FindingState, String, String);
+type Fault = (FindingState, String, String);
 
 fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
@@ -35,12 +35,12 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked("sockets or local port range unknown");
     };
     let tracked = tracked(evidence);
-    let troubles = [conntrack(tracked), ports(waiting, evidence.plan.keepalive), overflow(ended_early)];
-    let troubles: Vec<Trouble> = troubles.into_iter().flatten().collect();
-    let Some(state) = troubles.iter().map(|(state, ..)| *state).max() else { return Outcome::Pass };
+    let faults = [conntrack(tracked), ports(waiting, evidence.plan.keepalive), overflow(ended_early)];
+    let faults: Vec<Fault> = faults.into_iter().flatten().collect();
+    let Some(state) = faults.iter().map(|(state, ..)| *state).max() else { return Outcome::Pass };
     let join = |texts: Vec<String>| list(&texts);
-    let message = join(troubles.iter().map(|(_, message, _)| message.clone()).collect());
-    let remedy = join(troubles.into_iter().map(|(.., remedy)| remedy).collect());
+    let message = join(faults.iter().map(|(_, message, _)| message.clone()).collect());
+    let remedy = join(faults.into_iter().map(|(.., remedy)| remedy).collect());
     let figures = [
         ("tracked_share", tracked.unwrap_or(0.0)),
         ("time_wait_share", waiting),
@@ -62,7 +62,7 @@ fn ports_waiting(evidence: &Evidence) -> Option<f64> {
     Some(share(waiting, gauge(evidence, "ports", "local_ports")?.max))
 }
 
-fn conntrack(tracked: Option<f64>) -> Option<Trouble> {
+fn conntrack(tracked: Option<f64>) -> Option<Fault> {
     let share = tracked?;
     let state = match share {
         s if s <= WARNING_SHARE => return None,
@@ -74,7 +74,7 @@ fn conntrack(tracked: Option<f64>) -> Option<Trouble> {
     Some((state, message, "raise net.netfilter.nf_conntrack_max, or exempt the target's port (NOTRACK)".to_owned()))
 }
 
-fn ports(share: f64, keepalive: bool) -> Option<Trouble> {
+fn ports(share: f64, keepalive: bool) -> Option<Fault> {
     let state = match share {
         s if s <= NOTE_SHARE => return None,
         s if s <= WARNING_SHARE => FindingState::Note,
@@ -92,7 +92,7 @@ fn ports(share: f64, keepalive: bool) -> Option<Trouble> {
     Some((state, message, remedy.to_owned()))
 }
 
-fn overflow(ended_early: u64) -> Option<Trouble> {
+fn overflow(ended_early: u64) -> Option<Fault> {
     let message = format!("the kernel ended TIME_WAIT early for {} connections (too many)", count(ended_early));
     (ended_early > 0).then(|| (FindingState::Warning, message, "raise net.ipv4.tcp_max_tw_buckets".to_owned()))
 }

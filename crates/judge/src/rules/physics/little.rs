@@ -96,7 +96,7 @@ fn off(value: f64, reference: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Spoil, clean_open_run, clean_run, finding, state};
+    use crate::testing::{Mutate, clean_open_run, clean_run, finding, state};
     use model::Outstanding;
 
     #[test]

@@ -25,7 +25,7 @@ const ALSO_IN_COMPANY: &[&str] = &[
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "PR-01",
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it.
-const ALSO_AMONG_IDLE: &[&str] = &["SA-01", "SA-04", "CL-15", "SV-01"];
+const ALSO_AMONG_IDLE: &[&str] = &["ST-03", "ST-07", "SA-01", "SA-04", "CL-15", "SV-01"];
 /// So many of a kind are made at a time.
 const COMPANY: usize = 4;
 
@@ -77,16 +77,16 @@ impl Judged {
         rules.iter().copied().filter(|rule| !self.tells(rule)).collect()
     }
 
-    /// Whether a rule fired: more than a note, unless it never says more.
+    /// True if a rule fired: more than a note, unless it never says more.
     pub fn tells(&self, rule: &str) -> bool {
         let state = self.findings.iter().find(|(one, _)| one == rule).map(|(_, state)| *state);
         state.is_some_and(|state| state > FindingState::Note || has_only_notes(rule))
     }
 }
 
-/// Whether what a rule is about is no fault of a result, ever.
+/// True if what a rule is about is no fault of a result, ever.
 fn has_only_notes(rule: &str) -> bool {
-    let card = judge::catalogue().rules.into_iter().find(|card| card.id == rule);
+    let card = audit::catalogue().rules.into_iter().find(|card| card.id == rule);
     card.is_some_and(|card| card.states == [FindingState::Note])
 }
 

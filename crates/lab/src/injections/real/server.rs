@@ -63,8 +63,8 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["EN-04"],
         fault: "half of the server's CPU is gone after 11 s",
-        faulty: "target; (underway; sleep 11; hog 0; wait) & load 22s '/cpu?us=1000' -c 4",
-        clean: "target; load 22s '/cpu?us=1000' -c 4",
+        faulty: "target; (underway; sleep 11; hog 0; wait) & load 22s '/cpu?us=1000' -c 4 --budget 0s",
+        clean: "target; load 22s '/cpu?us=1000' -c 4 --budget 0s",
     },
     Real {
         rules: &["EN-05"],

@@ -2,7 +2,7 @@
 
 use crate::cli::observe::ObserveArgs;
 use crate::exit::CommandError;
-use crate::printer;
+use crate::output::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::Observation;
 use report::{json, terminal};

@@ -2,9 +2,9 @@
 
 use crate::cli::profile::DiffArgs;
 use crate::exit::{CommandError, Exit};
-use crate::printer;
+use crate::output::printer;
 use crate::profiling::{FOLDED, write_file};
-use crate::stored::{Record, Stored};
+use crate::store::stored::{Record, Stored};
 use model::Profiled;
 use report::flame::{Difference, Side, difference};
 use std::path::Path;

@@ -2,11 +2,12 @@
 
 use super::{Server, measure};
 use crate::cli::SweepArgs;
-use crate::deliver::{deliver, exit};
 use crate::exit::{CommandError, Exit};
-use crate::sinks::Sink;
+use crate::output::deliver::{deliver, exit};
+use crate::output::printer;
+use crate::session::sinks::Sink;
+use crate::store;
 use crate::store::Recorder;
-use crate::{printer, store};
 use model::{Event, SessionEvent};
 use report::record::{AnyRecord, arm_folder, sweeps_record};
 use stack::Spec;
@@ -49,12 +50,12 @@ pub(super) fn sweep(
             arms.push((spec.label.clone(), record));
             measured.walked
         });
-        if let Err(trouble) = walked {
-            let trouble = CommandError { message: format!("{}: {}", spec.label, trouble.message), ..trouble };
+        if let Err(error) = walked {
+            let error = CommandError { message: format!("{}: {}", spec.label, error.message), ..error };
             if failed.is_none() {
-                failed = Some(trouble);
+                failed = Some(error);
             } else {
-                printer::error(&trouble.message);
+                printer::error(&error.message);
             }
         }
     }

@@ -54,7 +54,7 @@ fn number_name_port_address_and_url_are_the_same_nginx() {
 #[test]
 fn unix_sockets_of_php_redis_and_mariadb_are_their_servers() {
     let servers = ["redis", "mariadb"].map(|name| serve(&Spec::parse(name).expect("known")));
-    let sockets = servers.each_ref().map(|server| match server.door() {
+    let sockets = servers.each_ref().map(|server| match server.endpoint() {
         Some(Endpoint::Socket { path }) => path.clone(),
         other => panic!("{other:?}"),
     });

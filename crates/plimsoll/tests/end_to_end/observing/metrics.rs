@@ -1,7 +1,7 @@
 //! `--prometheus`: what is answered, and where it may be.
 
-use super::{Burner, PATIENCE, series};
-use crate::support::{Door, exchange, plimsoll, wait_for};
+use super::{Burner, TIMEOUT, series};
+use crate::support::{Endpoint, exchange, plimsoll, wait_for};
 use rustix::process::Signal;
 use std::net::{SocketAddr, TcpListener};
 
@@ -11,7 +11,10 @@ fn free_port() -> SocketAddr {
 }
 
 fn get(address: SocketAddr, path: &str) -> crate::support::Answer {
-    exchange(&Door::plain(address), format!("GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").as_bytes())
+    exchange(
+        &Endpoint::plain(address),
+        format!("GET {path} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").as_bytes(),
+    )
 }
 
 #[test]
@@ -19,12 +22,12 @@ fn prometheus_gets_counters_that_grow_and_levels_of_now() {
     let mut burner = Burner::start();
     let (target, address) = (burner.pid().to_string(), free_port());
     let program = plimsoll(["observe", &target, "-q", "-i", "100ms", "--prometheus", &address.to_string()]).start();
-    wait_for(PATIENCE, || std::net::TcpStream::connect(address).ok()).expect("it answers");
+    wait_for(TIMEOUT, || std::net::TcpStream::connect(address).ok()).expect("it answers");
     let fetch = || String::from_utf8(get(address, "/metrics").body).expect("text");
     let cpu = format!("plimsoll_cpu_seconds_total{{target=\"{target}\",process=\"sh\"}}");
-    let first = wait_for(PATIENCE, || series(&fetch(), &cpu)).expect("a first look");
+    let first = wait_for(TIMEOUT, || series(&fetch(), &cpu)).expect("a first look");
     burner.burn();
-    let grown = wait_for(PATIENCE, || series(&fetch(), &cpu).filter(|value| *value > first + 0.1));
+    let grown = wait_for(TIMEOUT, || series(&fetch(), &cpu).filter(|value| *value > first + 0.1));
     let text = fetch();
     assert!(grown.is_some(), "{text}");
     let rss = series(&text, &format!("plimsoll_resident_memory_bytes{{target=\"{target}\"}}")).expect("a level");

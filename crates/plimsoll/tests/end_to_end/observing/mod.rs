@@ -15,7 +15,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// What a test waits for comes long before.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `plimsoll observe --json`, running.
 struct Watching(Started);
@@ -32,7 +32,7 @@ impl Watching {
     /// Waits until there are `n` looks in all.
     #[track_caller]
     fn wait_for_looks(&self, n: usize) {
-        let seen = wait_for(PATIENCE, || (self.said().lines().count() >= n).then_some(()));
+        let seen = wait_for(TIMEOUT, || (self.said().lines().count() >= n).then_some(()));
         seen.unwrap_or_else(|| panic!("no {n} looks in {:?}", self.said()));
     }
 

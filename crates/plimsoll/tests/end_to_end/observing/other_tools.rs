@@ -1,6 +1,6 @@
 //! What pidstat, ps, ss, vmstat and time say of the same seconds.
 
-use super::{Burner, PATIENCE, Watching, cpu_s, looks, same_cpu_time};
+use super::{Burner, TIMEOUT, Watching, cpu_s, looks, same_cpu_time};
 use crate::support::{close_to, decide_watched, installed, plimsoll, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ fn pidstat(pid: &str) -> Child {
     // It waits for the end of its interval once it has looked for the first time.
     let stat = format!("/proc/{}/stat", child.id());
     let mut sleeping = 0;
-    let waits = wait_for(PATIENCE, || {
+    let waits = wait_for(TIMEOUT, || {
         let text = std::fs::read_to_string(&stat).ok()?;
         sleeping = if text.contains("(pidstat) S") { sleeping + 1 } else { 0 };
         (sleeping >= 10).then_some(())

@@ -87,7 +87,7 @@ fn workers_that_a_reload_replaces_stay_one_server() {
         let now = children(master);
         (now.len() == 2 && now.iter().all(|pid| !before.contains(pid))).then_some(())
     };
-    wait_for(super::PATIENCE, replaced).expect("new workers");
+    wait_for(super::TIMEOUT, replaced).expect("new workers");
     load();
     watching.wait_for_more_looks(2);
     let truth_s = cpu_of_all_s(master) - begin_s;
@@ -112,7 +112,7 @@ fn children_that_php_fpm_starts_on_demand_are_followed() {
         // One that is killed is replaced, and what it used stays counted, once.
         let killed = children(master)[0];
         signal(killed, Signal::TERM);
-        wait_for(super::PATIENCE, || (!children(master).contains(&killed)).then_some(())).expect("it ends");
+        wait_for(super::TIMEOUT, || (!children(master).contains(&killed)).then_some(())).expect("it ends");
         watching.wait_for_more_looks(3);
         let (looks, _) = watching.stop();
         let counts = counts(&looks);

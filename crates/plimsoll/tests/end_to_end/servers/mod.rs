@@ -5,7 +5,7 @@ mod connections;
 mod secure;
 
 use crate::support::{
-    Answer, Door, Ended, Findings, Kind, Logged, Server, Site, count, exchange, plimsoll, text, wait_for,
+    Answer, Ended, Endpoint, Findings, Kind, Logged, Server, Site, count, exchange, plimsoll, text, wait_for,
 };
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -54,7 +54,7 @@ fn probes(record: &Value) -> u64 {
 fn answer(server: &Server, path: &str, headers: &str) -> Answer {
     let address = server.address();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");
-    let answer = exchange(&Door::plain(address), request.as_bytes());
+    let answer = exchange(&Endpoint::plain(address), request.as_bytes());
     assert_eq!(answer.status, 200, "{}", answer.head);
     answer
 }

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     fn place(spec: &Spec) -> Place {
-        Place::example(spec, "plimsoll".into()).expect("a place")
+        Place::example(&spec.settings, "plimsoll".into()).expect("a place")
     }
 
     /// The configuration, with modules that are there.

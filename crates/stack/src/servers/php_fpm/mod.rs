@@ -81,7 +81,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let Front { process: front, name, config } = front(spec, place)?;
     let mut layout = Layout {
         services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Endpoint, Stop::TERM)],
-        door: Some(Endpoint::Http { url: place.url(spec) }),
+        endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
         body: page::expected(spec)?,
         main_config: Some(CONFIG.into()),
         ..Layout::default()
@@ -231,7 +231,7 @@ mod tests {
 
     fn of(text: &str) -> (Spec, Place) {
         let spec = Spec::parse(text).expect("known");
-        let place = Place::example(&spec, "plimsoll".into()).expect("a place");
+        let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         (spec, place)
     }
 

@@ -1,0 +1,125 @@
+//! Every rule in words: those of own measurements, those of other tools' output, and those that are not checked yet.
+
+use crate::planned_rules;
+use judge::{Check, Rule, example, states_in};
+use model::{CatalogueRecord, FORMAT_RULES, RuleCard, RuleText};
+use std::cmp::Reverse;
+
+/// Families in the order in which a result is questioned.
+const FAMILIES: [&str; 12] = ["CL", "ER", "LD", "ST", "SA", "PH", "NE", "SV", "EN", "PR", "CP", "RP"];
+/// Ids that are named for one that is not there.
+const NEAREST_MAX: usize = 3;
+/// Part of two ids that has to agree for one to be taken for a slip of the other.
+const ALIKE_MIN: f64 = 0.6;
+/// All rules, each id once.
+#[must_use]
+pub fn catalogue() -> CatalogueRecord {
+    let mut cards: Vec<RuleCard> = judge::rules().iter().map(own).collect();
+    for rule in crate::rules() {
+        let text = RuleText { detects: rule.detects.to_owned(), threshold: None, data: rule.data.to_owned() };
+        match cards.iter_mut().find(|card| card.id == rule.id) {
+            Some(card) => card.audit = Some(text),
+            None => {
+                let card = empty(rule.id, rule.detects);
+                cards.push(RuleCard { states: states_in(rule.detects), audit: Some(text), ..card });
+            }
+        }
+    }
+    for rule in planned_rules() {
+        cards.push(RuleCard { later: Some(rule.reason.to_owned()), ..empty(rule.id, rule.title) });
+    }
+    for card in cards.iter_mut().filter(|card| card.audit.is_some()) {
+        card.judges.push("audit".to_owned());
+    }
+    cards.sort_by_cached_key(|card| {
+        let family = FAMILIES.iter().position(|family| card.id.starts_with(family));
+        (family.unwrap_or(FAMILIES.len()), card.id.clone())
+    });
+    CatalogueRecord { format: FORMAT_RULES.to_owned(), rules: cards }
+}
+
+/// The ids most like `text`, which is none of them.
+#[must_use]
+pub fn nearest(text: &str) -> Vec<String> {
+    let wanted = text.to_ascii_uppercase();
+    let ids = catalogue().rules.into_iter().map(|card| card.id);
+    let likeness = |id: &str| strsim::normalized_damerau_levenshtein(&wanted, id);
+    let mut alike: Vec<_> = ids.map(|id| (likeness(&id), id)).filter(|(likeness, _)| *likeness >= ALIKE_MIN).collect();
+    alike.sort_by_key(|(likeness, _)| Reverse((likeness * 1000.0) as u32));
+    alike.into_iter().take(NEAREST_MAX).map(|(_, id)| id).collect()
+}
+
+fn own(rule: &Rule) -> RuleCard {
+    let judges = match rule.check {
+        // A rule of a run is asked of each point of a sweep.
+        Check::Run(_) | Check::Both { .. } => ["run", "sweep"].as_slice(),
+        Check::Sweep(_) => &["sweep"],
+    };
+    RuleCard {
+        states: states_in(rule.threshold),
+        judges: judges.iter().map(|verb| (*verb).to_owned()).collect(),
+        own: Some(RuleText {
+            detects: rule.detects.to_owned(),
+            threshold: Some(rule.threshold.to_owned()),
+            data: rule.data.to_owned(),
+        }),
+        example: example(rule),
+        ..empty(rule.id, rule.title)
+    }
+}
+
+fn empty(id: &str, title: &str) -> RuleCard {
+    RuleCard {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        states: Vec::new(),
+        judges: Vec::new(),
+        own: None,
+        audit: None,
+        example: None,
+        later: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::FindingState;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_rule_is_there_once_and_says_what_it_makes_of_a_result() {
+        let cards = catalogue().rules;
+        let ids: BTreeSet<_> = cards.iter().map(|card| card.id.as_str()).collect();
+        assert_eq!(ids.len(), cards.len());
+        for card in &cards {
+            assert_eq!(card.later.is_some(), card.judges.is_empty(), "{}", card.id);
+            assert!(FAMILIES.contains(&&card.id[..2]), "{}", card.id);
+            if card.own.is_some() {
+                assert!(
+                    !card.states.is_empty(),
+                    "the threshold of {} names no state: note, warning, bound, invalid",
+                    card.id
+                );
+            }
+        }
+        let of = |id: &str| cards.iter().find(|card| card.id == id).expect("it is there");
+        assert_eq!(of("ER-01").judges, ["run", "sweep", "audit"]);
+        assert_eq!(of("RP-10").judges, ["audit"]);
+        assert_eq!(of("SA-01").judges, ["sweep", "audit"]);
+        assert!(cards.iter().position(|card| card.id == "CL-01") < cards.iter().position(|card| card.id == "NE-01"));
+    }
+
+    #[test]
+    fn slips_are_recognised() {
+        assert_eq!(nearest("er-20")[0], "ER-02");
+        assert!(nearest("NE-1").contains(&"NE-01".to_owned()) && nearest("NE01").contains(&"NE-01".to_owned()));
+        assert_eq!(nearest("goodput"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn states_are_words_of_the_threshold() {
+        assert_eq!(states_in("> 1 %: warning; > 5 %: invalid"), [FindingState::Warning, FindingState::Invalid]);
+        assert_eq!(states_in("invalidate, unbounded, noted"), []);
+    }
+}

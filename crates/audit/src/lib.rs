@@ -1,0 +1,175 @@
+//! Output of other load generators, read and judged: `&[u8] -> Text -> Claims -> Facts -> Verdict`.
+//!
+//! Responsibilities: one reader a tool ([`Claims`] or why not), the facts that follow from what was read, rules with the
+//! ids of the catalogue, several outputs held against each other and against what a text says of them ([`compare()`]), and all
+//! rules in words ([`catalogue()`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its
+//! figures is unchecked. Secrets never leave this crate.
+
+mod catalogue;
+mod claim;
+mod commands;
+mod compare;
+mod context;
+mod facts;
+mod limiter;
+mod planned;
+mod prose;
+mod readers;
+mod redact;
+mod rules;
+mod scan;
+pub mod testing;
+mod text;
+
+pub use catalogue::{catalogue, nearest};
+pub use claim::{Claims, Figure, Mode, Row};
+pub use compare::compare;
+pub use context::{Context, ContextError, Processes, Sockets};
+pub use planned::{PlannedRule, planned_rules};
+pub use redact::{SECRET_HEADERS, redact};
+pub use rules::{AuditRule, rules};
+pub use text::{BYTES_MAX, Text};
+
+use facts::Facts;
+use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee};
+use readers::TOOLS;
+use std::fmt;
+use thiserror::Error;
+
+/// Reason why an output could not be audited. One line, with a remedy.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Unreadable {
+    /// Nothing in it.
+    #[error("it is empty: save what the tool prints, stderr too (2>&1)")]
+    Empty,
+    /// More than any load generator prints.
+    #[error("it has more than {BYTES_MAX} bytes, which is no summary of a load generator: give that, not its samples")]
+    TooLarge,
+    /// Binary.
+    #[error("it is no text")]
+    NotText,
+    /// Of no tool that is known.
+    #[error(
+        "it begins {first:?} and has no output of a tool that is known ({TOOLS}), or only a translated or a cut one"
+    )]
+    Unknown {
+        /// Its beginning.
+        first: String,
+    },
+    /// Of no tool that is known.
+    #[error("it is JSON with {keys}, which is of no tool that is known ({TOOLS})")]
+    UnknownJson {
+        /// Its first keys.
+        keys: String,
+    },
+    /// Not JSON after all.
+    #[error("it begins as JSON but is none: {error}; is it cut off?")]
+    BrokenJson {
+        /// Error of the parser.
+        error: String,
+    },
+    /// Several objects.
+    #[error("it holds more than one JSON object: give each result in a file of its own")]
+    SeveralJson,
+    /// Several outputs, which would be mixed up.
+    #[error("it holds {}: give each in a file of its own", Places(found))]
+    Several {
+        /// Tool and line of each.
+        found: Vec<(&'static str, u64)>,
+    },
+    /// An output that has parts missing.
+    #[error("it is of {tool}, but {} cannot be read{}; is it cut off, edited or translated?", .missing.join(", "), ReadSoFar(read))]
+    Incomplete {
+        /// The tool.
+        tool: &'static str,
+        /// Names of the figures that were read.
+        read: Vec<&'static str>,
+        /// Figures that were not found.
+        missing: Vec<&'static str>,
+    },
+}
+
+struct Places<'a>(&'a [(&'static str, u64)]);
+
+impl fmt::Display for Places<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// More are counted only.
+        const NAMED_MAX: usize = 4;
+        write!(f, "{} outputs (", self.0.len())?;
+        for (i, (tool, line)) in self.0.iter().take(NAMED_MAX).enumerate() {
+            write!(f, "{}{tool} at line {line}", if i == 0 { "" } else { ", " })?;
+        }
+        f.write_str(if self.0.len() > NAMED_MAX { ", ...)" } else { ")" })
+    }
+}
+
+struct ReadSoFar<'a>(&'a [&'static str]);
+
+impl fmt::Display for ReadSoFar<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            names => write!(f, " (read: {})", names.join(", ")),
+        }
+    }
+}
+
+/// An output that was read, with what follows from it.
+#[derive(Clone, Debug)]
+pub struct Audited {
+    /// Its claims.
+    pub claims: Claims,
+    /// Judged, as it is printed.
+    pub record: AuditRecord,
+}
+
+/// Input of the rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) claims: &'a Claims,
+    pub(crate) facts: &'a Facts,
+    pub(crate) context: &'a Context,
+    /// Secrets in the whole text.
+    pub(crate) secrets: u64,
+}
+
+/// Reads and judges the one output in `bytes`; `source` is what it is called.
+///
+/// # Errors
+/// When it cannot be read as a whole.
+pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, Unreadable> {
+    let text = Text::decode(bytes)?;
+    let claims = readers::read(&text)?;
+    let facts = Facts::of(&claims, context);
+    let secrets = text.lines().map(|(_, line)| redact(line).1).sum();
+    let verdict = rules::judge(Subject { claims: &claims, facts: &facts, context, secrets });
+    let hidden = |text: &Option<String>| text.as_ref().map(|text| redact(text).0);
+    let figure =
+        |(figure, value, line): (Figure, f64, Option<u64>)| Claim { name: figure.name().to_owned(), value, line };
+    let record = AuditRecord {
+        format: FORMAT_AUDIT.to_owned(),
+        source: source.to_owned(),
+        tool: claims.tool.to_owned(),
+        command: hidden(&claims.echo).or_else(|| hidden(&claims.command)),
+        url: hidden(&claims.url),
+        load_model: claims.mode.map(|mode| mode.word().to_owned()),
+        claims: claims.figures().map(figure).collect(),
+        status: claims.status.clone(),
+        goodput_per_s: facts.goodput_per_s.map(|value| Estimate { value, low: None, high: None, n: 1 }),
+        throughput_per_s: claims.get(Figure::Throughput),
+        failed_share: facts.failed_share(),
+        connections: facts.connections.map(|(requested, established)| AuditConnections { requested, established }),
+        knee: knee(&facts),
+        fit: facts.fit.map(|fit| fit.fit),
+        limiter: limiter::limiter(context),
+        unread_lines: claims.unread_lines,
+        verdict,
+    };
+    Ok(Audited { claims, record })
+}
+
+/// Of a table: where more load stops buying throughput; over rates the highest that was held.
+fn knee(facts: &Facts) -> Option<Knee> {
+    let by_pool = facts.fit.map(|fit| Knee { load: fit.knee, goodput_per_s: fit.fit.plateau_per_s });
+    by_pool.or_else(|| facts.rate_fit.and_then(|fit| Some(Knee { load: fit.knee?, goodput_per_s: fit.plateau_per_s })))
+}

@@ -1,0 +1,76 @@
+//! Planned rules: rules of the catalogue that cannot be checked yet, each with the reason.
+
+/// Planned rule, which no run, sweep or audit can check yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedRule {
+    /// Id in the catalogue, such as `CP-02`.
+    pub id: &'static str,
+    /// The mistake it would detect, in a few words.
+    pub title: &'static str,
+    /// Missing data or reason.
+    pub reason: &'static str,
+}
+
+/// Every such rule, family by family; none of them is among [`crate::rules()`].
+#[must_use]
+pub fn planned_rules() -> &'static [PlannedRule] {
+    ALL
+}
+
+const ARMS: &str = "needs a baseline and variants measured as one comparison";
+
+const fn row(id: &'static str, title: &'static str, reason: &'static str) -> PlannedRule {
+    PlannedRule { id, title, reason }
+}
+
+static ALL: &[PlannedRule] = &[
+    // Load generator, answers, statistics.
+    row(
+        "CL-02",
+        "event-loop lag",
+        "a closed loop has no timers; an open loop is covered by CL-03 (send delay) and CL-09 (CPU wait)",
+    ),
+    row(
+        "CL-04",
+        "delay in the client's kernel",
+        "needs the times at which packets leave the machine (SO_TIMESTAMPING)",
+    ),
+    row("CL-12", "client scaling", "needs the peak repeated with half the load threads, or from another machine"),
+    row("CL-13", "client ceiling", "needs a measurement of a null server over the same path"),
+    row("ER-10", "protocol or encoding differs", ARMS),
+    row("ST-08", "A/A difference too large", ARMS),
+    row("ST-09", "early stopping", "needs a comparison with a planned number of interim analyses"),
+    // Server and environment.
+    row("SV-07", "debugging or profiling left on", "log levels and loaded modules of the server are not checked"),
+    // Comparison.
+    row("CP-02", "no baseline", ARMS),
+    row("CP-04", "order of the variants", ARMS),
+    row("CP-05", "only some workloads reported", "needs a plan of all measurements"),
+    row("CP-06", "throughput loss taken for overhead", ARMS),
+    row("CP-07", "only the target monitored", ARMS),
+    row("CP-08", "tuned and tested on the same data", "needs to know which measurements were used for tuning"),
+    row("CP-09", "variants with unequal numbers of blocks", ARMS),
+    // Reports.
+    row("RP-01", "no significance", "goodput has a confidence interval where reliable; a difference needs variants"),
+    row("RP-02", "relative figures only", "nothing to check yet: every record has absolute figures"),
+    row("RP-03", "platform not stated", "nothing to check yet: every record has a fingerprint"),
+    row("RP-04", "claim without a metric", "texts are not interpreted; their rates are RP-06"),
+    row("RP-05", "Gregg's seven questions", "covered by SA-01, EN-05, PH-01, ER-01, ST-03 and others"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_comes_later_is_told_once_with_its_reason_and_not_checked_already() {
+        let ids: BTreeSet<_> = ALL.iter().map(|later| later.id).collect();
+        assert_eq!(ids.len(), ALL.len());
+        for PlannedRule { id, title, reason } in ALL {
+            assert!(!title.is_empty() && !reason.is_empty(), "{id}");
+            assert!(crate::rules().iter().all(|rule| rule.id != *id), "{id} is checked already");
+            assert!(crate::rules().iter().all(|rule| rule.id != *id), "{id} is checked already");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! ApacheBench 2.x: `Server Software:` to the table of percentages.
+
+use super::{TextReader, require};
+use crate::Unreadable;
+use crate::claim::{Claims, Figure, Mode};
+use crate::commands;
+use crate::scan::{after, flag, number};
+use crate::text::Text;
+
+pub(super) const READER: TextReader = TextReader {
+    tool: "ab",
+    fits: |_| true,
+    begins: |line| line.starts_with("Concurrency Level:"),
+    ends: |line| line.starts_with("Requests per second:"),
+    read,
+};
+
+/// ab prints whole milliseconds.
+const RESOLUTION_NS: f64 = 1e6;
+/// Labels whose first word is the figure, with what it counts in.
+const LABELS: [(&str, Figure, f64); 7] = [
+    ("Concurrency Level:", Figure::Connections, 1.0),
+    ("Time taken for tests:", Figure::Duration, 1e9),
+    ("Complete requests:", Figure::Planned, 1.0),
+    ("Non-2xx responses:", Figure::BadStatus, 1.0),
+    ("Keep-Alive requests:", Figure::KeptAlive, 1.0),
+    ("Requests per second:", Figure::Throughput, 1.0),
+    ("Document Length:", Figure::BodyBytes, 1.0),
+];
+/// Lines that hold nothing to be judged.
+const KNOWN: [&str; 22] = [
+    "This is ApacheBench",
+    "Copyright ",
+    "Licensed to",
+    "Benchmarking ",
+    "Completed ",
+    "Finished ",
+    "Server ",
+    "SSL/TLS Protocol:",
+    "TLS Server Name:",
+    "Failed requests:",
+    "Write errors:",
+    "Total ",
+    "HTML transferred:",
+    "Transfer rate:",
+    "Connection Times (ms)",
+    "min  mean",
+    "Connect:",
+    "Processing:",
+    "Waiting:",
+    "Percentage of",
+    "WARNING: ",
+    "Time per request:",
+];
+
+fn read(text: &Text) -> Result<Claims, Unreadable> {
+    let mut claims = Claims::new("ab", Some(Mode::Closed));
+    let (mut wrong_size, mut server) = (0.0, None);
+    for (n, line) in text.lines() {
+        let first = |label: &str| after(line, label).and_then(|rest| rest.split_whitespace().next());
+        let known = LABELS.iter().find(|(label, ..)| line.starts_with(label));
+        if let Some((label, figure, scale)) = known {
+            claims.put(*figure, first(label).and_then(number).map(|value| value * scale), Some(n));
+        } else if line.starts_with("(Connect: ") {
+            let of = |label: &str| crate::scan::word_after(line, label).and_then(number).unwrap_or(0.0);
+            wrong_size = of("Length: ");
+            claims.put(Figure::Broken, Some(of("Connect: ") + of("Receive: ") + of("Exceptions: ")), Some(n));
+        } else if let Some(path) = after(line, "Document Path:") {
+            claims.url = Some(path.to_owned());
+        } else if let Some(host) = after(line, "Server Hostname:") {
+            server = Some(host.to_owned());
+        } else if line.starts_with("Time per request:") {
+            let figure = if line.contains("across all") { Figure::Interval } else { Figure::LatencyMean };
+            claims.put(figure, first("Time per request:").and_then(number).map(|ms| ms * 1e6), Some(n));
+        } else if !quantile(&mut claims, line, n) && !KNOWN.iter().any(|known| line.starts_with(known)) {
+            claims.unread_lines += 1;
+        }
+    }
+    claims.put(Figure::Resolution, Some(RESOLUTION_NS), None);
+    claims.put(Figure::BadStatus, Some(0.0), None);
+    claims.put(Figure::Broken, Some(0.0), None);
+    let bad = claims.get(Figure::BadStatus).unwrap_or(0.0);
+    // A bad status usually comes with another body, and is then counted as a wrong length too.
+    claims.put(Figure::WrongSize, Some((wrong_size - bad).max(0.0)), None);
+    let complete = claims.get(Figure::Planned);
+    claims.put(Figure::Responses, complete.map(|n| (n - claims.get(Figure::Broken).unwrap_or(0.0)).max(0.0)), None);
+    if let (Some(host), Some(path)) = (server, &claims.url) {
+        claims.url = Some(format!("http://{host}{path}"));
+    }
+    claims.command = commands::typed(text, "ab");
+    let timeout = claims.command.as_deref().and_then(|command| flag(command, &["-s"])).and_then(number);
+    claims.put(Figure::Timeout, Some(timeout.unwrap_or(30.0) * 1e9), None);
+    require(
+        claims,
+        &[
+            (Figure::Connections, "`Concurrency Level:`"),
+            (Figure::Duration, "`Time taken for tests:`"),
+            (Figure::Planned, "`Complete requests:`"),
+            (Figure::Throughput, "`Requests per second:`"),
+        ],
+    )
+}
+
+/// `  99%     28` and `100%     35 (longest request)`, and the row of total times.
+fn quantile(claims: &mut Claims, line: &str, n: u64) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (figure, value) = match words.as_slice() {
+        ["50%", value] => (Figure::LatencyP50, value),
+        ["75%", value] => (Figure::LatencyP75, value),
+        ["90%", value] => (Figure::LatencyP90, value),
+        ["95%", value] => (Figure::LatencyP95, value),
+        ["99%", value] => (Figure::LatencyP99, value),
+        ["100%", value, "(longest", "request)"] => (Figure::LatencyMax, value),
+        ["66%" | "80%" | "98%", value] => return number(value).is_some(),
+        ["Total:", min, ..] => (Figure::LatencyMin, min),
+        _ => return false,
+    };
+    claims.put(figure, number(value).map(|ms| ms * 1e6), Some(n));
+    true
+}

@@ -1,0 +1,109 @@
+//! h2load, with the labels up to 1.52 (`time for request:`) and the later ones (`request`).
+
+use super::{TextReader, require};
+use crate::Unreadable;
+use crate::claim::{Claims, Figure, Mode};
+use crate::scan::{number, time_ns, word_after};
+use crate::text::Text;
+
+pub(super) const READER: TextReader = TextReader {
+    tool: "h2load",
+    fits: |_| true,
+    begins: |line| line.starts_with("starting benchmark..."),
+    ends: |line| line.starts_with("finished in "),
+    read,
+};
+
+/// Lines that hold nothing to be judged.
+const KNOWN: [&str; 16] = [
+    "starting benchmark",
+    "progress: ",
+    "Warm-up",
+    "Main benchmark",
+    "Stopped all",
+    "time for connect",
+    "time to 1st byte",
+    "req/s",
+    "connect",
+    "TTFB",
+    "min ",
+    "Application protocol",
+    "TLS Protocol",
+    "Cipher",
+    "Server Temp Key",
+    "ALPN",
+];
+
+fn read(text: &Text) -> Result<Claims, Unreadable> {
+    let mut claims = Claims::new("h2load", Some(Mode::Closed));
+    for (n, line) in text.lines() {
+        let known = line_of(&mut claims, line, n) || KNOWN.iter().any(|known| line.starts_with(known));
+        claims.unread_lines += u64::from(!known);
+    }
+    require(
+        claims,
+        &[
+            (Figure::Duration, "`finished in`"),
+            (Figure::Throughput, "`finished in`"),
+            (Figure::Broken, "`requests:`"),
+            (Figure::Responses, "`status codes:`"),
+        ],
+    )
+}
+
+fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
+    let n = Some(n);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // Figures stand before their names here.
+    let of = |name: &str| {
+        let at = words.iter().position(|word| word.trim_end_matches(',') == name)?;
+        number(words[at.checked_sub(1)?])
+    };
+    if line.starts_with("finished in ") {
+        claims.put(Figure::Duration, word_after(line, "finished in ").and_then(time_ns), n);
+        claims.put(Figure::Throughput, of("req/s"), n);
+    } else if line.starts_with("spawning thread #") {
+        claims.add(Figure::Connections, word_after(line, ": ").and_then(number).unwrap_or(0.0), n);
+        claims.add(Figure::Threads, 1.0, n);
+    } else if line.starts_with("requests: ") {
+        claims.put(Figure::Planned, of("total"), n);
+        // Those that timed out are among the errored.
+        claims.put(Figure::Broken, of("errored").zip(of("timeout")).map(|(errored, timeout)| errored.max(timeout)), n);
+        claims.put(Figure::Timeouts, of("timeout"), n);
+    } else if line.starts_with("status codes: ") {
+        let classes = ["2xx", "3xx", "4xx", "5xx"].map(of);
+        if let [Some(good), Some(redirects), Some(client), Some(server)] = classes {
+            claims.put(Figure::Responses, Some(good + redirects + client + server), n);
+            claims.put(Figure::Redirects, Some(redirects), n);
+            claims.put(Figure::BadStatus, Some(client + server), n);
+        }
+    } else if line.starts_with("traffic: ") {
+        let responses = claims.get(Figure::Responses).filter(|n| *n > 0.0);
+        let bytes = |label: &str| {
+            let (before, _) = line.split_once(label)?;
+            number(before.rsplit_once('(')?.1)
+        };
+        claims.put(Figure::ResponseBytes, bytes(") total").zip(responses).map(|(bytes, n)| bytes / n), n);
+        claims.put(Figure::BodyBytes, bytes(") data").zip(responses).map(|(bytes, n)| bytes / n), n);
+    } else if let ["time", "for", "request:", min, max, mean, ..] = words.as_slice() {
+        claims.put(Figure::LatencyMin, time_ns(min), n);
+        claims.put(Figure::LatencyMax, time_ns(max), n);
+        claims.put(Figure::LatencyMean, time_ns(mean), n);
+    } else if let ["request", ":", rest @ ..] | ["request", rest @ ..] = words.as_slice() {
+        let [min, max, median, p95, p99, mean, ..] = rest else { return false };
+        let figures = [
+            Figure::LatencyMin,
+            Figure::LatencyMax,
+            Figure::LatencyP50,
+            Figure::LatencyP95,
+            Figure::LatencyP99,
+            Figure::LatencyMean,
+        ];
+        for (figure, word) in figures.into_iter().zip([min, max, median, p95, p99, mean]) {
+            claims.put(figure, time_ns(word), n);
+        }
+    } else {
+        return false;
+    }
+    true
+}

@@ -1,0 +1,107 @@
+//! k6: the summary at its end, and `--summary-export` or `handleSummary` as JSON.
+
+use super::{JsonReader, TextReader, at, require};
+use crate::Unreadable;
+use crate::claim::{Claims, Figure};
+use crate::scan::{count, go_time_ns, number};
+use crate::text::Text;
+use serde_json::Value;
+
+pub(super) const TEXT: TextReader = TextReader {
+    tool: "k6",
+    fits: |_| true,
+    begins: |line| line.starts_with("http_reqs."),
+    ends: |line| line.starts_with("http_reqs."),
+    read: read_text,
+};
+
+pub(super) const JSON: JsonReader =
+    JsonReader { fits: |value| value.pointer("/metrics/http_reqs").is_some(), read: read_json };
+
+/// k6 gives up on a response after this, unless told otherwise.
+const TIMEOUT_NS: f64 = 60e9;
+/// Versions before 0.31 do not tell what failed.
+const NEEDED: [(Figure, &str); 2] = [(Figure::Responses, "http_reqs, count"), (Figure::Throughput, "http_reqs, rate")];
+
+fn read_text(text: &Text) -> Result<Claims, Unreadable> {
+    let mut claims = Claims::new("k6", None);
+    for (n, line) in text.lines() {
+        let n = Some(n);
+        let Some((name, values)) = line.split_once("..: ").or_else(|| line.split_once(".: ")) else {
+            claims.unread_lines += u64::from(!is_furniture(line));
+            continue;
+        };
+        let words: Vec<&str> = values.split_whitespace().collect();
+        let of = |key: &str| values.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        match (name.trim_end_matches('.'), words.as_slice()) {
+            ("http_reqs", [all, rate, ..]) => {
+                claims.put(Figure::Responses, count(all), n);
+                claims.put(Figure::Throughput, rate.strip_suffix("/s").and_then(number), n);
+            }
+            // Of a rate that counts failures, the ticks are the failed ones.
+            ("http_req_failed", [_, "✓", failed, ..] | [_, failed, "out", "of", _]) => {
+                claims.put(Figure::BadStatus, count(failed), n);
+            }
+            ("http_req_duration", _) => {
+                let figures = [
+                    (Figure::LatencyMean, "avg"),
+                    (Figure::LatencyMin, "min"),
+                    (Figure::LatencyP50, "med"),
+                    (Figure::LatencyMax, "max"),
+                    (Figure::LatencyP90, "p(90)"),
+                    (Figure::LatencyP95, "p(95)"),
+                    (Figure::LatencyP99, "p(99)"),
+                ];
+                for (figure, key) in figures {
+                    claims.put(figure, of(key).and_then(go_time_ns), n);
+                }
+            }
+            ("dropped_iterations", [dropped, ..]) => claims.put(Figure::Dropped, count(dropped), n),
+            ("vus_max", [most, ..]) => claims.put(Figure::Connections, count(most), n),
+            _ => {}
+        }
+    }
+    finish(claims)
+}
+
+/// Headings, checks and the progress line.
+fn is_furniture(line: &str) -> bool {
+    line.starts_with(['{', '█', '✓', '✗', '↳'])
+        || ["HTTP", "EXECUTION", "NETWORK", "running (", "default "].iter().any(|known| line.starts_with(known))
+}
+
+fn read_json(value: &Value) -> Result<Claims, Unreadable> {
+    let mut claims = Claims::new("k6", None);
+    // handleSummary puts the figures one level deeper than --summary-export.
+    let figure = |metric: &str, key: &str, scale: f64| {
+        at(value, &format!("/metrics/{metric}/values/{key}"), scale)
+            .or_else(|| at(value, &format!("/metrics/{metric}/{key}"), scale))
+    };
+    claims.put(Figure::Responses, figure("http_reqs", "count", 1.0), None);
+    claims.put(Figure::Throughput, figure("http_reqs", "rate", 1.0), None);
+    claims.put(Figure::BadStatus, figure("http_req_failed", "passes", 1.0), None);
+    claims.put(Figure::Dropped, figure("dropped_iterations", "count", 1.0), None);
+    claims.put(Figure::Connections, figure("vus_max", "max", 1.0).or_else(|| figure("vus_max", "value", 1.0)), None);
+    let latencies = [
+        (Figure::LatencyMean, "avg"),
+        (Figure::LatencyMin, "min"),
+        (Figure::LatencyP50, "med"),
+        (Figure::LatencyMax, "max"),
+        (Figure::LatencyP90, "p(90)"),
+        (Figure::LatencyP95, "p(95)"),
+        (Figure::LatencyP99, "p(99)"),
+    ];
+    for (latency, key) in latencies {
+        claims.put(latency, figure("http_req_duration", key, 1e6), None);
+    }
+    finish(claims)
+}
+
+fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {
+    let length = claims.get(Figure::Responses).zip(claims.get(Figure::Throughput).filter(|rate| *rate > 0.0));
+    claims.put(Figure::Duration, length.map(|(n, per_s)| n / per_s * 1e9), None);
+    claims.put(Figure::Broken, Some(0.0), None);
+    claims.put(Figure::Dropped, Some(0.0), None);
+    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    require(claims, &NEEDED)
+}

@@ -1,0 +1,136 @@
+//! wrk 2 to 4 and wrk2: `Running 30s test @ URL` to `Transfer/sec:`.
+
+use super::{TextReader, require};
+use crate::claim::{Claims, Figure, Mode};
+use crate::scan::{after, bytes, flag, number, time_ns, word_after};
+use crate::text::Text;
+use crate::{Unreadable, commands};
+
+pub(super) const WRK: TextReader = TextReader {
+    tool: "wrk",
+    fits: |text| !is_wrk2(text) && !text.has("│"),
+    begins: |line| line.starts_with("Running ") && line.contains(" test @ "),
+    ends: |line| line.starts_with("Transfer/sec:"),
+    read: |text| read(text, "wrk"),
+};
+
+pub(super) const WRK2: TextReader = TextReader { tool: "wrk2", fits: is_wrk2, read: |text| read(text, "wrk2"), ..WRK };
+
+/// Both give up on a response after this, unless told otherwise.
+const TIMEOUT_NS: f64 = 2e9;
+/// wrk2 samples response times once a millisecond.
+const WRK2_RESOLUTION_NS: f64 = 1e6;
+
+fn is_wrk2(text: &Text) -> bool {
+    text.has("Thread calibration: mean lat.") || text.has("Latency Distribution (HdrHistogram")
+}
+
+fn read(text: &Text, tool: &'static str) -> Result<Claims, Unreadable> {
+    let mode = if tool == "wrk2" { Mode::Open } else { Mode::Closed };
+    let mut claims = Claims::new(tool, Some(mode));
+    // Of wrk2 the uncorrected latencies follow the corrected ones.
+    let mut uncorrected = false;
+    for (n, line) in text.lines() {
+        uncorrected |= line.starts_with("Uncorrected Latency");
+        let known = (uncorrected && is_percentile(line)) || line_of(&mut claims, line, n) || is_spectrum(line);
+        claims.unread_lines += u64::from(!known);
+    }
+    claims.command = commands::typed(text, tool).or_else(|| commands::typed(text, "wrk"));
+    let command = claims.command.clone().unwrap_or_default();
+    claims.put(
+        Figure::Timeout,
+        flag(&command, &["--timeout"]).and_then(|word| time_ns(word).or_else(|| Some(number(word)? * 1e9))),
+        None,
+    );
+    claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);
+    if tool == "wrk2" {
+        claims.put(Figure::RateOffered, flag(&command, &["-R", "--rate"]).and_then(number), None);
+        claims.put(Figure::Resolution, Some(WRK2_RESOLUTION_NS), None);
+    }
+    // Neither prints what is zero.
+    for silent in [Figure::BadStatus, Figure::Broken, Figure::ConnectErrors, Figure::Timeouts] {
+        claims.put(silent, Some(0.0), None);
+    }
+    if let (Some(received), Some(n)) = (received(text), claims.get(Figure::Responses).filter(|n| *n > 0.0)) {
+        claims.put(Figure::ResponseBytes, Some(received / n), None);
+    }
+    require(
+        claims,
+        &[
+            (Figure::Connections, "`N threads and N connections`"),
+            (Figure::Responses, "`N requests in TIME`"),
+            (Figure::Duration, "`N requests in TIME`"),
+            (Figure::Throughput, "`Requests/sec:`"),
+        ],
+    )
+}
+
+/// One line of the output; false when it is none.
+fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
+    let n = Some(n);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.as_slice() {
+        ["Running", length, "test", "@", url, ..] => {
+            claims.put(Figure::DurationAsked, time_ns(length), n);
+            claims.url = Some((*url).to_owned());
+        }
+        [threads, "threads", "and", connections, "connections"] => {
+            claims.put(Figure::Threads, number(threads), n);
+            claims.put(Figure::Connections, number(connections), n);
+        }
+        ["Latency", mean, _, max, share] if share.ends_with('%') => {
+            claims.put(Figure::LatencyMean, time_ns(mean), n);
+            claims.put(Figure::LatencyMax, time_ns(max), n);
+        }
+        [quantile, value] if is_percentile(line) => put_quantile(claims, quantile, time_ns(value), n),
+        [requests, "requests", "in", length, _, "read"] => {
+            claims.put(Figure::Responses, number(requests), n);
+            claims.put(Figure::Duration, time_ns(length.trim_end_matches(',')), n);
+        }
+        ["Socket", "errors:", ..] => {
+            let of = |label: &str| word_after(line, label).and_then(number);
+            claims.put(Figure::ConnectErrors, of("connect "), n);
+            claims.put(Figure::Broken, of("read ").zip(of("write ")).map(|(read, write)| read + write), n);
+            claims.put(Figure::Timeouts, of("timeout "), n);
+        }
+        ["Non-2xx", "or", "3xx", "responses:", bad] => claims.put(Figure::BadStatus, number(bad), n),
+        ["Requests/sec:", rate] => claims.put(Figure::Throughput, number(rate), n),
+        ["Req/Sec", ..] | ["Thread", "Stats", ..] | ["Latency", "Distribution", ..] | ["Transfer/sec:", _] => {}
+        ["Thread", "calibration:", ..] | ["Initialised", ..] => {}
+        _ => return false,
+    }
+    true
+}
+
+/// The quantile of a line such as `99%` or `99.900%`.
+fn put_quantile(claims: &mut Claims, name: &str, ns: Option<f64>, n: Option<u64>) {
+    let figure = match name.trim_end_matches('%').parse::<f64>() {
+        Ok(50.0) => Figure::LatencyP50,
+        Ok(75.0) => Figure::LatencyP75,
+        Ok(90.0) => Figure::LatencyP90,
+        Ok(99.0) => Figure::LatencyP99,
+        Ok(99.9) => Figure::LatencyP999,
+        _ => return,
+    };
+    claims.put(figure, ns, n);
+}
+
+fn is_percentile(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.next().is_some_and(|word| word.ends_with('%')) && words.next().is_some() && words.next().is_none()
+}
+
+/// wrk2's table of all percentiles.
+fn is_spectrum(line: &str) -> bool {
+    let is_number = |word: &str| number(word).is_some() || word == "inf";
+    line.starts_with("#[")
+        || line.starts_with("Uncorrected Latency")
+        || ["Detailed Percentile spectrum:", "Value   Percentile"].iter().any(|head| line.starts_with(head))
+        || (line.len() > 9 && line.chars().all(|c| c == '-'))
+        || line.split_whitespace().all(is_number)
+}
+
+fn received(text: &Text) -> Option<f64> {
+    let (_, line) = text.lines().find(|(_, line)| line.contains(" requests in ") && line.ends_with(" read"))?;
+    bytes(after(line.rsplit_once(", ")?.1, "")?.strip_suffix(" read")?, 1024.0)
+}

@@ -1,0 +1,187 @@
+//! CL-01, CL-05, CL-06, CL-07, CL-14 and NE-09 for outputs of other tools: limits of the client.
+
+use super::{AuditRule, Check};
+use crate::{Figure, Subject};
+use judge::Outcome;
+use model::FindingState;
+use model::human::{count, percent, rate};
+
+/// Share of its one CPU above which a client may have been saturated.
+const BUSY_SHARE: f64 = 0.9;
+/// Share of the offered rate that must have been reached; Nighthawk's.
+const REACHED_SHARE: f64 = 0.99;
+/// Descriptors a process needs beside its connections and one epoll instance for each thread.
+const SPARE_FDS: u64 = 64;
+/// Standard input, output and error.
+const STANDARD_FDS: u64 = 3;
+/// Local ports by default on Linux: 32768 to 60999.
+const DEFAULT_PORTS: f64 = 28_232.0;
+/// Shares of them in TIME_WAIT that are a note, a warning and invalid.
+const PORTS_HELD: [f64; 3] = [0.5, 0.8, 0.95];
+
+pub(super) const BUSY: AuditRule = AuditRule {
+    id: "CL-01",
+    detects: "client that saturated its CPU: the server may be able to do more",
+    data: "CPU use of the client, which only httperf prints",
+    check: Check::Output(busy),
+};
+pub(super) const OFFERED: AuditRule = AuditRule {
+    id: "CL-05",
+    detects: "offered rate not reached to 99 %",
+    data: "requested and reached rate",
+    check: Check::Output(offered),
+};
+pub(super) const CONNECTIONS: AuditRule = AuditRule {
+    id: "CL-06",
+    detects: "fewer connections than requested, or a client out of file descriptors",
+    data: "connections requested and failed; better with --nofile",
+    check: Check::Output(connections),
+};
+pub(super) const PORTS: AuditRule = AuditRule {
+    id: "CL-07",
+    detects: "client out of local ports",
+    data: "address errors, which only httperf prints",
+    check: Check::Output(ports),
+};
+pub(super) const DROPPED: AuditRule = AuditRule {
+    id: "CL-14",
+    detects: "scheduled iterations that never started",
+    data: "dropped iterations, which only k6 prints",
+    check: Check::Output(dropped),
+};
+pub(super) const TIME_WAIT: AuditRule = AuditRule {
+    id: "NE-09",
+    detects: "local ports held in TIME_WAIT: above 50 % a note, 80 % a warning, 95 % invalid",
+    data: "`ss -s` (--ss)",
+    check: Check::Output(time_wait),
+};
+
+fn busy(subject: Subject<'_>) -> Outcome {
+    let Some(share) = subject.claims.get(Figure::ClientCpu) else {
+        return Outcome::Unchecked("the tool does not print its CPU use");
+    };
+    if share < BUSY_SHARE {
+        return Outcome::Pass;
+    }
+    let message = format!("the client used {} of its one CPU: the server may be able to do more", percent(share));
+    let remedy = "repeat with a multi-threaded client (plimsoll run -R, wrk2)".to_owned();
+    Outcome::fired(BUSY.id, FindingState::Bound, message, remedy, [("client_cpu_share", share)])
+}
+
+fn offered(subject: Subject<'_>) -> Outcome {
+    let claims = subject.claims;
+    let reached = claims.get(Figure::RateSent).or_else(|| claims.get(Figure::Throughput));
+    let Some((offered, reached)) = claims.get(Figure::RateOffered).filter(|rate| *rate > 0.0).zip(reached) else {
+        return Outcome::Unchecked("no offered rate in the output");
+    };
+    if reached >= REACHED_SHARE * offered {
+        return Outcome::Pass;
+    }
+    let message = format!("only {} of the offered {} was reached", rate(reached), rate(offered));
+    let remedy = "lower the rate until server and client sustain it".to_owned();
+    let figures = [("offered_per_s", offered), ("reached_per_s", reached)];
+    Outcome::fired(OFFERED.id, FindingState::Bound, message, remedy, figures)
+}
+
+fn connections(subject: Subject<'_>) -> Outcome {
+    let claims = subject.claims;
+    let no_fds = claims.get(Figure::NoFds);
+    let threads = claims.get(Figure::Threads).unwrap_or(1.0) as u64;
+    if let Some(n) = no_fds.filter(|n| *n > 0.0) {
+        let message = format!("out of file descriptors {} times: not the requested load", count(n as u64));
+        let remedy = "raise the open-file limit (ulimit -n), or use a client without httperf's FD_SETSIZE".to_owned();
+        return Outcome::fired(CONNECTIONS.id, FindingState::Invalid, message, remedy, [("fds_exhausted", n)]);
+    }
+    let Some((requested, established)) = subject.facts.connections else {
+        return too_few_files(subject, threads)
+            .or_else(|| no_fds.map(|_| Outcome::Pass))
+            .unwrap_or(Outcome::Unchecked("number of open connections not in the output"));
+    };
+    if established >= requested {
+        return too_few_files(subject, threads).unwrap_or(Outcome::Pass);
+    }
+    let errors = claims.get(Figure::ConnectErrors).unwrap_or(0.0);
+    let limit = established + threads + STANDARD_FDS;
+    let why = if errors == 0.0 {
+        format!("{} threads open equal numbers", count(threads))
+    } else if limit.is_power_of_two() || subject.context.nofile == Some(limit) {
+        format!(
+            "{} could not be opened; {} + {threads} threads + {STANDARD_FDS} is exactly a limit of {} open files",
+            count(errors as u64),
+            count(established),
+            count(limit)
+        )
+    } else {
+        format!("{} could not be opened", count(errors as u64))
+    };
+    let message = format!("only {} of {} connections were open: {why}", count(established), count(requested));
+    let needed = requested.saturating_add(threads + SPARE_FDS);
+    let remedy = if errors == 0.0 {
+        format!("use a multiple of the threads, or report it as -c {established}")
+    } else {
+        format!("raise the limits of client and server (ulimit -n {needed}), or report it as -c {established}")
+    };
+    let figures = [("requested", requested as f64), ("established", established as f64), ("connect_errors", errors)];
+    Outcome::fired(CONNECTIONS.id, FindingState::Invalid, message, remedy, figures)
+}
+
+/// The limit of open files, where it was told and is below what was asked for.
+fn too_few_files(subject: Subject<'_>, threads: u64) -> Option<Outcome> {
+    let nofile = subject.context.nofile?;
+    let asked = subject.claims.get(Figure::Connections)? as u64;
+    let needed = asked.saturating_add(threads + STANDARD_FDS);
+    (needed > nofile).then(|| {
+        let message =
+            format!("{} connections need {} open files, the limit was {}", count(asked), count(needed), count(nofile));
+        let remedy = format!("raise the limit (ulimit -n {})", needed.saturating_add(SPARE_FDS));
+        let figures = [("needed", needed as f64), ("nofile", nofile as f64)];
+        Outcome::fired(CONNECTIONS.id, FindingState::Invalid, message, remedy, figures)
+    })
+}
+
+fn ports(subject: Subject<'_>) -> Outcome {
+    match subject.claims.get(Figure::NoPorts) {
+        None => Outcome::Unchecked("the tool does not print address errors"),
+        Some(0.0) => Outcome::Pass,
+        Some(n) => {
+            let message = format!("out of local ports {} times: not the requested load", count(n as u64));
+            let remedy =
+                "keep connections open, widen net.ipv4.ip_local_port_range, or use several addresses".to_owned();
+            Outcome::fired(PORTS.id, FindingState::Invalid, message, remedy, [("ports_exhausted", n)])
+        }
+    }
+}
+
+fn dropped(subject: Subject<'_>) -> Outcome {
+    match subject.claims.get(Figure::Dropped) {
+        None => Outcome::Unchecked("the tool does not print dropped iterations"),
+        Some(0.0) => Outcome::Pass,
+        Some(n) => {
+            let message =
+                format!("{} iterations were due but never started: the load was not sustained", count(n as u64));
+            let remedy = "lower the rate, or allow more virtual users (maxVUs)".to_owned();
+            Outcome::fired(DROPPED.id, FindingState::Bound, message, remedy, [("dropped", n)])
+        }
+    }
+}
+
+fn time_wait(subject: Subject<'_>) -> Outcome {
+    let Some(sockets) = subject.context.sockets else {
+        return Outcome::Unchecked("no `ss -s` given");
+    };
+    let share = sockets.time_wait as f64 / DEFAULT_PORTS;
+    let state = match share {
+        s if s <= PORTS_HELD[0] => return Outcome::Pass,
+        s if s <= PORTS_HELD[1] => FindingState::Note,
+        s if s <= PORTS_HELD[2] => FindingState::Warning,
+        _ => FindingState::Invalid,
+    };
+    let message = format!(
+        "{} connections in TIME_WAIT hold {} of the 28,232 default local ports",
+        count(sockets.time_wait),
+        percent(share)
+    );
+    let remedy = "keep connections open, or wait a minute between runs".to_owned();
+    let figures = [("time_wait", sockets.time_wait as f64), ("share", share)];
+    Outcome::fired(TIME_WAIT.id, state, message, remedy, figures)
+}

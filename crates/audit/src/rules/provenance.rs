@@ -1,0 +1,138 @@
+//! RP-07, RP-08 and RP-10: match of command and result, 1/throughput as latency, credentials.
+
+use super::{AuditRule, Check};
+use crate::commands::long_flags;
+use crate::scan::{flag, number, time_ns};
+use crate::{Figure, Subject};
+use judge::Outcome;
+use judge::text::list;
+use model::FindingState;
+use model::human::{count, plural, time};
+
+/// A time this close to 1/throughput is computed from it.
+const SAME: f64 = 0.005;
+/// Flags that httperf echoes and a load depends on.
+const ECHOED: [&str; 9] =
+    ["server", "server-name", "port", "uri", "rate", "num-conns", "num-calls", "method", "wsesslog"];
+/// Of these: what it prints whenever it was given.
+const ALWAYS_ECHOED: [&str; 4] = ["server", "server-name", "uri", "wsesslog"];
+
+pub(super) const COMMAND: AuditRule = AuditRule {
+    id: "RP-07",
+    detects: "command line that does not match the output",
+    data: "command line above the output, and its echo in the output",
+    check: Check::Output(command),
+};
+pub(super) const INTERVAL: AuditRule = AuditRule {
+    id: "RP-08",
+    detects: "1/throughput shown as time per request, which is no latency",
+    data: "throughput and time per request at more than one connection",
+    check: Check::Any(interval),
+};
+pub(super) const SECRET: AuditRule =
+    AuditRule { id: "RP-10", detects: "credentials in a saved result", data: "the text", check: Check::Any(secret) };
+
+fn command(subject: Subject<'_>) -> Outcome {
+    let claims = subject.claims;
+    let Some(command) = claims.command.as_deref() else {
+        return Outcome::Unchecked("no command line above the output");
+    };
+    let differing = match claims.echo.as_deref() {
+        Some(echo) => echoed(command, echo),
+        None => printed(subject, command),
+    };
+    if differing.is_empty() {
+        return Outcome::Pass;
+    }
+    let message = format!("command and result do not match: {}", list(&differing));
+    let remedy = "run the command again and keep command and output together".to_owned();
+    Outcome::fired(COMMAND.id, FindingState::Invalid, message, remedy, [("differing", differing.len() as f64)])
+}
+
+/// Flags that were typed and are missing or different in what the tool printed of its own command line.
+fn echoed(command: &str, echo: &str) -> Vec<String> {
+    let shown = long_flags(echo);
+    let typed = long_flags(command).into_iter().filter(|(name, _)| ECHOED.contains(&name.as_str()));
+    let differs = |(name, value): (String, String)| match shown.iter().find(|(shown, _)| *shown == name) {
+        None if ALWAYS_ECHOED.contains(&name.as_str()) => Some(format!("--{name} was given but is not in the result")),
+        Some((_, shown)) if !same_value(shown, &value) => Some(format!("--{name} was given another value")),
+        _ => None,
+    };
+    typed.filter_map(differs).collect()
+}
+
+/// True if two values are the same, number by number: `1000,0` and `1000,0.000` are.
+fn same_value(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<&str>, Vec<&str>) = (one.split(',').collect(), other.split(',').collect());
+    let same = |(a, b): (&&str, &&str)| a == b || number(a).is_some_and(|a| number(b) == Some(a));
+    one.len() == other.len() && one.iter().zip(&other).all(same)
+}
+
+/// Figures that were typed and are printed otherwise. What a shell computes is no figure.
+fn printed(subject: Subject<'_>, command: &str) -> Vec<String> {
+    let typed = |names: &[&str]| flag(command, names).and_then(number);
+    let seconds = |names: &[&str]| {
+        let word = flag(command, names)?;
+        time_ns(word).or_else(|| Some(number(word)? * 1e9))
+    };
+    let pairs = match subject.claims.tool {
+        "wrk" | "wrk2" => vec![
+            ("-c", typed(&["-c", "--connections"]), Figure::Connections),
+            ("-t", typed(&["-t", "--threads"]), Figure::Threads),
+            ("-d", seconds(&["-d", "--duration"]), Figure::DurationAsked),
+        ],
+        "ab" => vec![("-c", typed(&["-c"]), Figure::Connections)],
+        _ => Vec::new(),
+    };
+    let differs = |(name, typed, figure): (&str, Option<f64>, Figure)| {
+        let (typed, shown) = typed.zip(subject.claims.get(figure))?;
+        ((typed - shown).abs() > 0.01 * typed).then(|| format!("{name} was given another value"))
+    };
+    pairs.into_iter().filter_map(differs).collect()
+}
+
+fn interval(subject: Subject<'_>) -> Outcome {
+    let claims = subject.claims;
+    if let Some(ns) = claims.get(Figure::Interval) {
+        let message = format!(
+            "{} \"across all concurrent requests\" is 1/throughput, not a latency{}",
+            time(ns),
+            claims.get(Figure::LatencyMean).map_or_else(String::new, |mean| format!("; the mean is {}", time(mean)))
+        );
+        let remedy = "quote it as a rate".to_owned();
+        return Outcome::fired(INTERVAL.id, FindingState::Note, message, remedy, [("interval_ns", ns)]);
+    }
+    let rows: Vec<_> = claims.table.iter().filter(|row| row.load > 1.0 && row.throughput_per_s > 0.0).collect();
+    let timed: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.time_ns?))).collect();
+    let Some((last, time_at_last)) = timed.last() else {
+        return Outcome::Unchecked("no time per request at more than one connection");
+    };
+    if claims.over_rate {
+        return Outcome::Unchecked("connections unknown");
+    }
+    let inverse = |row: &crate::Row| 1e9 / row.throughput_per_s;
+    let same = timed.iter().filter(|(row, ns)| (ns / inverse(row) - 1.0).abs() < SAME).count();
+    if same < timed.len() {
+        return Outcome::Pass;
+    }
+    let mean = last.load * inverse(last);
+    let message = format!(
+        "the time per request is 1/throughput in every row: the latency at {} is {}, not {}",
+        plural(last.load as u64, "connection"),
+        time(mean),
+        time(*time_at_last)
+    );
+    let remedy = "replace the column by measured latencies, or omit it".to_owned();
+    let figures = [("rows", timed.len() as f64), ("latency_ns", mean), ("claimed_ns", *time_at_last)];
+    Outcome::fired(INTERVAL.id, FindingState::Invalid, message, remedy, figures)
+}
+
+fn secret(subject: Subject<'_>) -> Outcome {
+    if subject.secrets == 0 {
+        return Outcome::Pass;
+    }
+    let message = format!("the result contains {}", plural(subject.secrets, "secret"));
+    let secrets = count(subject.secrets);
+    let remedy = format!("change {} and redact {}", if secrets == "1" { "it" } else { "them" }, "the saved file");
+    Outcome::fired(SECRET.id, FindingState::Warning, message, remedy, [("secrets", subject.secrets as f64)])
+}

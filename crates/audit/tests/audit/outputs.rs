@@ -1,0 +1,247 @@
+//! Every fixture: who printed it, what is left of its claim, which rules fire.
+
+use crate::support::{bytes, folder, message, plain, state, with};
+use audit::{Context, Processes, Sockets, Text, audit};
+use model::{Confidence, FindingState};
+
+/// Name, tool, goodput and claim per second (0 for none), share that failed, rules worse than a note.
+type Expected = (&'static str, &'static str, f64, f64, f64, &'static str);
+
+#[rustfmt::skip]
+const EXPECTED: [Expected; 50] = [
+    ("ab-errors.txt", "ab", 18_607.6, 18_928.52, 0.02, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("ab.txt", "ab", 2352.9, 2353.4, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("autocannon.json", "autocannon", 24_845.8, 24_875.6, 0.0012, "ER-02 invalid, LD-04 bound, LD-05 warning"),
+    ("autocannon.txt", "autocannon", 24_676.6, 25_131.2, 0.012, "ER-01 invalid, ER-05 bound, LD-04 bound, LD-05 warning"),
+    ("blog-5-children-httperf.txt", "httperf", 0.0, 210.5, 1.0, "ER-02 invalid, CL-01 bound, CL-05 bound, LD-04 bound"),
+    ("blog-cached-wrk.txt", "wrk", 35_542.1, 35_543.57, 0.0, "CL-06 invalid, ER-05 bound, PH-01 warning"),
+    ("blog-get-httperf.txt", "httperf", 264.2, 264.2, 0.0, "LD-04 invalid, RP-07 invalid, CL-01 bound"),
+    ("blog-mariadb-1000-httperf.txt", "httperf", 0.0, 988.6, 1.0, "ER-02 invalid, LD-04 invalid, CL-01 bound, CL-05 bound"),
+    ("blog-mariadb-1500-httperf.txt", "httperf", 0.0, 1493.7, 1.0, "ER-01 invalid, ER-02 invalid, LD-04 invalid, CL-01 bound"),
+    ("blog-mysql-1500-httperf.txt", "httperf", 0.0, 1494.8, 1.0, "ER-01 invalid, ER-02 invalid, LD-04 invalid, CL-01 bound"),
+    ("blog-post-httperf.txt", "httperf", 4.44, 5.26, 0.157, "ER-01 invalid, CL-01 bound, RP-10 warning"),
+    ("blog-uncached-wrk.txt", "wrk", 941.06, 5431.01, 0.8267, "CL-06 invalid, ER-01 invalid, ER-05 bound, PH-01 warning"),
+    ("bombardier.json", "bombardier", 12_287.7, 12_345.67, 0.0037, "ER-02 invalid, LD-04 bound"),
+    ("bombardier.txt", "bombardier", 12_000.0, 12_345.67, 0.0276, "ER-01 invalid, LD-04 bound"),
+    ("cached-4-ab.txt", "ab", 4224.8, 4224.8, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("cached-8-ab.txt", "ab", 15_267.2, 15_267.2, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("changing-page-ab.txt", "ab", 77.6, 116.3, 0.333, "ER-03 invalid, LD-04 bound, LD-05 warning"),
+    ("concurrency-table.md", "table", 0.0, 0.0, 0.0, "RP-08 invalid"),
+    ("fortio.json", "fortio", 874.0, 874.3, 0.0004, "CL-05 bound, LD-04 bound"),
+    ("h2load-new.txt", "h2load", 39_298.9, 39_298.3, 0.0, "LD-04 invalid"),
+    ("h2load.txt", "h2load", 39_298.9, 39_298.3, 0.0, "LD-04 invalid"),
+    ("hey-errors.txt", "hey", 5014.1, 5116.7, 0.02, "ER-01 invalid, LD-04 invalid"),
+    ("hey.txt", "hey", 8515.0, 8514.9, 0.0, "LD-04 invalid"),
+    ("http10-ab.txt", "ab", 156.2, 156.2, 0.0, "ER-09 invalid, LD-04 bound, LD-05 warning"),
+    ("httperf.txt", "httperf", 200.1, 200.1, 0.0, "LD-04 bound"),
+    ("k6-handle-summary.json", "k6", 109.9, 109.9, 0.0, "LD-04 bound"),
+    ("k6-new.txt", "k6", 109.9, 109.9, 0.0, ""),
+    ("k6.json", "k6", 98.9, 109.9, 0.1001, "ER-01 invalid"),
+    ("k6.txt", "k6", 109.4, 109.9, 0.005, "CL-14 bound, ER-05 bound, ER-01 warning"),
+    ("limited-hey.txt", "hey", 2.5, 500.0, 0.995, "ER-01 invalid, ER-08 invalid"),
+    ("locust_stats.csv", "locust", 149.5, 150.0, 0.0033, "LD-04 bound, ER-01 warning"),
+    ("offered-table.csv", "table", 0.0, 0.0, 0.0, "SA-01 bound, SA-03 bound"),
+    ("oha.json", "oha", 4900.0, 5000.0, 0.02, "ER-01 invalid, LD-04 bound"),
+    ("oha.txt", "oha", 23_803.4, 23_805.1, 0.0, ""),
+    ("php-error-200-ab.txt", "ab", 3846.2, 3846.2, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("php-error-500-ab.txt", "ab", 0.0, 3846.2, 1.0, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("ramp-table.csv", "table", 0.0, 0.0, 0.0, ""),
+    ("siege-json.txt", "siege", 3544.7, 3544.7, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("siege.txt", "siege", 83.3, 83.3, 0.0167, "ER-01 invalid, ER-05 bound, LD-05 warning"),
+    ("urandom-ab.txt", "ab", 10_764.3, 10_761.3, 0.0, "LD-04 invalid, ER-03 warning, LD-05 warning"),
+    ("vegeta.json", "vegeta", 100.7, 100.7, 0.0, "LD-04 invalid"),
+    ("vegeta.txt", "vegeta", 65.9, 65.9, 0.4458, "ER-01 invalid, LD-04 bound"),
+    ("wrk-all-503.txt", "wrk", 0.0, 1123.2, 1.0, "ER-01 invalid"),
+    ("wrk-errors.txt", "wrk", 42_082.1, 42_949.6, 0.02, "ER-01 invalid, LD-04 invalid, PH-01 warning"),
+    ("wrk-hours.txt", "wrk", 1000.0, 1000.0, 0.0, "ER-05 bound"),
+    ("wrk-minutes.txt", "wrk", 20_650.0, 20_650.0, 0.0, ""),
+    ("wrk-uneven.txt", "wrk", 32_903.6, 32_898.4, 0.0, "CL-06 invalid, LD-04 bound, PH-01 warning"),
+    ("wrk.txt", "wrk", 32_903.6, 32_898.4, 0.0, "LD-04 bound, PH-01 warning"),
+    ("wrk2-clock.txt", "wrk2", 0.0, 663_801_593.6, 0.0, "LD-04 invalid, PH-08 invalid, ER-05 bound"),
+    ("wrk2.txt", "wrk2", 2000.6, 2000.3, 0.0, "LD-04 bound, LD-05 warning"),
+];
+
+/// Context, and a text about results.
+const NO_OUTPUTS: [&str; 3] = ["blog-pidstat.txt", "blog-ss.txt", "blog-report.md"];
+
+#[test]
+fn every_output_is_read_and_judged() {
+    for (name, tool, goodput, claimed, failed, rules) in EXPECTED {
+        let record = plain(name).record;
+        assert_eq!(record.tool, tool, "{name}");
+        for (what, is, expected) in [
+            ("goodput", record.goodput_per_s.map_or(0.0, |goodput| goodput.value), goodput),
+            ("claim", record.throughput_per_s.unwrap_or(0.0), claimed),
+            ("failed", record.failed_share.unwrap_or(0.0), failed),
+        ] {
+            assert!((is - expected).abs() <= 0.02 * expected.max(0.05), "{name}: {what} {is}, not {expected}");
+        }
+        let said: Vec<String> = record
+            .verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.state > FindingState::Note)
+            .map(|finding| format!("{} {:?}", finding.rule, finding.state).to_lowercase().to_uppercase())
+            .collect();
+        assert_eq!(said.join(", "), rules.to_uppercase(), "{name}");
+        assert_eq!(record.unread_lines, 0, "{name}");
+        for (claim, others) in record.claims.iter().zip(record.claims.iter().skip(1)) {
+            assert_ne!(claim.name, others.name, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_fixture_is_expected_here() {
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .expect("fixtures")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| !NO_OUTPUTS.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    assert_eq!(names, EXPECTED.map(|(name, ..)| name));
+}
+
+#[test]
+fn an_overloaded_blog_is_seen_through() {
+    let text = |name| Text::decode(&bytes(name)).unwrap();
+    let context = Context {
+        nofile: Some(1024),
+        cores: Some(128),
+        processes: Some(Processes::read(&text("blog-pidstat.txt")).unwrap()),
+        processes_rate_per_s: Some(210.0),
+        sockets: Some(Sockets::read(&text("blog-ss.txt")).unwrap()),
+        ..Context::default()
+    };
+    let record = with("blog-uncached-wrk.txt", &context).record;
+    assert_eq!(record.goodput_per_s.map(|goodput| goodput.value.round()), Some(941.0));
+    assert_eq!(record.connections.map(|both| (both.requested, both.established)), Some((10_000, 1006)));
+    assert!(message(&record.verdict, "CL-06").contains("exactly a limit of 1,024 open files"));
+    assert!(message(&record.verdict, "ER-01").contains("134,832 of 163,092 requests failed (82.7 %)"));
+    assert!(message(&record.verdict, "ER-05").contains("236 requests"));
+    assert!(message(&record.verdict, "PH-02").contains("at most 5,142/s on 128 CPUs: 5,431/s"));
+    assert!(message(&record.verdict, "NE-09").contains("16,882 connections in TIME_WAIT hold 60 %"));
+    assert_eq!(state(&record.verdict, "PH-02"), Some(FindingState::Invalid));
+    assert_eq!(
+        record.claims.iter().find(|claim| claim.name == "throughput_per_s").and_then(|claim| claim.line),
+        Some(15)
+    );
+}
+
+/// Golden test 4: the same blog with five workers.
+#[test]
+fn a_blog_with_five_workers_is_limited_by_them() {
+    let text = |name| Text::decode(&bytes(name)).unwrap();
+    let context = Context {
+        cores: Some(128),
+        processes: Some(Processes::read(&text("blog-pidstat.txt")).unwrap()),
+        processes_rate_per_s: Some(210.0),
+        workers_wanted: Some(25),
+        ..Context::default()
+    };
+    let limiter = with("blog-5-children-httperf.txt", &context).record.limiter.expect("processes were given");
+    assert_eq!((limiter.name.as_str(), limiter.confidence), ("worker-pool-limited", Confidence::Medium));
+    assert_eq!(
+        limiter.says,
+        "5 php-fpm workers, each 80 % CPU and about 20 % waiting (mysqld uses 5.37 ms for each response), machine 95.9 % \
+         idle (5.2 of 128 CPUs busy): at most 5/23.8 ms = 210/s"
+    );
+    let prediction = limiter.prediction.as_ref().expect("more workers help");
+    assert_eq!((prediction.setting.as_deref(), prediction.expected_per_s.round()), (Some("pm.max_children"), 1_050.0));
+    assert_eq!(prediction.change, "25 php-fpm workers instead of 5");
+    let next = limiter.next.as_ref().expect("the CPUs");
+    assert!((next.ceiling_per_s - 5_170.0).abs() < 0.01 * 5_170.0, "{next:?}");
+    assert!(limiter.unchecked.iter().any(|what| what.starts_with("one core: mysqld uses 1.12 CPUs")), "{limiter:#?}");
+    // 70 workers make 2,940/s at most: 5,431/s was something else.
+    let context = Context { workers_wanted: Some(70), ..context };
+    let limiter = with("blog-uncached-wrk.txt", &context).record.limiter.expect("processes were given");
+    assert_eq!(limiter.prediction.expect("more workers help").expected_per_s.round(), 2_940.0);
+}
+
+#[test]
+fn a_body_that_was_declared_is_held_to_it() {
+    let declared = |bytes| Context { expect_size_bytes: Some(bytes), ..Context::default() };
+    let record = with("urandom-ab.txt", &declared(2048)).record;
+    assert_eq!(state(&record.verdict, "ER-03"), Some(FindingState::Invalid));
+    assert_eq!(state(&record.verdict, "LD-04"), Some(FindingState::Invalid));
+    assert_eq!(record.goodput_per_s, None, "how many were wrong is not known");
+    assert_eq!(state(&with("ab.txt", &declared(2048)).record.verdict, "ER-03"), None);
+    // wrk tells bytes with heads only: too few of them are wrong, more than enough prove nothing.
+    let wrk = |bytes| with("wrk.txt", &declared(bytes)).record.verdict;
+    assert_eq!(state(&wrk(20_480), "ER-06"), Some(FindingState::Invalid));
+    assert!(state(&wrk(2048), "ER-06").is_none() && wrk(2048).unchecked.contains(&"ER-03".to_owned()));
+}
+
+#[test]
+fn a_table_has_its_knee_where_the_pool_model_puts_it() {
+    let record = plain("concurrency-table.md").record;
+    let (knee, fit) = (record.knee.unwrap(), record.fit.unwrap());
+    assert!((knee.load - 2.10).abs() < 0.1 && (fit.plateau_per_s - 175.0).abs() < 1.0, "{knee:?} {fit:?}");
+    assert!(message(&record.verdict, "RP-08").contains("at 20 connections is 112 ms, not 5.62 ms"));
+    let ramp = plain("ramp-table.csv").record;
+    assert!((981.0..=994.0).contains(&ramp.knee.unwrap().goodput_per_s), "{:?}", ramp.knee);
+}
+
+#[test]
+fn a_rule_without_its_figures_is_unchecked() {
+    let unchecked = plain("vegeta.json").record.verdict.unchecked;
+    for rule in ["CL-01", "CL-06", "ER-03", "PH-01", "PH-02", "NE-09", "RP-07"] {
+        assert!(unchecked.contains(&rule.to_owned()), "{rule}: {unchecked:?}");
+    }
+    assert!(plain("wrk.txt").record.verdict.unchecked.contains(&"ER-02".to_owned()), "wrk hides redirects");
+}
+
+#[test]
+fn secrets_stay_in_the_file() {
+    let record = plain("blog-post-httperf.txt").record;
+    let said = serde_json::to_string(&record).unwrap();
+    assert!(!said.contains("dXNlcjpub3RzZWNyZXQ") && said.contains("<redacted>"), "{said}");
+}
+
+#[test]
+fn ids_are_unique_and_every_rule_says_what_it_needs() {
+    let rules = audit::rules();
+    let ids: std::collections::BTreeSet<_> = rules.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), rules.len());
+    assert!(rules.iter().all(|rule| !rule.detects.is_empty() && !rule.data.is_empty()));
+}
+
+/// The state that a rule gets from a fixture in which `from` is replaced by `to`.
+#[track_caller]
+fn spoilt(name: &str, from: &str, to: &str, context: &Context, rule: &str) -> Option<FindingState> {
+    let text = String::from_utf8(bytes(name)).unwrap();
+    assert!(text.contains(from), "{from:?} is not in {name}");
+    let audited = audit(name, text.replace(from, to).as_bytes(), context).unwrap();
+    state(&audited.record.verdict, rule)
+}
+
+#[test]
+fn what_no_fixture_has_is_caught_too() {
+    let (none, limit) = (Context::default(), Context { nofile: Some(1024), ..Context::default() });
+    let cases = [
+        ("httperf.txt", "addrunavail 0", "addrunavail 5", &none, "CL-07", Some(FindingState::Invalid)),
+        ("httperf.txt", "fd-unavail 0", "fd-unavail 3", &none, "CL-06", Some(FindingState::Invalid)),
+        (
+            "ab.txt",
+            "Concurrency Level:      8",
+            "Concurrency Level:      2000",
+            &limit,
+            "CL-06",
+            Some(FindingState::Invalid),
+        ),
+        ("ab.txt", "Concurrency Level:      8", "Concurrency Level:      1000", &limit, "CL-06", None),
+        ("concurrency-table.md", "163.01", "180.01", &none, "PH-04", Some(FindingState::Invalid)),
+        ("concurrency-table.md", "163.01", "163.01", &none, "PH-04", None),
+        ("wrk.txt", "Running 6s", "Running 30s", &none, "PH-08", Some(FindingState::Warning)),
+        ("wrk.txt", "32898.45", "62898.45", &none, "PH-08", Some(FindingState::Invalid)),
+        ("wrk.txt", "Running 6s", "Running 6s", &none, "PH-08", None),
+        ("wrk2.txt", "-c100", "-c200", &none, "RP-07", Some(FindingState::Invalid)),
+        ("wrk2.txt", "-R2000", "-R3000", &none, "CL-05", Some(FindingState::Bound)),
+        ("wrk-minutes.txt", "3.10ms", "2.00ms", &none, "PH-01", Some(FindingState::Invalid)),
+        ("wrk-minutes.txt", "3.10ms", "3.09ms", &none, "PH-01", None),
+        ("concurrency-table.md", "5.622", "112.4", &none, "RP-08", None),
+    ];
+    for (name, from, to, context, rule, expected) in cases {
+        assert_eq!(spoilt(name, from, to, context, rule), expected, "{rule} by {to:?} in {name}");
+    }
+}

@@ -1,0 +1,40 @@
+//! Utilisation of all resources of the server.
+
+use super::detectors::{network, quota};
+use super::input::{CPUS, DISK, LimiterInput, QUOTA};
+use super::laws;
+use super::pools::pools;
+use model::Utilisation;
+
+/// Everything with a share in use, the most used first.
+pub(super) fn utilisations(input: &LimiterInput<'_>) -> Vec<Utilisation> {
+    let mut all = Vec::new();
+    // The responses that the share was used for, where it bounds them.
+    let whole_per_s = Some(input.per_s);
+    let mut put = |resource: String, share: f64, per_s: Option<f64>| {
+        let ceiling_per_s = per_s.and_then(|per_s| laws::ceiling_per_s(per_s, share));
+        all.push(Utilisation { resource, share, ceiling_per_s });
+    };
+    if let Some(cpus) = input.server_cpus() {
+        put(CPUS.to_owned(), cpus.used, whole_per_s);
+    }
+    for thread in input.lone_threads() {
+        put(format!("thread {}", thread.name), input.wanted(thread), whole_per_s);
+    }
+    for pool in pools(input) {
+        put(pool.resource(), pool.occupancy, Some(input.clean_per_s).filter(|_| !pool.is_per_connection()));
+    }
+    for (name, share) in network::links(input) {
+        put(format!("link {name}"), share, whole_per_s);
+    }
+    for (name, counters) in input.parts("disk") {
+        let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;
+        // Who keeps a disk busy is not known: more responses may need none of it.
+        put(format!("{DISK}{name}"), busy_ns / input.evidence.measured_ns.max(1) as f64, None);
+    }
+    if let Some(share) = quota::used(input) {
+        put(QUOTA.to_owned(), share, whole_per_s);
+    }
+    all.sort_by(|a, b| b.share.total_cmp(&a.share));
+    all
+}

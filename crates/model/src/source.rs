@@ -1,0 +1,13 @@
+//! Where what is told comes from.
+
+use serde::{Deserialize, Serialize};
+
+/// An agent that generates load, or a host that is observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SourceId(pub u16);
+
+impl SourceId {
+    /// This process, on this machine.
+    pub const LOCAL: Self = Self(0);
+}

@@ -1,0 +1,131 @@
+//! Coordinators: pure searches that ask for one measurement after the other, and the loop that has these made.
+
+pub(crate) mod confirm;
+pub(crate) mod sweep;
+
+use crate::exit::CommandError;
+use clock::Clock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Decides what is measured next. Knows neither target nor clock: times are ns since the first measurement began.
+pub(crate) trait Search {
+    /// One measurement.
+    type Trial;
+    /// What came of it, as far as the search needs it.
+    type Outcome;
+
+    /// The next measurement; none when there is nothing left to measure.
+    fn next(&mut self, now_ns: u64) -> Option<Self::Trial>;
+
+    /// Takes in what came of the measurement last asked for; false when it is no part of the result.
+    fn apply(&mut self, trial: &Self::Trial, outcome: Self::Outcome, now_ns: u64) -> bool;
+}
+
+/// Makes the measurements of a search.
+pub(crate) trait Measure<S: Search> {
+    /// All that was measured.
+    type Measured;
+
+    fn measure(&mut self, trial: &S::Trial) -> Result<(S::Outcome, Self::Measured), CommandError>;
+
+    /// Makes it a part of the result.
+    fn keep(&mut self, trial: &S::Trial, measured: Self::Measured) -> Result<(), CommandError>;
+}
+
+/// Has everything measured that `search` asks for, until `stop` is set.
+///
+/// # Errors
+/// The first of the measurements; what was kept before it stays.
+pub(crate) fn walk<S: Search>(
+    search: &mut S,
+    measurements: &mut impl Measure<S>,
+    stop: &AtomicBool,
+) -> Result<(), CommandError> {
+    let clock = Clock::start();
+    let mut is_empty = true;
+    while !stop.load(Ordering::Relaxed) {
+        let Some(trial) = search.next(clock.now_ns()) else { return Ok(()) };
+        let (outcome, measured) = measurements.measure(&trial)?;
+        // What was cut short says little: it is kept only when it is all there is.
+        let is_cut = stop.load(Ordering::Relaxed);
+        let is_part = search.apply(&trial, outcome, clock.now_ns());
+        let is_kept = if is_cut { is_empty } else { is_part };
+        if is_kept {
+            measurements.keep(&trial, measured)?;
+            is_empty = false;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::CommandError;
+
+    /// Counts down; odd numbers are no part of the result.
+    struct Countdown(u32);
+
+    impl Search for Countdown {
+        type Trial = u32;
+        type Outcome = ();
+
+        fn next(&mut self, _: u64) -> Option<u32> {
+            (self.0 > 0).then_some(self.0)
+        }
+
+        fn apply(&mut self, trial: &u32, (): (), _: u64) -> bool {
+            self.0 -= 1;
+            trial.is_multiple_of(2)
+        }
+    }
+
+    /// Keeps what it is told to; `stop` is set, or the measurement fails, at a number.
+    #[derive(Default)]
+    struct Kept<'a> {
+        kept: Vec<u32>,
+        stop_at: Option<(u32, &'a AtomicBool)>,
+        fail_at: u32,
+    }
+
+    impl Measure<Countdown> for Kept<'_> {
+        type Measured = u32;
+
+        fn measure(&mut self, trial: &u32) -> Result<((), u32), CommandError> {
+            if let Some((at, stop)) = self.stop_at {
+                stop.store(at == *trial, Ordering::Relaxed);
+            }
+            if *trial == self.fail_at { Err(CommandError::usage("it fails")) } else { Ok(((), *trial)) }
+        }
+
+        fn keep(&mut self, trial: &u32, measured: u32) -> Result<(), CommandError> {
+            assert_eq!(*trial, measured);
+            self.kept.push(measured);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_the_search_takes_is_kept() {
+        let mut kept = Kept::default();
+        walk(&mut Countdown(5), &mut kept, &AtomicBool::new(false)).unwrap();
+        assert_eq!(kept.kept, [4, 2]);
+    }
+
+    #[test]
+    fn what_was_cut_short_is_kept_only_when_it_is_all_there_is() {
+        for (at, expected) in [(5, &[5][..]), (4, &[4]), (3, &[4]), (2, &[4])] {
+            let stop = AtomicBool::new(false);
+            let mut kept = Kept { stop_at: Some((at, &stop)), ..Kept::default() };
+            walk(&mut Countdown(5), &mut kept, &stop).unwrap();
+            assert_eq!(kept.kept, expected, "stopped at {at}");
+        }
+    }
+
+    #[test]
+    fn an_error_ends_it_and_leaves_what_was_kept() {
+        let mut kept = Kept { fail_at: 3, ..Kept::default() };
+        assert!(walk(&mut Countdown(5), &mut kept, &AtomicBool::new(false)).is_err());
+        assert_eq!(kept.kept, [4]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Live progress on stderr: what is going on, how far it is, how long it still takes.
+
+use crate::session::sinks::Sink;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::{Event, NS_PER_S, Phase, Plan, StatusLook, Tick, Warmup, human};
+use std::collections::BTreeSet;
+
+/// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
+    label: String,
+    window_ns: Option<u64>,
+    warmup_ns: u64,
+    begin_ns: u64,
+    /// Status pages that could not be read, told once.
+    unread: BTreeSet<String>,
+}
+
+impl Progress {
+    /// A line that shows nothing yet.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style =
+            ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        bar.set_style(style);
+        Self { bar, quiet, label: String::new(), window_ns: None, warmup_ns: 0, begin_ns: 0, unread: BTreeSet::new() }
+    }
+
+    /// Begins to show a run. `label` stands in front, such as `point 3/10, 8 connections: `.
+    pub(crate) fn begin(&mut self, label: &str, plan: &Plan) {
+        self.label = label.into();
+        self.window_ns = plan.stop.duration_ns();
+        self.warmup_ns = match plan.warmup {
+            Warmup::Fixed { duration_ns } => duration_ns,
+            Warmup::Auto => 0,
+        };
+        self.begin_ns = self.warmup_ns;
+        self.say(&format!("opening {}", human::plural(plan.load.connections().into(), "connection")));
+    }
+
+    /// Shows what an event says.
+    fn show(&mut self, event: &Event) {
+        match event {
+            Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
+            Event::Tick(tick) => self.say(&self.tick_text(tick)),
+            Event::Connected { .. } => self.say("warming up"),
+            Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
+            Event::Prolonged { by_ns, .. } => {
+                self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns);
+                self.say("measuring for longer: too much CPU time was taken from client or server");
+            }
+            Event::Probed(_)
+            | Event::Started { .. }
+            | Event::Observed(_)
+            | Event::Disturbed { .. }
+            | Event::Ended { .. }
+            | Event::Session(_) => {}
+        }
+    }
+
+    /// Says once that a status page cannot be read, and why.
+    fn tell_unread(&mut self, look: &StatusLook) {
+        if let Some(why) = look.reason.as_ref().filter(|_| self.unread.insert(look.url.clone())) {
+            self.line(&format!("note: no figures from {}: {why}", look.url));
+        }
+    }
+
+    /// Shows a line of its own kind.
+    pub(crate) fn say(&self, text: &str) {
+        self.bar.set_message(format!("{}{text}", self.label));
+        self.bar.tick();
+    }
+
+    /// Prints a line that stays, unless the user wants quiet.
+    pub(crate) fn line(&self, text: &str) {
+        if self.quiet || text.is_empty() {
+            return;
+        }
+        self.bar.suspend(|| crate::output::printer::note(text));
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn tick_text(&self, tick: &Tick) -> String {
+        let seconds = (tick.to_ns - tick.from_ns).max(1) as f64 / NS_PER_S as f64;
+        let rate = tick.flow.good as f64 / seconds;
+        let phase = match tick.phase {
+            Phase::Warmup => "warming up",
+            Phase::Measure => "measuring",
+            Phase::Drain => "waiting for outstanding responses",
+        };
+        let left = match (tick.phase, self.window_ns) {
+            (Phase::Warmup, Some(window)) => time_left(self.warmup_ns + window, tick.to_ns),
+            (Phase::Measure, Some(window)) => time_left(self.begin_ns + window, tick.to_ns),
+            _ => String::new(),
+        };
+        let errors =
+            if tick.flow.failed > 0 { format!(", {} failed", human::count(tick.flow.failed)) } else { String::new() };
+        let p99 = if tick.response_p99_ns > 0 {
+            format!(", p99 {}", human::time(tick.response_p99_ns as f64))
+        } else {
+            String::new()
+        };
+        format!("{phase}: {} good{p99}{errors}{left}", human::rate(rate))
+    }
+}
+
+impl Sink for Progress {
+    const NAME: &'static str = "progress";
+
+    fn take(&mut self, event: &Event) {
+        self.show(event);
+    }
+}
+
+fn time_left(end_ns: u64, now_ns: u64) -> String {
+    format!(", {} s left", end_ns.saturating_sub(now_ns).div_ceil(NS_PER_S))
+}

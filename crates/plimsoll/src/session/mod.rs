@@ -1,0 +1,396 @@
+//! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
+
+pub(crate) mod environment;
+pub(crate) mod observers;
+pub(crate) mod serving;
+pub(crate) mod sinks;
+pub(crate) mod status;
+pub(crate) mod sut;
+pub(crate) mod watch;
+
+use crate::cli::observe::ObserverArgs;
+use crate::cli::{GeneratorArgs, RequestArgs};
+use crate::exit::CommandError;
+use crate::output::progress::Progress;
+use crate::profiling::{Sampled, Sampling};
+use crate::settings::Settings;
+use crate::settings::requests::Listed;
+use crate::settings::selectors::Selectors;
+use crate::settings::target_url::{TargetUrl, is_local};
+use crate::store::{Log, Recorder, storable};
+use crate::sys::forget_used_text;
+use engine::run::{Control, RunError};
+use evidence::EvidenceBuilder;
+use judge::check::Machine;
+use judge::limiter::speeds;
+use model::{
+    Address, Begun, Change, CheckState, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S, Numbering,
+    Plan, Probe, Sample, Stop, Warmup,
+};
+use observe::TakenFingerprint;
+use observers::Observers;
+use sinks::Outlet;
+use stack::Spec;
+use status::StatusPages;
+use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use sut::Sut;
+use watch::{Watch, Watched};
+
+/// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
+pub(crate) const NUMBERS_A_LOAD: u64 = 1_000_000_000;
+
+/// A shorter window was chosen because it is short, and is not prolonged.
+const PROLONG_FROM_NS: u64 = 3 * NS_PER_S;
+
+/// What stands before the first load of a verb: the target is there, was looked at, and its results have a place.
+pub(crate) struct Session {
+    sut: Sut,
+    settings: Settings,
+    address: Address,
+    /// Of the first request.
+    probe: Probe,
+    /// Text that differs from one call of the program to the next.
+    token: String,
+    /// What is looked at beside the load.
+    selectors: Selectors,
+    /// True if anything is.
+    is_observed: bool,
+    /// What machine and server were before the first load.
+    fingerprint: TakenFingerprint,
+    /// Loads measured so far.
+    loads: u64,
+    /// Time that may still be spent on making up for disturbed time; ns.
+    pub(crate) budget_ns: u64,
+    /// The server's CPU quota before the first load.
+    quota: OnceCell<Option<u64>>,
+    /// The record of this verb.
+    pub(crate) directory: PathBuf,
+    /// When preparing began, RFC 3339.
+    pub(crate) started: String,
+    /// Set by ^C.
+    stop: Arc<AtomicBool>,
+    pub(crate) progress: Progress,
+}
+
+/// What a verb wants to measure, and how.
+pub(crate) struct SessionOptions<'a> {
+    /// The target; none: the server, or the built-in target.
+    pub(crate) url: Option<&'a str>,
+    /// A server to be started and measured.
+    pub(crate) serve: Option<&'a Spec>,
+    pub(crate) request: &'a RequestArgs,
+    pub(crate) generator: &'a GeneratorArgs,
+    /// What is looked at beside the load.
+    pub(crate) beside: &'a ObserverArgs,
+    /// True if anything is looked at while the load runs.
+    pub(crate) is_observed: bool,
+    pub(crate) quiet: bool,
+    /// True if machine and server are in the record already, and need not be read again.
+    pub(crate) is_known: bool,
+    /// Set by ^C.
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// Starts the target if need be, probes it, and lets `create` make the directory, with the time of the start in its
+    /// name.
+    pub(crate) fn new(
+        options: SessionOptions<'_>,
+        create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
+    ) -> Result<Self, CommandError> {
+        let SessionOptions { request, stop, .. } = options;
+        forget_used_text();
+        // Before anything is started for it.
+        let selectors = Selectors::read(options.beside)?;
+        let progress = Progress::new(options.quiet);
+        let served = options.serve.map(|spec| Sut::serve(spec, request, &stop, &progress)).transpose()?;
+        let url = match &served {
+            Some(sut) => Some(sut.url.clone()),
+            None => options.url.map(TargetUrl::parse).transpose()?,
+        };
+        let listed = Listed::read(request, url.as_ref())?;
+        let (origin, requests, note) = match listed {
+            Some(listed) => (listed.origin, Some(listed.requests), listed.note),
+            None => (url, None, String::new()),
+        };
+        let sut = match (served, origin) {
+            (Some(served), _) => served,
+            (None, Some(url)) => Sut::other(url, request)?,
+            (None, None) if selectors.server.is_some() => {
+                return Err(CommandError::usage("--server needs a URL: the built-in target is its own server"));
+            }
+            (None, None) => Sut::builtin(request, &stop, &progress)?,
+        };
+        let mut settings = Settings::new(request, options.generator, &sut.url, requests)?;
+        sut.adapt(&mut settings)?;
+        let started = clock::wall_clock();
+        let token = token(&started);
+        let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
+        let directory = create(&started)?;
+        sut.keep_build_log(&directory);
+        progress.line(&note);
+        let first = sut.url.origin() + &settings.requests[0].path;
+        progress.line(report::terminal::probe(&probe, &first).trim_end());
+        let watched = watched(&sut, &address, &selectors);
+        if wants_server_cpus(&settings, &address) {
+            settings.server_cpus = watched.server_cpus();
+        }
+        forget_used_text();
+        let known = options.is_known.then(TakenFingerprint::default);
+        let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
+        Ok(Self {
+            fingerprint,
+            sut,
+            settings,
+            address,
+            probe,
+            token,
+            selectors,
+            is_observed: options.is_observed,
+            loads: 0,
+            budget_ns: 0,
+            quota: OnceCell::new(),
+            directory,
+            started,
+            stop,
+            progress,
+        })
+    }
+
+    /// Ends the server that was started for this and starts it again; does nothing with any other target.
+    pub(crate) fn restart(&mut self) -> Result<(), CommandError> {
+        self.sut.restart(&self.progress)
+    }
+
+    /// True if the server that was started for this still runs as it should.
+    pub(crate) fn check(&mut self) -> Result<(), CommandError> {
+        self.sut.check(&self.progress)
+    }
+
+    /// Begins the measurement, whose largest load is that of `plan`: tells what of this machine is known to stand in its way,
+    /// and opens its log. It puts nothing on the target.
+    pub(crate) fn begin(&self, measurement: Measurement, plan: &Plan) -> Result<Log, CommandError> {
+        let now = watch::sample_now(&plan.target.address);
+        let mut check = judge::check::machine(&self.machine(plan, std::slice::from_ref(&now)));
+        check.retain(|row| row.state >= CheckState::Warning);
+        check.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
+        let recorder = match measurement {
+            Measurement::Run { .. } => Recorder::open(&self.directory),
+            Measurement::Sweep { .. } => Recorder::without_histograms(&self.directory),
+        };
+        let begun = Begun {
+            started: self.started.clone(),
+            measurement,
+            environment: Environment { check, ..self.environment() },
+            limits: self.limits(),
+        };
+        Ok(Log::new(recorder?, begun))
+    }
+
+    /// What has changed of machine and server since the begin.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        self.fingerprint.changes()
+    }
+
+    /// Where the results come from.
+    pub(crate) fn environment(&self) -> Environment {
+        let fingerprint = Some(self.fingerprint.fingerprint.clone());
+        Environment { served: self.sut.served(), fingerprint, ..environment::describe() }
+    }
+
+    /// This machine as it was seen while no load ran.
+    pub(crate) fn machine<'a>(&'a self, plan: &'a Plan, samples: &'a [Sample]) -> Machine<'a> {
+        let is_target_here = is_local(&self.address);
+        Machine { plan, is_target_here, fingerprint: &self.fingerprint.fingerprint, samples }
+    }
+
+    /// What happens on this machine for a moment in which no load runs.
+    pub(crate) fn idle(&self) -> Vec<Sample> {
+        self.watched().idle()
+    }
+
+    /// What the target answered before any load was put on it.
+    pub(crate) const fn probe(&self) -> &Probe {
+        &self.probe
+    }
+
+    /// What bounds the server and is not in the evidence of a load.
+    fn limits(&self) -> LimiterContext {
+        LimiterContext {
+            server_cpus: self.sut.server_cpus(),
+            settings: self.sut.spec().map_or_else(Vec::new, Spec::limits),
+            links_bit_per_s: speeds(&self.fingerprint.fingerprint),
+        }
+    }
+
+    /// The server that was started for this, as it was specified.
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        self.sut.spec()
+    }
+
+    /// The plan of one load on the target.
+    pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
+        let numbering = Numbering { first: self.loads * NUMBERS_A_LOAD, token: self.token.clone() };
+        self.settings.plan(&self.sut.url, &self.address, numbering, load, stop, warmup)
+    }
+
+    /// Puts the load of `plan` on the target, with `label` before its progress, and has its events recorded.
+    pub(crate) fn measure(
+        &mut self,
+        plan: &Plan,
+        label: &str,
+        recorder: &mut Recorder,
+    ) -> Result<EvidenceBuilder, CommandError> {
+        let control = self.control(plan);
+        let beside = self.beside(None, &control);
+        let builder = self.load(plan, label, recorder, &control, beside)?;
+        self.budget_ns = self.budget_ns.saturating_sub(builder.prolonged_ns());
+        Ok(builder)
+    }
+
+    /// What acts on the load of `plan`: one that is disturbed may take half as long again, within the budget.
+    fn control(&self, plan: &Plan) -> Control {
+        let window_ns = plan.stop.duration_ns().unwrap_or(0);
+        let prolong_max_ns = if window_ns < PROLONG_FROM_NS { 0 } else { self.budget_ns.min(window_ns / 2) };
+        Control { stop: Arc::clone(&self.stop), prolong_max_ns, ..Control::default() }
+    }
+
+    /// The same with samples of where the CPU time of its window goes.
+    pub(crate) fn measure_profiled(
+        &mut self,
+        plan: &Plan,
+        label: &str,
+        recorder: &mut Recorder,
+    ) -> Result<(EvidenceBuilder, Sampled), CommandError> {
+        let watched = self.watched();
+        let mut sampling = Sampling::new(plan, watched.server.as_ref(), &watched.companions);
+        let control = self.control(plan);
+        let beside = self.beside(Some(&mut sampling), &control);
+        let builder = self.load(plan, label, recorder, &control, beside)?;
+        self.progress.say("looking up names for the profile");
+        Ok((builder, sampling.finish()))
+    }
+
+    fn load(
+        &mut self,
+        plan: &Plan,
+        label: &str,
+        recorder: &mut Recorder,
+        control: &Control,
+        mut beside: Observers<'_>,
+    ) -> Result<EvidenceBuilder, CommandError> {
+        self.loads += 1;
+        self.progress.begin(label, plan);
+        measure(plan, &self.probe, recorder, control, &mut beside, &mut self.progress)
+    }
+
+    /// What looks on while the load runs.
+    fn beside<'a>(&self, sampling: Option<&'a mut Sampling>, control: &Control) -> Observers<'a> {
+        if !self.is_observed {
+            return Observers {
+                watch: Watch::off(),
+                pages: StatusPages::watch(std::iter::empty(), &control.clock),
+                sampling,
+            };
+        }
+        let watch = Watch::new(&self.watched(), control, &self.quota);
+        let own = self.sut.status_pages();
+        let pages = StatusPages::watch(own.iter().chain(&self.selectors.status), &control.clock);
+        Observers { watch, pages, sampling }
+    }
+
+    /// A restart has given the server new processes.
+    fn watched(&self) -> Watched {
+        watched(&self.sut, &self.address, &self.selectors)
+    }
+
+    /// True if ^C has ended the load early.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// The processes of the target, the parts of a server that was started here, and what `--observe` names.
+fn watched(sut: &Sut, address: &Address, selectors: &Selectors) -> Watched {
+    Watched {
+        address: address.clone(),
+        is_here: is_local(address),
+        server: selectors.server.clone(),
+        companions: watch::companions(sut.processes(), &selectors.observe),
+    }
+}
+
+/// True if the CPUs of somebody else's server have to be looked up: on this machine, with some CPUs that are not for the
+/// load. Otherwise they are known, or cannot be apart from those of the load.
+fn wants_server_cpus(settings: &Settings, address: &Address) -> bool {
+    let load = settings.load_cpus().len();
+    settings.server_cpus.is_empty() && is_local(address) && load < environment::online_cpus()
+}
+
+/// Eight letters and digits made from a time.
+fn token(started: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (started, std::process::id()).hash(&mut hasher);
+    let bits = hasher.finish();
+    (0..8).map(|place| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[(bits >> (5 * place)) as usize & 31])).collect()
+}
+
+/// Checks that this machine can open that many connections; raises the limit of open files if need be.
+pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<(), CommandError> {
+    engine::limits::open_files(connections, threads).map_err(CommandError::usage)?;
+    if tcp { engine::limits::ports(connections).map_err(CommandError::usage) } else { Ok(()) }
+}
+
+/// Puts the load of `plan` on its target and returns what was seen, recording it as it goes.
+fn measure(
+    plan: &Plan,
+    probe: &Probe,
+    recorder: &mut Recorder,
+    control: &Control,
+    beside: &mut Observers<'_>,
+    progress: &mut Progress,
+) -> Result<EvidenceBuilder, CommandError> {
+    check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
+    let mut builder = EvidenceBuilder::new(storable(plan));
+    let outcome = std::thread::scope(|scope| {
+        let mut outlets = [Outlet::start(scope, recorder)?, Outlet::start(scope, progress)?];
+        let mut keep = |event: Event| {
+            builder.apply(&event);
+            let event = Arc::new(event);
+            outlets.iter_mut().for_each(|outlet| outlet.send(&event));
+        };
+        let mut take = |event: Event| {
+            let event = without_secrets(event);
+            let seen = beside.look(&event);
+            beside.start_after(&event);
+            keep(event);
+            seen.for_each(&mut keep);
+        };
+        take(Event::Probed(probe.clone()));
+        // What has prepared the load has run for the last time, and what judges it has not run yet.
+        forget_used_text();
+        let outcome = engine::run::run(plan, control, &mut take);
+        forget_used_text();
+        Ok::<_, CommandError>(outcome)
+    })?;
+    match outcome {
+        Ok(()) => Ok(builder),
+        Err(RunError::NoConnection { .. }) if control.stop.load(Ordering::Relaxed) => Err(CommandError::interrupted()),
+        Err(error @ RunError::NoConnection { .. }) => Err(CommandError::target(error)),
+        Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Template(_) | RunError::Worker(_))) => {
+            Err(CommandError::usage(error))
+        }
+    }
+}
+
+/// As it may be stored: nothing else is made a result of.
+fn without_secrets(event: Event) -> Event {
+    match event {
+        Event::Started { started, plan } => Event::Started { started, plan: Box::new(storable(&plan)) },
+        other => other,
+    }
+}

@@ -1,0 +1,33 @@
+//! Observers of a load: machine and server, status pages, and profile.
+
+use crate::profiling::Sampling;
+use crate::session::status::StatusPages;
+use crate::session::watch::Watch;
+use model::Event;
+
+/// All that looks on while a load runs.
+pub(crate) struct Observers<'a> {
+    pub(crate) watch: Watch,
+    pub(crate) pages: StatusPages,
+    /// Only in profiled runs.
+    pub(crate) sampling: Option<&'a mut Sampling>,
+}
+
+impl Observers<'_> {
+    /// What belongs to an event; taken before the event is written down, which may take a moment.
+    pub(crate) fn look(&mut self, event: &Event) -> impl Iterator<Item = Event> + use<> {
+        if let Some(sampling) = &mut self.sampling {
+            sampling.follow(event);
+        }
+        let status = match event {
+            Event::Tick(tick) => self.pages.until(tick),
+            _ => self.pages.around(event),
+        };
+        [self.watch.account(event), self.watch.look(event), status].into_iter().flatten()
+    }
+
+    /// Starts what begins with the load.
+    pub(crate) fn start_after(&mut self, event: &Event) {
+        self.watch.start_after(event);
+    }
+}

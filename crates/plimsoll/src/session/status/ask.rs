@@ -1,0 +1,184 @@
+//! Asks a server of itself, on a connection that is kept where the protocol keeps one.
+//!
+//! Databases are asked by their clients' crates, without TLS and pools. Passwords come from a variable or a file.
+
+use super::source::{Kind, Login, Place, Source};
+use model::ServerStatus;
+use mysql::prelude::Queryable;
+use mysql::{Conn, DriverError, OptsBuilder};
+use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
+use rustls::crypto::ring;
+use std::error::Error as _;
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::TlsConfig;
+
+/// One that takes longer says nothing this time.
+const TIMEOUT: Duration = Duration::from_millis(900);
+/// A status page is no longer than this.
+const PAGE_MAX_BYTES: u64 = 1 << 20;
+/// Error numbers of MySQL for a user that is not let in.
+const ACCESS_DENIED: [u16; 3] = [1044, 1045, 1698];
+
+/// One that asks.
+pub(super) enum Asker {
+    Page { agent: Agent, url: String },
+    Mysql { login: Login, open: Option<Conn> },
+    Redis { login: Login, open: Option<Connection> },
+}
+
+impl Asker {
+    pub(super) fn new(source: &Source) -> Self {
+        match &source.kind {
+            Kind::Page => Self::Page { agent: agent(), url: source.url.clone() },
+            Kind::Mysql(login) => Self::Mysql { login: login.clone(), open: None },
+            Kind::Redis(login) => Self::Redis { login: login.clone(), open: None },
+        }
+    }
+
+    /// What it says now, or why it says nothing.
+    pub(super) fn ask(&mut self) -> Result<ServerStatus, String> {
+        match self {
+            Self::Page { agent, url } => fetch(agent, url).and_then(|text| observe::status::read(&text)),
+            Self::Mysql { login, open } => mysql(login, open).map_err(|error| of_mysql(&error, login))?,
+            Self::Redis { login, open } => {
+                let info = redis_info(login, open).map_err(|error| of_redis(&error))?;
+                observe::status::read(&info)
+            }
+        }
+    }
+}
+
+fn agent() -> Agent {
+    // What a server says of itself is no secret, and its certificate is often its own.
+    let provider = Arc::new(ring::default_provider());
+    let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
+    let config = Agent::config_builder().tls_config(tls).proxy(None).timeout_global(Some(TIMEOUT)).max_redirects(0);
+    Agent::new_with_config(config.build())
+}
+
+fn fetch(agent: &Agent, url: &str) -> Result<String, String> {
+    let mut answer = agent.get(url).call().map_err(|error| of_page(&error))?;
+    if answer.status().is_redirection() {
+        return Err(format!("it redirects elsewhere ({})", answer.status().as_u16()));
+    }
+    let mut text = String::new();
+    let body = answer.body_mut().as_reader();
+    body.take(PAGE_MAX_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    Ok(text)
+}
+
+fn of_page(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::StatusCode(code @ (401 | 403)) => format!("it is not for everybody ({code}): allow this machine"),
+        ureq::Error::StatusCode(404) => "there is no such page (404)".into(),
+        ureq::Error::StatusCode(code) => format!("it answers with status {code}"),
+        ureq::Error::Timeout(_) => late(),
+        ureq::Error::Io(error) => format!("nothing answers there ({error})"),
+        other => other.to_string(),
+    }
+}
+
+fn late() -> String {
+    format!("it does not answer within {} ms", TIMEOUT.as_millis())
+}
+
+fn mysql(login: &Login, open: &mut Option<Conn>) -> Result<Result<ServerStatus, String>, mysql::Error> {
+    // One that has failed is not used again.
+    let mut connection = open.take().map_or_else(|| Conn::new(mysql_options(login)), Ok)?;
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for question in observe::status::MYSQL_ASKED {
+        rows.append(&mut connection.query(question)?);
+    }
+    *open = Some(connection);
+    Ok(observe::status::read_mysql(&rows))
+}
+
+fn mysql_options(login: &Login) -> OptsBuilder {
+    let options = OptsBuilder::new()
+        .user(login.user.clone())
+        .pass(login.password.clone())
+        .prefer_socket(false)
+        .read_timeout(Some(TIMEOUT))
+        .write_timeout(Some(TIMEOUT));
+    match &login.place {
+        Place::Tcp(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port).tcp_connect_timeout(Some(TIMEOUT)),
+        Place::Unix(path) => options.socket(Some(path.display().to_string())),
+    }
+}
+
+fn of_mysql(error: &mysql::Error, login: &Login) -> String {
+    if let Some(error) = io_cause(error) {
+        return of_io(error);
+    }
+    match error {
+        mysql::Error::MySqlError(refusal) if ACCESS_DENIED.contains(&refusal.code) => format!(
+            "it does not let {} in ({}); PLIMSOLL_MYSQL_PASSWORD or ?password-file=PATH gives a password",
+            login.user.as_deref().unwrap_or_default(),
+            refusal.code
+        ),
+        mysql::Error::DriverError(DriverError::CouldNotConnect(Some((_, why, kind)))) => match kind {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
+            _ => format!("nothing answers there ({why})"),
+        },
+        other => other.to_string(),
+    }
+}
+
+fn io_cause(error: &mysql::Error) -> Option<&std::io::Error> {
+    match error {
+        mysql::Error::IoError(error) => Some(error),
+        mysql::Error::CodecError(error) => error.source()?.downcast_ref(),
+        _ => None,
+    }
+}
+
+fn of_io(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
+        _ => format!("nothing answers there ({error})"),
+    }
+}
+
+fn redis_info(login: &Login, open: &mut Option<Connection>) -> redis::RedisResult<String> {
+    let mut connection = match open.take() {
+        Some(connection) => connection,
+        None => {
+            let connection = redis_client(login)?.get_connection_with_timeout(TIMEOUT)?;
+            connection.set_read_timeout(Some(TIMEOUT))?;
+            connection.set_write_timeout(Some(TIMEOUT))?;
+            connection
+        }
+    };
+    let info = redis::cmd("INFO").query(&mut connection)?;
+    *open = Some(connection);
+    Ok(info)
+}
+
+fn redis_client(login: &Login) -> redis::RedisResult<Client> {
+    let address = match &login.place {
+        Place::Tcp(host, port) => ConnectionAddr::Tcp(host.clone(), *port),
+        Place::Unix(path) => ConnectionAddr::Unix(path.clone()),
+    };
+    let mut settings = RedisConnectionInfo::default();
+    if let Some(user) = &login.user {
+        settings = settings.set_username(user);
+    }
+    if let Some(password) = &login.password {
+        settings = settings.set_password(password);
+    }
+    Client::open(address.into_connection_info()?.set_redis_settings(settings))
+}
+
+fn of_redis(error: &redis::RedisError) -> String {
+    match error.code() {
+        Some("NOAUTH" | "WRONGPASS" | "NOPERM") => {
+            "it asks for a password; PLIMSOLL_REDIS_PASSWORD or ?password-file=PATH gives one".into()
+        }
+        _ if error.is_timeout() => late(),
+        _ if error.is_io_error() => format!("nothing answers there ({error})"),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Where a server tells of itself, from what was typed.
+
+use crate::exit::CommandError;
+use crate::settings::auth;
+use std::path::PathBuf;
+use url::Url;
+
+const FLAG: &str = "--status";
+const MYSQL_PORT: u16 = 3306;
+const REDIS_PORT: u16 = 6379;
+/// How clients call databases behind TLS.
+const TLS_SCHEMES: [&str; 4] = ["rediss", "mysqls", "mysql+tls", "redis+tls"];
+/// Who asks a MariaDB on a Unix socket when nobody is named.
+const MYSQL_USER: &str = "root";
+/// Parameters behind a URL.
+const PASSWORD_FILE: &str = "password-file";
+const USER: &str = "user";
+const FORMS: &str = "write http://HOST/PATH, mysql://USER@HOST:PORT, mysql+unix:///PATH.sock, redis://HOST:PORT or \
+                     redis+unix:///PATH.sock";
+
+/// A status page, or a database that is asked for its counters.
+#[derive(Clone)]
+pub(crate) struct Source {
+    /// As it was typed, which holds no secret.
+    pub(crate) url: String,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    Page,
+    Mysql(Login),
+    Redis(Login),
+}
+
+/// How a database is reached.
+#[derive(Clone)]
+pub(crate) struct Login {
+    pub(crate) place: Place,
+    pub(crate) user: Option<String>,
+    /// Never printed.
+    pub(crate) password: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Tcp(String, u16),
+    Unix(PathBuf),
+}
+
+impl Source {
+    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
+        // What may be a password is not repeated.
+        let shown = audit::redact(text).0;
+        let wrong = |why: &str| CommandError::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
+        let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+        if TLS_SCHEMES.contains(&url.scheme()) {
+            return Err(wrong(
+                "asks for TLS; databases are asked without TLS, over loopback, a Unix socket or a tunnel",
+            ));
+        }
+        let (scheme, is_unix) = match url.scheme().split_once('+') {
+            Some((scheme, "unix")) => (scheme, true),
+            Some(_) => return Err(wrong("has an unknown scheme")),
+            None => (url.scheme(), false),
+        };
+        let variable = match scheme {
+            "mysql" => "PLIMSOLL_MYSQL_PASSWORD",
+            "redis" => "PLIMSOLL_REDIS_PASSWORD",
+            _ => "",
+        };
+        if url.password().is_some() {
+            let instead = if variable.is_empty() {
+                String::new()
+            } else {
+                format!("; set {variable} or add ?{PASSWORD_FILE}=PATH")
+            };
+            return Err(CommandError::usage(format!(
+                "{FLAG} {shown:?} holds a password, which every user of the machine can read{instead}"
+            )));
+        }
+        let url_text = text.to_owned();
+        match (scheme, is_unix) {
+            ("http" | "https", false) if url.username().is_empty() => Ok(Self { url: url_text, kind: Kind::Page }),
+            ("http" | "https", false) => Err(wrong("names a user; pages that ask for one cannot be read")),
+            ("mysql", _) => {
+                let mut login = login(&url, (!is_unix).then_some(MYSQL_PORT), variable, wrong)?;
+                login.user.get_or_insert_with(|| MYSQL_USER.to_owned());
+                Ok(Self { url: url_text, kind: Kind::Mysql(login) })
+            }
+            ("redis", _) => {
+                let login = login(&url, (!is_unix).then_some(REDIS_PORT), variable, wrong)?;
+                Ok(Self { url: url_text, kind: Kind::Redis(login) })
+            }
+            _ => Err(wrong("has an unknown scheme")),
+        }
+    }
+}
+
+/// `variable` may hold the password; `wrong` makes a message of what is wrong with the URL.
+fn login(
+    url: &Url,
+    port: Option<u16>,
+    variable: &str,
+    wrong: impl Fn(&str) -> CommandError,
+) -> Result<Login, CommandError> {
+    let (mut user, mut password) = (None, std::env::var(variable).ok().filter(|password| !password.is_empty()));
+    for (name, value) in url.query_pairs() {
+        match name.as_ref() {
+            PASSWORD_FILE => {
+                let secret = auth::from_file(FLAG, &value)?;
+                password = Some(secret.trim_end_matches(['\r', '\n']).to_owned());
+            }
+            USER => user = Some(value.into_owned()),
+            other => return Err(wrong(&format!("has an unknown parameter {other:?}"))),
+        }
+    }
+    if !url.username().is_empty() {
+        user = Some(decoded(url.username()));
+    }
+    let place = match (port, url.host_str().filter(|host| !host.is_empty())) {
+        (None, None) if url.path().len() > 1 => Place::Unix(decoded(url.path()).into()),
+        (None, _) => return Err(wrong("names no socket")),
+        (Some(port), Some(host)) => {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            Place::Tcp(host.to_owned(), url.port().unwrap_or(port))
+        }
+        (Some(_), None) => return Err(wrong("names no host")),
+    };
+    Ok(Login { place, user, password })
+}
+
+/// Text of a URL without its escapes.
+fn decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn login(text: &str) -> Login {
+        match Source::parse(text).expect("a source").kind {
+            Kind::Mysql(login) | Kind::Redis(login) => login,
+            Kind::Page => panic!("{text} is a page"),
+        }
+    }
+
+    #[test]
+    fn databases_are_reached_over_tcp_and_unix_sockets() {
+        let tcp = login("mysql://me@db.example");
+        assert_eq!((tcp.place, tcp.user.as_deref()), (Place::Tcp("db.example".into(), 3306), Some("me")));
+        let unix = login("mysql+unix:///run/my%20db.sock?user=ob");
+        assert_eq!((unix.place, unix.user.as_deref()), (Place::Unix("/run/my db.sock".into()), Some("ob")));
+        assert_eq!(login("mysql+unix:///a.sock").user.as_deref(), Some("root"));
+        let redis = login("redis://[::1]:7000");
+        assert_eq!((redis.place, redis.user), (Place::Tcp("::1".into(), 7000), None));
+    }
+
+    #[test]
+    fn a_password_comes_from_a_file_and_never_from_the_url() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("secret");
+        std::fs::write(&path, "s3cret\n").unwrap();
+        let found = login(&format!("redis://h?password-file={}", path.display()));
+        assert_eq!(found.password.as_deref(), Some("s3cret"));
+        for text in ["mysql://me:s3cret@h", "redis://:s3cret@h", "http://me:s3cret@h/"] {
+            let message = Source::parse(text).err().unwrap().message;
+            assert!(message.contains("holds a password") && !message.contains("s3cret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_named_with_what_can() {
+        for (text, why) in [
+            ("nginx", "is not a URL"),
+            ("ftp://h/", "unknown scheme"),
+            ("mysql+tls://h/", "databases are asked without TLS"),
+            ("rediss://h/", "databases are asked without TLS"),
+            ("mysql+ssh://h/", "unknown scheme"),
+            ("http+unix:///x", "unknown scheme"),
+            ("mysql+unix://", "names no socket"),
+            ("mysql://h?tls=1", "unknown parameter \"tls\""),
+            ("http://me@h/", "names a user"),
+        ] {
+            let message = Source::parse(text).err().unwrap().message;
+            assert!(message.contains(why) && message.contains("redis://HOST:PORT"), "{text}: {message}");
+        }
+        assert!(Source::parse("redis://h?password-file=/no/such").err().unwrap().message.contains("/no/such"));
+    }
+}

@@ -1,0 +1,238 @@
+//! System under test: the target, and the server that was started for it.
+
+use crate::cli::RequestArgs;
+use crate::exit::CommandError;
+use crate::output::printer;
+use crate::output::progress::Progress;
+use crate::session::NUMBERS_A_LOAD;
+use crate::session::environment::usable_cpus;
+use crate::session::serving;
+use crate::session::status::Source;
+use crate::settings::Settings;
+use crate::settings::target_url::{TargetUrl, resolve};
+use engine::probe::{self, ProbeError};
+use model::{Address, Numbering, Probe};
+use stack::{Running, Spec};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Fetches before anything is measured, and of each further request of a mix.
+const PROBE_FETCHES: usize = 3;
+const PROBE_FETCHES_IN_MIX: usize = 2;
+/// Requests of a mix that are looked at beforehand; of the others only what is declared is known.
+const PROBED_MAX: usize = 64;
+/// What is measured when nothing is named.
+const BUILTIN: &str = "target pool=4 pool-time=2ms";
+/// Numbers kept for the fetches of one request by the probe.
+const PROBE_NUMBERS: u64 = 10;
+
+/// What is measured: the URL that was given, or a server of our own.
+pub(crate) struct Sut {
+    pub(crate) url: TargetUrl,
+    /// Ends with this value; none when somebody else's server is measured.
+    served: Option<Served>,
+}
+
+/// A server that was started to be measured.
+struct Served {
+    running: Running,
+    /// CPUs that it leaves to the load; empty: they share all.
+    load_cpus: Vec<u32>,
+}
+
+impl Sut {
+    /// Somebody else's server behind `url`.
+    pub(crate) fn other(url: TargetUrl, request: &RequestArgs) -> Result<Self, CommandError> {
+        match request.tls.tls {
+            true => Err(CommandError::usage(format!(
+                "--tls is for the built-in target; for {} write https:// in the URL",
+                url.url
+            ))),
+            false => Ok(Self { url, served: None }),
+        }
+    }
+
+    /// The built-in target: a pool whose limits are known, so that the first sweep anyone runs can be checked against
+    /// arithmetic: a knee at 4 connections and a plateau at 2,000/s.
+    pub(crate) fn builtin(
+        request: &RequestArgs,
+        stop: &Arc<AtomicBool>,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(CommandError::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
+        }
+        let workers = stack::divide(&usable_cpus()).server.len().max(1);
+        let tls = if request.tls.tls { " tls=on" } else { "" };
+        let spec = Spec::parse(&format!("{BUILTIN} workers={workers}{tls}")).map_err(serving::command_error)?;
+        Self::start(&spec, stop, progress)
+    }
+
+    /// Starts a server on half of the cores, or on those it asks for.
+    pub(crate) fn serve(
+        spec: &Spec,
+        request: &RequestArgs,
+        stop: &Arc<AtomicBool>,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        refuse_other_ways(request)?;
+        Self::start(spec, stop, progress)
+    }
+
+    fn start(spec: &Spec, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, CommandError> {
+        progress.say(&format!("starting {}", spec.label));
+        let division = stack::divide(&usable_cpus());
+        let mut options = serving::options(Arc::clone(stop), serving::READY_TIMEOUT_NS)?;
+        options.cpus.clone_from(&division.server);
+        let running = Running::start(spec, &options).map_err(serving::command_error)?;
+        let url = running.url().ok_or_else(|| {
+            CommandError::usage(format!(
+                "--serve {:?}: it does not speak HTTP, so there is nothing to measure",
+                spec.label
+            ))
+        })?;
+        let url = TargetUrl::parse(url)?;
+        let load_cpus = serving::left(&usable_cpus(), &running.served().cpus);
+        if let (Some(warning), true) = (division.warning(), spec.settings.cpus.is_empty()) {
+            progress.line(&format!("note: {warning}"));
+        }
+        Ok(Self { url, served: Some(Served { running, load_cpus }) })
+    }
+
+    /// Ends a server of ours and starts it again, with its data as they were at first.
+    pub(crate) fn restart(&mut self, progress: &Progress) -> Result<(), CommandError> {
+        let Some(served) = &mut self.served else { return Ok(()) };
+        progress.say(&format!("restarting {}", served.running.served().label));
+        served.running.restart().map_err(serving::command_error)
+    }
+
+    /// True if a server of ours still runs; tells what else has happened to it.
+    pub(crate) fn check(&mut self, progress: &Progress) -> Result<(), CommandError> {
+        let Some(served) = &mut self.served else { return Ok(()) };
+        let checked = served.running.check().map_err(serving::command_error);
+        served.running.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
+        checked
+    }
+
+    /// Copies what the build of a server of ours has said to the results in `directory`; without a name there are none.
+    pub(crate) fn keep_build_log(&self, directory: &Path) {
+        let Some(served) = self.served.as_ref().filter(|_| !directory.as_os_str().is_empty()) else { return };
+        let (log, kept) = (served.running.build_log(), directory.join("build.log"));
+        if let (true, Err(error)) = (log.exists(), std::fs::copy(&log, &kept)) {
+            printer::note(&format!("warning: cannot write {}: {error}", kept.display()));
+        }
+    }
+
+    /// The processes of a server of ours: name and number.
+    pub(crate) fn processes(&self) -> Vec<(&str, i32)> {
+        self.served.iter().flat_map(|served| served.running.processes()).collect()
+    }
+
+    /// Where a server of ours tells of itself.
+    pub(crate) fn status_pages(&self) -> Vec<Source> {
+        let urls = self.served.as_ref().map_or_else(Vec::new, |served| served.running.status_pages());
+        urls.iter().filter_map(|url| Source::parse(url).ok()).collect()
+    }
+
+    /// A server of ours, as it was asked for.
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        self.served.as_ref().map(|served| served.running.spec())
+    }
+
+    /// CPUs that a server of ours is confined to; empty: all, or nobody knows.
+    pub(crate) fn server_cpus(&self) -> Vec<u32> {
+        self.served.as_ref().map_or_else(Vec::new, |served| served.running.served().cpus.clone())
+    }
+
+    /// What is to be known of a server of ours.
+    pub(crate) fn served(&self) -> Option<model::Served> {
+        let served = self.served.as_ref()?.running.served().clone();
+        let program_sha256 = observe::sha256(Path::new(&served.program)).unwrap_or_default();
+        Some(model::Served { program_sha256, ..served })
+    }
+
+    /// Gives the load the CPUs that a server of ours leaves free, and trust in its certificate.
+    pub(crate) fn adapt(&self, settings: &mut Settings) -> Result<(), CommandError> {
+        let Some(served) = &self.served else { return Ok(()) };
+        if settings.cpus.is_empty() {
+            settings.cpus.clone_from(&served.load_cpus);
+        }
+        settings.server_cpus = self.server_cpus();
+        if let (Some(tls), Some(pem)) = (&mut settings.tls, served.running.certificate()) {
+            tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(CommandError::usage)?);
+        }
+        Ok(())
+    }
+
+    /// Looks at what is asked for and settles what a good response to each is. Returns the address that answers, and
+    /// what it said to the first.
+    pub(crate) fn probe(
+        &self,
+        settings: &mut Settings,
+        token: &str,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<(Address, Probe), CommandError> {
+        let tls = settings.tls.as_ref().map(engine::tls::config).transpose().map_err(CommandError::usage)?;
+        let mut addresses = match &settings.connect_override {
+            Some(connect_override) => connect_override.addresses()?,
+            None => resolve(&self.url.host, self.url.port)?,
+        };
+        let mut first = None;
+        let looked_at = settings.requests.len().min(PROBED_MAX);
+        for index in 0..looked_at {
+            let request = &settings.requests[index];
+            let fetches = if index == 0 { PROBE_FETCHES } else { PROBE_FETCHES_IN_MIX };
+            let number = NUMBERS_A_LOAD - PROBE_NUMBERS * (index as u64 + 1);
+            let looked = probe::probe(&probe::Settings {
+                addresses: &addresses,
+                authority: &self.url.authority,
+                protocol: self.url.protocol(),
+                request,
+                numbering: &Numbering { first: number, token: token.to_owned() },
+                seed: settings.seed,
+                tls: tls.as_ref(),
+                fetches,
+                timeout_ns: settings.timeout_ns,
+            });
+            if stop.load(Ordering::Relaxed) {
+                return Err(CommandError::interrupted());
+            }
+            let in_mix = |error: CommandError| match settings.requests.len() {
+                1 => error,
+                _ => {
+                    CommandError { message: format!("{} {}: {}", request.method, request.path, error.message), ..error }
+                }
+            };
+            let (address, probe) = looked.map_err(|error: ProbeError| in_mix(CommandError::target(error)))?;
+            let contract = settings.expect.contract(&probe, request).map_err(in_mix)?;
+            settings.requests[index].contract = contract;
+            addresses = vec![address.clone()];
+            if index == 0 {
+                first = Some((address, probe));
+            } else {
+                progress.say(&format!("looked at {} of {looked_at} requests", index + 1));
+            }
+        }
+        for request in &mut settings.requests[looked_at..] {
+            request.contract = settings.expect.unprobed(request);
+        }
+        first.ok_or_else(|| CommandError::usage("there is no request to send"))
+    }
+}
+
+/// Flags that say how a server is reached, or which the built-in target is, have no place beside `--serve`.
+fn refuse_other_ways(request: &RequestArgs) -> Result<(), CommandError> {
+    if request.tls.tls {
+        return Err(CommandError::usage("--tls is for the built-in target; write --serve 'NAME tls=on'"));
+    }
+    let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
+    match given.into_iter().find(|(_, given)| *given) {
+        Some((flag, _)) => {
+            Err(CommandError::usage(format!("{flag} and --serve say two different things; leave one out")))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,135 @@
+//! Where to connect instead of the host of the URL: `--unix-socket` and `--connect-to`.
+
+use crate::cli::RequestArgs;
+use crate::exit::CommandError;
+use crate::settings::target_url::{TargetUrl, resolve};
+use model::Address;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+const FORM: &str = "write for example 127.0.0.1:8080, [::1]:8080 or shop.example:443:127.0.0.1:8443";
+
+/// Another way to the server. Request, SNI and certificate stay those of the URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectOverride {
+    Unix(PathBuf),
+    Host { host: String, port: u16 },
+}
+
+impl ConnectOverride {
+    /// What was asked for, if anything was.
+    pub(crate) fn new(args: &RequestArgs, url: &TargetUrl) -> Result<Option<Self>, CommandError> {
+        if let Some(socket) = &url.socket {
+            return unix(&url.url, socket).map(Some);
+        }
+        match (&args.unix_socket, &args.connect_to) {
+            (Some(path), _) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
+            (None, Some(text)) => host(text, url).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Host and port that are connected to instead of the URL's, unless it is a Unix socket.
+    pub(crate) fn connect_to(&self) -> Option<String> {
+        match self {
+            Self::Host { host, port } if host.contains(':') => Some(format!("[{host}]:{port}")),
+            Self::Host { host, port } => Some(format!("{host}:{port}")),
+            Self::Unix(_) => None,
+        }
+    }
+
+    /// What to try to connect to, in this order.
+    pub(crate) fn addresses(&self) -> Result<Vec<Address>, CommandError> {
+        match self {
+            Self::Unix(path) => Ok(vec![Address::Unix(path.clone())]),
+            Self::Host { host, port } => resolve(host, *port),
+        }
+    }
+}
+
+/// A path that is missing is the server's fault: it may not have been started.
+fn unix(asked: &str, path: &Path) -> Result<ConnectOverride, CommandError> {
+    let wrong = |why: &str| Err(CommandError::usage(format!("{asked}: {why}")));
+    if path.to_str().is_none_or(str::is_empty) {
+        return wrong("the path is empty or no UTF-8");
+    }
+    if rustix::net::SocketAddrUnix::new(path).is_err() {
+        return wrong("the path of a Unix socket has at most 108 bytes; go there and give a relative one");
+    }
+    match std::fs::metadata(path) {
+        Ok(file) if !file.file_type().is_socket() => wrong("this is no socket"),
+        _ => Ok(ConnectOverride::Unix(path.into())),
+    }
+}
+
+/// `HOST:PORT`, or curl's `HOST1:PORT1:HOST2:PORT2` where the first two have to be those of the URL; what is empty is
+/// that of the URL.
+fn host(text: &str, url: &TargetUrl) -> Result<ConnectOverride, CommandError> {
+    let wrong = |why: &str| CommandError::usage(format!("--connect-to {text:?} {why}; {FORM}"));
+    let parts = parts(text);
+    let (host, port) = match parts[..] {
+        [host, port] => (host, port),
+        [from_host, from_port, host, port] => {
+            let fits = (from_host.is_empty() || from_host.eq_ignore_ascii_case(&url.host))
+                && (from_port.is_empty() || from_port == url.port.to_string());
+            if !fits {
+                return Err(wrong(&format!("is for another host or port than {}", url.url)));
+            }
+            (host, port)
+        }
+        _ => return Err(wrong("is not HOST:PORT")),
+    };
+    let port = if port.is_empty() { Some(url.port) } else { port.parse().ok().filter(|port| *port > 0) };
+    Ok(ConnectOverride::Host {
+        host: if host.is_empty() { url.host.clone() } else { host.into() },
+        port: port.ok_or_else(|| wrong("has no port of 1 to 65535"))?,
+    })
+}
+
+/// What stands between colons that are not in brackets, without these.
+fn parts(text: &str) -> Vec<&str> {
+    let mut inside = false;
+    let split = text.split(|c| {
+        inside = c == '[' || inside && c != ']';
+        c == ':' && !inside
+    });
+    split.map(|part| part.strip_prefix('[').and_then(|part| part.strip_suffix(']')).unwrap_or(part)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn to(text: &str) -> Result<(String, u16), String> {
+        let url = TargetUrl::parse("https://shop.example/a").unwrap();
+        match host(text, &url) {
+            Ok(ConnectOverride::Host { host, port }) => Ok((host, port)),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error.message),
+        }
+    }
+
+    #[test]
+    fn hosts_and_ports_are_read_in_both_forms() {
+        for (text, host, port) in [
+            ("127.0.0.1:8080", "127.0.0.1", 8080),
+            ("[::1]:81", "::1", 81),
+            ("other.example:", "other.example", 443),
+            (":8443", "shop.example", 8443),
+            ("shop.example:443:10.0.0.1:8443", "10.0.0.1", 8443),
+            ("SHOP.example::[fe80::1]:", "fe80::1", 443),
+            ("::localhost:1", "localhost", 1),
+        ] {
+            assert_eq!(to(text), Ok((host.into(), port)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_named() {
+        for text in ["", "host", "host:0", "host:99999", "host:x", "[::1]", "a:1:b:2", "shop.example:80:b:2"] {
+            let message = to(text).unwrap_err();
+            assert!(message.contains(&format!("{text:?}")) && message.contains("--connect-to"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Measuring tests: those of the test targets that a plain `cargo test` leaves out (`test = false`), run by cargo-nextest.
+//!
+//! One that a disturbed machine keeps from deciding passes for nextest, and names itself in a file: here it is skipped.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use toml::{Table, Value};
+
+use crate::tally::Tally;
+use crate::tools;
+use xtask::workspace;
+
+/// Names the file to which an undecided test adds a line `NAME: REASON`.
+const UNDECIDED: &str = "PLIMSOLL_UNDECIDED";
+
+/// The test targets of the workspace that measure.
+pub(crate) struct Measuring {
+    /// Their names, which no other target has: cargo selects them by these.
+    names: Vec<String>,
+}
+
+impl Measuring {
+    /// Reads them from the manifests.
+    pub(crate) fn read() -> Result<Self> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(workspace::root().join("crates")).context("reading crates")? {
+            let path = entry?.path().join("Cargo.toml");
+            let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+            names.extend(of_manifest(&text).with_context(|| path.display().to_string())?);
+        }
+        names.sort();
+        if names.is_empty() || names.windows(2).any(|pair| pair[0] == pair[1]) {
+            bail!("test targets with `test = false` must be there, and each with a name of its own: {names:?}");
+        }
+        Ok(Self { names })
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The arguments by which cargo selects them.
+    pub(crate) fn selection(&self) -> Vec<&str> {
+        self.names.iter().flat_map(|name| ["--test", name]).collect()
+    }
+
+    /// Runs all of them, names those that could not decide, and fails when one has failed.
+    pub(crate) fn run(&self, tally: &mut Tally) -> Result<()> {
+        let tool = tools::ensure("cargo-nextest")?;
+        let (undecided, junit) =
+            (workspace::target().join("undecided"), workspace::target().join("nextest/default/junit.xml"));
+        for old in [&undecided, &junit] {
+            // It need not be there; that a new one is written shows below.
+            let _ = std::fs::remove_file(old);
+        }
+        let mut command = tools::cargo(&tool, &["nextest", "run", "--workspace", "--no-fail-fast"])?;
+        let status =
+            command.args(self.selection()).env(UNDECIDED, &undecided).status().context("cannot start cargo")?;
+        let report = std::fs::read_to_string(&junit).with_context(|| format!("cargo nextest ended with {status}"))?;
+        let undecided = read_if_there(&undecided)?;
+        let undecided = reasons(&undecided);
+        let counted = counted(&report, undecided.len() as u64)?;
+        for (name, reason) in &undecided {
+            println!("undecided: {name}: {reason}");
+        }
+        if let Some(warning) = warning(counted) {
+            println!("{warning}");
+        }
+        tally.add(counted);
+        if !status.success() || counted.failed > 0 {
+            bail!("cargo nextest ended with {status}");
+        }
+        Ok(())
+    }
+}
+
+/// Names of the `[[test]]` sections with `test = false`.
+fn of_manifest(text: &str) -> Result<Vec<String>> {
+    let manifest: Table = text.parse()?;
+    let tests = manifest.get("test").and_then(Value::as_array).into_iter().flatten();
+    let measuring = tests.filter(|test| test.get("test").and_then(Value::as_bool) == Some(false));
+    let name = |test: &Value| test.get("name").and_then(Value::as_str).map(str::to_owned);
+    measuring.map(|test| name(test).context("a [[test]] without a name")).collect()
+}
+
+fn read_if_there(path: &Path) -> Result<String> {
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.with_context(|| format!("reading {}", path.display())),
+    }
+}
+
+/// The undecided tests with their reasons; one of several cases can have said so more than once.
+fn reasons(text: &str) -> BTreeMap<&str, String> {
+    let mut reasons: BTreeMap<&str, String> = BTreeMap::new();
+    for (name, reason) in text.lines().filter_map(|line| line.split_once(": ")) {
+        reasons.entry(name).and_modify(|all| *all = format!("{all}; {reason}")).or_insert_with(|| reason.to_owned());
+    }
+    reasons
+}
+
+/// Counts of a run, from its JUnit report.
+fn counted(report: &str, undecided: u64) -> Result<Tally> {
+    let (_, rest) = report.split_once("<testsuites ").context("a JUnit report without <testsuites>")?;
+    let attributes = rest.split('>').next().unwrap_or_default();
+    let attribute = |name: &str| -> Result<u64> {
+        let value = attributes.split_once(&format!("{name}=\"")).and_then(|(_, rest)| rest.split('"').next());
+        value.and_then(|value| value.parse().ok()).with_context(|| format!("no number of {name} in <{attributes}>"))
+    };
+    let (tests, failed) = (attribute("tests")?, attribute("failures")? + attribute("errors")?);
+    if tests == 0 || failed + undecided > tests {
+        bail!("{tests} tests ran, {failed} failed, {undecided} are undecided");
+    }
+    Ok(Tally { passed: tests - failed - undecided, failed, skipped: undecided })
+}
+
+/// What stands above the closing line when more than a tenth could not decide.
+fn warning(Tally { passed, failed, skipped }: Tally) -> Option<String> {
+    let tests = passed + failed + skipped;
+    (skipped * 10 > tests).then(|| {
+        format!(
+            "this run proves little: {skipped} of {tests} measuring tests could not decide on so disturbed a machine"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measuring, Tally, counted, of_manifest, reasons, warning};
+
+    #[test]
+    fn targets_that_a_plain_cargo_test_leaves_out_are_those_that_measure() {
+        let manifest = "[[test]]\nname = \"loads\"\ntest = false\n[[test]]\nname = \"pure\"\n";
+        assert_eq!(of_manifest(manifest).unwrap(), ["loads"]);
+        assert!(of_manifest("[[test]]\ntest = false\n").is_err());
+        let measuring = Measuring::read().unwrap();
+        assert!(measuring.selection().ends_with(&["--test", "states"]), "{:?}", measuring.selection());
+    }
+
+    #[test]
+    fn undecided_tests_are_skipped_and_no_pass() {
+        let report = "<?xml version=\"1.0\"?>\n<testsuites name=\"nextest-run\" tests=\"9\" failures=\"2\" errors=\"1\" \
+                      uuid=\"x\"><testsuite tests=\"9\" failures=\"2\"/></testsuites>";
+        assert_eq!(counted(report, 2).unwrap(), Tally { passed: 4, failed: 3, skipped: 2 });
+        assert!(counted(report, 7).is_err());
+        assert!(counted("", 0).is_err());
+        let text = "limits::cpu: 5 % steal\ntruth::pool: late\nlimits::cpu: 7 % steal\n";
+        let reasons: Vec<_> = reasons(text).into_iter().collect();
+        assert_eq!(reasons, [("limits::cpu", "5 % steal; 7 % steal".into()), ("truth::pool", "late".into())]);
+    }
+
+    #[test]
+    fn a_run_with_more_than_a_tenth_undecided_says_that_it_proves_little() {
+        assert_eq!(warning(Tally { passed: 18, failed: 0, skipped: 2 }), None);
+        let warning = warning(Tally { passed: 16, failed: 1, skipped: 2 }).unwrap();
+        assert!(warning.contains("proves little") && warning.contains("2 of 19"), "{warning}");
+    }
+}

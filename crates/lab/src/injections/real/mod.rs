@@ -25,7 +25,7 @@ const ALSO_IN_COMPANY: &[&str] = &[
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "PR-01",
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it.
-const ALSO_AMONG_IDLE: &[&str] = &["ST-03", "ST-07", "SA-01", "SA-04", "CL-15", "SV-01"];
+const ALSO_AMONG_IDLE: &[&str] = &["SA-01", "SA-04", "CL-15", "SV-01"];
 /// So many of a kind are made at a time.
 const COMPANY: usize = 4;
 

@@ -98,7 +98,7 @@ fn what_nginx_is_told_to_do_is_found() {
 
     let record = look("/packed/page.txt", &[]);
     assert_eq!((row(&record, "compression").0, row(&record, "compression").1), ("ER-10", "note"));
-    assert_eq!(record["target"]["http_traits"]["plain"]["size_bytes"], 2000);
+    assert_eq!(record["target"]["manners"]["plain"]["size_bytes"], 2000);
 
     let record = look("/closing/page.txt", &["keep-alive"]);
     assert_eq!((row(&record, "keep-alive").0, row(&record, "keep-alive").1), ("ER-09", "invalid"));

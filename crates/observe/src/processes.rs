@@ -12,6 +12,9 @@ use std::io::{self, Read};
 /// them other processes are looked at only every few seconds.
 const EACH_SECOND_MAX: usize = 100;
 
+/// Samples that have all processes however many there are: a short load has no later ones.
+const COMPLETE_FIRST: u32 = 5;
+
 /// Longer than any file of a process or thread that is read here.
 const SHORT_BYTES: usize = 4096;
 
@@ -23,6 +26,8 @@ pub(crate) struct Processes {
     begun_ever: Option<u64>,
     /// Looks to leave other processes out of.
     resting: usize,
+    /// Samples so far, up to [`COMPLETE_FIRST`].
+    samples: u32,
 }
 
 /// The processes of now.
@@ -44,7 +49,8 @@ impl Processes {
         let is_listed = !all && begun_ever.is_some() && begun_ever == self.begun_ever;
         self.begun_ever = begun_ever;
         let pids = if is_listed { self.known.clone() } else { pids() };
-        let is_complete = all || self.resting == 0;
+        let is_complete = all || self.resting == 0 || self.samples < COMPLETE_FIRST;
+        self.samples = (self.samples + 1).min(COMPLETE_FIRST);
         self.resting = if is_complete { pids.len() / EACH_SECOND_MAX } else { self.resting - 1 };
         let is_wanted = |pid: &&i32| is_complete || members.contains(pid) || !self.known.contains(pid);
         let all: BTreeMap<i32, Seen> =
@@ -148,10 +154,22 @@ mod tests {
     #[test]
     fn strangers_are_left_out_of_the_looks_after_one_at_very_many() {
         let own = std::process::id().cast_signed();
-        let mut processes = Processes { resting: 1, ..Processes::default() };
+        let mut processes = Processes { resting: 1, samples: COMPLETE_FIRST, ..Processes::default() };
         processes.known = pids();
         let rest = processes.sample(&[own].into(), false, None);
         assert!(!rest.is_complete && rest.all.contains_key(&own) && !rest.all.contains_key(&1));
         assert!(processes.sample(&BTreeSet::new(), false, None).is_complete, "the rest is over");
+    }
+
+    #[test]
+    fn a_short_load_beside_very_many_sees_all_of_them() {
+        let mut processes = Processes::default();
+        processes.sample(&BTreeSet::new(), true, None);
+        for _ in 1..COMPLETE_FIRST {
+            processes.resting = 9;
+            assert!(processes.sample(&BTreeSet::new(), false, None).is_complete);
+        }
+        processes.resting = 9;
+        assert!(!processes.sample(&BTreeSet::new(), false, None).is_complete);
     }
 }

@@ -107,7 +107,9 @@ impl Reference {
         let median = |value: fn(&Answer) -> Option<f64>| {
             let mut values: Vec<f64> = quiet.iter().filter_map(|(answer, _)| value(answer)).collect();
             values.sort_by(f64::total_cmp);
-            values.get(values.len().saturating_sub(1) / 2).copied()
+            // Of an even number the mean of the two in the middle.
+            let (low, high) = (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
+            Some((low + high) / 2.0)
         };
         Ok(Self {
             peak_per_s: median(|answer| answer.peak_per_s).context("no quiet sweep has found a peak")?,
@@ -234,6 +236,7 @@ mod tests {
         let quiet = |peak, knee, wall_s| (seen(State::Valid, peak, knee, wall_s).answer, wall_s);
         let all = [quiet(1900.0, Some(5.0), 61.0), quiet(1990.0, Some(4.4), 60.0), quiet(1995.0, Some(4.5), 75.0)];
         assert_eq!(Reference::new(&all).unwrap(), Reference { peak_per_s: 1990.0, knee: 4.5, planned_s: 60.0 });
+        assert_eq!(Reference::new(&all[..2]).unwrap().knee, 4.7, "the mean of two");
         assert!(Reference::new(&[quiet(1990.0, None, 60.0)]).is_err());
     }
 }

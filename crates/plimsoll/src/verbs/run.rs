@@ -75,12 +75,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     keep_waits(&directory, report::off_cpu::of_run(&record));
     if let (true, true, false, Some(limiter)) = (args.confirm, checked.is_ok(), interrupted, &record.limiter) {
         match confirm::confirm(limiter, &confirming(args, spec, load, warmup, &directory, &stop)?) {
-            Ok(confirmed) => log.tell(confirmed),
+            Ok(confirmed) => {
+                log.tell(confirmed);
+                record = run_record(&log.facts, &builder);
+            }
             Err(error) => checked = Err(error),
         }
     }
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) });
-    record = run_record(&log.facts, &builder);
     deliver(&directory, AnyRecord::Run(&record), Some(&builder.histograms()), &args.output)?;
     checked?;
     Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))

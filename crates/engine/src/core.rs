@@ -278,31 +278,38 @@ impl Core {
     pub(crate) fn on_bytes(&mut self, conn: usize, mut bytes: &[u8], now: u64, net: &mut impl Transport) {
         self.advance(now);
         self.ticks.current().flow.bytes_received += bytes.len() as u64;
-        loop {
+        let mut is_freed = false;
+        while !bytes.is_empty() {
             let c = &mut self.conns[conn];
-            let received = match self.bodies.of(&c.look, c.item()) {
-                Some(check) => c.machine.receive(bytes, &mut check.sink(&mut c.look)),
+            // In the order of the requests, unless the protocol says whose turn it is.
+            let stream = c.machine.receiving();
+            let place = stream.map_or(Some(0), |stream| c.place(stream));
+            let item = place.and_then(|place| c.flights.get(place)).map(|flight| flight.item);
+            let look = c.looks.get_mut(usize::from(stream.unwrap_or(0)).wrapping_sub(1)).unwrap_or(&mut c.look);
+            let received = match self.bodies.of(look, item) {
+                Some(check) => c.machine.receive(bytes, &mut check.sink(look)),
                 None => c.machine.receive(bytes, &mut Ignore),
             };
             match received {
                 Ok(received) => {
-                    let Some(response) = received.response else { return };
                     bytes = &bytes[received.consumed..];
+                    let (Some(event), Some(place)) = (received.event, place) else { continue };
                     if !bytes.is_empty() && c.machine.outstanding() == 0 {
                         // A server that sends more than it announced lies about the length of its body.
                         return self.fail(conn, Failure::new(FailurePhase::Body, FailureKind::Malformed), now, net);
                     }
-                    if !self.complete(conn, response, now, net) {
+                    if !self.on_event(conn, place, event, now, net) {
                         return;
                     }
+                    is_freed = true;
                 }
                 Err(_) if !c.is_busy() => return self.idle_lost(conn, now, net),
                 Err(error) => return self.fail(conn, failure_of(error), now, net),
             }
-            // After the last response that came with this read, so that what follows goes out with one write.
-            if bytes.is_empty() {
-                return self.slot_is_free(conn, now, net);
-            }
+        }
+        // After the last response that came with this read, so that what follows goes out with one write.
+        if is_freed {
+            self.slot_is_free(conn, now, net);
         }
     }
 
@@ -316,7 +323,7 @@ impl Core {
         match c.machine.receive_eof() {
             // A connection that has ended serves no other request, whatever the response says.
             Ok(Some(response)) => {
-                self.complete(conn, Response { keepalive: false, ..response }, now, net);
+                self.complete(conn, 0, Response { keepalive: false, ..response }, now, net);
             }
             Ok(None) => self.fail(conn, Failure::new(FailurePhase::FirstByte, FailureKind::Closed), now, net),
             Err(error) => self.fail(conn, failure_of(error), now, net),
@@ -341,7 +348,7 @@ impl Core {
             self.free.push_back(conn);
             self.send_due(now, net);
         } else {
-            while self.conns[conn].flights.len() < self.job.pipeline && self.may_start(now) {
+            while self.conns[conn].has_room(self.job.pipeline) && self.may_start(now) {
                 self.assign(conn, now, now);
             }
             self.go(conn, now, net);
@@ -439,9 +446,7 @@ impl Core {
                 continue;
             }
             if c.is_busy() {
-                let opening = c.state == State::Opening;
-                let phase = if opening { net.opening_phase(conn) } else { c.phase() };
-                self.fail(conn, Failure::new(phase, FailureKind::Timeout), now, net);
+                self.time_out(conn, now, net);
             } else if c.state == State::Opening {
                 let failure = Failure::new(net.opening_phase(conn), FailureKind::Timeout);
                 self.on_open_failed(conn, failure, now, net);

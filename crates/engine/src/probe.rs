@@ -44,6 +44,8 @@ pub struct Settings<'a> {
     pub seed: u64,
     /// How to encrypt, if at all.
     pub tls: Option<&'a Config>,
+    /// Requests that a connection is to carry at a time.
+    pub streams: u32,
     /// Number of fetches, above 0.
     pub fetches: usize,
     /// Deadline of connecting, and of each fetch as a whole; ns.
@@ -121,6 +123,9 @@ pub enum ProbeError {
 /// If any fetch fails: what cannot be fetched once alone cannot be measured under load.
 pub fn probe(settings: &Settings<'_>) -> Result<(Address, Probe), ProbeError> {
     let address = reachable(settings)?;
+    if settings.protocol == Protocol::FastCgi && settings.streams > 1 {
+        check_multiplexing(settings, &address)?;
+    }
     let request = std::slice::from_ref(settings.request);
     let source = Source::of(request, settings.style(), settings.numbering.clone(), settings.seed)?;
     let mut scratch = Scratch::default();
@@ -150,6 +155,17 @@ fn reachable(settings: &Settings<'_>) -> Result<Address, ProbeError> {
         }
     }
     Err(last)
+}
+
+/// Refuses several requests at a time on a connection to an application that takes one.
+fn check_multiplexing(settings: &Settings<'_>, address: &Address) -> Result<(), ProbeError> {
+    let mut dialogue = connect(address, settings.style(), settings.timeout_ns)?;
+    let multiplexes = dialogue.ask_multiplexing(settings.timeout_ns).map_err(|loss| match loss {
+        Loss::Io(error) => no_answer(error, address, "did not say whether it multiplexes", settings.timeout_ns),
+        Loss::Http(error) => broken(address, error, dialogue.first()),
+    })?;
+    let reason = "the application takes one request at a time on a connection (FCGI_MPXS_CONNS); leave out --pipeline";
+    if multiplexes { Ok(()) } else { Err(ProbeError::Wants { address: address.clone(), reason }) }
 }
 
 /// Follows redirects as long as they stay on the same server; others are only named.
@@ -188,7 +204,7 @@ fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<Str
 
 impl Settings<'_> {
     const fn style(&self) -> Style<'_> {
-        Style { protocol: self.protocol, authority: self.authority, keepalive: true }
+        Style { protocol: self.protocol, authority: self.authority, keepalive: true, streams: 1 }
     }
 }
 

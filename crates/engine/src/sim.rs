@@ -53,6 +53,10 @@ enum Due {
     Wrong,
     GoodThenClose,
     Eof,
+    /// A good response of FastCGI to the request of this identifier.
+    Record(u8),
+    /// The end of that request, which was given up.
+    Aborted(u8),
 }
 
 /// Instant, running number, connection, its generation, and what comes.
@@ -71,9 +75,32 @@ struct Net {
     arrivals: Vec<u64>,
     connects: u64,
     sends: u64,
+    protocol: Protocol,
+    /// Requests that were told to be given up.
+    aborts: u64,
 }
 
 impl Net {
+    /// What comes of the records of FastCGI.
+    fn take_records(&mut self, conn: usize, mut bytes: &[u8]) {
+        const BEGIN_REQUEST: u8 = 1;
+        const ABORT_REQUEST: u8 = 2;
+        while let Some((&[_, kind, _, id, high, low, ..], rest)) = bytes.split_first_chunk::<8>() {
+            bytes = &rest[usize::from(u16::from_be_bytes([high, low]))..];
+            if kind == ABORT_REQUEST {
+                self.aborts += 1;
+                self.schedule(self.now, conn, Due::Aborted(id));
+            } else if kind == BEGIN_REQUEST {
+                self.arrivals.push(self.now);
+                match (self.server)(self.now) {
+                    Answer::At(at) => self.schedule(at, conn, Due::Record(id)),
+                    Answer::Never => {}
+                    other => panic!("FastCGI is not modelled with {other:?}"),
+                }
+            }
+        }
+    }
+
     fn schedule(&mut self, at: u64, conn: usize, due: Due) {
         self.scheduled += 1;
         self.on_its_way.push(Reverse((at, self.scheduled, conn, self.generations[conn], due)));
@@ -81,12 +108,15 @@ impl Net {
 }
 
 impl Due {
-    fn bytes(self) -> Option<&'static [u8]> {
+    fn bytes(self) -> Option<Vec<u8>> {
+        let end = |id| [1, 3, 0, id, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         match self {
-            Self::Good => Some(GOOD),
-            Self::Wrong => Some(WRONG),
-            Self::GoodThenClose => Some(GOOD_CLOSE),
+            Self::Good => Some(GOOD.to_vec()),
+            Self::Wrong => Some(WRONG.to_vec()),
+            Self::GoodThenClose => Some(GOOD_CLOSE.to_vec()),
             Self::Eof => None,
+            Self::Record(id) => Some([&[1, 6, 0, id, 0, 8, 0, 0][..], b"A: b\n\nok", &end(id)].concat()),
+            Self::Aborted(id) => Some(end(id).to_vec()),
         }
     }
 }
@@ -96,7 +126,7 @@ impl Net {
     fn read_on(&mut self, read: (u64, usize, u32), bytes: &mut Vec<u8>) {
         while let Some(&Reverse((at, _, conn, generation, due))) = self.on_its_way.peek() {
             let Some(response) = due.bytes().filter(|_| (at, conn, generation) == read) else { return };
-            bytes.extend_from_slice(response);
+            bytes.extend_from_slice(&response);
             self.on_its_way.pop();
         }
     }
@@ -109,6 +139,11 @@ impl Transport for Net {
     }
 
     fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind> {
+        self.sends += 1;
+        if self.protocol == Protocol::FastCgi {
+            self.take_records(conn, bytes);
+            return Ok(bytes.len());
+        }
         for request in bytes.chunks(self.request.len()) {
             assert_eq!(request, self.request, "requests go out whole and unchanged");
             self.arrivals.push(self.now);
@@ -120,7 +155,6 @@ impl Transport for Net {
                 Answer::Never => {}
             }
         }
-        self.sends += 1;
         Ok(bytes.len())
     }
 
@@ -131,6 +165,7 @@ impl Transport for Net {
 
 /// A load on a modelled server.
 struct Sim {
+    protocol: Protocol,
     connections: usize,
     pipeline: usize,
     pace: Pace,
@@ -158,12 +193,14 @@ struct Seen {
     arrivals: Vec<u64>,
     connects: u64,
     sends: u64,
+    aborts: u64,
 }
 
 impl Sim {
     /// As fast as `connections` go, measured from the start for `seconds`.
     fn closed(connections: usize, seconds: u64) -> Self {
         Self {
+            protocol: Protocol::Http1,
             connections,
             pipeline: 1,
             pace: Pace::Closed,
@@ -188,7 +225,7 @@ impl Sim {
     fn run(mut self, server: impl FnMut(u64) -> Answer + 'static) -> Seen {
         let window = Arc::new(Window::new(self.window_ns.0, self.window_ns.1));
         let shared = Arc::clone(&window);
-        let source = source(self.contract);
+        let source = source(self.contract, self.protocol, self.pipeline as u32);
         let request = source.bytes(0, 0, &mut Scratch::default()).to_vec();
         let job = Job {
             share: Share { index: 0, of: 1 },
@@ -211,6 +248,8 @@ impl Sim {
             arrivals: Vec::new(),
             connects: 0,
             sends: 0,
+            protocol: self.protocol,
+            aborts: 0,
         };
         let mut core = Core::new(job, window, Arc::clone(&self.marks));
         for conn in 0..self.connections {
@@ -229,12 +268,10 @@ impl Sim {
 }
 
 /// One request without a body.
-fn source(contract: Contract) -> Source {
+fn source(contract: Contract, protocol: Protocol, streams: u32) -> Source {
     let request = Request { contract, ..Request::get("/") };
-    {
-        let style = Style { protocol: Protocol::Http1, authority: "sim", keepalive: true };
-        Source::of(&[request], style, Numbering::default(), 1).expect("no template, no error")
-    }
+    let style = Style { protocol, authority: "sim", keepalive: true, streams };
+    Source::of(&[request], style, Numbering::default(), 1).expect("no template, no error")
 }
 
 /// How long before the end of a window it is prolonged.
@@ -268,7 +305,7 @@ fn drive(core: &mut Core, net: &mut Net, mut look: impl FnMut(u64)) -> Vec<Tick>
                 core.on_eof(conn, net.now, net);
                 continue;
             };
-            let mut bytes = response.to_vec();
+            let mut bytes = response;
             net.read_on((at, conn, generation), &mut bytes);
             core.on_bytes(conn, &bytes, net.now, net);
         }
@@ -287,6 +324,7 @@ impl Seen {
             arrivals: net.arrivals,
             connects: net.connects,
             sends: net.sends,
+            aborts: net.aborts,
             ticks: Vec::new(),
         };
         for tick in &ticks {

@@ -22,19 +22,21 @@ pub(crate) struct Style<'a> {
     pub(crate) authority: &'a str,
     /// True if a connection serves more than one request.
     pub(crate) keepalive: bool,
+    /// Requests that a connection carries at a time.
+    pub(crate) streams: u32,
 }
 
 impl<'a> Style<'a> {
     pub(crate) fn of(plan: &'a Plan) -> Self {
-        let Plan { target, keepalive, .. } = plan;
-        Self { protocol: target.protocol, authority: &target.authority, keepalive: *keepalive }
+        let Plan { target, keepalive, pipeline, .. } = plan;
+        Self { protocol: target.protocol, authority: &target.authority, keepalive: *keepalive, streams: *pipeline }
     }
 
     /// The machine of a new connection.
     pub(crate) fn machine(self, limits: Limits) -> ClientProtocol {
         match self.protocol {
             Protocol::Http1 => ClientProtocol::Http1(http1::Client::new(limits)),
-            Protocol::FastCgi => ClientProtocol::FastCgi(fastcgi::Client::new(limits, self.keepalive)),
+            Protocol::FastCgi => ClientProtocol::FastCgi(fastcgi::Client::new(limits, self.keepalive, self.streams)),
         }
     }
 
@@ -62,6 +64,7 @@ pub(crate) struct Source {
     seed: u64,
     protocol: Protocol,
     keepalive: bool,
+    streams: u32,
 }
 
 /// One of them.
@@ -90,7 +93,7 @@ pub(crate) struct Scratch {
 /// # Errors
 /// The first field that cannot.
 pub fn check(request: &Request) -> Result<(), TemplateError> {
-    Item::new(request, Style { protocol: Protocol::Http1, authority: "host", keepalive: true }).map(drop)
+    Item::new(request, Style { protocol: Protocol::Http1, authority: "host", keepalive: true, streams: 1 }).map(drop)
 }
 
 impl Source {
@@ -117,15 +120,15 @@ impl Source {
             *sum += u64::from(request.weight);
             Some(*sum)
         });
-        let Style { protocol, keepalive, .. } = style;
+        let Style { protocol, keepalive, streams, .. } = style;
         let (items, weights) = (items.collect::<Result<_, _>>()?, weights.collect());
-        Ok(Self { items, weights, numbering, seed, protocol, keepalive })
+        Ok(Self { items, weights, numbering, seed, protocol, keepalive, streams })
     }
 
     /// The protocol machine of a new connection.
     pub(crate) fn machine(&self) -> ClientProtocol {
-        let Self { protocol, keepalive, .. } = *self;
-        Style { protocol, authority: "", keepalive }.machine(Limits::default())
+        let Self { protocol, keepalive, streams, .. } = *self;
+        Style { protocol, authority: "", keepalive, streams }.machine(Limits::default())
     }
 
     /// How many requests there are to choose from.
@@ -220,7 +223,7 @@ mod tests {
 
     fn source(requests: &[Request], seed: u64) -> Source {
         let numbering = Numbering { first: 40, token: "tok".into() };
-        let style = Style { protocol: Protocol::Http1, authority: "h", keepalive: true };
+        let style = Style { protocol: Protocol::Http1, authority: "h", keepalive: true, streams: 1 };
         Source::of(requests, style, numbering, seed).unwrap()
     }
 

@@ -255,7 +255,7 @@ pub(crate) struct RequestArgs {
     /// New connection for each request
     #[arg(long, conflicts_with = "pipeline")]
     pub(crate) no_keepalive: bool,
-    /// Requests in flight per connection (HTTP pipelining), 1 to 64; closed loop only
+    /// Requests in flight per connection, 1 to 64 (HTTP pipelining, FastCGI multiplexing); closed loop only
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) pipeline: Count,
     /// Time limit for a complete response, 1ms to 10m; a request beyond it has failed

@@ -1,7 +1,14 @@
-//! The receive side of a client connection, whatever protocol it speaks.
+//! Protocol seam: the receive side of a client connection, whatever protocol it speaks.
 
-use crate::http1::{ClientError, Expect, MAX_OUTSTANDING, Progress, Received, Response, ResponseSink};
+use crate::http1::{ClientError, Expect, MAX_OUTSTANDING, Progress, Response, ResponseSink};
 use crate::{fastcgi, http1};
+
+/// Number of a stream of a connection, from 0: a request takes one, which is free again when its response is complete. A
+/// protocol whose responses come in the order of the requests has stream 0 only, with several requests on it.
+pub type StreamId = u16;
+
+/// Most streams of a connection.
+pub const STREAMS_MAX: u32 = u64::BITS;
 
 /// A protocol machine; dispatch is by a branch, so that the machine of HTTP/1 is inlined.
 #[derive(Debug)]
@@ -12,30 +19,107 @@ pub enum ClientProtocol {
     FastCgi(fastcgi::Client),
 }
 
+/// What one call of [`ClientProtocol::receive`] brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes of the input that were used.
+    pub consumed: usize,
+    /// What ended; none when more is needed, or what follows belongs to another stream.
+    pub event: Option<Event>,
+}
+
+/// How a request has ended: that of the stream [`ClientProtocol::receiving`], else the oldest one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// With a complete response.
+    Response(Response),
+    /// Without one, while the connection and other requests on it go on.
+    Failed {
+        /// Why.
+        error: ClientError,
+        /// True if another request may follow on this connection.
+        keepalive: bool,
+    },
+}
+
 impl ClientProtocol {
-    /// Most requests that may be out at a time.
+    /// True if each request has a stream of its own.
     #[must_use]
-    pub const fn capacity(&self) -> u32 {
+    pub const fn has_streams(&self) -> bool {
+        matches!(self, Self::FastCgi(_))
+    }
+
+    /// Most requests that may be out now.
+    #[inline]
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
         match self {
             Self::Http1(_) => MAX_OUTSTANDING,
-            Self::FastCgi(_) => 1,
+            Self::FastCgi(client) => client.capacity(),
         }
     }
 
-    /// A request was sent, or will be before its response can come.
+    /// Stream for another request.
+    ///
+    /// # Panics
+    ///
+    /// With [`Self::capacity`] requests out already, where each has a stream of its own.
+    #[inline]
+    pub fn open(&mut self) -> StreamId {
+        match self {
+            Self::Http1(_) => 0,
+            Self::FastCgi(client) => client.open(),
+        }
+    }
+
+    /// A request was sent on its stream, or will be before its response can come.
     ///
     /// # Panics
     ///
     /// With [`Self::capacity`] requests out already.
     #[inline]
-    pub fn submit(&mut self, expect: Expect) {
+    pub fn submit(&mut self, stream: StreamId, expect: Expect) {
         match self {
             Self::Http1(client) => client.request_sent(expect),
-            Self::FastCgi(client) => client.request_sent(),
+            Self::FastCgi(client) => client.submit(stream),
         }
     }
 
-    /// Requests whose response is not complete.
+    /// Puts a request, as it is written for stream 0, on its stream.
+    pub fn set_stream(&self, request: &mut [u8], stream: StreamId) {
+        match self {
+            Self::Http1(_) => debug_assert_eq!(stream, 0, "there is no other"),
+            Self::FastCgi(_) => fastcgi::set_stream(request, stream),
+        }
+    }
+
+    /// Gives the request on a stream up; false where the connection has to be closed for it.
+    pub fn cancel(&mut self, stream: StreamId) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::FastCgi(client) => client.cancel(stream),
+        }
+    }
+
+    /// Bytes that the protocol wants to send on its own account, between two requests; mostly none.
+    #[inline]
+    #[must_use]
+    pub fn poll_transmit(&self) -> &[u8] {
+        match self {
+            Self::Http1(_) => &[],
+            Self::FastCgi(client) => client.poll_transmit(),
+        }
+    }
+
+    /// So many of them were sent.
+    pub fn transmitted(&mut self, bytes: usize) {
+        match self {
+            Self::Http1(_) => debug_assert_eq!(bytes, 0, "nothing was to be sent"),
+            Self::FastCgi(client) => client.transmitted(bytes),
+        }
+    }
+
+    /// Requests whose end has not come, those given up included.
     #[inline]
     #[must_use]
     pub fn outstanding(&self) -> u32 {
@@ -45,23 +129,36 @@ impl ClientProtocol {
         }
     }
 
-    /// How far the response to the oldest request has come; after an error, where it happened.
+    /// How far the response to the oldest request on a stream has come; after an error, where it happened.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self, stream: StreamId) -> Progress {
         match self {
             Self::Http1(client) => client.progress(),
-            Self::FastCgi(client) => client.progress(),
+            Self::FastCgi(client) => client.progress(stream),
         }
     }
 
-    /// Consumes input until one response is complete or the input is used up.
+    /// Stream that the next bytes belong to; none where that is not known yet, or responses come in the order of requests.
+    #[inline]
+    #[must_use]
+    pub fn receiving(&self) -> Option<StreamId> {
+        match self {
+            Self::Http1(_) => None,
+            Self::FastCgi(client) => client.receiving(),
+        }
+    }
+
+    /// Consumes input until one request has ended, or what follows belongs to another stream, or the input is used up.
     ///
     /// # Errors
-    /// What is wrong with the response; it is the same from then on.
+    /// What is wrong with what came, for all requests on the connection; it is the same from then on.
     #[inline]
     pub fn receive(&mut self, input: &[u8], sink: &mut impl ResponseSink) -> Result<Received, ClientError> {
         match self {
-            Self::Http1(client) => client.receive(input, sink),
+            Self::Http1(client) => {
+                let http1::Received { consumed, response } = client.receive(input, sink)?;
+                Ok(Received { consumed, event: response.map(Event::Response) })
+            }
             Self::FastCgi(client) => client.receive(input, sink),
         }
     }
@@ -73,7 +170,7 @@ impl ClientProtocol {
     pub fn receive_eof(&mut self) -> Result<Option<Response>, ClientError> {
         match self {
             Self::Http1(client) => client.receive_eof(),
-            Self::FastCgi(client) => client.receive_eof(),
+            Self::FastCgi(client) => client.receive_eof().map(|()| None),
         }
     }
 

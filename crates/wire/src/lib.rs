@@ -12,4 +12,4 @@ pub mod testing;
 #[cfg(feature = "tls")]
 pub mod tls;
 
-pub use client::ClientProtocol;
+pub use client::{ClientProtocol, Event, Received, STREAMS_MAX, StreamId};

@@ -9,7 +9,7 @@ use crate::http1::{
     Client, ClientError, Expect, Limits, MIN_HEAD_BYTES, Progress, Request, RequestSink, Response, ResponseSink,
     Server, ServerError,
 };
-use crate::{ClientProtocol, fastcgi};
+use crate::{ClientProtocol, Event, fastcgi};
 
 /// Bytes of a fuzz input that configure the test.
 pub const CONFIG_BYTES: usize = 8;
@@ -29,7 +29,11 @@ pub enum Fact {
     Response(Response),
     /// A request is complete; with its target.
     Request(Request, String),
-    /// The client machine failed, and where.
+    /// A request failed, and the connection goes on.
+    RequestFailed(ClientError),
+    /// What follows is of this stream, of several.
+    Stream(u16),
+    /// The client machine failed, and where the request on stream 0 was.
     ClientFailed(ClientError, Progress),
     /// The server machine failed.
     ServerFailed(ServerError),
@@ -70,21 +74,22 @@ fn run_client<const HEADERS: bool>(
     run_protocol(ClientProtocol::Http1(Client::new(limits)), limits, requests, input, cuts, facts)
 }
 
-/// What a FastCGI client reports that has one request out, or none, receives `input` cut by `cuts` and then sees the peer close.
-pub fn fastcgi_trace(limits: Limits, is_out: bool, input: &[u8], cuts: Cuts<'_>) -> Vec<Fact> {
-    run_fastcgi(limits, is_out, input, cuts, Facts::<true>::default())
+/// What a FastCGI client with so many streams reports that has `requests` out, receives `input` cut by `cuts` and then sees
+/// the peer close.
+pub fn fastcgi_trace(limits: Limits, streams: u32, requests: usize, input: &[u8], cuts: Cuts<'_>) -> Vec<Fact> {
+    run_fastcgi(limits, streams, requests, input, cuts, Facts::<true>::default())
 }
 
 fn run_fastcgi<const HEADERS: bool>(
     limits: Limits,
-    is_out: bool,
+    streams: u32,
+    requests: usize,
     input: &[u8],
     cuts: Cuts<'_>,
     facts: Facts<HEADERS>,
 ) -> Vec<Fact> {
-    let requests = if is_out { &[Expect::Body][..] } else { &[] };
-    let client = ClientProtocol::FastCgi(fastcgi::Client::new(limits, true));
-    run_protocol(client, limits, requests, input, cuts, facts)
+    let client = ClientProtocol::FastCgi(fastcgi::Client::new(limits, true, streams));
+    run_protocol(client, limits, &vec![Expect::Body; requests], input, cuts, facts)
 }
 
 fn run_protocol<const HEADERS: bool>(
@@ -96,32 +101,39 @@ fn run_protocol<const HEADERS: bool>(
     mut facts: Facts<HEADERS>,
 ) -> Vec<Fact> {
     for &expect in requests {
-        client.submit(expect);
+        let stream = client.open();
+        client.submit(stream, expect);
     }
     for mut read in cuts.reads(input) {
         while !read.is_empty() {
             let outstanding = client.outstanding();
+            facts.stream(client.receiving());
             match client.receive(read, &mut facts) {
                 Ok(received) => {
                     assert!(received.consumed > 0 && received.consumed <= read.len(), "progress within the input");
-                    assert!(received.response.is_some() || received.consumed == read.len(), "stopped early");
-                    assert_eq!(client.outstanding(), outstanding - u32::from(received.response.is_some()));
-                    facts.list.extend(received.response.map(Fact::Response));
+                    let goes_on = received.event.is_some() || client.receiving().is_some();
+                    assert!(goes_on || received.consumed == read.len(), "stopped early");
+                    assert_eq!(client.outstanding(), outstanding - u32::from(received.event.is_some()));
+                    facts.list.extend(received.event.map(|event| match event {
+                        Event::Response(response) => Fact::Response(response),
+                        Event::Failed { error, .. } => Fact::RequestFailed(error),
+                    }));
                     read = &read[received.consumed..];
                 }
                 Err(error) => {
                     assert_eq!(client.receive(read, &mut facts), Err(error), "an error is final");
                     assert_eq!(client.receive_eof(), Err(error), "an error is final");
-                    facts.list.push(Fact::ClientFailed(error, client.progress()));
+                    facts.list.push(Fact::ClientFailed(error, client.progress(0)));
                     return facts.list;
                 }
             }
-            assert!(client.stashed() <= limits.head_bytes.max(MIN_HEAD_BYTES), "the stash exceeds its limit");
+            let bound = limits.head_bytes.max(MIN_HEAD_BYTES);
+            assert!(client.stashed() <= bound, "the stash exceeds its limit");
         }
     }
     match client.receive_eof() {
         Ok(response) => facts.list.extend(response.map(Fact::Response)),
-        Err(error) => facts.list.push(Fact::ClientFailed(error, client.progress())),
+        Err(error) => facts.list.push(Fact::ClientFailed(error, client.progress(0))),
     }
     facts.list
 }
@@ -183,12 +195,12 @@ pub fn fuzz_client(data: &[u8]) {
 /// When one is broken.
 pub fn fuzz_fastcgi(data: &[u8]) {
     let Some((config, input)) = Config::read(data) else { return };
-    let is_out = !config.requests.is_empty();
-    let trace = |cuts| fastcgi_trace(config.limits, is_out, input, cuts);
+    let (streams, requests) = config.streams();
+    let trace = |cuts| fastcgi_trace(config.limits, streams, requests, input, cuts);
     let whole = trace(Cuts::WHOLE);
     assert_eq!(whole, trace(Cuts::BYTES), "whole against single bytes");
     assert_eq!(whole, trace(Cuts(&config.cuts)), "whole against cuts {:?}", config.cuts);
-    let bare = run_fastcgi(config.limits, is_out, input, Cuts::WHOLE, Facts::<false>::default());
+    let bare = run_fastcgi(config.limits, streams, requests, input, Cuts::WHOLE, Facts::<false>::default());
     assert_eq!(without_headers(whole), bare, "with headers against without");
 }
 
@@ -244,6 +256,14 @@ impl Config {
         let requests = (0..u32::from(count % 65)).map(expect).collect();
         Some((Self { limits, requests, cuts: cuts.map(usize::from) }, input))
     }
+
+    /// Streams, and those of them with a request out: mostly one, and none or one.
+    fn streams(&self) -> (u32, usize) {
+        match self.requests.len() {
+            few @ ..4 => (1, few.min(1)),
+            many => (many as u32, many - 1),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -252,6 +272,18 @@ struct Facts<const HEADERS: bool> {
 }
 
 impl<const HEADERS: bool> Facts<HEADERS> {
+    /// Another stream is told once, and when something was told before that is not of it.
+    fn stream(&mut self, stream: Option<u16>) {
+        let Some(stream) = stream else { return };
+        let last = self.list.iter().rev().find_map(|fact| match fact {
+            Fact::Stream(last) => Some(*last),
+            _ => None,
+        });
+        if last != Some(stream) {
+            self.list.push(Fact::Stream(stream));
+        }
+    }
+
     fn append_body(&mut self, bytes: &[u8]) {
         assert!(!bytes.is_empty(), "an empty piece of a body");
         match self.list.last_mut() {

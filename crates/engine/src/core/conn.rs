@@ -3,18 +3,19 @@
 use super::body::Look;
 use model::{Contract, Failure, FailureKind, FailurePhase};
 use std::collections::VecDeque;
-use wire::ClientProtocol;
 use wire::http1::{ClientError, Part, Progress, Response};
+use wire::{ClientProtocol, StreamId};
 
 /// A slot of the load: at most one connection and the requests it carries.
 pub(super) struct Conn {
     pub(super) machine: ClientProtocol,
-    /// What is seen of the body of the oldest request's response.
+    /// What is seen of the body of the response on stream 0, and on each of the others.
     pub(super) look: Look,
+    pub(super) looks: Box<[Look]>,
     pub(super) state: State,
     /// Requests assigned to it, oldest first; at most as many as the load pipelines.
     pub(super) flights: VecDeque<Flight>,
-    /// How many of them the transport has taken whole.
+    /// How many of them, from the oldest, the transport has taken whole.
     pub(super) whole: usize,
     /// Bytes it has taken of the next.
     pub(super) written: usize,
@@ -33,6 +34,8 @@ pub(super) struct Flight {
     pub(super) number: u64,
     /// Which of the source's requests it is.
     pub(super) item: u32,
+    /// What it takes of its connection: with this, a slot of the load.
+    pub(super) stream: StreamId,
     /// True if its first byte has been counted as sent.
     pub(super) sent: bool,
     /// When it was to be sent; ns.
@@ -50,9 +53,11 @@ pub(super) enum State {
 
 impl Conn {
     pub(super) fn new(pipeline: usize, machine: ClientProtocol) -> Self {
+        let others = if machine.has_streams() { pipeline.saturating_sub(1) } else { 0 };
         Self {
             machine,
             look: Look::default(),
+            looks: (0..others).map(|_| Look::default()).collect(),
             state: State::Closed,
             flights: VecDeque::with_capacity(pipeline),
             whole: 0,
@@ -68,12 +73,34 @@ impl Conn {
         self.state = State::Closed;
         self.machine = machine;
         (self.whole, self.written) = (0, 0);
+        for at in 0..self.flights.len() {
+            let stream = self.machine.open();
+            if std::mem::replace(&mut self.flights[at].stream, stream) != stream {
+                // What was decided for the other stream is lost: this body is not checked.
+                *self.look(stream) = Look::default();
+            }
+        }
     }
 
-    /// Which of the source's requests the next response is to.
+    /// Place of the oldest request on a stream; none when there is none, as when it was given up.
     #[inline]
-    pub(super) fn item(&self) -> Option<u32> {
-        self.flights.front().map(|flight| flight.item)
+    pub(super) fn place(&self, stream: StreamId) -> Option<usize> {
+        self.flights.iter().position(|flight| flight.stream == stream)
+    }
+
+    /// What is seen of the body of the response on a stream.
+    #[inline]
+    pub(super) fn look(&mut self, stream: StreamId) -> &mut Look {
+        match stream.checked_sub(1) {
+            None => &mut self.look,
+            Some(other) => &mut self.looks[usize::from(other)],
+        }
+    }
+
+    /// True if another request may go out, of at most `pipeline` at a time.
+    #[inline]
+    pub(super) fn has_room(&self, pipeline: usize) -> bool {
+        self.flights.len() < pipeline.min(self.machine.capacity() as usize)
     }
 
     /// True if a request is assigned.
@@ -82,15 +109,16 @@ impl Conn {
         !self.flights.is_empty()
     }
 
-    /// True if a part of a request is still to be sent.
+    /// True if a part of a request is still to be sent, or something of the protocol's own.
     #[inline]
     pub(super) fn has_unsent(&self) -> bool {
-        self.whole < self.flights.len()
+        self.whole < self.flights.len() || !self.machine.poll_transmit().is_empty()
     }
 
     /// How far the oldest request of this slot has come.
     pub(super) fn phase(&self) -> FailurePhase {
-        match self.machine.progress() {
+        let stream = self.flights.front().map_or(0, |flight| flight.stream);
+        match self.machine.progress(stream) {
             _ if self.state != State::Open => FailurePhase::Connect,
             Progress::Idle => FailurePhase::Send,
             Progress::FirstByte if self.whole == 0 => FailurePhase::Send,

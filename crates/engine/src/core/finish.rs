@@ -1,29 +1,58 @@
 //! How requests end: with a response, or without one.
 
 use super::aside::Value;
+use super::conn::{State, failure_of};
 use super::{Core, conn};
 use crate::recorder::STATUS_CODES;
 use crate::transport::Transport;
 use model::{Failure, FailureKind, FailurePhase};
+use wire::Event;
 use wire::http1::Response;
 
 impl Core {
-    /// The response to the oldest request of a connection is complete. Tells whether the connection serves another;
-    /// if not, the slot has been seen to.
+    /// A request of a connection, the one at `place`, has ended with an event of the protocol. Tells whether the connection
+    /// serves another; if not, the slot has been seen to.
     #[inline]
-    pub(super) fn complete(&mut self, conn: usize, response: Response, now: u64, net: &mut impl Transport) -> bool {
-        let c = &self.conns[conn];
-        let flight = c.flights[0];
+    pub(super) fn on_event(
+        &mut self,
+        conn: usize,
+        place: usize,
+        event: Event,
+        now: u64,
+        net: &mut impl Transport,
+    ) -> bool {
+        match event {
+            Event::Response(response) => self.complete(conn, place, response, now, net),
+            Event::Failed { error, keepalive } => {
+                let goes_on = self.goes_on(conn, place, keepalive);
+                self.failed(conn, place, failure_of(error), now);
+                self.see_to(conn, goes_on, now, net)
+            }
+        }
+    }
+
+    /// The response to a request of a connection is complete; as [`Core::on_event`].
+    #[inline]
+    pub(super) fn complete(
+        &mut self,
+        conn: usize,
+        place: usize,
+        response: Response,
+        now: u64,
+        net: &mut impl Transport,
+    ) -> bool {
+        let goes_on = self.goes_on(conn, place, response.keepalive);
+        let c = &mut self.conns[conn];
+        let flight = c.flights[place];
         let item = flight.item as usize;
         let framed = conn::breach(self.job.source.contract(item), response);
-        let check = self.bodies.of(&c.look, c.item()).filter(|_| framed.is_none());
+        let look = c.look(flight.stream);
+        let check = self.bodies.of(look, Some(flight.item)).filter(|_| framed.is_none());
         let looked_at = check.is_some();
-        let content = check.and_then(|check| check.breach(&c.look));
+        let content = check.and_then(|check| check.breach(look));
         let broken = framed.or_else(|| content.map(|kind| Failure::new(FailurePhase::Contract, kind)));
-        // A request that was answered before it was sent leaves the connection in an unknown state.
-        let goes_on = self.job.keepalive && response.keepalive && c.whole > 0;
         let in_window = self.in_window(flight.intended_ns);
-        self.request_over(conn, now);
+        self.request_over(conn, place, now);
         self.ticks.in_slice(now, flight.intended_ns, broken.is_none());
         let tick = self.ticks.current();
         tick.flow.completed += 1;
@@ -53,6 +82,19 @@ impl Core {
             tick.latency.service.record(service_ns);
             self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
         }
+        self.see_to(conn, goes_on, now, net)
+    }
+
+    /// True if a connection serves other requests after the one at `place`. One that ended before it was sent leaves the
+    /// connection in an unknown state.
+    #[inline]
+    fn goes_on(&self, conn: usize, place: usize, keepalive: bool) -> bool {
+        self.job.keepalive && keepalive && self.conns[conn].whole > place
+    }
+
+    /// Closes a connection that does not go on.
+    #[inline]
+    fn see_to(&mut self, conn: usize, goes_on: bool, now: u64, net: &mut impl Transport) -> bool {
         if !goes_on {
             self.abandon(conn, net);
             self.slot_closed(conn, now, net);
@@ -71,27 +113,31 @@ impl Core {
         }
     }
 
+    /// Ends the requests of a connection that have been out for too long: alone where the others can go on, else with them.
+    #[cold]
+    pub(super) fn time_out(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        while let Some(&oldest) = self.conns[conn].flights.front()
+            && now - oldest.started_ns >= self.job.timeout_ns
+        {
+            let c = &mut self.conns[conn];
+            let phase = if c.state == State::Opening { net.opening_phase(conn) } else { c.phase() };
+            let failure = Failure::new(phase, FailureKind::Timeout);
+            if c.whole == 0 || !c.machine.cancel(oldest.stream) {
+                return self.fail(conn, failure, now, net);
+            }
+            self.failed(conn, 0, failure, now);
+        }
+        self.slot_is_free(conn, now, net);
+    }
+
     /// The requests of a connection have ended without a complete response: the oldest of them with `failure`, those
-    /// pipelined behind it without a byte.
+    /// behind it without a byte.
     #[cold]
     pub(super) fn fail(&mut self, conn: usize, failure: Failure, now: u64, net: &mut impl Transport) {
         let unopened = matches!(failure.phase, FailurePhase::Connect | FailurePhase::Tls);
         let mut each = failure;
-        while let Some(&flight) = self.conns[conn].flights.front() {
-            let in_window = self.in_window(flight.intended_ns);
-            self.request_over(conn, now);
-            let tick = self.ticks.current();
-            tick.flow.failed += 1;
-            if in_window {
-                tick.tally.failures[each.index()] += 1;
-                if each.kind == FailureKind::Timeout {
-                    tick.tally.censored += 1;
-                    tick.latency.response.record(now - flight.intended_ns);
-                    let service_ns = now - flight.started_ns;
-                    tick.latency.service.record(service_ns);
-                    self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
-                }
-            }
+        while self.conns[conn].is_busy() {
+            self.failed(conn, 0, each, now);
             if !unopened {
                 each.phase = FailurePhase::FirstByte;
             }
@@ -102,6 +148,27 @@ impl Core {
         } else {
             // Not in this turn: a server that refuses everything must not keep the loop from its events.
             self.retry(conn, now + 1);
+        }
+    }
+
+    /// The request at `place` of a connection has ended without a complete response.
+    #[cold]
+    fn failed(&mut self, conn: usize, place: usize, failure: Failure, now: u64) {
+        let flight = self.conns[conn].flights[place];
+        let in_window = self.in_window(flight.intended_ns);
+        self.request_over(conn, place, now);
+        let tick = self.ticks.current();
+        tick.flow.failed += 1;
+        if !in_window {
+            return;
+        }
+        tick.tally.failures[failure.index()] += 1;
+        if failure.kind == FailureKind::Timeout {
+            tick.tally.censored += 1;
+            tick.latency.response.record(now - flight.intended_ns);
+            let service_ns = now - flight.started_ns;
+            tick.latency.service.record(service_ns);
+            self.aside.put(flight.intended_ns, now, Value::Ended { service_ns }, tick);
         }
     }
 
@@ -122,15 +189,17 @@ impl Core {
         }
     }
 
-    /// The oldest request of a connection has ended.
+    /// The request at `place` of a connection has ended.
     #[inline]
-    fn request_over(&mut self, conn: usize, now: u64) {
+    fn request_over(&mut self, conn: usize, place: usize, now: u64) {
         let c = &mut self.conns[conn];
-        c.flights.pop_front();
-        c.whole = c.whole.saturating_sub(1);
-        if c.is_busy() {
-            let item = c.item();
-            self.bodies.begin(&mut c.look, item);
+        let over = if place == 0 { c.flights.pop_front() } else { c.flights.remove(place) };
+        c.whole -= usize::from(c.whole > place);
+        if let Some(stream) = over.map(|flight| flight.stream)
+            && let Some(next) = c.place(stream)
+        {
+            let item = c.flights[next].item;
+            self.bodies.begin(c.look(stream), Some(item));
         }
         self.in_flight -= 1;
         self.ticks.outstanding(now, -1);

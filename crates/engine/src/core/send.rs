@@ -21,10 +21,11 @@ impl Core {
         self.next_number += u64::from(self.job.share.of);
         let item = self.job.source.pick(number) as u32;
         let c = &mut self.conns[conn];
-        c.flights.push_back(Flight { number, item, sent: false, intended_ns: intended, started_ns: now });
-        if c.flights.len() == 1 {
-            self.bodies.begin(&mut c.look, Some(item));
+        let stream = c.machine.open();
+        if c.place(stream).is_none() {
+            self.bodies.begin(c.look(stream), Some(item));
         }
+        c.flights.push_back(Flight { number, item, stream, sent: false, intended_ns: intended, started_ns: now });
         self.ticks.outstanding(now, 1);
         self.in_flight += 1;
         self.assigned_ns = now;
@@ -70,22 +71,56 @@ impl Core {
     /// Hands what is unsent to the transport, as much as it takes.
     #[inline]
     pub(super) fn write(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
+        if self.write_own(conn, now, net) && self.conns[conn].whole < self.conns[conn].flights.len() {
+            self.write_requests(conn, now, net);
+        }
+    }
+
+    /// Hands what the protocol has to send on its own account to the transport, but not within a request. False if
+    /// requests have to wait.
+    #[inline]
+    fn write_own(&mut self, conn: usize, now: u64, net: &mut impl Transport) -> bool {
+        let c = &mut self.conns[conn];
+        let own = c.machine.poll_transmit();
+        if own.is_empty() || c.written > 0 {
+            return true;
+        }
+        match net.send(conn, own) {
+            Ok(n) => {
+                let is_all = n == own.len();
+                c.machine.transmitted(n);
+                self.ticks.current().flow.bytes_sent += n as u64;
+                is_all
+            }
+            Err(kind) => {
+                self.on_error(conn, kind, now, net);
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn write_requests(&mut self, conn: usize, now: u64, net: &mut impl Transport) {
         let Self { job, conns, scratch, lengths, joined, .. } = self;
         let c = &conns[conn];
         lengths.clear();
         let first = c.flights[c.whole];
         let mut bytes = job.source.bytes(first.item as usize, first.number, scratch);
         lengths.push(bytes.len());
-        if c.flights.len() - c.whole > 1 && bytes.len() < JOINED_BYTES {
+        let has_more = c.flights.len() - c.whole > 1 && bytes.len() < JOINED_BYTES;
+        if has_more || first.stream > 0 {
             joined.clear();
             joined.extend_from_slice(bytes);
+            c.machine.set_stream(joined, first.stream);
             for flight in c.flights.range(c.whole + 1..) {
                 let more = job.source.bytes(flight.item as usize, flight.number, scratch);
-                if joined.len() + more.len() > JOINED_BYTES {
+                let at = joined.len();
+                if at + more.len() > JOINED_BYTES {
                     break;
                 }
                 lengths.push(more.len());
                 joined.extend_from_slice(more);
+                c.machine.set_stream(&mut joined[at..], flight.stream);
             }
             bytes = joined;
         }
@@ -107,7 +142,7 @@ impl Core {
             let c = &mut self.conns[conn];
             let flight = &mut c.flights[c.whole];
             if c.written == 0 {
-                c.machine.submit(self.job.source.expect(flight.item as usize));
+                c.machine.submit(flight.stream, self.job.source.expect(flight.item as usize));
                 if !std::mem::replace(&mut flight.sent, true) {
                     let tick = self.ticks.current();
                     tick.flow.sent += 1;

@@ -6,8 +6,8 @@ use crate::tls::Config;
 use clock::Clock;
 use model::{Address, TlsSession};
 use std::io;
-use wire::ClientProtocol;
 use wire::http1::{ClientError, Expect, Limits, Response, ResponseSink};
+use wire::{ClientProtocol, Event, fastcgi};
 
 /// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
 const BODY_MAX_BYTES: u64 = 1 << 30;
@@ -58,7 +58,8 @@ impl Dialogue {
 
     /// Sends a request; nothing else may be outstanding.
     pub(super) fn send(&mut self, request: &[u8], expect: Expect) -> Result<(), Loss> {
-        self.machine.submit(expect);
+        let stream = self.machine.open();
+        self.machine.submit(stream, expect);
         self.line.write_all(request).map_err(Loss::Io)
     }
 
@@ -74,13 +75,35 @@ impl Dialogue {
                 self.first.extend_from_slice(&bytes[..bytes.len().min(SHOWN_BYTES)]);
             }
             let (given, received) = match bytes {
-                [] => (0, self.machine.receive_eof().map(|response| (0, response))),
-                _ => (bytes.len(), self.machine.receive(bytes, sink).map(|it| (it.consumed, it.response))),
+                [] => (0, self.machine.receive_eof().map(|response| (0, response.map(Event::Response)))),
+                _ => (bytes.len(), self.machine.receive(bytes, sink).map(|it| (it.consumed, it.event))),
             };
-            if let (consumed, Some(response)) = received.map_err(Loss::Http)? {
+            let (consumed, event) = received.map_err(Loss::Http)?;
+            if let Some(Event::Failed { error, .. }) = event {
+                return Err(Loss::Http(error));
+            }
+            if let Some(Event::Response(response)) = event {
                 // A connection that has ended, or on which more came than was announced, serves no other request.
                 let goes_on = given > 0 && consumed == given;
                 return Ok(Response { keepalive: response.keepalive && goes_on, ..response });
+            }
+        }
+    }
+
+    /// True if a FastCGI application takes several requests at a time on a connection; one that closes it does not know.
+    pub(super) fn ask_multiplexing(&mut self, timeout_ns: u64) -> Result<bool, Loss> {
+        let (mut question, mut answer) = (Vec::new(), Vec::new());
+        fastcgi::ask_multiplexing(&mut question);
+        self.line.write_all(&question).map_err(Loss::Io)?;
+        let clock = Clock::start();
+        loop {
+            let bytes = self.line.read(timeout_ns.saturating_sub(clock.now_ns())).map_err(Loss::Io)?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            answer.extend_from_slice(bytes);
+            if let Some(multiplexes) = fastcgi::multiplexing(&answer).map_err(Loss::Http)? {
+                return Ok(multiplexes);
             }
         }
     }

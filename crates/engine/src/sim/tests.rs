@@ -353,6 +353,38 @@ fn everything_pipelined_on_a_broken_connection_has_failed() {
     assert!((4..=16).contains(&seen.cohort.failed()), "{:?}", seen.cohort.failures);
 }
 
+/// One connection with four streams.
+fn four_streams() -> Sim {
+    Sim { protocol: Protocol::FastCgi, pipeline: 4, ..Sim::closed(1, 10) }
+}
+
+#[test]
+fn a_response_that_takes_long_holds_up_no_other_stream() {
+    let mut served = 0;
+    let seen = four_streams().run(move |now| {
+        served += 1;
+        Answer::At(now + if served % 10 == 0 { 10_000_000 } else { 1_000_000 })
+    });
+    // 1.9 ms on average; in the order of the requests it would be at most four in 10 ms of every ten.
+    near("goodput", seen.cohort.good, 10.0 * 4.0 / 0.0019 / 1e6, 0.02);
+    assert_eq!((seen.cohort.failed(), seen.connects), (0, 1));
+}
+
+#[test]
+fn a_request_that_is_never_answered_fails_alone_where_streams_are_apart() {
+    let mut sim = four_streams();
+    sim.timeout_ns = 100_000_000;
+    let mut served = 0;
+    let seen = sim.run(move |now| {
+        served += 1;
+        if served % 1_000 == 0 { Answer::Never } else { Answer::At(now + 1_000_000) }
+    });
+    assert_eq!(seen.cohort.failures.keys().collect::<Vec<_>>(), ["first_byte.timeout"]);
+    assert_eq!((seen.cohort.failed(), seen.cohort.good + seen.cohort.failed()), (seen.aborts, seen.cohort.planned));
+    assert!((20..=40).contains(&seen.aborts), "{}", seen.aborts);
+    assert_eq!(seen.connects, 1, "the connection goes on");
+}
+
 /// Marks for a run of which the slices of `disturbed` are disturbed.
 fn marked(disturbed: impl IntoIterator<Item = u64>) -> Arc<SliceMarks> {
     let marks = SliceMarks::default();

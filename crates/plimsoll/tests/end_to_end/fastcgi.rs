@@ -1,8 +1,12 @@
-//! A real php-fpm, spoken to without a web server before it.
+//! FastCGI applications, spoken to without a web server before them: a real php-fpm, and one that multiplexes.
 
 use crate::support::{Target, count, decide, installed, number, plimsoll, text, wait_for};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -101,4 +105,59 @@ fn a_script_that_is_not_there_and_what_is_no_application_are_told() {
     plimsoll(["run", &http, "-q"]).run().fails(3, &["FastCGI"]);
     plimsoll(["check", &pool.url("page.php")]).run().fails(2, &["check is for http://"]);
     plimsoll(["run", &pool.url("page.php"), "--template"]).run().fails(2, &["--template", "FastCGI"]);
+}
+
+/// Address of an application that takes several requests at a time on a connection, and 20 ms for each.
+fn multiplexing_application() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it is bound").to_string();
+    thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            thread::spawn(|| multiplex(connection));
+        }
+    });
+    address
+}
+
+fn multiplex(mut connection: TcpStream) -> Option<()> {
+    const STDIN: u8 = 5;
+    const GET_VALUES: u8 = 9;
+    let answers = Arc::new(Mutex::new(connection.try_clone().ok()?));
+    loop {
+        let mut header = [0; 8];
+        connection.read_exact(&mut header).ok()?;
+        let [_, kind, _, id, high, low, padding, _] = header;
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        connection.read_exact(&mut vec![0; length + usize::from(padding)]).ok()?;
+        if kind == GET_VALUES {
+            let answer = b"\x01\x0a\0\0\0\x12\0\0\x0f\x01FCGI_MPXS_CONNS1";
+            answers.lock().ok()?.write_all(answer).ok()?;
+        } else if (kind, length) == (STDIN, 0) {
+            let answers = Arc::clone(&answers);
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(20));
+                let document = [&[1, 6, 0, id, 0, 8, 0, 0][..], b"A: b\n\nok"].concat();
+                let end = [1, 3, 0, id, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                answers.lock().ok()?.write_all(&[&document[..], &end].concat()).ok()
+            });
+        }
+    }
+}
+
+#[test]
+fn an_application_that_multiplexes_answers_four_requests_at_a_time_on_one_connection() {
+    let url = format!("fastcgi://{}/", multiplexing_application());
+    let measure = || {
+        let ended = plimsoll(["run", &url, "-c", "1", "--pipeline", "4", "-d", "3s", "--json"]).run();
+        (ended.json(), ended)
+    };
+    decide(measure, |(record, _)| {
+        let goodput = number(record, "goodput_per_s.value");
+        assert!((160.0..=200.5).contains(&goodput), "{goodput}");
+        assert_eq!(count(record, "requests.good"), count(record, "requests.completed"));
+        assert_eq!(count(record, "connections.reconnects"), 0);
+    });
+    let pool = Pool::start();
+    let one_at_a_time = ["one request at a time", "leave out --pipeline"];
+    plimsoll(["run", &pool.url("page.php"), "--pipeline", "4", "-q"]).run().fails(3, &one_at_a_time);
 }

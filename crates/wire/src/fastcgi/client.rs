@@ -1,17 +1,15 @@
 //! The receive side of one client connection.
 
-use super::{HEADER_BYTES, REQUEST_ID, VERSION, record};
-use crate::http1::fields::{split_header, trim};
-use crate::http1::lines::Lines;
-use crate::http1::{ClientError, Limits, Part, Progress, Received, Response, ResponseSink, Version};
+use super::exchange::Exchange;
+use super::{HEADER_BYTES, VERSION, record, record_header, request_id};
+use crate::client::{Event, Received};
+use crate::http1::{ClientError, Limits, Part, Progress, ResponseSink};
+use crate::{STREAMS_MAX, StreamId};
 
-/// Protocol status of a request that was carried out.
-const REQUEST_COMPLETE: u8 = 0;
-
-/// The receive side of one client connection, which has one request out at a time.
+/// The receive side of one client connection, which has one request out at a time on each of its streams.
 ///
-/// Tell it about every request with [`Client::request_sent`], feed it what reads return with [`Client::receive`] and call
-/// again while input is left. After an error it returns that error for ever.
+/// Take a stream for each request with [`Client::open`], tell about the request with [`Client::submit`], feed what reads
+/// return to [`Client::receive`] and call again while input is left. After an error it returns that error for ever.
 #[derive(Debug)]
 pub struct Client {
     state: State,
@@ -24,15 +22,16 @@ pub struct Client {
     /// Bytes of the current record that have not come, without and with padding.
     left: usize,
     padding: usize,
-    lines: Lines,
-    head: Head,
-    /// The head of the response is complete.
-    in_body: bool,
-    body_bytes: u64,
-    /// True if any record of the response has come.
-    begun: bool,
+    /// Stream 0, and the others of an application that multiplexes.
+    first: Exchange,
+    others: Box<[Exchange]>,
+    /// Streams by bit: in use, with a request out, given up.
+    used: u64,
+    out: u64,
+    cancelled: u64,
+    /// Records of our own that are to be sent.
+    own: Vec<u8>,
     keepalive: bool,
-    is_out: bool,
     failed: Option<ClientError>,
     limits: Limits,
 }
@@ -47,18 +46,12 @@ enum State {
     Over,
 }
 
-/// What the header lines of a response have said.
-#[derive(Debug, Clone, Copy, Default)]
-struct Head {
-    status: Option<u16>,
-    is_redirect: bool,
-    lines: usize,
-}
-
 impl Client {
-    /// A machine for a new connection; `keepalive` if the requests ask for it to be left open.
+    /// A machine for a new connection with so many streams, at most [`STREAMS_MAX`]; `keepalive` if the requests ask for it
+    /// to be left open.
     #[must_use]
-    pub fn new(limits: Limits, keepalive: bool) -> Self {
+    pub fn new(limits: Limits, keepalive: bool, streams: u32) -> Self {
+        let others = streams.clamp(1, STREAMS_MAX) - 1;
         Self {
             state: State::Header,
             header: [0; HEADER_BYTES],
@@ -66,51 +59,101 @@ impl Client {
             end: [0; HEADER_BYTES],
             left: 0,
             padding: 0,
-            lines: Lines::default(),
-            head: Head::default(),
-            in_body: false,
-            body_bytes: 0,
-            begun: false,
+            first: Exchange::default(),
+            others: (0..others).map(|_| Exchange::default()).collect(),
+            used: 0,
+            out: 0,
+            cancelled: 0,
+            own: Vec::new(),
             keepalive,
-            is_out: false,
             failed: None,
             limits: limits.honoured(),
         }
     }
 
-    /// A request was sent, or will be before its response can come.
+    /// Streams that a request can be out on: all but those given up whose end has not come.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.streams() - self.cancelled.count_ones()
+    }
+
+    fn streams(&self) -> u32 {
+        1 + self.others.len() as u32
+    }
+
+    /// The lowest stream that is free.
     ///
     /// # Panics
     ///
-    /// With a request out already.
-    #[inline]
-    pub fn request_sent(&mut self) {
-        assert!(!self.is_out, "a request is out already");
-        self.is_out = true;
+    /// If none is.
+    pub fn open(&mut self) -> StreamId {
+        let stream = self.used.trailing_ones();
+        assert!(stream < self.streams(), "all streams are in use");
+        self.used |= 1 << stream;
+        stream as StreamId
     }
 
-    /// Requests whose response is not complete.
+    /// A request was sent on a stream, or will be before its response can come.
+    ///
+    /// # Panics
+    ///
+    /// With a request out there already.
+    #[inline]
+    pub fn submit(&mut self, stream: StreamId) {
+        assert!(self.out & bit(stream) == 0, "a request is out already");
+        self.used |= bit(stream);
+        self.out |= bit(stream);
+    }
+
+    /// Gives a request up and tells the application; the stream is in use until it has ended there too. False where it is
+    /// the last stream: the connection is of no use then.
+    pub fn cancel(&mut self, stream: StreamId) -> bool {
+        if self.capacity() <= 1 {
+            return false;
+        }
+        self.out &= !bit(stream);
+        self.cancelled |= bit(stream);
+        self.own.extend_from_slice(&record_header(record::ABORT_REQUEST, request_id(stream), 0));
+        true
+    }
+
+    /// Bytes to be sent on the connection's own account, between two requests.
+    #[must_use]
+    pub fn poll_transmit(&self) -> &[u8] {
+        &self.own
+    }
+
+    /// So many of them were sent.
+    pub fn transmitted(&mut self, bytes: usize) {
+        self.own.drain(..bytes);
+    }
+
+    /// Requests whose end has not come, those given up included.
     #[inline]
     #[must_use]
     pub const fn outstanding(&self) -> u32 {
-        self.is_out as u32
+        (self.out | self.cancelled).count_ones()
     }
 
-    /// How far the response has come; after an error, where it happened.
+    /// How far the response on a stream has come; after an error, where it happened.
     #[must_use]
-    pub const fn progress(&self) -> Progress {
-        match (self.is_out, self.begun, self.in_body) {
-            (false, ..) => Progress::Idle,
-            (true, _, true) => Progress::Body,
-            (true, true, false) => Progress::Head,
-            (true, false, false) => Progress::FirstByte,
-        }
+    pub fn progress(&self, stream: StreamId) -> Progress {
+        if self.out & bit(stream) == 0 { Progress::Idle } else { self.exchange(stream).progress() }
     }
 
-    /// Consumes input until the response is complete or the input is used up.
+    /// Stream that the next bytes belong to, which no response can end before [`Client::receive`] has told the next; none
+    /// between two records, and where there is one stream only.
+    #[inline]
+    #[must_use]
+    pub fn receiving(&self) -> Option<StreamId> {
+        let is_inside = !self.others.is_empty() && self.state != State::Header;
+        if is_inside { self.stream() } else { None }
+    }
+
+    /// Consumes input until a response is complete, or what follows belongs to another stream, or the input is used up.
     ///
     /// # Errors
-    /// What is wrong with the response.
+    /// What is wrong with what came; no request is answered from then on.
     pub fn receive(&mut self, input: &[u8], sink: &mut impl ResponseSink) -> Result<Received, ClientError> {
         let result = self.advance(input, sink);
         if let Err(error) = result {
@@ -122,11 +165,11 @@ impl Client {
     /// The peer closed its side: no news when no request is out.
     ///
     /// # Errors
-    /// What was cut.
-    pub fn receive_eof(&mut self) -> Result<Option<Response>, ClientError> {
-        let error = match (self.failed, self.progress()) {
+    /// What was cut, of the lowest stream with a request out.
+    pub fn receive_eof(&mut self) -> Result<(), ClientError> {
+        let error = match (self.failed, self.progress(self.out.trailing_zeros() as StreamId)) {
             (Some(error), _) => error,
-            (None, Progress::Idle) => return Ok(None),
+            (None, Progress::Idle) => return Ok(()),
             (None, Progress::FirstByte) => ClientError::ClosedBeforeResponse,
             (None, Progress::Head) => ClientError::ClosedInHead,
             (None, Progress::Body) => ClientError::ClosedInBody { missing: None },
@@ -139,25 +182,29 @@ impl Client {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        if !self.is_out && !input.is_empty() {
+        if self.outstanding() == 0 && !input.is_empty() {
             return Err(ClientError::UnexpectedBytes);
         }
         let mut at = 0;
         while at < input.len() {
             let rest = &input[at..];
-            at += match self.state {
+            let was = self.state;
+            at += match was {
                 State::Header => self.record_header(rest)?,
                 State::Content => self.content(rest, sink)?,
                 State::Padding | State::Over => self.skip_padding(rest),
             };
             if self.state == State::Over {
                 (self.state, self.have) = (State::Header, 0);
-                if self.header[1] == record::END_REQUEST && self.is_ours() {
-                    return Ok(Received { consumed: at, response: Some(self.complete()?) });
+                if let Some(event) = self.record_over() {
+                    return Ok(Received { consumed: at, event: Some(event) });
                 }
+            } else if was == State::Header && self.receiving().is_some() {
+                // Whose record this is may want another sink.
+                return Ok(Received { consumed: at, event: None });
             }
         }
-        Ok(Received { consumed: input.len(), response: None })
+        Ok(Received { consumed: input.len(), event: None })
     }
 
     /// The header of a record, as far as it has come.
@@ -171,19 +218,23 @@ impl Client {
         if self.have < HEADER_BYTES {
             return Ok(taken);
         }
-        self.begun = true;
-        let [_, kind, id_high, id_low, high, low, padding, _] = self.header;
-        let id = u16::from_be_bytes([id_high, id_low]);
+        let [_, kind, .., high, low, padding, _] = self.header;
         self.left = usize::from(u16::from_be_bytes([high, low]));
         self.padding = usize::from(padding);
         // Records of identifier 0 are about the connection and may be left unread.
-        let is_known =
-            id == 0 || (id == REQUEST_ID && matches!(kind, record::STDOUT | record::STDERR | record::END_REQUEST));
-        if !is_known || (self.is_ours() && kind == record::END_REQUEST && self.left != HEADER_BYTES) {
-            return Err(ClientError::Malformed(Part::Record));
-        }
-        if kind == record::STDOUT && self.is_ours() && self.in_body {
-            self.check_body(self.left)?;
+        if self.header[2..4] != [0, 0] {
+            let is_known = matches!(kind, record::STDOUT | record::STDERR | record::END_REQUEST);
+            let stream = self.stream().filter(|stream| (self.out | self.cancelled) & bit(*stream) != 0);
+            let (true, Some(stream)) = (is_known, stream) else { return Err(ClientError::Malformed(Part::Record)) };
+            if kind == record::END_REQUEST && self.left != HEADER_BYTES {
+                return Err(ClientError::Malformed(Part::Record));
+            }
+            let (left, limits) = (self.left, self.limits);
+            let exchange = self.exchange_mut(stream);
+            exchange.begin();
+            if kind == record::STDOUT {
+                exchange.check_body(left, &limits)?;
+            }
         }
         self.next_state();
         Ok(taken)
@@ -198,20 +249,20 @@ impl Client {
         };
     }
 
-    fn is_ours(&self) -> bool {
-        self.header[2..4] == REQUEST_ID.to_be_bytes()
+    /// Stream of the current record; none where it is about the connection.
+    fn stream(&self) -> Option<StreamId> {
+        let id = u16::from_be_bytes([self.header[2], self.header[3]]);
+        id.checked_sub(1).filter(|stream| u32::from(*stream) < self.streams())
     }
 
     fn content(&mut self, input: &[u8], sink: &mut impl ResponseSink) -> Result<usize, ClientError> {
         let part = &input[..input.len().min(self.left)];
-        let taken = match self.header[1] {
-            record::STDOUT if self.is_ours() && self.in_body => {
-                self.body_bytes += part.len() as u64;
-                sink.body(part);
-                part.len()
+        let (left, limits) = (self.left, self.limits);
+        let taken = match (self.header[1], self.stream()) {
+            (record::END_REQUEST, Some(_)) => fill(&mut self.end, HEADER_BYTES - self.left, part),
+            (record::STDOUT, Some(stream)) if self.out & bit(stream) != 0 => {
+                self.exchange_mut(stream).document(part, left, &limits, sink)?
             }
-            record::STDOUT if self.is_ours() => self.head(part, sink)?,
-            record::END_REQUEST if self.is_ours() => fill(&mut self.end, HEADER_BYTES - self.left, part),
             _ => part.len(),
         };
         self.left -= taken;
@@ -226,74 +277,42 @@ impl Client {
         taken
     }
 
-    /// True if the body may have so many bytes more; asked as soon as they are announced.
-    const fn check_body(&self, more: usize) -> Result<(), ClientError> {
-        let is_too_large = self.body_bytes + more as u64 > self.limits.body_bytes;
-        if is_too_large { Err(ClientError::BodyTooLarge) } else { Ok(()) }
-    }
-
-    /// Header lines up to the empty one, as far as they lie in `part`; the bytes taken.
-    fn head<S: ResponseSink>(&mut self, part: &[u8], sink: &mut S) -> Result<usize, ClientError> {
-        let mut at = 0;
-        while at < part.len() {
-            let Some((line, taken)) = self.lines.next(&part[at..], self.limits.head_bytes)? else {
-                return Ok(part.len());
-            };
-            at += taken;
-            if line.is_empty() {
-                self.in_body = true;
-                return self.check_body(self.left - at).map(|()| at);
-            }
-            self.head.lines += 1;
-            if self.head.lines > self.limits.headers {
-                return Err(ClientError::TooManyHeaders);
-            }
-            let (name, value) = split_header(line)?;
-            let value = trim(value);
-            if S::HEADERS {
-                sink.header(name, value);
-            }
-            self.head.absorb(name, value)?;
+    /// What the record that has come means for its stream: nothing, unless it ends a request that was not given up.
+    fn record_over(&mut self) -> Option<Event> {
+        let stream = self.stream().filter(|_| self.header[1] == record::END_REQUEST)?;
+        let is_awaited = self.out & bit(stream) != 0;
+        for streams in [&mut self.used, &mut self.out, &mut self.cancelled] {
+            *streams &= !bit(stream);
         }
-        Ok(at)
+        let (status, keepalive) = (self.end[4], self.keepalive);
+        let ended = self.exchange_mut(stream).end(status, keepalive);
+        let event = ended.map_or_else(|error| Event::Failed { error, keepalive }, Event::Response);
+        is_awaited.then_some(event)
     }
 
-    /// Hands out the response and makes ready for the next request.
-    fn complete(&mut self) -> Result<Response, ClientError> {
-        match self.end[4] {
-            REQUEST_COMPLETE if self.in_body => {}
-            REQUEST_COMPLETE => return Err(ClientError::ClosedInHead),
-            _ => return Err(ClientError::Refused),
+    fn exchange(&self, stream: StreamId) -> &Exchange {
+        match stream.checked_sub(1) {
+            None => &self.first,
+            Some(other) => &self.others[usize::from(other)],
         }
-        let response = Response {
-            status: self.head.status.unwrap_or(if self.head.is_redirect { 302 } else { 200 }),
-            version: Version::Http11,
-            body_bytes: self.body_bytes,
-            keepalive: self.keepalive,
-        };
-        self.lines.reset();
-        (self.head, self.in_body, self.body_bytes) = (Head::default(), false, 0);
-        (self.begun, self.is_out) = (false, false);
-        Ok(response)
     }
 
-    /// Bytes of a cut-off line held back, for the tests of bounds.
+    fn exchange_mut(&mut self, stream: StreamId) -> &mut Exchange {
+        match stream.checked_sub(1) {
+            None => &mut self.first,
+            Some(other) => &mut self.others[usize::from(other)],
+        }
+    }
+
+    /// Bytes of a cut-off line held back on a stream, for the tests of bounds.
     pub(crate) fn stashed(&self) -> usize {
-        self.lines.stashed()
+        self.others.iter().chain([&self.first]).map(Exchange::stashed).max().unwrap_or_default()
     }
 }
 
-impl Head {
-    fn absorb(&mut self, name: &[u8], value: &[u8]) -> Result<(), ClientError> {
-        if name.eq_ignore_ascii_case(b"status") {
-            let digits = value.split(|c| *c == b' ').next().unwrap_or_default();
-            let status = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-            let status = status.filter(|status| (200..=999).contains(status));
-            self.status = Some(status.ok_or(ClientError::Malformed(Part::StatusLine))?);
-        }
-        self.is_redirect |= name.eq_ignore_ascii_case(b"location");
-        Ok(())
-    }
+/// Its place in a set of streams.
+const fn bit(stream: StreamId) -> u64 {
+    1 << (stream % STREAMS_MAX as StreamId)
 }
 
 /// Copies what is missing of `whole`, of which `have` bytes are there; the bytes taken.

@@ -1,6 +1,7 @@
 //! Writer of requests.
 
-use super::{HEADER_BYTES, REQUEST_ID, VERSION, record};
+use super::{HEADER_BYTES, record, record_header, request_id};
+use crate::StreamId;
 use crate::http1::USER_AGENT;
 
 /// Role of an application that answers requests.
@@ -29,7 +30,7 @@ pub struct Request<'a> {
     pub script: &'a str,
 }
 
-/// Appends one request with its parameters and its body.
+/// Appends one request with its parameters and its body, for stream 0.
 pub fn write_request(out: &mut Vec<u8>, request: &Request<'_>) {
     let flags = if request.keepalive { KEEP_CONN } else { 0 };
     write_record(out, record::BEGIN_REQUEST, &[0, RESPONDER, flags, 0, 0, 0, 0, 0]);
@@ -39,16 +40,23 @@ pub fn write_request(out: &mut Vec<u8>, request: &Request<'_>) {
     write_stream(out, record::STDIN, request.body);
 }
 
-/// A stream: as many records as it needs, and the empty one that ends it.
+/// Puts a request that [`write_request`] has written on another stream.
+pub fn set_stream(mut request: &mut [u8], stream: StreamId) {
+    while let Some((header, rest)) = request.split_first_chunk_mut::<HEADER_BYTES>() {
+        header[2..4].copy_from_slice(&request_id(stream).to_be_bytes());
+        let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
+        request = rest.get_mut(length..).unwrap_or_default();
+    }
+}
+
+/// A stream of bytes: as many records as it needs, and the empty one that ends it.
 fn write_stream(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
     bytes.chunks(CONTENT_MAX).for_each(|chunk| write_record(out, kind, chunk));
     write_record(out, kind, &[]);
 }
 
 fn write_record(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
-    let ([id_high, id_low], [high, low]) = (REQUEST_ID.to_be_bytes(), (content.len() as u16).to_be_bytes());
-    let header: [u8; HEADER_BYTES] = [VERSION, kind, id_high, id_low, high, low, 0, 0];
-    out.extend_from_slice(&header);
+    out.extend_from_slice(&record_header(kind, request_id(0), content.len() as u16));
     out.extend_from_slice(content);
 }
 
@@ -103,7 +111,8 @@ fn host_and_port(authority: &str) -> (&str, &str) {
     }
 }
 
-fn write_pair(out: &mut Vec<u8>, name: &str, value: &str) {
+/// A name and its value, as in parameters and in values of the application.
+pub(super) fn write_pair(out: &mut Vec<u8>, name: &str, value: &str) {
     write_length(out, name.len());
     write_length(out, value.len());
     out.extend_from_slice(name.as_bytes());
@@ -120,40 +129,19 @@ fn write_length(out: &mut Vec<u8>, length: usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::pairs;
     use super::*;
 
-    /// Type and content of each record.
-    fn records(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
+    /// Type, identifier and content of each record.
+    fn records(mut bytes: &[u8]) -> Vec<(u8, u16, Vec<u8>)> {
         let mut records = Vec::new();
         while let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() {
             let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
-            assert_eq!((header[0], header[3], header[6]), (VERSION, REQUEST_ID as u8, 0));
-            records.push((header[1], rest[..length].to_vec()));
+            assert_eq!((header[0], header[6]), (1, 0));
+            records.push((header[1], u16::from_be_bytes([header[2], header[3]]), rest[..length].to_vec()));
             bytes = &rest[length..];
         }
         records
-    }
-
-    fn pairs(mut bytes: &[u8]) -> Vec<(String, String)> {
-        let length = |bytes: &mut &[u8]| match bytes[0] {
-            short if short < 128 => {
-                *bytes = &bytes[1..];
-                usize::from(short)
-            }
-            _ => {
-                let (four, rest) = bytes.split_first_chunk::<4>().unwrap();
-                *bytes = rest;
-                (u32::from_be_bytes(*four) & !(1 << 31)) as usize
-            }
-        };
-        let mut pairs = Vec::new();
-        while !bytes.is_empty() {
-            let (name, value) = (length(&mut bytes), length(&mut bytes));
-            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-            pairs.push((text(&bytes[..name]), text(&bytes[name..name + value])));
-            bytes = &bytes[name + value..];
-        }
-        pairs
     }
 
     fn request<'a>(headers: &'a [(String, String)], body: &'a [u8]) -> Request<'a> {
@@ -168,11 +156,11 @@ mod tests {
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
         write_request(&mut out, &request(&headers, b"hello"));
         let records = records(&out);
-        let kinds: Vec<u8> = records.iter().map(|(kind, _)| *kind).collect();
+        let kinds: Vec<u8> = records.iter().map(|(kind, ..)| *kind).collect();
         assert_eq!(kinds, [1, 4, 4, 5, 5]);
-        assert_eq!(records[0].1, [0, 1, 1, 0, 0, 0, 0, 0]);
-        assert_eq!((records[3].1.as_slice(), records[4].1.len()), (&b"hello"[..], 0));
-        let pairs = pairs(&records[1].1);
+        assert_eq!(records[0].2, [0, 1, 1, 0, 0, 0, 0, 0]);
+        assert_eq!((records[3].2.as_slice(), records[4].2.len()), (&b"hello"[..], 0));
+        let pairs: Vec<_> = pairs(&records[1].2).collect();
         for (name, value) in [
             ("SCRIPT_FILENAME", "/srv/a/b.php"),
             ("SCRIPT_NAME", "/a/b.php"),
@@ -185,8 +173,9 @@ mod tests {
             ("HTTP_X_ID", "7"),
             ("REMOTE_ADDR", "192.0.2.1"),
         ] {
-            let found: Vec<_> = pairs.iter().filter(|(one, _)| one == name).map(|(_, value)| value.as_str()).collect();
-            assert_eq!(found, [value], "{name}");
+            let of = |(one, _): &&(&[u8], &[u8])| *one == name.as_bytes();
+            let found: Vec<_> = pairs.iter().filter(of).map(|(_, value)| *value).collect();
+            assert_eq!(found, [value.as_bytes()], "{name}");
         }
     }
 
@@ -198,9 +187,21 @@ mod tests {
         let mut out = Vec::new();
         write_request(&mut out, &request(&headers, &body));
         let records = records(&out);
-        let stream =
-            |kind: u8| records.iter().filter(|(one, _)| *one == kind).flat_map(|(_, c)| c.clone()).collect::<Vec<_>>();
+        let of = |kind: u8| records.iter().filter(move |(one, ..)| *one == kind);
+        let stream = |kind: u8| of(kind).flat_map(|(.., content)| content.clone()).collect::<Vec<_>>();
         assert_eq!(stream(record::STDIN), body);
-        assert!(pairs(&stream(record::PARAMS)).contains(&("HTTP_X_LONG".to_owned(), long)));
+        assert!(pairs(&stream(record::PARAMS)).any(|pair| pair == (&b"HTTP_X_LONG"[..], long.as_bytes())));
+    }
+
+    #[test]
+    fn a_request_on_another_stream_differs_in_its_identifier_only() {
+        let mut out = Vec::new();
+        write_request(&mut out, &request(&[], &vec![b'b'; 70_000]));
+        let first = records(&out);
+        set_stream(&mut out, 299);
+        let moved = records(&out);
+        assert!(first.iter().all(|(_, id, _)| *id == 1) && moved.iter().all(|(_, id, _)| *id == 300));
+        let rest = |records: Vec<(u8, u16, Vec<u8>)>| records.into_iter().map(|(k, _, c)| (k, c)).collect::<Vec<_>>();
+        assert_eq!(rest(first), rest(moved));
     }
 }

@@ -73,6 +73,12 @@ impl Lines {
         self.used = 0;
     }
 
+    /// As [`Lines::reset`], and forgets a line that was cut off: the message has ended within it.
+    pub(crate) fn discard(&mut self) {
+        self.cut = false;
+        self.reset();
+    }
+
     /// Bytes held back at the moment.
     pub(crate) fn stashed(&self) -> usize {
         self.begun().len()

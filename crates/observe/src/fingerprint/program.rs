@@ -168,6 +168,10 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
+        // A program that is being replaced by another has the other's file some time before its arguments.
+        while std::fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
         let exe = std::fs::read_link(format!("/proc/{}/exe", child.id())).unwrap();
         let found = programs(&Files::default(), &[child.id().cast_signed(), i32::MAX]);
         child.kill().unwrap();

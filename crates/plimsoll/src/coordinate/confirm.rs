@@ -6,11 +6,11 @@
 //! A server that was only reconfigured would keep what it has learnt.
 
 use super::{Measure, Search, walk};
-use crate::cli::observe::ObserverArgs;
-use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
 use crate::session::{Session, SessionOptions};
+use crate::settings::draft::Draft;
+use crate::settings::selectors::Selectors;
 use crate::store::Recorder;
 use judge::limiter::confirm::{AFTER, BEFORE, CONTROL, Trial, confirmation, trial};
 use judge::limiter::faults;
@@ -29,8 +29,8 @@ const BLOCKS: usize = RUNS_MIN;
 pub(crate) struct Confirming<'a> {
     /// The server that was measured; none when it is somebody else's.
     pub(crate) spec: Option<Spec>,
-    pub(crate) request: &'a RequestArgs,
-    pub(crate) generator: &'a GeneratorArgs,
+    /// Requests and generator, as they were measured.
+    pub(crate) draft: &'a Draft,
     /// Connections of the load that the limiter was found at.
     pub(crate) connections: u32,
     /// True if more may be opened, as more workers ask for them.
@@ -56,7 +56,7 @@ pub(crate) fn confirm(limiter: &Limiter, how: &Confirming<'_>) -> Result<Session
         Ok(planned) => planned,
         Err(why) => return unavailable(why),
     };
-    let mut search = Blocks::new(spec, &trial, how.generator.seed);
+    let mut search = Blocks::new(spec, &trial, how.draft.common.seed);
     let mut arms =
         Arms { connections: trial.connections, how, progress: Progress::new(how.quiet), told: BTreeMap::new() };
     walk(&mut search, &mut arms, how.stop)?;
@@ -159,9 +159,8 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
     let options = SessionOptions {
         url: None,
         serve: Some(spec),
-        request: how.request,
-        generator: how.generator,
-        beside: &ObserverArgs::default(),
+        draft: how.draft,
+        selectors: Selectors::default(),
         is_observed: true,
         quiet: true,
         is_known: true,

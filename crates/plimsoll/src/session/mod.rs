@@ -8,13 +8,11 @@ pub(crate) mod status;
 pub(crate) mod sut;
 pub(crate) mod watch;
 
-use crate::cli::observe::ObserverArgs;
-use crate::cli::{GeneratorArgs, RequestArgs};
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
 use crate::profiling::{Sampled, Sampling};
 use crate::settings::Settings;
-use crate::settings::requests::Listed;
+use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
 use crate::store::{Log, Recorder, storable};
@@ -82,10 +80,10 @@ pub(crate) struct SessionOptions<'a> {
     pub(crate) url: Option<&'a str>,
     /// A server to be started and measured.
     pub(crate) serve: Option<&'a Spec>,
-    pub(crate) request: &'a RequestArgs,
-    pub(crate) generator: &'a GeneratorArgs,
-    /// What is looked at beside the load.
-    pub(crate) beside: &'a ObserverArgs,
+    /// Requests and generator, whatever the URL is.
+    pub(crate) draft: &'a Draft,
+    /// What is looked at beside the load; looked up before anything is started for it.
+    pub(crate) selectors: Selectors,
     /// True if anything is looked at while the load runs.
     pub(crate) is_observed: bool,
     pub(crate) quiet: bool,
@@ -102,30 +100,28 @@ impl Session {
         options: SessionOptions<'_>,
         create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
     ) -> Result<Self, CommandError> {
-        let SessionOptions { request, stop, .. } = options;
+        let SessionOptions { draft, selectors, stop, .. } = options;
         forget_used_text();
-        // Before anything is started for it.
-        let selectors = Selectors::read(options.beside)?;
         let progress = Progress::new(options.quiet);
-        let served = options.serve.map(|spec| Sut::serve(spec, request, &stop, &progress)).transpose()?;
+        let served = options.serve.map(|spec| Sut::serve(spec, draft, &stop, &progress)).transpose()?;
         let url = match &served {
             Some(sut) => Some(sut.url.clone()),
             None => options.url.map(TargetUrl::parse).transpose()?,
         };
-        let listed = Listed::read(request, url.as_ref())?;
+        let listed = draft.listed(url.as_ref())?;
         let (origin, requests, note) = match listed {
             Some(listed) => (listed.origin, Some(listed.requests), listed.note),
             None => (url, None, String::new()),
         };
         let sut = match (served, origin) {
             (Some(served), _) => served,
-            (None, Some(url)) => Sut::other(url, request)?,
+            (None, Some(url)) => Sut::other(url, draft)?,
             (None, None) if selectors.server.is_some() => {
                 return Err(CommandError::usage("--server needs a URL: the built-in target is its own server"));
             }
-            (None, None) => Sut::builtin(request, &stop, &progress)?,
+            (None, None) => Sut::builtin(draft, &stop, &progress)?,
         };
-        let mut settings = Settings::new(request, options.generator, &sut.url, requests)?;
+        let mut settings = draft.settings(&sut.url, requests)?;
         sut.adapt(&mut settings)?;
         let started = clock::wall_clock();
         let token = token(&started);

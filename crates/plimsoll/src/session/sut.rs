@@ -1,6 +1,5 @@
 //! System under test: the target, and the server that was started for it.
 
-use crate::cli::RequestArgs;
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::output::progress::Progress;
@@ -9,6 +8,8 @@ use crate::session::environment::usable_cpus;
 use crate::session::serving;
 use crate::session::status::Source;
 use crate::settings::Settings;
+use crate::settings::connect_override::Detour;
+use crate::settings::draft::Draft;
 use crate::settings::target_url::{TargetUrl, resolve};
 use engine::probe::{self, ProbeError};
 use model::{Address, Numbering, Probe};
@@ -43,8 +44,8 @@ struct Served {
 
 impl Sut {
     /// Somebody else's server behind `url`.
-    pub(crate) fn other(url: TargetUrl, request: &RequestArgs) -> Result<Self, CommandError> {
-        match request.tls.tls {
+    pub(crate) fn other(url: TargetUrl, draft: &Draft) -> Result<Self, CommandError> {
+        match draft.is_builtin_tls {
             true => Err(CommandError::usage(format!(
                 "--tls is for the built-in target; for {} write https:// in the URL",
                 url.url
@@ -55,17 +56,12 @@ impl Sut {
 
     /// The built-in target: a pool whose limits are known, so that the first sweep anyone runs can be checked against
     /// arithmetic: a knee at 4 connections and a plateau at 2,000/s.
-    pub(crate) fn builtin(
-        request: &RequestArgs,
-        stop: &Arc<AtomicBool>,
-        progress: &Progress,
-    ) -> Result<Self, CommandError> {
-        let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+    pub(crate) fn builtin(draft: &Draft, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, CommandError> {
+        if let Some(flag) = draft.detour.as_ref().map(Detour::flag) {
             return Err(CommandError::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
         }
         let workers = stack::divide(&usable_cpus()).server.len().max(1);
-        let tls = if request.tls.tls { " tls=on" } else { "" };
+        let tls = if draft.is_builtin_tls { " tls=on" } else { "" };
         let spec = Spec::parse(&format!("{BUILTIN} workers={workers}{tls}")).map_err(serving::command_error)?;
         Self::start(&spec, stop, progress)
     }
@@ -73,11 +69,11 @@ impl Sut {
     /// Starts a server on half of the cores, or on those it asks for.
     pub(crate) fn serve(
         spec: &Spec,
-        request: &RequestArgs,
+        draft: &Draft,
         stop: &Arc<AtomicBool>,
         progress: &Progress,
     ) -> Result<Self, CommandError> {
-        refuse_other_ways(request)?;
+        refuse_other_ways(draft)?;
         Self::start(spec, stop, progress)
     }
 
@@ -194,6 +190,7 @@ impl Sut {
                 numbering: &Numbering { first: number, token: token.to_owned() },
                 seed: settings.seed,
                 tls: tls.as_ref(),
+                streams: settings.pipeline,
                 fetches,
                 timeout_ns: settings.timeout_ns,
             });
@@ -224,15 +221,12 @@ impl Sut {
 }
 
 /// Flags that say how a server is reached, or which the built-in target is, have no place beside `--serve`.
-fn refuse_other_ways(request: &RequestArgs) -> Result<(), CommandError> {
-    if request.tls.tls {
+fn refuse_other_ways(draft: &Draft) -> Result<(), CommandError> {
+    if draft.is_builtin_tls {
         return Err(CommandError::usage("--tls is for the built-in target; write --serve 'NAME tls=on'"));
     }
-    let given = [("--unix-socket", request.unix_socket.is_some()), ("--connect-to", request.connect_to.is_some())];
-    match given.into_iter().find(|(_, given)| *given) {
-        Some((flag, _)) => {
-            Err(CommandError::usage(format!("{flag} and --serve say two different things; leave one out")))
-        }
+    match draft.detour.as_ref().map(Detour::flag) {
+        Some(flag) => Err(CommandError::usage(format!("{flag} and --serve say two different things; leave one out"))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,5 @@
 //! Where to connect instead of the host of the URL: `--unix-socket` and `--connect-to`.
 
-use crate::cli::RequestArgs;
 use crate::exit::CommandError;
 use crate::settings::target_url::{TargetUrl, resolve};
 use model::Address;
@@ -8,6 +7,22 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 const FORM: &str = "write for example 127.0.0.1:8080, [::1]:8080 or shop.example:443:127.0.0.1:8443";
+
+/// Another way to the server, as it was typed; what it means depends on the URL.
+pub(crate) enum Detour {
+    UnixSocket(PathBuf),
+    ConnectTo(String),
+}
+
+impl Detour {
+    /// The flag that asks for it.
+    pub(crate) const fn flag(&self) -> &'static str {
+        match self {
+            Self::UnixSocket(_) => "--unix-socket",
+            Self::ConnectTo(_) => "--connect-to",
+        }
+    }
+}
 
 /// Another way to the server. Request, SNI and certificate stay those of the URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +33,14 @@ pub(crate) enum ConnectOverride {
 
 impl ConnectOverride {
     /// What was asked for, if anything was.
-    pub(crate) fn new(args: &RequestArgs, url: &TargetUrl) -> Result<Option<Self>, CommandError> {
+    pub(crate) fn new(detour: Option<&Detour>, url: &TargetUrl) -> Result<Option<Self>, CommandError> {
         if let Some(socket) = &url.socket {
             return unix(&url.url, socket).map(Some);
         }
-        match (&args.unix_socket, &args.connect_to) {
-            (Some(path), _) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
-            (None, Some(text)) => host(text, url).map(Some),
-            (None, None) => Ok(None),
+        match detour {
+            Some(Detour::UnixSocket(path)) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
+            Some(Detour::ConnectTo(text)) => host(text, url).map(Some),
+            None => Ok(None),
         }
     }
 

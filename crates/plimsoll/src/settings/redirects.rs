@@ -70,6 +70,7 @@ fn fetch(plan: &Plan, there: &TargetUrl, is_home: bool) -> Option<Fetch> {
         numbering: &Numbering::default(),
         seed: plan.seed,
         tls: tls.as_ref(),
+        streams: 1,
         fetches: 1,
         timeout_ns: plan.timeout_ns,
     });

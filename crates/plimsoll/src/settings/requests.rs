@@ -3,17 +3,21 @@
 mod har;
 mod url_file;
 
-use crate::cli::RequestArgs;
 use crate::exit::CommandError;
-use crate::settings;
 use crate::settings::target_url::TargetUrl;
 use model::Request;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Most requests of a mix.
 const REQUESTS_MAX: usize = 10_000;
 /// Largest file of requests.
 const FILE_MAX_BYTES: u64 = 256 << 20;
+
+/// File with requests: `--urls` or `--har`.
+pub(crate) enum RequestFile {
+    Urls(PathBuf),
+    Har(PathBuf),
+}
 
 /// Requests from a file, and where they go.
 #[derive(Debug)]
@@ -26,20 +30,22 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// The requests of `--urls` or `--har`, if one of them was given. `url` is the server that was named.
-    pub(crate) fn read(args: &RequestArgs, url: Option<&TargetUrl>) -> Result<Option<Self>, CommandError> {
-        let mut listed = match (&args.urls, &args.har) {
-            (Some(path), _) => url_file::read(path, url)?,
-            (None, Some(path)) => har::read(path, url)?,
-            (None, None) => return Ok(None),
+    /// The requests of `file`, with the `headers` that were typed. `url` is the server that was named.
+    pub(crate) fn read(
+        file: &RequestFile,
+        headers: &[(String, String)],
+        url: Option<&TargetUrl>,
+    ) -> Result<Self, CommandError> {
+        let mut listed = match file {
+            RequestFile::Urls(path) => url_file::read(path, url)?,
+            RequestFile::Har(path) => har::read(path, url)?,
         };
-        let headers = settings::headers(args)?;
         for request in &mut listed.requests {
             // What was typed replaces what was recorded.
             request.headers.retain(|(name, _)| !headers.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(name)));
             request.headers.extend(headers.iter().cloned());
         }
-        Ok(Some(listed))
+        Ok(listed)
     }
 }
 

@@ -8,6 +8,7 @@ use model::Address;
 use observe::{ProcessSelector, SelectError, select};
 
 /// What is looked at beside a load.
+#[derive(Default)]
 pub(crate) struct Selectors {
     /// Who is the server; none: whoever listens where the target is.
     pub(crate) server: Option<ProcessSelector>,

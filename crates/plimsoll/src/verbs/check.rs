@@ -10,7 +10,7 @@ use crate::session::environment;
 use crate::session::serving;
 use crate::session::watch::{self, Watched};
 use crate::session::{Session, SessionOptions};
-use crate::settings::Settings;
+use crate::settings::draft::Draft;
 use crate::settings::redirects;
 use crate::settings::selectors::Selectors;
 use crate::settings::target_url::TargetUrl;
@@ -34,7 +34,7 @@ const HERE: &str = "http://127.0.0.1/";
 const TIMEOUT_NS: u64 = 5 * NS_PER_S;
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandError> {
-    let load = run::load(args.connections, args.rate, ArrivalsArg::Poisson, &args.request)?;
+    let load = run::load(args.connections, args.rate, ArrivalsArg::Poisson, args.request.pipeline)?;
     let stop = interrupt::watch()?;
     let is_named = args.url.is_some() || args.serve.is_some();
     let looked = match is_named || args.request.urls.is_some() || args.request.har.is_some() {
@@ -67,7 +67,7 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     only_with_a_target(&args.request)?;
     let started = clock::wall_clock();
     let url = TargetUrl::parse(HERE)?;
-    let settings = Settings::new(&args.request, &args.generator, &url, None)?;
+    let settings = Draft::new(&args.request, &args.generator)?.settings(&url, None)?;
     let address = Address::Tcp(([127, 0, 0, 1], url.port).into());
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
     let Selectors { server, observe, .. } = Selectors::read(&args.observe)?;
@@ -90,12 +90,12 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
         return Err(CommandError::usage("check is for http:// and https:// URLs"));
     }
     let spec = serving::specs(args.serve.as_slice())?.pop();
+    let draft = Draft::new(&args.request, &args.generator)?;
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
-        request: &args.request,
-        generator: &args.generator,
-        beside: &args.observe,
+        draft: &draft,
+        selectors: Selectors::read(&args.observe)?,
         is_observed: true,
         quiet: args.quiet,
         stop: Arc::clone(stop),
@@ -107,7 +107,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     session.progress.say("looking at this machine");
     let samples = session.idle();
     session.progress.say("looking at the target");
-    let looked = look(&plan, &session, is_overridden(&args.request), stop);
+    let looked = look(&plan, &session, draft.detour.is_some(), stop);
     session.progress.end();
     let looked = looked?;
     session.check()?;
@@ -142,10 +142,6 @@ fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) 
         burst,
         burst_unavailable: unsent.map(why),
     })
-}
-
-const fn is_overridden(request: &RequestArgs) -> bool {
-    request.unix_socket.is_some() || request.connect_to.is_some()
 }
 
 /// Flags about a request say nothing of this machine.

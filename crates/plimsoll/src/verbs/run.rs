@@ -1,6 +1,6 @@
 //! `plimsoll run`: one load, judged.
 
-use crate::cli::{ArrivalsArg, RequestArgs, RunArgs};
+use crate::cli::{ArrivalsArg, RunArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
@@ -10,6 +10,8 @@ use crate::result::run_record;
 use crate::session::serving;
 use crate::session::{Session, SessionOptions, check_limits};
 use crate::settings;
+use crate::settings::draft::Draft;
+use crate::settings::selectors::Selectors;
 use crate::store;
 use model::{Count, Load, Measurement, Rate, SessionEvent, Stop, Warmup};
 use report::record::AnyRecord;
@@ -28,7 +30,7 @@ const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
 const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
-    let load = load(args.connections, args.rate, args.arrivals, &args.request)?;
+    let load = load(args.connections, args.rate, args.arrivals, args.request.pipeline)?;
     let until = match args.requests {
         Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
         None => settings::window(args.duration.unwrap_or(DURATION))?,
@@ -36,13 +38,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let warmup = settings::warmup(args.warmup)?;
     check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
     let spec = serving::specs(args.serve.as_slice())?.pop();
+    let draft = Draft::new(&args.request, &args.generator)?;
     let stop = interrupt::watch()?;
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
-        request: &args.request,
-        generator: &args.generator,
-        beside: &args.observe,
+        draft: &draft,
+        selectors: Selectors::read(&args.observe)?,
         is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let mut record = run_record(&log.facts, &builder);
     keep_waits(&directory, report::off_cpu::of_run(&record));
     if let (true, true, false, Some(limiter)) = (args.confirm, checked.is_ok(), interrupted, &record.limiter) {
-        match confirm::confirm(limiter, &confirming(args, spec, load, warmup, &directory, &stop)?) {
+        match confirm::confirm(limiter, &confirming(args, &draft, spec, load, warmup, &directory, &stop)?) {
             Ok(confirmed) => {
                 log.tell(confirmed);
                 record = run_record(&log.facts, &builder);
@@ -91,6 +93,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
 /// The load of the run once more, in a closed loop.
 fn confirming<'a>(
     args: &'a RunArgs,
+    draft: &'a Draft,
     spec: Option<Spec>,
     load: Load,
     warmup: Warmup,
@@ -99,8 +102,7 @@ fn confirming<'a>(
 ) -> Result<Confirming<'a>, CommandError> {
     Ok(Confirming {
         spec,
-        request: &args.request,
-        generator: &args.generator,
+        draft,
         connections: load.connections(),
         may_open_more: false,
         // A number of requests says nothing about how long more workers take for them.
@@ -117,10 +119,10 @@ pub(super) fn load(
     connections: Option<Count>,
     rate: Option<Rate>,
     arrivals: ArrivalsArg,
-    request: &RequestArgs,
+    pipeline: Count,
 ) -> Result<Load, CommandError> {
     if rate.is_some() {
-        settings::no_pipeline(request)?;
+        settings::no_pipeline(pipeline)?;
     }
     let default = if rate.is_some() { OPEN_CONNECTIONS } else { CONNECTIONS };
     settings::load(connections.unwrap_or(default), rate.map(|rate| rate.per_s), arrivals)

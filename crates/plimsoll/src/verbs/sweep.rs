@@ -14,6 +14,8 @@ use crate::result::{Point, keep, sweep_record};
 use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
+use crate::settings::draft::Draft;
+use crate::settings::selectors::Selectors;
 use crate::store;
 use crate::store::{Log, POINTS, Recorder};
 use evidence::EvidenceBuilder;
@@ -41,15 +43,16 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, CommandError> {
     settings::window(args.duration)?;
     settings::warmup(args.warmup)?;
     if args.over == OverArg::Rate {
-        settings::no_pipeline(&args.request)?;
+        settings::no_pipeline(args.request.pipeline)?;
     }
     let specs = serving::specs(&args.serve)?;
+    let draft = Draft::new(&args.request, &args.generator)?;
     let stop = interrupt::watch()?;
     if specs.len() > 1 {
-        return arms::sweep(args, &search, &specs, &stop);
+        return arms::sweep(args, &draft, &search, &specs, &stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
-    let measured = measure(args, &search, Server { spec: specs.first(), arm: None }, &stop, create)?;
+    let measured = measure(args, &draft, &search, Server { spec: specs.first(), arm: None }, &stop, create)?;
     deliver(&measured.directory, AnyRecord::Sweep(&measured.record), None, &args.output)?;
     // What made the sweep end early is told after what was measured until then.
     measured.walked?;
@@ -75,6 +78,7 @@ struct Server<'a> {
 /// Sweeps one target. At least one point is measured.
 fn measure(
     args: &SweepArgs,
+    draft: &Draft,
     search: &SweepSettings,
     Server { spec, arm }: Server<'_>,
     stop: &Arc<AtomicBool>,
@@ -83,9 +87,8 @@ fn measure(
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec,
-        request: &args.request,
-        generator: &args.generator,
-        beside: &args.observe,
+        draft,
+        selectors: Selectors::read(&args.observe)?,
         is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
@@ -112,7 +115,7 @@ fn measure(
     drop(session);
     if args.confirm && walked.is_ok() && !stop.load(Ordering::Relaxed) {
         let limiter = sweep_record(&log.facts, &points).limiter;
-        walked = confirm(args, limiter.as_ref(), spec, &directory, stop)
+        walked = confirm(args, draft, limiter.as_ref(), spec, &directory, stop)
             .map(|confirmed| confirmed.into_iter().for_each(|event| log.tell(event)));
     }
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
@@ -122,6 +125,7 @@ fn measure(
 /// Tries what the limiter of the sweep predicts, in a closed loop at the load that it was found at.
 fn confirm(
     args: &SweepArgs,
+    draft: &Draft,
     limiter: Option<&Limiter>,
     spec: Option<Spec>,
     directory: &Path,
@@ -134,8 +138,7 @@ fn confirm(
     };
     let how = Confirming {
         spec,
-        request: &args.request,
-        generator: &args.generator,
+        draft,
         connections,
         may_open_more: true,
         window: settings::window(args.duration)?,

@@ -6,6 +6,7 @@ use crate::exit::{CommandError, Exit};
 use crate::output::deliver::{deliver, exit};
 use crate::output::printer;
 use crate::session::sinks::Sink;
+use crate::settings::draft::Draft;
 use crate::store;
 use crate::store::Recorder;
 use model::{Event, SessionEvent};
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Sweeps each server. When one fails the others are still reported, and the first failure is the outcome.
 pub(super) fn sweep(
     args: &SweepArgs,
+    draft: &Draft,
     search: &SweepSettings,
     specs: &[Spec],
     stop: &Arc<AtomicBool>,
@@ -36,7 +38,7 @@ pub(super) fn sweep(
         // Arms that nothing was measured of have no place in the report.
         let folder = arm_folder(arms.len(), &spec.label);
         let server = Server { spec: Some(spec), arm: Some(spec.label.clone()) };
-        let measured = measure(args, search, server, stop, |started| {
+        let measured = measure(args, draft, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,
                 None => top.insert(create(args, started, specs.len())?),

@@ -35,7 +35,7 @@ pub fn sweeps(results: &[Named<'_>], style: &Style) -> String {
         out.extend(picture.map(|picture| format!("\n{picture}")));
     }
     for remark in remarks(&arms) {
-        out.push_str(&format!("\n{}\n", wrap(&remark, style.width, 0, 0)));
+        out.push_str(&format!("\n{}\n", wrap("", &remark, style.width, 0)));
     }
     for arm in &arms {
         out.push('\n');

@@ -1,7 +1,7 @@
 //! Preflight checks in a terminal: the worst first.
 
 use super::Style;
-use super::layout::{labelled, labelled_painted, wrap};
+use super::layout::{advice, labelled, labelled_painted, wrap};
 use anstyle::AnsiColor;
 use model::{CheckRecord, CheckRow, CheckState};
 
@@ -54,13 +54,11 @@ fn meaning(record: &CheckRecord) -> String {
 fn lines(row: &CheckRow, style: Style) -> String {
     let (word, colour) = word(row.state);
     let head = format!("{word:<STATE$}{:<RULE$}{:<WHAT$}", row.rule, row.what);
-    let first = head.chars().count();
     let rest = if style.is_wide() { STATE + RULE + WHAT } else { 2 };
     let painted = style.paint(colour.on_default(), &head[..word.len()]) + &head[word.len()..];
-    let mut out = format!("{painted}{}\n", wrap(&row.found, style.width, first, rest));
+    let mut out = wrap(&painted, &row.found, style.width, rest) + "\n";
     if let Some(remedy) = &row.remedy {
-        let remedy = wrap(remedy, style.width, rest + 3, rest + 3);
-        out.push_str(&format!("{}-> {remedy}\n", " ".repeat(rest)));
+        out.push_str(&advice(remedy, rest, style));
     }
     out
 }

@@ -3,6 +3,7 @@
 use super::Style;
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use model::Limiter;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Columns of a label and the space after it.
 const LABEL: usize = 13;
@@ -10,6 +11,8 @@ const LABEL: usize = 13;
 const WIDE: usize = 60;
 /// Words that are not parted from the figure before them.
 const UNITS: [&str; 10] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "TB", "%"];
+/// A space at which no line ends.
+const NO_BREAK: char = '\u{a0}';
 /// Room that text gets at least, however narrow the terminal is.
 const TEXT_MIN: usize = 20;
 
@@ -25,51 +28,49 @@ impl Style {
     }
 }
 
-/// Words of `text` in lines of at most `width` columns after an indent of `first` on the first line and `rest` on the
-/// others; the first indent is left to the caller to fill. A longer word (a URL) gets a line of its own, whole.
-pub(crate) fn wrap(text: &str, width: usize, first: usize, rest: usize) -> String {
-    let width = width.max(rest + TEXT_MIN);
-    let mut out = String::new();
-    let mut column = first;
-    let mut line_is_empty = true;
-    for word in words(text) {
-        let length = word.chars().count();
-        if !line_is_empty && column + 1 + length > width {
-            out.push('\n');
-            out.push_str(&" ".repeat(rest));
-            column = rest;
-        } else if !line_is_empty {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(&word);
-        column += length;
-        line_is_empty = false;
+/// Words of `text` in lines of at most `width` columns, the first of which begins with `head`, which may be coloured, and
+/// the others with an indent of `rest`. A longer word (a URL) gets a line of its own, whole.
+pub(crate) fn wrap(head: &str, text: &str, width: usize, rest: usize) -> String {
+    let text = spaced(text);
+    if text.is_empty() {
+        return head.to_owned();
     }
-    out
+    let indent = " ".repeat(rest);
+    let options = Options::new(width.max(rest + TEXT_MIN))
+        .initial_indent(head)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::fill(&text, options).replace(NO_BREAK, " ")
 }
 
-/// The words of `text`; a figure and its unit are one word.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+/// The words of `text` with one space between them, at which a figure is not parted from its unit.
+fn spaced(text: &str) -> String {
+    let mut spaced = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         let is_unit = UNITS.contains(&word.trim_end_matches(|c: char| ",;:.)".contains(c)));
-        match words.last_mut() {
-            Some(last) if is_unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
+        if is_unit && spaced.ends_with(|c: char| c.is_ascii_digit()) {
+            spaced.push(NO_BREAK);
+        } else if !spaced.is_empty() {
+            spaced.push(' ');
         }
+        spaced.push_str(word);
     }
-    words
+    spaced
+}
+
+/// What to do, after an arrow and an indent; ends with a newline.
+pub(crate) fn advice(text: &str, indent: usize, style: Style) -> String {
+    wrap(&format!("{:indent$}-> ", ""), text, style.width, indent + 3) + "\n"
 }
 
 /// `label        text`, the text wrapped beside the label; ends with a newline.
 pub(crate) fn labelled(label: &str, text: &str, style: Style) -> String {
     let rest = if style.is_wide() { LABEL } else { 2 };
     let first = LABEL.max(label.chars().count() + 1);
-    format!("{label:<width$}{}\n", wrap(text, style.width, first, rest), width = first)
+    wrap(&format!("{label:<first$}"), text, style.width, rest) + "\n"
 }
 
 /// As [`labelled`], with the label in `paint`.
@@ -117,10 +118,12 @@ mod tests {
 
     #[test]
     fn text_is_wrapped_at_words_with_a_hanging_indent() {
-        assert_eq!(wrap("one two three four five six", 24, 4, 2), "one two three four\n  five six");
-        assert_eq!(wrap("a http://example.org/very/long/path b", 24, 0, 0), "a\nhttp://example.org/very/long/path\nb");
-        assert_eq!(wrap("waits for 1.00 s, then 2.00 s more", 26, 0, 0), "waits for 1.00 s, then\n2.00 s more");
-        assert_eq!(wrap("", 24, 0, 0), "");
+        assert_eq!(wrap("no  ", "one two three  four\nfive six", 24, 2), "no  one two three four\n  five six");
+        assert_eq!(wrap("", "a http://example.org/very/long/path b", 24, 0), "a\nhttp://example.org/very/long/path\nb");
+        assert_eq!(wrap("", "waits for 1.00 s, then 2.00 s more", 26, 0), "waits for 1.00 s, then\n2.00 s more");
+        let coloured = "\u{1b}[1mno\u{1b}[0m  ";
+        assert_eq!(wrap(coloured, "one two three four", 24, 0), format!("{coloured}one two three four"));
+        assert_eq!(wrap("no  ", "", 24, 0), "no  ");
     }
 
     #[test]

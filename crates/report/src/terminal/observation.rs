@@ -81,7 +81,8 @@ pub fn observation_lines(seen: &Observation) -> String {
 /// What is not available, each with its reason, in lines. Empty when nothing is missing; no newline at the end.
 #[must_use]
 pub fn missing(unavailable: &BTreeMap<String, String>, style: &Style) -> String {
-    let lines = unavailable.iter().map(|(part, why)| wrap(&format!("not available: {part}: {why}"), style.width, 0, 2));
+    let lines =
+        unavailable.iter().map(|(part, why)| wrap("", &format!("not available: {part}: {why}"), style.width, 2));
     lines.collect::<Vec<_>>().join("\n")
 }
 

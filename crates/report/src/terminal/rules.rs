@@ -23,7 +23,7 @@ pub fn rules(record: &CatalogueRecord, style: &Style) -> String {
         }
     }
     let hint = "plimsoll rules ID explains one: what it needs, its threshold, an example.";
-    out + "\n" + &wrap(hint, style.width, 0, 0) + "\n"
+    out + "\n" + &wrap("", hint, style.width, 0) + "\n"
 }
 
 /// A table with the text wrapped in its last column.
@@ -49,8 +49,7 @@ fn narrow(cards: &[&RuleCard], style: Style) -> String {
 
 /// Text beside what stands in front of it.
 fn line(front: &str, text: &str, style: Style) -> String {
-    let indent = front.chars().count();
-    format!("{front}{}\n", wrap(text, style.width, indent, indent))
+    wrap(front, text, style.width, front.chars().count()) + "\n"
 }
 
 /// One rule: what it detects, from what, when it fires, what it does to a result and an example. Ends with a newline.

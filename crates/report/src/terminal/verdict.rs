@@ -3,7 +3,7 @@
 //! Three findings are shown; the rest is on the page, in JSON and behind `-v`.
 
 use super::Style;
-use super::layout::{labelled, labelled_painted, wrap};
+use super::layout::{advice, labelled, labelled_painted, wrap};
 use anstyle::{AnsiColor, Style as Ansi};
 use model::human::plural;
 use model::{Finding, FindingState, Verdict, VerdictState};
@@ -54,7 +54,7 @@ pub(crate) fn findings(verdict: &Verdict, style: Style) -> String {
     }
     if let Some(rest) = rest(verdict, shown) {
         let text = format!("{}{rest} (plimsoll report DIR, or -v)", if shown == 0 { "" } else { "and " });
-        out.push_str(&wrap(&text, style.width, 0, 2));
+        out.push_str(&wrap("", &text, style.width, 2));
         out.push('\n');
     }
     if out.len() > 1 { out } else { String::new() }
@@ -126,8 +126,7 @@ pub(crate) fn finding(finding: &Finding, style: Style) -> String {
         return format!("{message} -> {}\n", finding.remedy);
     }
     let rest = if style.is_wide() { first } else { 2 };
-    let remedy = wrap(&finding.remedy, style.width, rest + 3, rest + 3);
-    format!("{message}\n{}-> {remedy}\n", " ".repeat(rest))
+    format!("{message}\n{}", advice(&finding.remedy, rest, style))
 }
 
 /// State, rule and message of a finding, wrapped, and how many columns stand before the message.
@@ -140,7 +139,7 @@ fn message(finding: &Finding, style: Style) -> (String, usize) {
     let head = format!("{:<7} {}  ", word(finding.state), finding.rule);
     let first = head.chars().count();
     let rest = if style.is_wide() { first } else { 2 };
-    (style.paint(bold(colour), &head) + &wrap(&finding.message, style.width, first, rest), first)
+    (wrap(&style.paint(bold(colour), &head), &finding.message, style.width, rest), first)
 }
 
 /// Verdict in a table.

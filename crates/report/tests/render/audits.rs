@@ -4,9 +4,9 @@ use crate::golden::{NARROW, WIDE, golden};
 use model::{AuditRecord, AuditsRecord};
 use report::{json, terminal};
 
-const ONE: &str = include_str!("../golden/audit.json");
-const TABLE: &str = include_str!("../golden/audit_table.json");
-const SEVERAL: &str = include_str!("../golden/audits.json");
+const ONE: &str = include_str!("fixtures/audit.json");
+const TABLE: &str = include_str!("fixtures/audit_table.json");
+const SEVERAL: &str = include_str!("fixtures/audits.json");
 
 fn one(text: &str) -> AuditRecord {
     serde_json::from_str(text).expect("a record")

@@ -1,4 +1,4 @@
-//! Fixed records against stored text. `UPDATE_GOLDEN=1 cargo test -p report` rewrites the files.
+//! Fixed records against stored text. `INSTA_UPDATE=always cargo test -p report` writes it anew.
 
 use crate::fixtures::{
     URL, arms, bound_run, bound_sweep, invalid_run, redirecting_probe, stable_probe, valid_run, valid_sweep,
@@ -7,7 +7,6 @@ use model::Stop;
 use report::Named;
 use report::record::AnyRecord;
 use report::terminal::{self, Style};
-use std::path::Path;
 
 pub(crate) const WIDE: Style = Style { width: 80, colour: false, verbose: false };
 pub(crate) const NARROW: Style = Style { width: 40, colour: false, verbose: false };
@@ -94,12 +93,8 @@ fn colour_changes_no_word() {
     assert_eq!(plain, terminal::sweep(&bound_sweep(), &WIDE));
 }
 
-/// Compares `actual` with `tests/golden/NAME.txt`.
+/// Compares `actual` with the snapshot `name`, and its end, which a snapshot leaves open.
 pub(crate) fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, actual).expect("the golden file can be written");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "{name} differs; if it is right, run with UPDATE_GOLDEN=1");
+    assert!(actual.ends_with('\n') && !actual.ends_with("\n\n"), "{name} must end with one newline");
+    insta::assert_snapshot!(name, actual);
 }

@@ -85,7 +85,6 @@ fn check(path: &str, text: &str) -> Vec<Violation> {
         violations.extend(places::unsafe_code(path, &code));
         violations.extend(places::printing(path, &code));
         violations.extend(size::file(path, text));
-        violations.extend(size::functions(path, &code));
     }
     if path.starts_with("crates/") && path.ends_with("/Cargo.toml") {
         violations.extend(edges::check(path, text));

@@ -1,62 +1,68 @@
-//! Results of the injections: a table for the terminal, and a page.
+//! Results of the injections: tables for the terminal, and a page.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anyhow::{Context, Result, bail};
 
-use super::Row;
+use super::{Rounds, Row};
 use crate::machine;
 
 pub(super) const PATH: &str = "docs/injections.md";
 
 const INTRODUCTION: &str = "\
-A validity rule is worth something when it fires on its fault and is silent without it. Each rule of `plimsoll rules` is put
-to both. A rule without an injection, one that is silent on its fault and one that fires without it make
-`cargo xtask injections` fail.
-
-- *fired*: how often the rule fired with the fault, of so many times it was made; *silent*: how often it did not with the
-  same load without it, right after.
-- *also fired*: what made more of the result than a note with the fault and never without it. A fault has consequences of
-  its own: who cannot connect has errors as well.
-- Other programs are the machine's: they trip EN-03 and CL-09 with and without a fault, and keep a quota from being used up.
+A validity rule has to fire on its fault and to be silent without it. `cargo xtask injections` puts every rule to both, and
+fails when one has no fault, is silent on it, or fires without it.
 ";
 
 const REAL: &str = "\
-Made on one machine and measured by the program as it is, in windows of 2 to 22 s: server on one core, client on another, in a
-network namespace of their own. Faults that other loads cannot hide, such as wrong answers, are made four at a time, then
-those that leave the CPUs almost idle, and their absences with them. *refused*: plimsoll looked beforehand, named the fault in
-one line and did not begin (exit code 2).
+Made on one machine and measured by plimsoll in windows of 2 to 22 s, with server and load generator on one core each, in a
+network namespace. Faults that other loads cannot hide are made four at a time. A control run is the same load without the
+fault.
+
+- *also fired*: rules that made more than a note of the fault, and of no control run. Faults have consequences: failed
+  connects are errors too. Other programs on the machine trip EN-03 and CL-09.
+- *refused*: preflight found the fault and plimsoll did not start (exit code 2).
 ";
 
-const FAULTS_MADE_UP: &str = "## Faults made up";
+const REAL_HEAD: &str = "\
+| rule | fault | also fired, exceptions |
+| --- | --- | --- |
+";
+
+/// Title of the section behind the remarks on real faults.
+const MUTATED: &str = "## Mutated evidence";
 
 const MADE_UP: &str = "\
-A clean run or sweep with one fault written into its evidence, judged by the same function as a measured one. They are judged
-in the tests as well.
+Evidence of a clean run or sweep with one fault written into it, judged by the same function as measured evidence. Each rule
+fired on its fault and was silent without it, unless its line says otherwise.
 ";
 
-/// Both tables.
+/// Made-up faults are judged once with the fault and once without it.
+const MADE_UP_ROUNDS: Rounds = Rounds { faults: 1, clean: 1 };
+
+/// Real faults and those made up.
 pub(super) fn tables(made: &[Row], made_up: &[Row]) -> String {
-    let (made, made_up) = (table(made), table(made_up));
+    let (made, made_up) = (real_table(made), made_up_list(made_up));
     if made.is_empty() { made_up } else { format!("{made}\n{made_up}") }
 }
 
 /// `docs/injections.md`.
 pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
-    let (faults, clean) = times(made);
+    let Rounds { faults, clean } = rounds(made);
     let ways: BTreeSet<&&str> = made.iter().filter(|row| !row.is_impossible).flat_map(|row| row.rules).collect();
     let mut page = format!(
-        "# Injections\n\nMade by `cargo xtask injections --repeat {faults} --clean {clean} --write-docs` on {}.\n\n{INTRODUCTION}\n\
-         {} rules, all with a made-up fault, {} of them with a real one as well.\n\n\
-         ## Faults made on this machine\n\n{REAL}\n{}\n",
+        "# Rules against injected faults\n\n\
+         Made by `cargo xtask injections --repeat {faults} --clean {clean} --write-docs` on {}.\n\n{INTRODUCTION}\n\
+         All {} rules have a fault in mutated evidence, {} of them a real one as well.\n\n\
+         ## Real faults\n\n{REAL}\n{}\n",
         machine(),
         made_up.len(),
         ways.len(),
-        table(made)
+        real_table(made)
     );
     page.extend(made.iter().filter_map(remark).map(|line| line + "\n"));
-    let _ = write!(page, "\n{FAULTS_MADE_UP}\n\n{MADE_UP}\n{}", table(made_up));
+    let _ = write!(page, "\n{MUTATED}\n\n{MADE_UP}\n{}", made_up_list(made_up));
     page
 }
 
@@ -66,8 +72,11 @@ pub(super) fn render(made: &[Row], made_up: &[Row]) -> String {
 ///
 /// When one of them is not in the page.
 pub(super) fn again(page: &str, only: &str, made: &[Row]) -> Result<String> {
-    let (faults, clean) = times(made);
-    let how = format!("cargo xtask injections --only {only} --repeat {faults} --clean {clean} --write-docs");
+    let rounds = rounds(made);
+    // Rows that were made as often as the page says of all have no figures.
+    let statement = statement(rounds);
+    let is_usual = page.lines().any(|line| line == statement);
+    let usual = if is_usual { rounds } else { Rounds { faults: 0, clean: 0 } };
     let is_old = |line: &str| made.iter().any(|row| line.starts_with(&format!("- {}: ", row.name())));
     let mut lines: Vec<String> = page.lines().filter(|line| !is_old(line)).map(str::to_owned).collect();
     for row in made {
@@ -75,25 +84,36 @@ pub(super) fn again(page: &str, only: &str, made: &[Row]) -> Result<String> {
         let Some(place) = lines.iter_mut().find(|line| line.starts_with(&begin)) else {
             bail!("{PATH} has no row `{begin}`: write the whole page, without --only");
         };
-        *place = line(row);
+        *place = line(row, usual);
     }
     let place = |lines: &[String], of: &str| {
         let place = lines.iter().position(|line| line == of);
         place.with_context(|| format!("{PATH} has no line `{of}`: write the whole page, without --only"))
     };
-    let remarks_end = place(&lines, FAULTS_MADE_UP)?.saturating_sub(1);
+    let remarks_end = place(&lines, MUTATED)?.saturating_sub(1);
     lines.splice(remarks_end..remarks_end, made.iter().filter_map(remark));
     let introduction = place(&lines, INTRODUCTION.lines().next().unwrap_or_default())?;
-    let names: Vec<String> = made.iter().map(Row::name).collect();
-    let told = format!("Then {} again, by `{how}`.", names.join(", "));
-    lines.splice(introduction..introduction, [told, String::new()]);
+    lines.splice(introduction..introduction, [told(only, rounds), String::new()]);
     Ok(lines.join("\n") + "\n")
 }
 
-/// How often the faults were made, and their absences measured.
-fn times(made: &[Row]) -> (u32, u32) {
+/// Note on rows that were made again; a line.
+fn told(only: &str, Rounds { faults, clean }: Rounds) -> String {
+    format!("Rows made again by `cargo xtask injections --only {only} --repeat {faults} --clean {clean} --write-docs`.")
+}
+
+/// Rounds in which the faults were made, and their control runs.
+fn rounds(made: &[Row]) -> Rounds {
     let most = |times: fn(&Row) -> u32| made.iter().map(times).max().unwrap_or(0);
-    (most(|row| row.times), most(|row| row.clean_times))
+    Rounds { faults: most(|row| row.times), clean: most(|row| row.clean_times) }
+}
+
+/// Statement that is true of every row without figures; a line.
+fn statement(Rounds { faults, clean }: Rounds) -> String {
+    format!(
+        "Each rule fired in {faults} of {faults} runs with its fault and was silent in {clean} of {clean} control runs, \
+         unless its row says otherwise."
+    )
 }
 
 /// Why a fault could not be made, or what went wrong; a line.
@@ -101,63 +121,107 @@ fn remark(row: &Row) -> Option<String> {
     Some(format!("- {}: {}", row.name(), row.remark.as_ref()?.lines().next().unwrap_or_default()))
 }
 
-fn table(rows: &[Row]) -> String {
+/// Real faults: the statement, and a row for each.
+fn real_table(rows: &[Row]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut table = "| rule | fault | fired | silent | also fired |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let usual = rounds(rows);
+    let mut table = format!("{}\n\n{REAL_HEAD}", statement(usual));
     for row in rows {
-        table.push_str(&line(row));
+        table.push_str(&line(row, usual));
         table.push('\n');
     }
     table
 }
 
-/// A row of the table.
-fn line(row: &Row) -> String {
+/// A row of the table of real faults; figures where they are not the `usual` ones.
+fn line(row: &Row, usual: Rounds) -> String {
+    let mut cell = exceptions(row, usual);
+    cell.extend(others(row));
+    format!("| {} | {} | {} |", row.name(), row.fault, cell.join("; "))
+}
+
+/// Made-up faults: a line for each, with figures where a rule falls short.
+fn made_up_list(rows: &[Row]) -> String {
+    let mut list = String::new();
+    for row in rows {
+        let mut notes = exceptions(row, MADE_UP_ROUNDS);
+        notes.extend(others(row).map(|others| format!("also {others}")));
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        let _ = writeln!(list, "- **{}** {}{notes}", row.name(), row.fault);
+    }
+    list
+}
+
+/// Rules that fired because of the fault of a row, beside its own; none when there are none.
+fn others(row: &Row) -> Option<String> {
     let others: Vec<&str> = row.also_fired().collect();
-    let [fired, silent] = match row.is_impossible {
-        true => ["not here".to_owned(), String::new()],
-        false => [fired(row), of(row.silent, row.clean_times)],
-    };
-    format!("| {} | {} | {fired} | {silent} | {} |", row.name(), row.fault, others.join(", "))
+    (!others.is_empty()).then(|| others.join(", "))
 }
 
-fn fired(row: &Row) -> String {
-    let word = if row.refused > 0 { "refused " } else { "" };
-    format!("{word}{}", of(row.fired, row.times))
+/// Exceptions of a row: faults refused, and how often it fired or was silent where that is not as `usual`.
+fn exceptions(row: &Row, usual: Rounds) -> Vec<String> {
+    if row.is_impossible {
+        return vec!["not possible here".to_owned()];
+    }
+    let is_refused = row.refused > 0;
+    let word = if is_refused { "refused" } else { "fired" };
+    let fired = figures(word, row.fired, row.times, usual.faults);
+    let fired = fired.or_else(|| is_refused.then(|| word.to_owned()));
+    fired.into_iter().chain(figures("silent", row.silent, row.clean_times, usual.clean)).collect()
 }
 
-fn of(part: u32, whole: u32) -> String {
-    // What falls short has to be seen in a long table.
-    let mark = if part == whole { "" } else { "**" };
-    format!("{mark}{part} of {whole}{mark}")
+/// `fired 20 of 20`; none when it happened each of the `usual` times.
+fn figures(word: &str, part: u32, whole: u32, usual: u32) -> Option<String> {
+    match (part == whole, whole == usual) {
+        (true, true) => None,
+        (true, false) => Some(format!("{word} {part} of {whole}")),
+        // What falls short has to be seen in a long table.
+        (false, _) => Some(format!("**{word} {part} of {whole}**")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn has_line(page: &str, line: &str) {
+        assert!(page.lines().any(|it| it == line), "{line} is not in {page}");
+    }
+
     #[test]
     fn what_falls_short_stands_out_and_what_cannot_be_is_told() {
-        const RULES: [&[&str]; 3] = [&["ER-01"], &["CL-06"], &["CL-10", "SV-04"]];
-        let mut rows = [(RULES[0], "errors", 3), (RULES[1], "too few", 1), (RULES[2], "quota", 3)]
-            .map(|(rules, fault, times)| Row { times, clean_times: 1, ..Row::new(rules, fault) });
-        (rows[0].fired, rows[0].silent) = (2, 1);
+        const RULES: [&[&str]; 6] = [&["ER-01"], &["CL-06"], &["CL-10", "SV-04"], &["ER-09"], &["CL-07"], &["LD-03"]];
+        let fault = ["errors", "too few", "quota", "closes", "too few", "closed loop"];
+        let mut rows: Vec<Row> = RULES
+            .into_iter()
+            .zip(fault)
+            .map(|(rules, fault)| Row { times: 3, fired: 3, clean_times: 1, silent: 1, ..Row::new(rules, fault) })
+            .collect();
+        rows[0].fired = 2;
         rows[0].others = ["ER-01", "EN-03", "PH-01"].map(str::to_owned).into();
         rows[0].usual = ["EN-03".to_owned()].into();
-        (rows[1].fired, rows[1].refused, rows[1].silent) = (1, 1, 1);
+        rows[1].refused = 3;
         (rows[2].is_impossible, rows[2].remark) = (true, Some("no control group".to_owned()));
+        rows[3].silent = 0;
+        rows[3].others = ["CL-01".to_owned()].into();
+        (rows[4].times, rows[4].fired, rows[4].refused) = (1, 1, 1);
         let page = render(&rows, &[]);
+        assert!(page.contains("Each rule fired in 3 of 3 runs with its fault and was silent in 1 of 1 control runs"));
         for line in [
-            "| ER-01 | errors | **2 of 3** | 1 of 1 | PH-01 |",
-            "| CL-06 | too few | refused 1 of 1 | 1 of 1 |  |",
-            "| CL-10, SV-04 | quota | not here |  |  |",
+            "| ER-01 | errors | **fired 2 of 3**; PH-01 |",
+            "| CL-06 | too few | refused |",
+            "| CL-10, SV-04 | quota | not possible here |",
+            "| ER-09 | closes | **silent 0 of 1**; CL-01 |",
+            "| CL-07 | too few | refused 1 of 1 |",
+            "| LD-03 | closed loop |  |",
             "- CL-10, SV-04: no control group",
         ] {
-            assert!(page.lines().any(|it| it == line), "{line} is not in {page}");
+            has_line(&page, line);
         }
-        assert!(!rows[0].is_well() && rows[1].is_well() && rows[2].is_well());
+        let is_well: Vec<bool> = rows.iter().map(Row::is_well).collect();
+        assert_eq!(is_well, [false, true, true, false, true, true]);
     }
 
     #[test]
@@ -167,16 +231,45 @@ mod tests {
             RULES.map(|rules| Row { times: 3, fired: 3, clean_times: 1, silent: 1, ..Row::new(rules, "it") });
         (rows[1].fired, rows[1].remark) = (2, Some("silent: SV-05".to_owned()));
         let page = render(&rows, &[]);
-        let again_row = || Row { times: 20, fired: 20, clean_times: 2, silent: 2, ..Row::new(RULES[1], "it") };
-        let anew = again(&page, "SV-05", &[again_row()]).expect("it has that row");
+        has_line(&page, "| SV-05 | it | **fired 2 of 3** |");
+        let made = |times, clean_times| {
+            [Row { times, fired: times, clean_times, silent: clean_times, ..Row::new(RULES[1], "it") }]
+        };
+        let anew = again(&page, "SV-05", &made(20, 2)).expect("it has that row");
         for line in [
-            "| ER-01 | it | 3 of 3 | 1 of 1 |  |",
-            "| SV-05 | it | 20 of 20 | 2 of 2 |  |",
-            "Then SV-05 again, by `cargo xtask injections --only SV-05 --repeat 20 --clean 2 --write-docs`.",
+            "| ER-01 | it |  |",
+            "| SV-05 | it | fired 20 of 20; silent 2 of 2 |",
+            "Rows made again by `cargo xtask injections --only SV-05 --repeat 20 --clean 2 --write-docs`.",
         ] {
-            assert!(anew.lines().any(|it| it == line), "{line} is not in {anew}");
+            has_line(&anew, line);
         }
         assert!(page.contains("- SV-05: silent") && !anew.contains("- SV-05: silent"));
+        // As often as the others: nothing is to be said of it. And a page that was changed can be changed again.
+        has_line(&again(&anew, "SV-05", &made(3, 1)).expect("it has that row"), "| SV-05 | it |  |");
         again(&page, "ER-02", &[Row::new(&["ER-02"], "it")]).expect_err("the page has no such row");
+    }
+
+    #[test]
+    fn made_up_faults_have_figures_only_where_a_rule_falls_short() {
+        let fault = |rules: &'static [&'static str]| Row {
+            times: 1,
+            fired: 1,
+            clean_times: 1,
+            silent: 1,
+            ..Row::new(rules, "it")
+        };
+        let mut rows = [fault(&["CL-05"]), fault(&["ER-01"]), fault(&["ER-04"]), fault(&["LD-03"])];
+        rows[0].others = ["CL-03".to_owned()].into();
+        rows[1].fired = 0;
+        rows[2].others = ["ER-01", "ER-06"].map(str::to_owned).into();
+        let list = tables(&[], &rows);
+        let expected = [
+            "- **CL-05** it (also CL-03)",
+            "- **ER-01** it (**fired 0 of 1**)",
+            "- **ER-04** it (also ER-01, ER-06)",
+            "- **LD-03** it",
+        ];
+        assert_eq!(list.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(tables(&[], &rows[..0]), "");
     }
 }

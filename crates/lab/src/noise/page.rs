@@ -10,19 +10,19 @@ use crate::machine;
 pub(super) const PATH: &str = "docs/noise.md";
 
 const INTRODUCTION: &str = "\
-Noise of known size is made beside a sweep of the built-in server, whose capacity is arithmetic: 4 workers of 2 ms answer
-2,000 requests per second. A sweep on a busy machine is worth something when its answer is right all the same.
+Sweeps of the built-in server, whose capacity is arithmetic (4 workers of 2 ms: 2,000 requests per second), beside noise of
+known size.
 
-- *hog*: a program at real-time priority, where that is permitted, takes a CPU of the server or of the load generator;
-  *client paused*: the load generator is stopped (SIGSTOP) and continued. Both come in bursts of 20 ms to 3 s, log-uniform, at
-  random places, for the given share of the time. *quota*: half-way the process gets a CPU quota that is the given share below
-  what it has used until then in the busier seconds (upper quartile).
-- *right*, up to 20 %: VALID or BOUND, peak and knee within 2 % of those of the quiet machine, at most 1.5 times its time; of
-  all tries of a share one in 20 may miss it. Above: VALID within 2 % of 2,000/s, or BOUND with bounds that hold it; none may
-  miss it. INVALID is never right and never allowed.
-- *peak*, *knee*, *time*: the medians beside the quiet ones; *noise*: its size as it came out, the mean of all tries. Of a
-  quota it is the share of the second half for which it stopped the process.
-- What others do to the machine meanwhile is added to the noise, and counts against the answers too.
+- *hog*: a program at real-time priority, where permitted, takes a CPU of server or load generator; *client paused*: the load
+  generator is stopped (SIGSTOP) and continued. Both in bursts of 20 ms to 3 s, log-uniform, at random places, for the given
+  share of the time. *quota*: half-way the process gets a CPU quota that is the given share below what it used until then in
+  its busier seconds (upper quartile).
+- *right*, up to 20 %: VALID or BOUND, peak and knee within 2 % of the quiet ones, at most 1.5 times the time; one in 20 of
+  all tries of a share may miss it. Above: VALID within 2 % of 2,000/s, or BOUND with bounds that hold it, always. INVALID
+  is never right.
+- *peak*, *knee*, *time*: medians against the quiet ones; *noise*: its mean size as it came out, of a quota the share of the
+  second half in which the process was stopped.
+- Noise of other programs is added, and counts against the answers.
 ";
 
 /// The table of all cases so far.

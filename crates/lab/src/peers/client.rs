@@ -36,7 +36,7 @@ pub(super) struct Finished {
 /// client's own, where a child of this process would inherit our resident set as its floor. GNU time takes CPU and
 /// memory from `wait4`.
 pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, seconds: u32) -> Result<Finished> {
-    let program = tool.path().with_context(|| format!("{} is not installed", tool.name()))?;
+    let program = tool.path().context("could not be installed")?;
     let cost_file = lab.file(&format!("{label}.cost"));
     let mut command = Lab::pinned(CLIENT_CORE, &lab.time);
     command.args(["--quiet", "--format=%e %U %S %M", "-o"]).arg(&cost_file);
@@ -75,6 +75,14 @@ pub(super) fn run(lab: &Lab, tool: Tool, label: &str, invocation: &Invocation, s
     Ok(Finished { stdout, cost })
 }
 
+/// Outcome of a tool: its result, or the reason why it has none. The error of an essential tool stays one and ends the run.
+pub(super) fn outcome_of<T>(tool: Tool, result: Result<T>) -> Result<Result<T, String>> {
+    match result {
+        Err(error) if tool.is_essential() => Err(error.context(tool.name())),
+        result => Ok(result.map_err(|error| format!("{error:#}"))),
+    }
+}
+
 /// The last line that says something, without colours.
 fn last_line(text: &str) -> Option<String> {
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
@@ -95,7 +103,7 @@ fn parse_cost(text: &str) -> Option<Cost> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cost, last_line, parse_cost};
+    use super::{Cost, Tool, last_line, outcome_of, parse_cost};
 
     #[test]
     fn cost_is_read() {
@@ -104,6 +112,14 @@ mod tests {
         assert_eq!(parse_cost("Command exited with non-zero status 124\n3.07 0.50 1.50 4321\n"), Some(cost));
         assert_eq!(parse_cost("Command terminated by signal 9\n"), None);
         assert_eq!(parse_cost(""), None);
+    }
+
+    #[test]
+    fn only_an_essential_tool_ends_the_comparison() {
+        let failed = || Err::<(), _>(anyhow::Error::msg("it hung"));
+        assert_eq!(outcome_of(Tool::Oha, failed()).unwrap(), Err("it hung".to_owned()));
+        assert_eq!(outcome_of(Tool::Wrk, Ok(7)).unwrap(), Ok(7));
+        assert_eq!(format!("{:#}", outcome_of(Tool::Wrk, failed()).unwrap_err()), "wrk: it hung");
     }
 
     #[test]

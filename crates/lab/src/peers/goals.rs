@@ -30,18 +30,18 @@ pub(super) fn table(results: &Results) -> String {
 
 fn reached(results: &Results) -> Vec<Goal> {
     let case = |key: &str| results.cases.iter().find(|case| case.key == key);
-    let against = |key: &str, figure: &Figure, other| case(key).and_then(|case| plimsoll_to(case, other, figure));
-    let memory = |key: &str| Some(median(&values(case(key)?.loads(Tool::Plimsoll)?, &MEMORY)));
+    let against = |key: &str, figure: Figure, other| case(key).and_then(|case| plimsoll_to(case, other, figure));
+    let memory = |key: &str| Some(median(&values(case(key)?.loads(Tool::Plimsoll)?, MEMORY)));
     let arrivals = results.pacing.iter().find_map(|Pacing { tool, outcome }| match outcome {
         Ok(arrivals) if *tool == Tool::Plimsoll => Some(arrivals),
         _ => None,
     });
     let goals = [
-        ("null server, 64 connections: client CPU ÷ wrk", 0.78, against("keep-alive", &CPU, Tool::Wrk)),
-        ("null server, 64 connections: client CPU ÷ bare loop", 1.12, against("keep-alive", &CPU, Tool::BareLoop)),
-        ("TLS 1.3: client CPU ÷ wrk", 1.0, against("tls", &CPU, Tool::Wrk)),
-        ("connection per request: client CPU ÷ wrk", 0.95, against("close", &CPU, Tool::Wrk)),
-        ("64 connections: peak memory ÷ wrk", 2.0, against("keep-alive", &MEMORY, Tool::Wrk)),
+        ("null server, 64 connections: client CPU ÷ wrk", 0.78, against("keep-alive", CPU, Tool::Wrk)),
+        ("null server, 64 connections: client CPU ÷ bare loop", 1.12, against("keep-alive", CPU, Tool::BareLoop)),
+        ("TLS 1.3: client CPU ÷ wrk", 1.0, against("tls", CPU, Tool::Wrk)),
+        ("connection per request: client CPU ÷ wrk", 0.95, against("close", CPU, Tool::Wrk)),
+        ("64 connections: peak memory ÷ wrk", 2.0, against("keep-alive", MEMORY, Tool::Wrk)),
         ("1,024 connections: peak memory, MiB", 11.0, memory("many")),
         ("stall: error of p90, p99 and max", 0.02, stall_error(&results.stall)),
         ("open loop: error of the rate", 0.001, arrivals.map(|arrivals| (arrivals.of_asked - 1.0).abs())),
@@ -52,7 +52,7 @@ fn reached(results: &Results) -> Vec<Goal> {
 }
 
 /// Median of the rounds' ratios.
-fn plimsoll_to(case: &Case, other: Tool, figure: &Figure) -> Option<f64> {
+fn plimsoll_to(case: &Case, other: Tool, figure: Figure) -> Option<f64> {
     let ours = values(case.loads(Tool::Plimsoll)?, figure);
     Some(ratio(&ours, &values(case.loads(other)?, figure)).median)
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::RUN_OVERHEAD_S;
-use super::client::run;
+use super::client::{outcome_of, run};
 use super::lab::Lab;
 use super::readers::{Quantiles, read};
 use super::server::Server;
@@ -42,17 +42,10 @@ pub(super) fn measure(lab: &Lab, seconds: u32, progress: &mut Progress) -> Resul
         let tool = stalled.tool;
         progress.say(&format!("whole-server stall of 200 ms every second: {}", tool.name()));
         let label = format!("stall{}-{}", index + 1, tool.name());
-        let outcome = if tool.path().is_some() {
-            let finished = run(lab, tool, &label, &stalled.invocation, seconds);
-            finished.and_then(|finished| read(tool, &finished.stdout).context("its output holds no latencies"))
-        } else {
-            Err(anyhow::Error::msg("could not be installed"))
-        };
-        let outcome = match outcome {
-            Err(error) if tool.is_essential() => return Err(error),
-            outcome => outcome.map_err(|error| format!("{error:#}")),
-        };
-        said.push(Said { tool, how: stalled.how, outcome });
+        let finished = run(lab, tool, &label, &stalled.invocation, seconds);
+        let quantiles =
+            finished.and_then(|finished| read(tool, &finished.stdout).context("its output holds no latencies"));
+        said.push(Said { tool, how: stalled.how, outcome: outcome_of(tool, quantiles)? });
         progress.did(f64::from(seconds) + RUN_OVERHEAD_S);
     }
     Ok(said)

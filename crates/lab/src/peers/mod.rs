@@ -23,7 +23,7 @@ mod tools;
 use std::path::PathBuf;
 
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use lab::Lab;
 use xtask::{packages, workspace};
 
@@ -51,7 +51,7 @@ pub struct Options {
     /// One short round (3 minutes): does everything still run?
     #[arg(long)]
     quick: bool,
-    /// Directory for the raw output of every tool
+    /// Directory for the raw output of every tool, and rounds.csv with the figures of every round
     #[arg(long, value_name = "DIR")]
     raw: Option<PathBuf>,
     /// Write docs/peers.md as well
@@ -119,6 +119,7 @@ pub fn run(options: Options) -> Result<()> {
     lab::raise_file_limit()?;
     let lab = Lab::open(settings.raw.as_deref(), isolation)?;
     let results = measure(&lab, &settings)?;
+    std::fs::write(lab.file("rounds.csv"), tables::rounds(&results.cases)).context("writing rounds.csv")?;
     let page = page::render(&lab, &settings, &results);
     print!("{page}");
     if settings.write_docs {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::RUN_OVERHEAD_S;
-use super::client::run;
+use super::client::{outcome_of, run};
 use super::figures::standard_deviation;
 use super::lab::Lab;
 use super::server::Server;
@@ -53,20 +53,13 @@ pub(super) fn measure(lab: &Lab, seconds: u32, progress: &mut Progress) -> Resul
             continue;
         }
         progress.say(&format!("pacing at {RATE_PER_S} requests/s: {}", tool.name()));
-        let outcome = match arrivals(lab, tool, seconds) {
-            Err(error) if tool.is_essential() => return Err(error),
-            outcome => outcome.map_err(|error| format!("{error:#}")),
-        };
-        pacings.push(Pacing { tool, outcome });
+        pacings.push(Pacing { tool, outcome: outcome_of(tool, arrivals(lab, tool, seconds))? });
         progress.did(f64::from(seconds) + RUN_OVERHEAD_S);
     }
     Ok(pacings)
 }
 
 fn arrivals(lab: &Lab, tool: Tool, seconds: u32) -> Result<Arrivals> {
-    if tool.path().is_none() {
-        bail!("could not be installed");
-    }
     let label = format!("pacing-{}", tool.name());
     let log = lab.file(&format!("{label}-target.log"));
     let server = Server::target(&[], &log)?;

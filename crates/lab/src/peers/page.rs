@@ -1,4 +1,4 @@
-//! The page: a Markdown document with the tables, how they were made, and every round behind them.
+//! The page: a Markdown document with the tables and how they were made.
 
 use std::fmt::Write;
 
@@ -8,42 +8,42 @@ use super::tools::RATE_PER_S;
 use super::tools::{Tool, package_version};
 use super::{Results, Settings, goals, tables};
 
+const INTRODUCTION: &str = "\
+Client CPU, memory, reported latency and pacing of plimsoll and eight other HTTP load generators under the same loads.
+";
+
 const READING: &str = "\
-- The clients take turns against the same running server, forwards in one round and backwards in the next.
-- CPU is user + system time of the client's whole process, start-up, probing and rendering included, divided by the
-  requests that **the server** counted. Requests/s are these over the process's life from start to end. Peak memory is
-  the largest resident set. The server's count of connections shows that the load was of the kind named.
-- Only the ratios are claims: each is the median of the ratios to wrk in the same round, with the smallest and the
-  largest. Requests per second are capped by the server.
-- The null server answers a fixed response with one read and one write; nginx answers with `return 200` from one worker.
-  Both send 64 bytes of body. The bare loop is an epoll loop that writes a request, reads once and counts: nothing is
-  parsed, checked or recorded.
-- plimsoll checks status and size of every response and records three histograms meanwhile.
-- httperf has no window: it is ended when the time is over, and it spins, so it uses its whole core whatever it does.
+- **Client CPU**: user + system time of the whole client process, start-up and output included, divided by the requests
+  that the server counted. **Peak memory**: largest resident set. Both are medians of the rounds.
+- **÷ wrk**: median of the ratios to wrk in the same round (smallest..largest). Only ratios are claims: absolute figures
+  vary with the machine, and requests/s are capped by the server.
+- **Null server**: a fixed response, one read and one write per request. **nginx**: `return 200`, one worker. Both send
+  64 bytes of body.
+- **Bare loop**: the floor of any client, an epoll loop that writes a request, reads once and counts: no parsing, no
+  checks, no histogram. plimsoll checks status and size of every response and records three histograms.
+- httperf has no duration, so it is terminated; it busy-waits and always uses its whole core.
 ";
 
 const GOALS: &str = "\
-What plimsoll has set itself. A busy machine spoils latencies and pacing: each table says what else ran meanwhile.
+Upper limits that plimsoll has set itself. Latencies and pacing are valid on an otherwise idle machine only.
 
 ";
 
 const STALL: &str = "\
-The built-in target stands still for 200 ms in every second. Requests that arrive evenly spread over the second wait for
-what is left of the stall, so the quantiles follow by arithmetic. Response times in ms, as each tool prints them (`–`: it
-prints no such figure):
+The built-in server stops for 200 ms in every second. For requests spread evenly over the second the quantiles follow by
+arithmetic. Response times in ms as each tool prints them (`–`: not printed):
 
 ";
 
 const STALL_NOTES: &str = "
-A tool that waits for an answer before it sends again, or starts its clock when it sends, leaves out the requests that a
-stall kept it from sending: its p90 is small. wrk adds synthetic samples for them; at full speed that is the best it can
-do. rewrk's percentages are means of the slowest: its 99 % is the mean of the slowest 1 %. httperf's figures are lives of
-connections.
+Coordinated omission: a tool that waits for a response before it sends again, or starts its clock at the actual send,
+leaves out the requests that the stall delayed, and its p90 is too small. wrk adds synthetic samples for them. rewrk's
+99 % is the mean of the slowest 1 %. httperf prints connection lifetimes.
 ";
 
 /// The whole page, or the part of it that was measured.
 pub(super) fn render(lab: &Lab, settings: &Settings, results: &Results) -> String {
-    let mut page = String::from("# plimsoll beside other load generators\n\n");
+    let mut page = format!("# plimsoll beside other load generators\n\n{INTRODUCTION}\n");
     page.push_str(&conditions(lab, settings));
     page.push_str(&body(results));
     // Tools pad their columns: blanks at line ends are noise in a page that is kept.
@@ -53,21 +53,18 @@ pub(super) fn render(lab: &Lab, settings: &Settings, results: &Results) -> Strin
 fn body(results: &Results) -> String {
     let mut page = format!("\n## Goals\n\n{GOALS}{}", goals::table(results));
     if !results.cases.is_empty() {
-        page.push_str("\n## Full speed, closed loop\n");
+        page.push_str("\n## Closed loop at full speed\n");
     }
     for case in &results.cases {
         let _ = write!(page, "\n### {}\n\n{}", case.name, tables::case(case));
     }
     if !results.stall.is_empty() {
         let table = tables::stall(&results.stall);
-        let _ = write!(page, "\n## What a stall does to the reported latency\n\n{STALL}{table}{STALL_NOTES}");
+        let _ = write!(page, "\n## Reported latency under a stall\n\n{STALL}{table}{STALL_NOTES}");
     }
     if !results.pacing.is_empty() {
         let table = tables::pacing(&results.pacing);
-        let _ = write!(page, "\n## How evenly open loops send\n\n{}{table}", pacing_text(results));
-    }
-    if !results.cases.is_empty() {
-        let _ = write!(page, "\n## Every round\n\n{}", tables::rounds(&results.cases));
+        let _ = write!(page, "\n## Pacing of open loops\n\n{}{table}", pacing_text(results));
     }
     page
 }
@@ -83,11 +80,13 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
     let only = settings.only.as_ref().map(|only| format!(" --only {only}")).unwrap_or_default();
     let Settings { rounds, seconds, connections, .. } = settings;
     format!(
-        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`.\n\n\
-         - Machine: {model}, {cores} cores seen, Linux {}; network: {}.\n\
-         - Versions: {}, nginx {}.\n\
-         - Server on core {SERVER_CORE}, client on core {CLIENT_CORE} with one thread where the tool lets choose. With \
-         TLS every client has to take {CIPHER_SUITE} and a self-signed certificate (ECDSA, P-256).\n{READING}",
+        "Made by `cargo xtask peers --rounds {rounds} --seconds {seconds} --connections {connections}{only}`; with \
+         `--raw DIR` it keeps every tool's output, and the figures of every round in `rounds.csv`.\n\n\
+         - **Machine**: {model}, {cores} cores, Linux {}; network: {}.\n\
+         - **Versions**: {}, nginx {}.\n\
+         - **Setup**: server pinned to core {SERVER_CORE}, client to core {CLIENT_CORE} with one thread where the tool \
+         has a choice. In each round the clients take turns against the same server process, in reverse order every \
+         other round. TLS: {CIPHER_SUITE}, self-signed certificate (ECDSA, P-256).\n{READING}",
         kernel.trim(),
         lab.isolation,
         versions.join(", "),
@@ -98,10 +97,10 @@ fn conditions(lab: &Lab, settings: &Settings) -> String {
 fn pacing_text(results: &Results) -> String {
     let judged_ms = results.pacing.iter().filter_map(|pacing| Some(pacing.outcome.as_ref().ok()?.judged_ms)).min();
     format!(
-        "{RATE_PER_S} requests/s asked for, evenly spread, stamped by the target at the other end (at least {} ms \
-         judged). Poisson arrivals would have a standard deviation of 3.2 per ms. wrk, ab, siege and rewrk have no \
-         rate. The rates of hey and h2load are per connection (50 × 200/s), httperf's is of connections (1,000/s with \
-         10 requests each).\n\n",
+        "{RATE_PER_S} requests/s asked for at even intervals; arrivals timestamped by the built-in server (at least {} \
+         ms judged). Poisson arrivals would have a standard deviation of 3.2 per ms. The rates of hey and h2load are \
+         per connection (50 × 200/s), httperf's is of connections (1,000/s with 10 requests each). wrk, ab, siege and \
+         rewrk have no rate.\n\n",
         judged_ms.unwrap_or(0),
     )
 }
@@ -134,11 +133,10 @@ mod tests {
         let heads: Vec<&str> = page.lines().filter(|line| line.starts_with('#')).collect();
         let expected = [
             "## Goals",
-            "## Full speed, closed loop",
+            "## Closed loop at full speed",
             "### null",
-            "## What a stall does to the reported latency",
-            "## How evenly open loops send",
-            "## Every round",
+            "## Reported latency under a stall",
+            "## Pacing of open loops",
         ];
         assert_eq!(heads, expected);
         assert!(page.contains("(at least 6000 ms judged)"), "{page}");
@@ -149,6 +147,6 @@ mod tests {
         let stall = vec![Said { tool: Tool::Plimsoll, how: "open loop", outcome: Ok(ARITHMETIC) }];
         let page = body(&Results { stall, ..Results::default() });
         assert!(page.contains("| plimsoll | open loop | 0.00 | 100.0 | 190.0 | 200.0 |"), "{page}");
-        assert!(!page.contains("## Every round") && !page.contains("Full speed"), "{page}");
+        assert!(!page.contains("Closed loop at full speed") && !page.contains("Pacing"), "{page}");
     }
 }

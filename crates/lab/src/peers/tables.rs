@@ -1,4 +1,4 @@
-//! The tables of the page: pure functions of what was measured.
+//! Tables of the page and the figures of every round: pure functions of what was measured.
 
 use std::fmt::Write;
 
@@ -9,69 +9,86 @@ use super::readers::Quantiles;
 use super::throughput::{Case, Load, Outcome};
 use super::tools::{Mode, Tool};
 
-/// A figure of a load: how it is called, where it comes from, decimals shown.
-pub(super) struct Figure {
-    name: &'static str,
-    pub(super) of: fn(&Load) -> f64,
-    decimals: usize,
-}
+/// A figure of a load.
+pub(super) type Figure = fn(&Load) -> f64;
 
-pub(super) const CPU: Figure = Figure { name: "client CPU, µs/request", of: Load::cpu_us_per_request, decimals: 2 };
-const RATE: Figure = Figure { name: "requests/s", of: Load::per_s, decimals: 0 };
-pub(super) const MEMORY: Figure =
-    Figure { name: "peak memory, MiB", of: |load| load.cost.peak_kib as f64 / 1024.0, decimals: 1 };
+/// CPU time of the client per request, in µs.
+pub(super) const CPU: Figure = Load::cpu_us_per_request;
+/// Requests per second.
+const RATE: Figure = Load::per_s;
+/// Largest resident set of the client, in MiB.
+pub(super) const MEMORY: Figure = |load| load.cost.peak_kib as f64 / 1024.0;
+
+/// Cores above which other processes have a note.
+const OTHERS_MIN: f64 = 0.1;
+
+const CASE_HEAD: &str = "\
+| tool | client CPU, µs/request | ÷ wrk | requests/s ÷ wrk | peak memory, MiB |
+| --- | --- | --- | --- | --- |
+";
 
 /// Figures of a tool's loads, in the order of the rounds.
-pub(super) fn values(loads: &[Load], figure: &Figure) -> Vec<f64> {
-    loads.iter().map(figure.of).collect()
+pub(super) fn values(loads: &[Load], figure: Figure) -> Vec<f64> {
+    loads.iter().map(figure).collect()
 }
 
-/// One case: a row for each tool, what is missing and why, what others used of the machine.
+/// One case: a row for each tool that was measured, then notes.
 pub(super) fn case(case: &Case) -> String {
-    let mut table = String::from("| tool |");
-    for figure in [CPU, RATE, MEMORY] {
-        let _ = write!(table, " {} | ÷ wrk |", figure.name);
-    }
-    table.push_str("\n| --- | --- | --- | --- | --- | --- | --- |\n");
-    let mut notes = String::new();
+    let mut table = CASE_HEAD.to_owned();
+    let (mut notes, mut absent) = (String::new(), Vec::new());
     for (tool, outcome) in &case.outcomes {
         match outcome {
             Outcome::Measured(loads) => {
                 table.push_str(&case_row(case, *tool, loads));
                 notes.push_str(&reconnects(case, *tool, loads));
             }
-            Outcome::Missing(reason) => {
-                let _ = writeln!(table, "| {} | – | – | – | – | – | – |", tool.name());
-                let _ = writeln!(notes, "- {}: {reason}.", tool.name());
-            }
+            Outcome::Missing(reason) => absent.push((*tool, reason.as_str())),
         }
     }
-    let _ = write!(table, "\n{notes}");
-    let most = case.others_cores.iter().copied().fold(0.0, f64::max);
-    let _ = writeln!(
-        table,
-        "- Everything else on the machine used {:.2} cores in the median round, {most:.2} at most.",
-        median(&case.others_cores),
-    );
+    notes.push_str(&missing(&absent));
+    notes.push_str(&others(&case.others_cores));
     if let (Some(plimsoll), Some(floor)) = (case.loads(Tool::Plimsoll), case.loads(Tool::BareLoop)) {
-        let ratio = show_ratio(&values(plimsoll, &CPU), &values(floor, &CPU));
-        let _ = writeln!(table, "- Client CPU, plimsoll ÷ bare loop: {ratio}.");
+        let ratio = show_ratio(&values(plimsoll, CPU), &values(floor, CPU));
+        let _ = writeln!(notes, "- Client CPU, plimsoll ÷ bare loop: {ratio}.");
     }
-    table
+    with_notes(table, &notes)
 }
 
 fn case_row(case: &Case, tool: Tool, loads: &[Load]) -> String {
     let name = if tool == Tool::Plimsoll { "**plimsoll**" } else { tool.name() };
-    let mut row = format!("| {name} |");
-    for figure in [CPU, RATE, MEMORY] {
-        let (ours, decimals) = (values(loads, &figure), figure.decimals);
-        let ratio = match case.loads(Tool::Wrk) {
-            Some(wrk) if tool != Tool::Wrk => show_ratio(&ours, &values(wrk, &figure)),
-            _ => "1".to_owned(),
-        };
-        let _ = write!(row, " {:.decimals$} | {ratio} |", median(&ours));
+    let to_wrk = |figure: Figure| match case.loads(Tool::Wrk) {
+        Some(wrk) if tool != Tool::Wrk => show_ratio(&values(loads, figure), &values(wrk, figure)),
+        _ => "1".to_owned(),
+    };
+    let (cpu, memory) = (median(&values(loads, CPU)), median(&values(loads, MEMORY)));
+    format!("| {name} | {cpu:.2} | {} | {} | {memory:.1} |\n", to_wrk(CPU), to_wrk(RATE))
+}
+
+/// Notes on tools without a row, one for each reason.
+fn missing(absent: &[(Tool, &str)]) -> String {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for &(tool, reason) in absent {
+        match by_reason.iter_mut().find(|known| known.0 == reason) {
+            Some(known) => known.1.push(tool.name()),
+            None => by_reason.push((reason, vec![tool.name()])),
+        }
     }
-    row + "\n"
+    by_reason.iter().map(|(reason, names)| format!("- No row for {}: {reason}.\n", names.join(", "))).collect()
+}
+
+/// Note on what others used of the machine, if it was enough to change figures.
+fn others(cores: &[f64]) -> String {
+    let most = cores.iter().copied().fold(0.0, f64::max);
+    if most <= OTHERS_MIN {
+        return String::new();
+    }
+    let median = median(cores);
+    format!("- Other processes and steal took {median:.2} cores in the median round, {most:.2} at most.\n")
+}
+
+/// Table with its notes below it.
+fn with_notes(table: String, notes: &str) -> String {
+    if notes.is_empty() { table } else { format!("{table}\n{notes}") }
 }
 
 /// Says when a tool that was to keep its connections opened many more.
@@ -97,21 +114,18 @@ pub(super) fn stall(said: &[Said]) -> String {
     let mut table = String::from("| tool | load | p50 | p90 | p99 | max |\n| --- | --- | --- | --- | --- | --- |\n");
     let truth = quantile_cells(&ARITHMETIC);
     let _ = writeln!(table, "| arithmetic | even arrivals | {truth} |");
-    let mut notes = String::new();
+    let mut absent = Vec::new();
     for Said { tool, how, outcome } in said {
-        let cells = match outcome {
-            Ok(quantiles) => quantile_cells(quantiles),
-            Err(reason) => {
-                let _ = writeln!(notes, "- {}: {reason}.", tool.name());
-                quantile_cells(&Quantiles::default())
+        match outcome {
+            Ok(quantiles) => {
+                let _ = writeln!(table, "| {} | {how} | {} |", tool.name(), quantile_cells(quantiles));
             }
-        };
-        let _ = writeln!(table, "| {} | {how} | {cells} |", tool.name());
+            Err(reason) => absent.push((*tool, reason.as_str())),
+        }
     }
-    if !notes.is_empty() {
-        let _ = write!(table, "\n{notes}");
-    }
-    table
+    // A tool with two loads is named once.
+    absent.dedup();
+    with_notes(table, &missing(&absent))
 }
 
 fn quantile_cells(quantiles: &Quantiles) -> String {
@@ -127,7 +141,7 @@ pub(super) fn pacing(pacings: &[Pacing]) -> String {
         "| tool | arrived ÷ asked | standard deviation per ms | most in one ms | longest gap, ms | cores used |\n\
          | --- | --- | --- | --- | --- | --- |\n",
     );
-    let mut notes = String::new();
+    let mut absent = Vec::new();
     for Pacing { tool, outcome } in pacings {
         match outcome {
             Ok(arrivals) => {
@@ -142,33 +156,25 @@ pub(super) fn pacing(pacings: &[Pacing]) -> String {
                     arrivals.client_cores,
                 );
             }
-            Err(reason) => {
-                let _ = writeln!(table, "| {} | – | – | – | – | – |", tool.name());
-                let _ = writeln!(notes, "- {}: {reason}.", tool.name());
-            }
+            Err(reason) => absent.push((*tool, reason.as_str())),
         }
     }
-    if !notes.is_empty() {
-        let _ = write!(table, "\n{notes}");
-    }
-    table
+    with_notes(table, &missing(&absent))
 }
 
-/// Everything behind the medians.
+/// Figures of every round as CSV; cases are called as `--only` calls them.
 pub(super) fn rounds(cases: &[Case]) -> String {
-    let mut table = String::from(
-        "| case | round | tool | requests | connections opened | requests/s | CPU s | µs/request | peak KiB |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-    );
+    let mut csv =
+        String::from("case,round,tool,requests,connections_opened,requests_per_s,cpu_s,cpu_us_per_request,peak_kib\n");
     for case in cases {
         for round in 0..case.others_cores.len() {
             for (tool, outcome) in &case.outcomes {
                 let Outcome::Measured(loads) = outcome else { continue };
                 let load = &loads[round];
                 let _ = writeln!(
-                    table,
-                    "| {} | {} | {} | {} | {} | {:.0} | {:.2} | {:.3} | {} |",
-                    case.name,
+                    csv,
+                    "{},{},{},{},{},{:.0},{:.2},{:.3},{}",
+                    case.key,
                     round + 1,
                     tool.name(),
                     load.counts.requests,
@@ -181,7 +187,7 @@ pub(super) fn rounds(cases: &[Case]) -> String {
             }
         }
     }
-    table
+    csv
 }
 
 #[cfg(test)]
@@ -225,18 +231,30 @@ pub(super) mod tests {
     #[test]
     fn medians_and_ratios_stand_in_the_row_of_a_tool() {
         let table = case(&sample("keep-alive"));
-        let same = "100000 | 1.00 (1.00..1.00) | 2.0 | 1.00 (1.00..1.00) |";
-        has_line(&table, &format!("| **plimsoll** | 7.50 | 0.75 (0.50..1.00) | {same}"));
-        has_line(&table, "| wrk | 10.00 | 1 | 100000 | 1 | 2.0 | 1 |");
+        has_line(&table, "| **plimsoll** | 7.50 | 0.75 (0.50..1.00) | 1.00 (1.00..1.00) | 2.0 |");
+        has_line(&table, "| wrk | 10.00 | 1 | 1 | 2.0 |");
         has_line(&table, "- Client CPU, plimsoll ÷ bare loop: 1.50 (1.00..2.00).");
-        assert!(table.contains("0.25 cores in the median round, 0.25 at most"), "{table}");
     }
 
     #[test]
-    fn a_tool_that_is_missing_says_why() {
-        let table = case(&sample("keep-alive"));
-        has_line(&table, "| siege | – | – | – | – | – | – |");
-        has_line(&table, "- siege: has a headache.");
+    fn others_are_named_when_they_took_enough_to_matter() {
+        let mut sample = sample("keep-alive");
+        sample.others_cores = vec![0.0, 0.24, 0.05];
+        has_line(&case(&sample), "- Other processes and steal took 0.05 cores in the median round, 0.24 at most.");
+        sample.others_cores = vec![0.1; 3];
+        let table = case(&sample);
+        assert!(!table.contains("Other processes"), "{table}");
+    }
+
+    #[test]
+    fn tools_that_are_missing_have_a_note_for_each_reason() {
+        let mut sample = sample("keep-alive");
+        sample.outcomes.push((Tool::Oha, Outcome::Missing("is not here".to_owned())));
+        sample.outcomes.push((Tool::Rewrk, Outcome::Missing("has a headache".to_owned())));
+        let table = case(&sample);
+        has_line(&table, "- No row for siege, rewrk: has a headache.");
+        has_line(&table, "- No row for oha: is not here.");
+        assert!(!table.contains("| siege |"), "{table}");
     }
 
     #[test]
@@ -249,22 +267,23 @@ pub(super) mod tests {
 
     #[test]
     fn every_round_of_every_tool_is_listed() {
-        let table = rounds(&[sample("keep-alive")]);
-        assert_eq!(table.lines().count(), 2 + 9);
-        has_line(&table, "| null | 2 | plimsoll | 400000 | 64 | 100000 | 3.00 | 7.500 | 2048 |");
+        let csv = rounds(&[sample("keep-alive")]);
+        assert_eq!(csv.lines().count(), 1 + 9);
+        has_line(&csv, "keep-alive,2,plimsoll,400000,64,100000,3.00,7.500,2048");
+        let columns = |line: &str| line.split(',').count();
+        assert!(csv.lines().all(|line| columns(line) == 9), "{csv}");
     }
 
     #[test]
     fn what_a_tool_does_not_print_is_a_dash() {
         let max = Quantiles { max: Some(192.5), ..Quantiles::default() };
-        let table = stall(&[
-            Said { tool: Tool::H2load, how: "so", outcome: Ok(max) },
-            Said { tool: Tool::Rewrk, how: "so", outcome: Err("is not here".to_owned()) },
-        ]);
+        let absent = |how| Said { tool: Tool::Oha, how, outcome: Err("is not here".to_owned()) };
+        let h2load = Said { tool: Tool::H2load, how: "so", outcome: Ok(max) };
+        let table = stall(&[h2load, absent("so"), absent("or so")]);
         has_line(&table, "| arithmetic | even arrivals | 0.00 | 100.0 | 190.0 | 200.0 |");
         has_line(&table, "| h2load | so | – | – | – | 192.5 |");
-        has_line(&table, "| rewrk | so | – | – | – | – |");
-        has_line(&table, "- rewrk: is not here.");
+        has_line(&table, "- No row for oha: is not here.");
+        assert!(!table.contains("| oha |"), "{table}");
     }
 
     #[test]
@@ -282,6 +301,6 @@ pub(super) mod tests {
             Pacing { tool: Tool::Oha, outcome: Err("is not here".to_owned()) },
         ]);
         has_line(&table, "| plimsoll | 1.0000 | 1.27 | 58 | 4 | 0.50 |");
-        has_line(&table, "| oha | – | – | – | – | – |");
+        has_line(&table, "- No row for oha: is not here.");
     }
 }

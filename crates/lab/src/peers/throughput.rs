@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use super::client::{self, Cost};
 use super::lab::{Lab, machine_cpu_s};
 use super::server::{Counts, Server};
-use super::tools::{Closed, Invocation, Mode, Tool};
+use super::tools::{Closed, Mode, Tool};
 use super::{RUN_OVERHEAD_S, Settings};
 use crate::progress::Progress;
 
@@ -156,15 +156,12 @@ fn round(
     let mut clients_s = 0.0;
     for (tool, outcome) in outcomes {
         let Outcome::Measured(loads) = outcome else { continue };
-        let invocation = tool.closed(load).map_err(anyhow::Error::msg)?;
-        match measured(lab, server, load, *tool, &invocation, label) {
+        match client::outcome_of(*tool, measured(lab, server, load, *tool, label))? {
             Ok(load) => {
                 clients_s += load.cost.cpu_s;
                 loads.push(load);
             }
-            Err(error) if tool.is_essential() => return Err(error),
-            Err(error) => {
-                let reason = format!("{error:#}");
+            Err(reason) => {
                 eprintln!("  {} leaves the case: {reason}", tool.name());
                 *outcome = Outcome::Missing(reason);
             }
@@ -176,37 +173,21 @@ fn round(
 }
 
 /// One tool, counted by the server. A second try tells what a tool cannot do from a hiccup of the machine.
-fn measured(
-    lab: &Lab,
-    server: &Server,
-    load: &Closed<'_>,
-    tool: Tool,
-    invocation: &Invocation,
-    label: &str,
-) -> Result<Load> {
-    let first = one(lab, server, load, tool, invocation, label);
-    first.or_else(|error| {
-        eprintln!("  {} once more: {error:#}", tool.name());
-        one(lab, server, load, tool, invocation, label)
-    })
-}
-
-/// One tool once, counted by the server.
-fn one(
-    lab: &Lab,
-    server: &Server,
-    load: &Closed<'_>,
-    tool: Tool,
-    invocation: &Invocation,
-    label: &str,
-) -> Result<Load> {
-    server.settle()?;
-    let before = server.counts()?;
+fn measured(lab: &Lab, server: &Server, load: &Closed<'_>, tool: Tool, label: &str) -> Result<Load> {
+    let invocation = tool.closed(load).map_err(anyhow::Error::msg)?;
     let label = format!("{label}-{}", tool.name().replace(' ', "-"));
-    let cost = client::run(lab, tool, &label, invocation, load.seconds)?.cost;
-    let counts = server.counts()?.since(before);
-    is_as_asked(counts, load).context("another load than asked for")?;
-    Ok(Load { counts, cost })
+    let once = || -> Result<Load> {
+        server.settle()?;
+        let before = server.counts()?;
+        let cost = client::run(lab, tool, &label, &invocation, load.seconds)?.cost;
+        let counts = server.counts()?.since(before);
+        is_as_asked(counts, load).context("not the load that was asked for")?;
+        Ok(Load { counts, cost })
+    };
+    once().or_else(|error| {
+        eprintln!("  {} once more: {error:#}", tool.name());
+        once()
+    })
 }
 
 /// True if the load was of the kind that was asked for, as far as the server's counts show it.

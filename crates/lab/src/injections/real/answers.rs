@@ -5,50 +5,50 @@ use super::Real;
 pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["ER-01"],
-        fault: "one answer in 20 is a 500",
+        fault: "one response in 20 is a 500",
         faulty: "target --error-share 0.05; load 2s / -c 8",
         clean: "target; load 2s / -c 8",
     },
     Real {
         rules: &["ER-02"],
-        fault: "a redirect to /bytes/10",
+        fault: "redirect to /bytes/10",
         faulty: "target --redirect /bytes/10; load 2s / -c 8",
         clean: "target; load 2s / -c 8",
     },
     Real {
         rules: &["ER-03"],
-        fault: "three bodies in ten of half the size",
+        fault: "30 % of bodies half as long",
         faulty: "target --fault wrong-size=0.3; load 2s /bytes/2048 -c 8",
         clean: "target; load 2s /bytes/2048 -c 8",
     },
     Real {
         rules: &["ER-04"],
-        fault: "2 workers of 5 ms and 4 places to wait, then a 503 at once",
+        fault: "2 workers of 5 ms, queue of 4, then an immediate 503",
         faulty: "target --pool 2 --pool-time 5ms --pool-queue 4; curve /pool --to 32 --points 5",
         clean: "target --pool 2 --pool-time 5ms; curve /pool --to 32 --points 5",
     },
     Real {
         rules: &["ER-05"],
-        fault: "one request in 50 is never answered",
+        fault: "one request in 50 never answered",
         faulty: "target --fault drop=0.02; load 2s / -c 8 --timeout 500ms",
         clean: "target; load 2s / -c 8 --timeout 500ms",
     },
     Real {
         rules: &["ER-06"],
-        fault: "three bodies in ten of half the size, and any size declared",
+        fault: "30 % of bodies half as long, any size accepted",
         faulty: "target --fault wrong-size=0.3; load 2s /bytes/2048 -c 8 --expect status=200,size=1..4096",
         clean: "target; load 2s /bytes/2048 -c 8 --expect status=200,size=1..4096",
     },
     Real {
         rules: &["ER-07"],
-        fault: "somebody else loads the same server",
+        fault: "second load on the same server",
         faulty: "(underway; exec \"$PLIMSOLL\" run $url/ -d 8s -c 16 -q --warmup 0s >other) &
             measure run --serve 'nginx port=8080' -d 8s --warmup 0s -c 4",
         clean: "measure run --serve 'nginx port=8080' -d 8s --warmup 0s -c 4",
     },
     Real {
         rules: &["ER-08"],
-        fault: "a limit of 200/s",
+        fault: "rate limit of 200/s",
         faulty: "target --limit 200/10; load 2s / -c 8",
         clean: "target; load 2s / -c 8",
     },
@@ -63,25 +63,25 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["ER-09"],
-        fault: "a server that closes after 5 requests",
+        fault: "connections closed after 5 requests",
         faulty: "measure run --serve 'nginx keepalive-requests=5' -d 2s --warmup 0s -c 4",
         clean: "measure run --serve nginx -d 2s --warmup 0s -c 4",
     },
     Real {
         rules: &["ER-11"],
-        fault: "a cache in front of the server",
+        fault: "cache in front of the server",
         faulty: "measure run --serve varnish -d 2s --warmup 0s -c 4",
         clean: "measure run --serve haproxy -d 2s --warmup 0s -c 4",
     },
     Real {
         rules: &["ER-12"],
-        fault: "another process taken for the server",
+        fault: "`--server` names another process",
         faulty: "target; sleep 60 & load 6s / -c 8 --server $!",
         clean: "target; load 6s / -c 8 --server $server",
     },
     Real {
         rules: &["ER-13"],
-        fault: "each post adds nine rows to a table that the next one reads",
+        fault: "each POST makes the next one read nine more rows",
         faulty: "site '$t = sys_get_temp_dir().\"/table\"; file_put_contents($t, str_repeat(\"x\".PHP_EOL, 9), FILE_APPEND); count(file($t)); echo 1;'
             measure run --serve \"php-fpm root=$PWD/site\" -m POST --body x -c 2 -d 16s --warmup 0s",
         clean: "site '$t = sys_get_temp_dir().\"/table\"; file_put_contents($t, str_repeat(\"x\".PHP_EOL, 9)); count(file($t)); echo 1;'
@@ -89,13 +89,13 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["ER-14"],
-        fault: "a limit of 500/s, and a sweep from 200/s to 1,600/s",
+        fault: "rate limit of 500/s, swept from 200/s to 1,600/s",
         faulty: "target --limit 500/50; rates / 200 1600",
         clean: "target; rates / 200 1600",
     },
     Real {
         rules: &["ER-15"],
-        fault: "the server stands still for 2.2 s",
+        fault: "server stall of 2.2 s",
         faulty: "target; (underway; stop_for 2.2 $server) & load 5s / -c 8",
         clean: "target; load 5s / -c 8",
     },

@@ -5,19 +5,19 @@ use super::Real;
 pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["NE-01"],
-        fault: "a backlog of 8 behind nginx, 256 connections at once",
+        fault: "nginx with accept backlog 8, 256 connections",
         faulty: "measure run --serve 'nginx backlog=8' -d 3s --warmup 0s -c 256 --no-keepalive --timeout 3s",
         clean: "measure run --serve nginx -d 3s --warmup 0s -c 256 --no-keepalive --timeout 3s",
     },
     Real {
         rules: &["NE-02"],
-        fault: "SYN cookies for every connection (`tcp_syncookies` 2)",
+        fault: "SYN cookies always (`tcp_syncookies` 2)",
         faulty: "target; echo 2 >/proc/sys/net/ipv4/tcp_syncookies; load 2s / -c 8 --no-keepalive",
         clean: "target; load 2s / -c 8 --no-keepalive",
     },
     Real {
         rules: &["NE-03"],
-        fault: "a link of 100 Mbit/s with 30 kB of queue (`tc tbf`), bodies of 100 kB",
+        fault: "100 Mbit/s link with 30 kB queue (`tc tbf`), 100 kB bodies",
         faulty: "target; ip link set lo mtu 1500
             tc qdisc add dev lo root tbf rate 100mbit burst 20kb limit 30kb || impossible 'no tbf in this kernel'
             load 3s /bytes/100k -c 8",
@@ -25,19 +25,19 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["NE-04"],
-        fault: "a backlog of 8, 256 connections: those in vain are tried again after 1 s",
+        fault: "accept backlog 8, 256 connections, SYN retries after 1 s",
         faulty: "target --backlog 8; load 3s / -c 256 --no-keepalive --timeout 3s",
         clean: "target; load 3s / -c 256 --no-keepalive --timeout 3s",
     },
     Real {
         rules: &["NE-05"],
-        fault: "a server that writes head and body apart, with Nagle's algorithm",
+        fault: "head and body written separately, with Nagle's algorithm",
         faulty: "halves nagle; load 3s / -c 4",
         clean: "halves nodelay; load 3s / -c 4",
     },
     Real {
         rules: &["NE-08"],
-        fault: "one answer in 100 ends in a reset",
+        fault: "one response in 100 ends in a reset",
         faulty: "target --fault reset=0.01; load 2s / -c 8",
         clean: "target; load 2s / -c 8",
     },

@@ -11,31 +11,31 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["SV-02"],
-        fault: "nginx with 32 connections, 64 requests of 50 ms at a time",
+        fault: "nginx with 32 connections, 64 concurrent requests of 50 ms",
         faulty: "serve nginx-lua --worker-connections 32; load 4s '/sleep?time=0.05' -c 64 --status $url/nginx-status",
         clean: "serve nginx-lua --worker-connections 512; load 4s '/sleep?time=0.05' -c 64 --status $url/nginx-status",
     },
     Real {
         rules: &["SV-03"],
-        fault: "a worker of nginx is killed",
+        fault: "nginx worker killed",
         faulty: "serve nginx --workers 2; (underway; kill -KILL $(ours nginx | tail -n 1)) & load 3s / -c 8",
         clean: "serve nginx --workers 2; load 3s / -c 8",
     },
     Real {
         rules: &["SV-04"],
-        fault: "a CPU quota of 5 % on the server",
+        fault: "CPU quota of 5 % on the server",
         faulty: "quota 5; within serve nginx; load 3s / -c 8",
         clean: "serve nginx; load 3s / -c 8",
     },
     Real {
         rules: &["SV-05"],
-        fault: "a server with 64 descriptors, 56 connections",
+        fault: "server with 64 file descriptors, 56 connections",
         faulty: "target; prlimit --pid $server --nofile=64; load 3s / -c 56",
         clean: "target; load 3s / -c 56",
     },
     Real {
         rules: &["SV-06"],
-        fault: "a MariaDB with 10 connections behind 24 workers of php-fpm",
+        fault: "MariaDB with 10 connections behind 24 php-fpm workers",
         faulty: "database 10
             measure run --serve \"php-fpm children=24 root=$PWD/site\" -c 30 -d 3s --warmup 0s --status mysql+unix://$socket",
         clean: "database 50
@@ -43,14 +43,14 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["SV-09"],
-        fault: "php-fpm that waits for its disk at each request",
+        fault: "php-fpm that waits for disk in each request",
         faulty: "site '$f = fopen(__DIR__.\"/\".getmypid(), \"w\"); for ($i = 0; $i < 8; $i++) { fwrite($f, \"x\"); fsync($f); } echo 1;'
             measure run --serve \"php-fpm children=2 root=$PWD/site\" -c 4 -d 3s --warmup 0s",
         clean: "site 'echo 1;'; measure run --serve \"php-fpm children=2 root=$PWD/site\" -c 4 -d 3s --warmup 0s",
     },
     Real {
         rules: &["PH-06"],
-        fault: "programs that come and go between two looks, and nobody asks what they used",
+        fault: "short-lived processes whose CPU time nobody collects",
         faulty: "brief 0; target; load 4s / -c 8",
         clean: "target; load 4s / -c 8",
     },
@@ -62,19 +62,19 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["EN-04"],
-        fault: "half of the server's CPU is gone after 11 s",
+        fault: "half of the server's CPU taken after 11 s",
         faulty: "target; (underway; sleep 11; hog 0; wait) & load 22s '/cpu?us=1000' -c 4 --budget 0s",
         clean: "target; load 22s '/cpu?us=1000' -c 4 --budget 0s",
     },
     Real {
         rules: &["EN-05"],
-        fault: "`net.core.somaxconn` is changed meanwhile",
+        fault: "`net.core.somaxconn` changed during the run",
         faulty: "target; (underway; echo 1024 >/proc/sys/net/core/somaxconn) & load 3s / -c 8",
         clean: "target; load 3s / -c 8",
     },
     Real {
         rules: &["EN-06"],
-        fault: "the configuration of nginx is edited meanwhile",
+        fault: "nginx configuration edited during the run",
         faulty: "serve nginx; conf=$(tr '\\0 ' '\\n\\n' </proc/$(ours nginx | head -n 1)/cmdline | grep 'conf$')
             (underway; echo '# edited' >>$conf) & load 3s / -c 8",
         clean: "serve nginx; load 3s / -c 8",

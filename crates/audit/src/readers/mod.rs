@@ -169,3 +169,21 @@ fn require(claims: Claims, needed: &[(Figure, &'static str)]) -> Result<Claims, 
     let read = claims.figures().map(|(figure, ..)| figure.name()).collect();
     Err(Unreadable::Incomplete { tool: claims.tool, read, missing })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUIDE: &str = include_str!("../../../../docs/audit.md");
+
+    #[test]
+    fn every_tool_is_in_the_messages_and_in_the_guide() {
+        let cells: Vec<&str> = GUIDE.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next()).collect();
+        let guide: Vec<&str> = cells.iter().flat_map(|cell| cell.split(", ")).collect();
+        // Those of JSON and CSV alone have no reader of text.
+        for tool in TEXT.iter().map(|reader| reader.tool).chain(["fortio", "Locust"]) {
+            assert!(TOOLS.split([',', ' ']).any(|known| known == tool), "{tool} is not in TOOLS");
+            assert!(guide.contains(&tool), "{tool} is not in docs/audit.md");
+        }
+    }
+}

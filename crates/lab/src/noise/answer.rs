@@ -104,19 +104,21 @@ pub(super) struct Reference {
 impl Reference {
     /// Of quiet sweeps and their times.
     pub(super) fn new(quiet: &[(Answer, f64)]) -> Result<Self> {
-        let median = |value: fn(&Answer) -> Option<f64>| {
-            let mut values: Vec<f64> = quiet.iter().filter_map(|(answer, _)| value(answer)).collect();
-            values.sort_by(f64::total_cmp);
-            // Of an even number the mean of the two in the middle.
-            let (low, high) = (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
-            Some((low + high) / 2.0)
-        };
+        let median =
+            |value: fn(&Answer) -> Option<f64>| median(quiet.iter().filter_map(|(answer, _)| value(answer)).collect());
         Ok(Self {
             peak_per_s: median(|answer| answer.peak_per_s).context("no quiet sweep has found a peak")?,
             knee: median(|answer| answer.knee).context("no quiet sweep has found a knee")?,
             planned_s: quiet.iter().map(|(_, s)| *s).fold(f64::INFINITY, f64::min),
         })
     }
+}
+
+/// The value in the middle, of an even number the mean of the two there.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
 }
 
 /// One sweep beside noise.

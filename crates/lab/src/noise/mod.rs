@@ -85,7 +85,8 @@ pub struct Options {
     /// Tries of each case
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     tries: u32,
-    /// Sweeps of the quiet machine, before
+    /// Sweeps of the quiet machine before the first tries; one more stands before each further round, as what is quiet
+    /// changes with the hours
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     quiet_tries: u32,
     /// Seed of lengths and places of bursts
@@ -115,15 +116,20 @@ pub fn run(options: Options) -> Result<()> {
     let lengths = options.lengths.lengths()?;
     let cases = options.cases.cases()?;
     let program = binary.map_or_else(release_binary, Ok)?;
-    let sweeps = quiet + tries * cases.len() as u32;
+    let sweeps = quiet + (tries - 1) + tries * cases.len() as u32;
     let mut progress = Progress::new(f64::from(sweeps) * SWEEP_S);
     let sweep = Sweep { program, is_quick, keep };
-    let seen = quietly(&sweep, quiet, &mut progress)?;
-    let session = Session { command: command(), quiet: page::states(&seen) };
-    let lab = Lab::new(sweep, lengths, seed, &seen)?;
+    let mut seen = Vec::new();
+    quietly(&sweep, quiet, &mut seen, &mut progress)?;
+    let mut session = Session { command: command(), quiet: page::states(&seen) };
+    let mut lab = Lab::new(sweep, lengths, seed, &seen)?;
     eprintln!("quiet machine, {}: {}", session.quiet, page::quiet(lab.reference));
     let mut rows: Vec<Row> = cases.into_iter().map(Row::new).collect();
     for number in 1..=tries {
+        if number > 1 {
+            quietly(&lab.sweep, 1, &mut seen, &mut progress)?;
+            (session.quiet, lab.reference) = (page::states(&seen), Reference::new(&seen)?);
+        }
         for row in &mut rows {
             progress.say(&format!("{number} of {tries}: {}", row.case));
             lab.add(row, number);
@@ -160,16 +166,18 @@ fn command() -> String {
     told.join(" ")
 }
 
-/// Sweeps of the quiet machine, with their times.
-fn quietly(sweep: &Sweep, times: u32, progress: &mut Progress) -> Result<Vec<(Answer, f64)>> {
+/// Adds sweeps of the quiet machine, with their times.
+fn quietly(sweep: &Sweep, times: u32, seen: &mut Vec<(Answer, f64)>, progress: &mut Progress) -> Result<()> {
     let limit = Duration::from_secs_f64(LIMIT * SWEEP_S);
-    let mut seen = Vec::new();
-    for number in 1..=times {
-        progress.say(&format!("quiet machine, {number} of {times}"));
-        seen.push(sweep.finish(sweep.start()?, limit, &format!("quiet-{number}")).context("on the quiet machine")?);
+    for _ in 0..times {
+        let number = seen.len() + 1;
+        progress.say(&format!("quiet machine, {number}"));
+        let one = sweep.finish(sweep.start()?, limit, &format!("quiet-{number}")).context("on the quiet machine")?;
+        eprintln!("    {:?}, {:.0} s, knee at {:.2}", one.0.state, one.1, one.0.knee.unwrap_or(f64::NAN));
+        seen.push(one);
         progress.did(SWEEP_S);
     }
-    Ok(seen)
+    Ok(())
 }
 
 impl Lab {
@@ -210,10 +218,11 @@ impl Lab {
                 let faults = faults(row.case, self.reference, &seen);
                 let words = if faults.is_empty() { "right".to_owned() } else { faults.join(", ") };
                 eprintln!(
-                    "    {:?}, {:.0} s, noise {:.1} %: {words}",
+                    "    {:?}, {:.0} s, noise {:.1} %, knee at {:.2}: {words}",
                     seen.answer.state,
                     seen.wall_s,
-                    100.0 * seen.noise_share
+                    100.0 * seen.noise_share,
+                    seen.answer.knee.unwrap_or(f64::NAN)
                 );
                 row.tries.push(seen);
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::answer::{Answer, Reference, State, TRUTH_PER_S, faults, has_to_be_close, misses_max, off};
+use super::answer::{Answer, Reference, State, TRUTH_PER_S, faults, has_to_be_close, median, misses_max, off};
 use super::{Row, Session};
 use crate::machine;
 
@@ -79,11 +79,11 @@ pub(super) fn quiet(reference: Reference) -> String {
 
 fn line(row: &Row, reference: Reference) -> String {
     let of = |state: State| row.tries.iter().filter(|seen| seen.answer.state == state).count();
-    let median =
-        |values: Vec<f64>, from: f64| middle(values).map_or_else(|| "-".to_owned(), |value| signed(off(value, from)));
-    let peak = median(row.tries.iter().filter_map(|seen| seen.answer.peak_per_s).collect(), reference.peak_per_s);
-    let knee = median(row.tries.iter().filter_map(|seen| seen.answer.knee).collect(), reference.knee);
-    let time = middle(row.tries.iter().map(|seen| seen.wall_s / reference.planned_s).collect());
+    let against =
+        |values: Vec<f64>, from: f64| median(values).map_or_else(|| "-".to_owned(), |value| signed(off(value, from)));
+    let peak = against(row.tries.iter().filter_map(|seen| seen.answer.peak_per_s).collect(), reference.peak_per_s);
+    let knee = against(row.tries.iter().filter_map(|seen| seen.answer.knee).collect(), reference.knee);
+    let time = median(row.tries.iter().map(|seen| seen.wall_s / reference.planned_s).collect());
     let noise: f64 = row.tries.iter().map(|seen| seen.noise_share).sum::<f64>() / row.tries.len().max(1) as f64;
     format!(
         "| {} | {} | {} | {} | {} | {} | {peak} | {knee} | {} | {:.0} % | {} |\n",
@@ -141,11 +141,6 @@ fn missed_beside(rows: &[&Row], reference: Reference) -> Option<String> {
     }
     let what = if has_to_be_close(case) { "close to the quiet machine" } else { "bounds that hold" };
     Some(format!("{} %: {right} of {times} {what}, {most} may miss, and none may be INVALID", case.percent()))
-}
-
-fn middle(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
 fn signed(share: f64) -> String {

@@ -32,7 +32,8 @@ pub(crate) trait Measure<S: Search> {
     fn keep(&mut self, trial: &S::Trial, measured: Self::Measured) -> Result<(), CommandError>;
 }
 
-/// Has everything measured that `search` asks for, until `stop` is set.
+/// Has everything measured that `search` asks for, until `stop` is set. What is no part of the result, or was cut short, is
+/// kept only when it is all there is.
 ///
 /// # Errors
 /// The first of the measurements; what was kept before it stays.
@@ -42,20 +43,30 @@ pub(crate) fn walk<S: Search>(
     stop: &AtomicBool,
 ) -> Result<(), CommandError> {
     let clock = Clock::start();
-    let mut is_empty = true;
+    let (mut is_empty, mut spare) = (true, None);
+    let mut walked = Ok(());
     while !stop.load(Ordering::Relaxed) {
-        let Some(trial) = search.next(clock.now_ns()) else { return Ok(()) };
-        let (outcome, measured) = measurements.measure(&trial)?;
-        // What was cut short says little: it is kept only when it is all there is.
+        let Some(trial) = search.next(clock.now_ns()) else { break };
+        let (outcome, measured) = match measurements.measure(&trial) {
+            Ok(made) => made,
+            Err(error) => {
+                walked = Err(error);
+                break;
+            }
+        };
         let is_cut = stop.load(Ordering::Relaxed);
         let is_part = search.apply(&trial, outcome, clock.now_ns());
-        let is_kept = if is_cut { is_empty } else { is_part };
-        if is_kept {
+        if is_part && !is_cut {
             measurements.keep(&trial, measured)?;
-            is_empty = false;
+            (is_empty, spare) = (false, None);
+        } else if is_empty {
+            spare.get_or_insert((trial, measured));
         }
     }
-    Ok(())
+    match spare {
+        Some((trial, measured)) => measurements.keep(&trial, measured).and(walked),
+        None => walked,
+    }
 }
 
 #[cfg(test)]
@@ -113,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_short_is_kept_only_when_it_is_all_there_is() {
-        for (at, expected) in [(5, &[5][..]), (4, &[4]), (3, &[4]), (2, &[4])] {
+    fn what_was_cut_short_or_refused_is_kept_only_when_it_is_all_there_is() {
+        for (at, expected) in [(5, &[5][..]), (4, &[5]), (3, &[4]), (2, &[4])] {
             let stop = AtomicBool::new(false);
             let mut kept = Kept { stop_at: Some((at, &stop)), ..Kept::default() };
             walk(&mut Countdown(5), &mut kept, &stop).unwrap();
@@ -127,5 +138,8 @@ mod tests {
         let mut kept = Kept { fail_at: 3, ..Kept::default() };
         assert!(walk(&mut Countdown(5), &mut kept, &AtomicBool::new(false)).is_err());
         assert_eq!(kept.kept, [4]);
+        let mut kept = Kept { fail_at: 4, ..Kept::default() };
+        assert!(walk(&mut Countdown(5), &mut kept, &AtomicBool::new(false)).is_err());
+        assert_eq!(kept.kept, [5], "it was refused, and is all there is");
     }
 }

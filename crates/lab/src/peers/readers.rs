@@ -1,5 +1,6 @@
 //! Readers of the latencies that each tool prints.
 
+use audit::{Context, Figure};
 use serde_json::Value;
 
 use super::tools::Tool;
@@ -16,61 +17,56 @@ pub(super) struct Quantiles {
 /// The quantiles in what `tool` printed; none when there are none at all.
 pub(super) fn read(tool: Tool, text: &str) -> Option<Quantiles> {
     let found = match tool {
-        Tool::Plimsoll => json(text, "/latency_ns/response", "/latency_ns/response/max", 1e6),
-        Tool::Oha => json(text, "/latencyPercentiles", "/summary/slowest", 1e-3),
-        Tool::Siege => json(text, "", "/longest_transaction", 1e-3),
-        Tool::Wrk => Quantiles { max: after(text, "Latency ", 2), ..percents(text) },
-        Tool::Ab => Quantiles { max: percent(text, "100%"), ..percents(text) },
-        Tool::Hey => Quantiles { max: after(text, "Slowest:", 0), ..percents(text) },
-        Tool::H2load => Quantiles { max: after(text, "time for request:", 1), ..Quantiles::default() },
+        Tool::Plimsoll => json(text),
         Tool::Httperf => {
             let times = |index| after(text, "Connection time [ms]: min ", index);
             Quantiles { p50: times(6), max: times(4), ..Quantiles::default() }
         }
         Tool::Rewrk => {
             let row = text.lines().skip_while(|line| !line.trim().starts_with("Avg ")).nth(1).unwrap_or_default();
-            let max = row.split_whitespace().nth(3).and_then(|word| milliseconds(word, None));
-            Quantiles { max, ..percents(text) }
+            let max = row.split_whitespace().nth(3).and_then(milliseconds);
+            Quantiles { p50: percent(text, "50%"), p90: percent(text, "90%"), p99: percent(text, "99%"), max }
         }
         Tool::BareLoop => Quantiles::default(),
+        _ => claimed(text).unwrap_or_default(),
     };
     (found != Quantiles::default()).then_some(found)
 }
 
-fn json(text: &str, quantiles: &str, max: &str, per_ms: f64) -> Quantiles {
+/// Of the tools that `plimsoll audit` reads.
+fn claimed(text: &str) -> Option<Quantiles> {
+    let claims = audit::audit("", text.as_bytes(), &Context::default()).ok()?.claims;
+    let ms = |figure| claims.get(figure).map(|ns| ns / 1e6);
+    let [p50, p90, p99] = [Figure::LatencyP50, Figure::LatencyP90, Figure::LatencyP99].map(ms);
+    Some(Quantiles { p50, p90, p99, max: ms(Figure::LatencyMax) })
+}
+
+fn json(text: &str) -> Quantiles {
     let Ok(value) = serde_json::from_str::<Value>(text) else { return Quantiles::default() };
-    let ms = |path: &str| value.pointer(path).and_then(Value::as_f64).map(|number| number / per_ms);
-    let quantile = |name: &str| ms(&format!("{quantiles}/{name}"));
-    Quantiles { p50: quantile("p50"), p90: quantile("p90"), p99: quantile("p99"), max: ms(max) }
+    let ms = |name: &str| value["latency_ns"]["response"][name].as_f64().map(|ns| ns / 1e6);
+    Quantiles { p50: ms("p50"), p90: ms("p90"), p99: ms("p99"), max: ms("max") }
 }
 
-fn percents(text: &str) -> Quantiles {
-    Quantiles { p50: percent(text, "50%"), p90: percent(text, "90%"), p99: percent(text, "99%"), max: None }
-}
-
-/// Lines `  50%    1.36ms`, `  50% in 0.0013 secs`, `  50%      1` and `|  50%  |  1.36ms  |`.
+/// Lines `|  50%  |  1.36ms  |`.
 fn percent(text: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| {
-        let mut words = line.split([' ', '|']).filter(|word| !word.is_empty() && *word != "in");
-        (words.next()? == name).then_some(())?;
-        milliseconds(words.next()?, words.next())
+        let mut words = line.split([' ', '|']).filter(|word| !word.is_empty());
+        (words.next()? == name).then(|| milliseconds(words.next()?)).flatten()
     })
 }
 
-/// The word number `index` behind `label`, with its unit.
+/// The word number `index` behind `label`.
 fn after(text: &str, label: &str, index: usize) -> Option<f64> {
     let rest = text.lines().find_map(|line| line.trim().strip_prefix(label))?;
-    let mut words = rest.split_whitespace().skip(index);
-    milliseconds(words.next()?, words.next())
+    milliseconds(rest.split_whitespace().nth(index)?)
 }
 
-/// A number with its unit, which may be the next word; without one it is in ms already.
-fn milliseconds(word: &str, next: Option<&str>) -> Option<f64> {
+/// A number with its unit; without one it is in ms already.
+fn milliseconds(word: &str) -> Option<f64> {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let value: f64 = word[..word.len() - unit.len()].parse().ok()?;
     match unit {
         "us" => Some(value / 1e3),
-        "" if next == Some("secs") => Some(value * 1e3),
         "" | "ms" => Some(value),
         "s" => Some(value * 1e3),
         "m" => Some(value * 6e4),
@@ -144,8 +140,8 @@ mod tests {
 
     #[test]
     fn units() {
-        assert_eq!(milliseconds("1.00m", None), Some(60_000.0));
-        assert_eq!(milliseconds("250us", None), Some(0.25));
-        assert_eq!(milliseconds("-nan%", None), None);
+        assert_eq!(milliseconds("1.00m"), Some(60_000.0));
+        assert_eq!(milliseconds("250us"), Some(0.25));
+        assert_eq!(milliseconds("-nan%"), None);
     }
 }

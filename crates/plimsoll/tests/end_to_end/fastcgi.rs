@@ -1,6 +1,7 @@
 //! FastCGI applications, spoken to without a web server before them: a real php-fpm, and one that multiplexes.
 
 use crate::support::{Target, count, decide, installed, number, plimsoll, text, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -58,7 +59,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // A master that is killed leaves its children behind.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }
 }

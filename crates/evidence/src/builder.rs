@@ -335,6 +335,13 @@ impl EvidenceBuilder {
         self.iterations(&self.account.cut(&mut [])).all(|iteration| iteration.says_little)
     }
 
+    /// Good responses per second of undisturbed time, however little there was; none where there was none.
+    #[must_use]
+    pub fn undisturbed_per_s(&self) -> Option<f64> {
+        let cut = self.cut(&mut []);
+        (cut.is_kept && cut.clean_ns > 0).then(|| cut.goodput_per_s())
+    }
+
     /// Undisturbed time of all iterations; none where nobody kept an account; ns.
     #[must_use]
     pub fn clean_ns(&self) -> Option<u64> {

@@ -274,6 +274,18 @@ fn an_iteration_that_was_disturbed_all_the_time_does_not_count_beside_others() {
 }
 
 #[test]
+fn next_to_nothing_undisturbed_still_has_a_rate_of_its_own() {
+    let mut events = ticks([second_of_slices(1, Some(12))]);
+    events.extend((12..20).map(disturbed));
+    let little = gather(fixed(), events);
+    assert!(little.says_little());
+    assert_eq!((little.goodput().value, little.undisturbed_per_s()), (910.0, Some(1000.0)));
+    let mut events = ticks([second_of_slices(1, None)]);
+    events.extend((10..20).map(disturbed));
+    assert_eq!(gather(fixed(), events).undisturbed_per_s(), None);
+}
+
+#[test]
 fn each_second_of_each_iteration_is_told_what_of_it_is_clean() {
     let mut events = ticks([second_of_slices(1, Some(12))]);
     events.push(disturbed(12));

@@ -285,7 +285,7 @@ impl Core {
             let stream = c.machine.receiving();
             let place = stream.map_or(Some(0), |stream| c.place(stream));
             let item = place.and_then(|place| c.flights.get(place)).map(|flight| flight.item);
-            let look = c.looks.get_mut(usize::from(stream.unwrap_or(0)).wrapping_sub(1)).unwrap_or(&mut c.look);
+            let look = c.looks.of(stream.unwrap_or(0));
             let received = match self.bodies.of(look, item) {
                 Some(check) => c.machine.receive(bytes, &mut check.sink(look)),
                 None => c.machine.receive(bytes, &mut Ignore),

@@ -8,6 +8,7 @@
 pub mod chaos;
 pub mod decide;
 pub mod injections;
+mod median;
 pub mod noise;
 pub mod null_server;
 pub mod peers;

@@ -9,9 +9,7 @@ use wire::{ClientProtocol, StreamId};
 /// A slot of the load: at most one connection and the requests it carries.
 pub(super) struct Conn {
     pub(super) machine: ClientProtocol,
-    /// What is seen of the body of the response on stream 0, and on each of the others.
-    pub(super) look: Look,
-    pub(super) looks: Box<[Look]>,
+    pub(super) looks: Looks,
     pub(super) state: State,
     /// Requests assigned to it, oldest first; at most as many as the load pipelines.
     pub(super) flights: VecDeque<Flight>,
@@ -53,11 +51,9 @@ pub(super) enum State {
 
 impl Conn {
     pub(super) fn new(pipeline: usize, machine: ClientProtocol) -> Self {
-        let others = if machine.has_streams() { pipeline.saturating_sub(1) } else { 0 };
         Self {
+            looks: Looks::new(if machine.has_streams() { pipeline } else { 1 }),
             machine,
-            look: Look::default(),
-            looks: (0..others).map(|_| Look::default()).collect(),
             state: State::Closed,
             flights: VecDeque::with_capacity(pipeline),
             whole: 0,
@@ -77,7 +73,7 @@ impl Conn {
             let stream = self.machine.open();
             if std::mem::replace(&mut self.flights[at].stream, stream) != stream {
                 // What was decided for the other stream is lost: this body is not checked.
-                *self.look(stream) = Look::default();
+                *self.looks.of(stream) = Look::default();
             }
         }
     }
@@ -86,15 +82,6 @@ impl Conn {
     #[inline]
     pub(super) fn place(&self, stream: StreamId) -> Option<usize> {
         self.flights.iter().position(|flight| flight.stream == stream)
-    }
-
-    /// What is seen of the body of the response on a stream.
-    #[inline]
-    pub(super) fn look(&mut self, stream: StreamId) -> &mut Look {
-        match stream.checked_sub(1) {
-            None => &mut self.look,
-            Some(other) => &mut self.looks[usize::from(other)],
-        }
     }
 
     /// True if another request may go out, of at most `pipeline` at a time.
@@ -125,6 +112,26 @@ impl Conn {
             Progress::FirstByte => FailurePhase::FirstByte,
             Progress::Head => FailurePhase::Head,
             Progress::Body => FailurePhase::Body,
+        }
+    }
+}
+
+/// What is seen of the body of the response on each stream; that on the first lies in the slot itself.
+pub(super) struct Looks {
+    first: Look,
+    others: Box<[Look]>,
+}
+
+impl Looks {
+    fn new(streams: usize) -> Self {
+        Self { first: Look::default(), others: (1..streams).map(|_| Look::default()).collect() }
+    }
+
+    #[inline]
+    pub(super) fn of(&mut self, stream: StreamId) -> &mut Look {
+        match stream.checked_sub(1) {
+            None => &mut self.first,
+            Some(other) => &mut self.others[usize::from(other)],
         }
     }
 }

@@ -46,7 +46,7 @@ impl Core {
         let flight = c.flights[place];
         let item = flight.item as usize;
         let framed = conn::breach(self.job.source.contract(item), response);
-        let look = c.look(flight.stream);
+        let look = c.looks.of(flight.stream);
         let check = self.bodies.of(look, Some(flight.item)).filter(|_| framed.is_none());
         let looked_at = check.is_some();
         let content = check.and_then(|check| check.breach(look));
@@ -199,7 +199,7 @@ impl Core {
             && let Some(next) = c.place(stream)
         {
             let item = c.flights[next].item;
-            self.bodies.begin(c.look(stream), Some(item));
+            self.bodies.begin(c.looks.of(stream), Some(item));
         }
         self.in_flight -= 1;
         self.ticks.outstanding(now, -1);

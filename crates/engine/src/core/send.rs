@@ -23,7 +23,7 @@ impl Core {
         let c = &mut self.conns[conn];
         let stream = c.machine.open();
         if c.place(stream).is_none() {
-            self.bodies.begin(c.look(stream), Some(item));
+            self.bodies.begin(c.looks.of(stream), Some(item));
         }
         c.flights.push_back(Flight { number, item, stream, sent: false, intended_ns: intended, started_ns: now });
         self.ticks.outstanding(now, 1);

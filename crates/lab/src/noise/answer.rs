@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::case::Case;
+use crate::median::median;
 
 /// What the pool of the built-in server can do: 4 workers of 2 ms each.
 pub(super) const TRUTH_PER_S: f64 = 2000.0;
@@ -104,21 +105,20 @@ pub(super) struct Reference {
 impl Reference {
     /// Of quiet sweeps and their times.
     pub(super) fn new(quiet: &[(Answer, f64)]) -> Result<Self> {
-        let median =
-            |value: fn(&Answer) -> Option<f64>| median(quiet.iter().filter_map(|(answer, _)| value(answer)).collect());
+        let of = |value: fn(&Answer) -> Option<f64>| {
+            middle(&quiet.iter().filter_map(|(answer, _)| value(answer)).collect::<Vec<_>>())
+        };
         Ok(Self {
-            peak_per_s: median(|answer| answer.peak_per_s).context("no quiet sweep has found a peak")?,
-            knee: median(|answer| answer.knee).context("no quiet sweep has found a knee")?,
+            peak_per_s: of(|answer| answer.peak_per_s).context("no quiet sweep has found a peak")?,
+            knee: of(|answer| answer.knee).context("no quiet sweep has found a knee")?,
             planned_s: quiet.iter().map(|(_, s)| *s).fold(f64::INFINITY, f64::min),
         })
     }
 }
 
-/// The value in the middle, of an even number the mean of the two there.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (values.get(values.len().saturating_sub(1) / 2)?, values.get(values.len() / 2)?);
-    Some((low + high) / 2.0)
+/// Median; none of nothing.
+pub(super) fn middle(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| median(values))
 }
 
 /// One sweep beside noise.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::answer::{Answer, Reference, State, TRUTH_PER_S, faults, has_to_be_close, median, misses_max, off};
+use super::answer::{Answer, Reference, State, TRUTH_PER_S, faults, has_to_be_close, middle, misses_max, off};
 use super::{Row, Session};
 use crate::machine;
 
@@ -80,10 +80,10 @@ pub(super) fn quiet(reference: Reference) -> String {
 fn line(row: &Row, reference: Reference) -> String {
     let of = |state: State| row.tries.iter().filter(|seen| seen.answer.state == state).count();
     let against =
-        |values: Vec<f64>, from: f64| median(values).map_or_else(|| "-".to_owned(), |value| signed(off(value, from)));
+        |values: Vec<f64>, from: f64| middle(&values).map_or_else(|| "-".to_owned(), |value| signed(off(value, from)));
     let peak = against(row.tries.iter().filter_map(|seen| seen.answer.peak_per_s).collect(), reference.peak_per_s);
     let knee = against(row.tries.iter().filter_map(|seen| seen.answer.knee).collect(), reference.knee);
-    let time = median(row.tries.iter().map(|seen| seen.wall_s / reference.planned_s).collect());
+    let time = middle(&row.tries.iter().map(|seen| seen.wall_s / reference.planned_s).collect::<Vec<_>>());
     let noise: f64 = row.tries.iter().map(|seen| seen.noise_share).sum::<f64>() / row.tries.len().max(1) as f64;
     format!(
         "| {} | {} | {} | {} | {} | {} | {peak} | {knee} | {} | {:.0} % | {} |\n",

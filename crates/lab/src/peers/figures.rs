@@ -1,16 +1,6 @@
 //! The few statistics of the side-by-side page.
 
-/// Median; the mean of the middle two for an even count, NaN for none.
-pub(super) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => sorted[middle],
-        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
-    }
-}
+use crate::median::median;
 
 /// Median and range of per-round ratios: the only figure that a shared machine's drift leaves alone.
 #[derive(Debug, PartialEq)]
@@ -38,14 +28,7 @@ pub(super) fn standard_deviation(counts: &[u64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ratio, median, ratio, standard_deviation};
-
-    #[test]
-    fn median_of_odd_even_and_none() {
-        assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-12);
-        assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-12);
-        assert!(median(&[]).is_nan());
-    }
+    use super::{Ratio, ratio, standard_deviation};
 
     #[test]
     fn ratios_are_taken_round_by_round() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::figures::{median, ratio};
+use super::figures::ratio;
 use super::latency::Said;
 use super::pacing::Pacing;
 use super::readers::Quantiles;
@@ -10,6 +10,7 @@ use super::tables::{CPU, Figure, MEMORY, values};
 use super::throughput::Case;
 use super::tools::Tool;
 use super::{Results, latency};
+use crate::median::median;
 
 /// An upper limit and what was measured.
 struct Goal {

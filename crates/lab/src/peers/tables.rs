@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use super::figures::{median, ratio};
+use super::figures::ratio;
 use super::latency::{ARITHMETIC, Said};
 use super::pacing::Pacing;
 use super::readers::Quantiles;
 use super::throughput::{Case, Load, Outcome};
 use super::tools::{Mode, Tool};
+use crate::median::median;
 
 /// A figure of a load.
 pub(super) type Figure = fn(&Load) -> f64;

@@ -46,7 +46,8 @@ impl Exchange {
         if is_too_large { Err(ClientError::BodyTooLarge) } else { Ok(()) }
     }
 
-    /// A part of the document, in a record that has `left` bytes from here; the bytes taken.
+    /// A part of the document, in a record that has `left` bytes from here: header lines up to the empty one as far as they
+    /// lie in it, or a piece of the body; the bytes taken.
     pub(super) fn document<S: ResponseSink>(
         &mut self,
         part: &[u8],
@@ -59,17 +60,6 @@ impl Exchange {
             sink.body(part);
             return Ok(part.len());
         }
-        self.header_lines(part, left, limits, sink)
-    }
-
-    /// Header lines up to the empty one, as far as they lie in `part`.
-    fn header_lines<S: ResponseSink>(
-        &mut self,
-        part: &[u8],
-        left: usize,
-        limits: &Limits,
-        sink: &mut S,
-    ) -> Result<usize, ClientError> {
         let mut at = 0;
         while at < part.len() {
             let Some((line, taken)) = self.lines.next(&part[at..], limits.head_bytes)? else {

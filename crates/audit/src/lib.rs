@@ -3,7 +3,7 @@
 //! Responsibilities: one reader a tool ([`Claims`] or why not), the facts that follow from what was read, rules with the
 //! ids of the catalogue, several outputs held against each other and against what a text says of them ([`compare()`]), and all
 //! rules in words ([`catalogue()`]). Nothing is guessed: what cannot be read whole is [`Unreadable`], and a rule without its
-//! figures is unchecked. Secrets never leave this crate.
+//! figures is unchecked. Secrets never leave this crate: the redactor is [`model::Redacted`].
 
 mod catalogue;
 mod claim;
@@ -15,7 +15,6 @@ mod limiter;
 mod planned;
 mod prose;
 mod readers;
-mod redact;
 mod rules;
 mod scan;
 pub mod testing;
@@ -26,12 +25,11 @@ pub use claim::{Claims, Figure, Mode, Row};
 pub use compare::compare;
 pub use context::{Context, ContextError, Processes, Sockets};
 pub use planned::{PlannedRule, planned_rules};
-pub use redact::{SECRET_HEADERS, redact};
 pub use rules::{AuditRule, rules};
 pub use text::{BYTES_MAX, Text};
 
 use facts::Facts;
-use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee};
+use model::{AuditConnections, AuditRecord, Claim, Estimate, FORMAT_AUDIT, Knee, Redacted, count_secrets};
 use readers::TOOLS;
 use std::fmt;
 use thiserror::Error;
@@ -141,9 +139,9 @@ pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, U
     let text = Text::decode(bytes)?;
     let claims = readers::read(&text)?;
     let facts = Facts::of(&claims, context);
-    let secrets = text.lines().map(|(_, line)| redact(line).1).sum();
+    let secrets = text.lines().map(|(_, line)| count_secrets(line)).sum();
     let verdict = rules::judge(Subject { claims: &claims, facts: &facts, context, secrets });
-    let hidden = |text: &Option<String>| text.as_ref().map(|text| redact(text).0);
+    let hidden = |text: &Option<String>| text.as_ref().map(|text| Redacted::text(text).into_inner());
     let figure =
         |(figure, value, line): (Figure, f64, Option<u64>)| Claim { name: figure.name().to_owned(), value, line };
     let record = AuditRecord {

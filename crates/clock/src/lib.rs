@@ -36,6 +36,15 @@ pub fn monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
 }
 
+/// Time that this machine has been suspended since it was started, in which `CLOCK_MONOTONIC` stood still; ns.
+///
+/// Two clocks are read for it, and whatever keeps the thread between the two makes it less: it is never too much.
+#[must_use]
+pub fn suspended_ns() -> u64 {
+    let with_ns = read(ClockId::Boottime);
+    with_ns.saturating_sub(read(ClockId::Monotonic))
+}
+
 /// User and system CPU time of the calling thread so far; ns.
 #[inline]
 #[must_use]
@@ -80,6 +89,12 @@ mod tests {
         let clock = Clock::start();
         let first = clock.now_ns();
         assert!(first < model::NS_PER_S && clock.now_ns() >= first);
+    }
+
+    #[test]
+    fn time_suspended_never_shrinks_but_by_the_time_between_two_readings() {
+        let before = suspended_ns();
+        assert!(suspended_ns() + model::NS_PER_S > before);
     }
 
     #[test]

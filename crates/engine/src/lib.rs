@@ -11,6 +11,7 @@ pub mod probe;
 pub mod run;
 pub mod schedule;
 pub mod source;
+pub mod testing;
 pub mod tls;
 
 mod core;

@@ -190,7 +190,11 @@ fn get(settings: &Settings<'_>, path: &str) -> Vec<u8> {
     bytes
 }
 
+/// Path and query of a place on the same server; none of another server, and of what would not stay in a request line.
 fn same_server_path(location: &str, scheme: &str, authority: &str) -> Option<String> {
+    if location.contains(|c: char| c.is_ascii_control() || c == ' ') {
+        return None;
+    }
     if location.starts_with('/') && !location.starts_with("//") {
         return Some(location.into());
     }
@@ -387,6 +391,15 @@ mod tests {
         assert_eq!(path("http://host:8080/x"), None);
         assert_eq!(path("https://host:80/x"), None);
         assert_eq!(same_server_path("https://host/x", "https://", "host").as_deref(), Some("/x"));
+    }
+
+    /// A bare carriage return ends no header line here, and for others a request line.
+    #[test]
+    fn a_location_does_not_get_out_of_the_request_line() {
+        for location in ["/a\rX-Evil: 1", "/a\r", "/a b", "/a\tb", "/a\0", "http://host:80/x\r", "/\u{7f}"] {
+            assert_eq!(same_server_path(location, "http://", "host:80"), None, "{location:?}");
+        }
+        assert_eq!(same_server_path("/ä", "http://", "host:80").as_deref(), Some("/ä"));
     }
 
     #[test]

@@ -1,14 +1,20 @@
-//! Writes HdrHistogram interval logs: the format its plotters and log processors read.
+//! HdrHistogram interval logs, written and read back: the format its plotters and log processors read.
 //!
 //! One line for each histogram: `Tag=response,start_s,length_s,max_ms,BASE64`. Times are seconds since the
 //! base time of the header, values inside the histogram are ns, the maximum in the line is ms, all as the Java
 //! `HistogramLogWriter` has it.
 
+use crate::lines;
 use model::{DecodeError, Histograms, MergedHistogram, Tick};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
+use thiserror::Error;
 
 /// Begin of the tags of histograms of disturbed time.
 const SET_ASIDE: &str = "set_aside_";
+/// Longest line: the largest histogram has less than half of it.
+const LINE_MAX_BYTES: u64 = 1 << 20;
+/// Most intervals of a log: those of a week. With the most values that each may have their sum does not overflow.
+const INTERVALS_MAX: u64 = 1 << 23;
 
 /// Writes the head of a log. `base_epoch_s` is the wall-clock time that interval times count from, if known;
 /// seconds since 1970, UTC.
@@ -62,6 +68,54 @@ pub fn write_tick(out: &mut impl Write, tick: &Tick) -> io::Result<()> {
     Ok(())
 }
 
+/// Reason why a log cannot be read back.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// An error of the system, or a line that no log has.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// A histogram that cannot be read.
+    #[error(transparent)]
+    Histogram(#[from] DecodeError),
+    /// More intervals than a load of a week has.
+    #[error("has more than {INTERVALS_MAX} intervals")]
+    TooMany,
+}
+
+/// Intervals of a log in order, up to where it breaks off. One line is in memory at a time; after an error there is nothing
+/// more to be read.
+#[derive(Debug)]
+pub struct Intervals<R> {
+    log: R,
+    line: Vec<u8>,
+    read: u64,
+}
+
+impl<R: BufRead> Intervals<R> {
+    /// Those of `log`, which may come from anywhere.
+    pub const fn new(log: R) -> Self {
+        Self { log, line: Vec::new(), read: 0 }
+    }
+
+    fn read_next(&mut self) -> Result<Option<Interval>, LogError> {
+        while lines::next(&mut self.log, &mut self.line, LINE_MAX_BYTES)? {
+            let line = str::from_utf8(&self.line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            let Some(interval) = Interval::parse(line)? else { continue };
+            self.read += 1;
+            return if self.read > INTERVALS_MAX { Err(LogError::TooMany) } else { Ok(Some(interval)) };
+        }
+        Ok(None)
+    }
+}
+
+impl<R: BufRead> Iterator for Intervals<R> {
+    type Item = Result<Interval, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read_next().transpose()
+    }
+}
+
 /// A line of a log that was read back.
 #[derive(Clone, Debug)]
 pub struct Interval {
@@ -100,7 +154,7 @@ impl Interval {
     /// True if it is the interval from `from_ns` to `to_ns`.
     #[must_use]
     pub fn is_of(&self, from_ns: u64, to_ns: u64) -> bool {
-        self.span == span(from_ns, to_ns - from_ns)
+        self.span == span(from_ns, to_ns.saturating_sub(from_ns))
     }
 }
 
@@ -145,12 +199,31 @@ mod tests {
         assert_eq!((second.start_timestamp(), second.duration()), (Duration::from_secs(1), Duration::from_millis(500)));
         assert_eq!(MergedHistogram::decode(second.encoded_histogram()).unwrap().count(), 1);
 
-        let lines = std::str::from_utf8(&log).unwrap().lines();
-        let read: Vec<_> = lines.filter_map(|line| Interval::parse(line).unwrap()).collect();
+        let read: Vec<_> = Intervals::new(log.as_slice()).collect::<Result<_, _>>().unwrap();
         let counts: Vec<_> = read.iter().map(|interval| (interval.tag.as_str(), interval.histogram.count())).collect();
         assert_eq!(counts, [("response", 3), ("service", 1)]);
         assert!(read[1].is_of(1_000_000_000, 1_500_000_000) && !read[1].is_of(1_000_000_000, 2_000_000_000));
         assert!(Interval::parse("Tag=response,0.000,1.000,1.000,AAAA").is_err());
+    }
+
+    #[test]
+    fn a_log_is_read_up_to_where_it_breaks_off_or_is_damaged() {
+        let mut log = Vec::new();
+        write_interval(&mut log, "response", 0, 1_000_000_000, &histogram(&[1])).unwrap();
+        let whole = log.len();
+        write_interval(&mut log, "response", 1_000_000_000, 1_000_000_000, &histogram(&[2])).unwrap();
+        assert_eq!(Intervals::new(&log[..log.len() - 1]).filter_map(Result::ok).count(), 1);
+        log.truncate(whole);
+        log.extend_from_slice(b"Tag=response,0.000,1.000,1.000,AAAA\n");
+        let read: Vec<_> = Intervals::new(log.as_slice()).take(2).map(|interval| interval.is_ok()).collect();
+        assert_eq!(read, [true, false]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_an_error_and_not_a_string_of_gigabytes() {
+        let endless = io::BufReader::new(io::repeat(b'A'));
+        let error = Intervals::new(endless).next().expect("an error").unwrap_err();
+        assert!(error.to_string().contains("more than 1048576 bytes"), "{error}");
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! From the events of a load to its evidence, and the log of its histograms.
 //!
-//! A pure function of the events: no I/O beyond a `Write` handed in, no clock, no threads.
+//! A pure function of the events: no I/O but with readers and writers that are handed in, no clock, no threads. Logs that
+//! are read back may come from anywhere: their lines, lengths and numbers are bounded ([`Events`], [`interval_log`]).
 
 mod builder;
 mod disturbed;
+mod event_log;
 pub mod interval_log;
+mod lines;
 mod little;
 mod observed;
 mod omission;
 mod rate;
 mod status;
+pub mod testing;
 
 pub use builder::{EvidenceBuilder, goodput, throughput_per_s};
+pub use event_log::{Events, EventsError};
 pub use little::cut_off;

@@ -6,14 +6,30 @@
 use crate::{LatencySummary, NS_PER_S};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{DeserializeError, Deserializer, Serializer, V2DeflateSerializer};
 use hdrhistogram::{Counter, Histogram};
+use std::io::{self, Read};
+use std::ops::Range;
 use thiserror::Error;
 
 /// Largest value that is told apart; ns (one hour). Larger ones are recorded as this one.
 pub const HIGHEST_NS: u64 = 3600 * NS_PER_S;
 /// Significant decimal digits every value keeps.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Begins of HdrHistogram's V2 encoding, with DEFLATE and without.
+const DEFLATED: u64 = 0x1c84_9314;
+const PLAIN: u64 = 0x1c84_9313;
+/// Bytes before the compressed part, and before the counts of the plain one.
+const DEFLATED_HEAD: usize = 8;
+const PLAIN_HEAD: usize = 40;
+/// Every encoded histogram has room for smaller values only: histograms grow in powers of two; ns.
+const ENCODED_BELOW_NS: u64 = HIGHEST_NS.next_power_of_two();
+/// Most bytes of a plain encoding: nine for each of the buckets below that.
+const PLAIN_MAX_BYTES: usize = PLAIN_HEAD + 9 * 33 * 1024;
+/// Most values of an encoded histogram; it is of a second or two. Sums over a log cannot overflow.
+const ENCODED_COUNT_MAX: u64 = 1 << 40;
 
 /// What a worker records into: 32-bit counters, 128 KiB.
 pub type LatencyHistogram = HistogramOf<u32>;
@@ -46,6 +62,9 @@ pub enum DecodeError {
         /// Its smallest value; ns.
         lowest_ns: u64,
     },
+    /// It asks for more memory than a histogram of a load, or says that there are more values.
+    #[error("encoded histogram has more or larger values than any load")]
+    TooLarge,
 }
 
 impl<C: Counter> Default for HistogramOf<C> {
@@ -211,20 +230,62 @@ impl<C: Counter> HistogramOf<C> {
         STANDARD.encode(bytes)
     }
 
-    /// The inverse of [`HistogramOf::encode`]; any counter type can read what any other wrote.
+    /// The inverse of [`HistogramOf::encode`]; any counter type can read what any other wrote. The text may come from
+    /// anywhere: it takes no more memory than what [`HistogramOf::encode`] makes.
     ///
     /// # Errors
-    /// When the text is not such an encoding, or is one of a histogram with another geometry.
+    /// When the text is not such an encoding, or is one of a histogram with another geometry, or of a larger one.
     pub fn decode(encoded: &str) -> Result<Self, DecodeError> {
-        let bytes = STANDARD.decode(encoded)?;
+        let plain = inflate(&STANDARD.decode(encoded)?)?;
+        check(&plain)?;
         let mut inner: Histogram<C> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(DecodeError::Format)?;
-        if (inner.low(), inner.sigfig()) != (1, SIGNIFICANT_DIGITS) {
-            return Err(DecodeError::Geometry { digits: inner.sigfig(), lowest_ns: inner.low() });
+            Deserializer::new().deserialize(&mut plain.as_slice()).map_err(DecodeError::Format)?;
+        if inner.len() > ENCODED_COUNT_MAX || inner.max() > inner.highest_equivalent(HIGHEST_NS) {
+            return Err(DecodeError::TooLarge);
         }
         inner.auto(true);
         Ok(Self { inner: Some(inner) })
     }
+}
+
+fn cut_off() -> DecodeError {
+    DecodeError::Format(DeserializeError::IoError(io::ErrorKind::UnexpectedEof.into()))
+}
+
+/// Number in the big-endian `bytes`, of at most eight.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// The plain encoding in a compressed one.
+fn inflate(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    let (head, deflated) = bytes.split_at_checked(DEFLATED_HEAD).ok_or_else(cut_off)?;
+    if number(&head[..4]) != DEFLATED {
+        return Err(DecodeError::Format(DeserializeError::InvalidCookie));
+    }
+    let mut plain = Vec::new();
+    let mut inflated = ZlibDecoder::new(deflated).take(PLAIN_MAX_BYTES as u64 + 1);
+    inflated.read_to_end(&mut plain).map_err(|error| DecodeError::Format(error.into()))?;
+    if plain.len() > PLAIN_MAX_BYTES { Err(DecodeError::TooLarge) } else { Ok(plain) }
+}
+
+/// Checks what a plain encoding says of itself: whoever decodes it takes its lengths for granted, and memory for them.
+fn check(plain: &[u8]) -> Result<(), DecodeError> {
+    let (head, counts) = plain.split_at_checked(PLAIN_HEAD).ok_or_else(cut_off)?;
+    let field = |range: Range<usize>| number(&head[range]);
+    let (cookie, length, digits) = (field(0..4), field(4..8), field(12..16));
+    let (lowest_ns, highest_ns) = (field(16..24), field(24..32));
+    if cookie != PLAIN {
+        return Err(DecodeError::Format(DeserializeError::InvalidCookie));
+    }
+    if (lowest_ns, digits) != (1, u64::from(SIGNIFICANT_DIGITS)) {
+        return Err(DecodeError::Geometry { digits: u8::try_from(digits).unwrap_or(u8::MAX), lowest_ns });
+    }
+    // Nine bytes of ones are the one number that the decoder cannot negate.
+    if highest_ns >= ENCODED_BELOW_NS || counts.windows(9).any(|bytes| bytes == [0xff; 9]) {
+        return Err(DecodeError::TooLarge);
+    }
+    if length == counts.len() as u64 { Ok(()) } else { Err(cut_off()) }
 }
 
 /// The latency histograms of a load thread, of a second, of a load; ns.
@@ -304,6 +365,7 @@ impl<C: Counter> HistogramsOf<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::text_of;
     use proptest::prelude::*;
 
     #[test]
@@ -400,6 +462,49 @@ mod tests {
         assert!(matches!(MergedHistogram::decode(&text[..text.len() / 8 * 4]), Err(DecodeError::Format(_))));
         let foreign = HistogramOf { inner: Some(Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 2).unwrap()) };
         assert!(matches!(MergedHistogram::decode(&foreign.encode()), Err(DecodeError::Geometry { digits: 2, .. })));
+    }
+
+    /// A plain encoding with these fields and counts.
+    fn plain(length: u32, digits: u32, highest_ns: u64, counts: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::new();
+        [0x1c84_9313, length, 0, digits].into_iter().for_each(|word: u32| plain.extend(word.to_be_bytes()));
+        [1, highest_ns].into_iter().for_each(|word: u64| plain.extend(word.to_be_bytes()));
+        plain.extend(1.0_f64.to_be_bytes());
+        plain.extend(counts);
+        plain
+    }
+
+    #[test]
+    fn a_short_text_does_not_ask_for_gigabytes() {
+        let decode = |plain: &[u8]| MergedHistogram::decode(&text_of(plain));
+        let good = plain(1, 3, HIGHEST_NS, &[2]);
+        assert_eq!(decode(&good).unwrap().count(), 1, "one value of 0");
+        // The line of the review: a payload of 4 GiB in 84 bytes.
+        let long = text_of(&plain(u32::MAX, 3, HIGHEST_NS, &[2]));
+        assert!(long.len() < 84, "{long}");
+        assert!(matches!(MergedHistogram::decode(&long), Err(DecodeError::Format(_))));
+        assert!(matches!(decode(&plain(1, 3, u64::MAX, &[2])), Err(DecodeError::TooLarge)));
+        assert!(matches!(decode(&plain(1, 5, HIGHEST_NS, &[2])), Err(DecodeError::Geometry { digits: 5, .. })));
+        let bomb = vec![0; 100 * PLAIN_MAX_BYTES];
+        assert!(text_of(&bomb).len() < bomb.len() / 50);
+        assert!(matches!(decode(&bomb), Err(DecodeError::TooLarge)));
+        // One value too often.
+        let many = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f];
+        assert!(matches!(decode(&plain(8, 3, HIGHEST_NS, &many)), Err(DecodeError::TooLarge)));
+        assert!(matches!(decode(&plain(9, 3, HIGHEST_NS, &[0xff; 9])), Err(DecodeError::TooLarge)));
+    }
+
+    #[test]
+    fn the_largest_histograms_are_read_back() {
+        let (mut grown, mut whole) = (MergedHistogram::default(), MergedHistogram::new());
+        for bucket in 0..42 {
+            for value in (1_u64 << bucket..).step_by((1 << bucket) / 1024 + 1).take_while(|ns| *ns < 2 << bucket) {
+                [&mut grown, &mut whole].into_iter().for_each(|h| h.record_n(value, 1 << 20));
+            }
+        }
+        for histogram in [grown, whole] {
+            assert_eq!(MergedHistogram::decode(&histogram.encode()).unwrap(), histogram);
+        }
     }
 
     proptest! {

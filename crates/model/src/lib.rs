@@ -1,6 +1,7 @@
 //! The vocabulary of plimsoll: everything that is said between its parts or written down.
 //!
-//! Plain data with units in the names. No logic beyond parsing units and printing them ([`human`]), no I/O, no clock.
+//! Plain data with units in the names. No logic beyond parsing units, printing them ([`human`]) and replacing secrets
+//! ([`Redacted`]), no I/O, no clock.
 //! A shape that is written to disk carries a format version (see [`FORMAT_RUN`] and its like).
 
 mod address;
@@ -19,15 +20,18 @@ mod limiter;
 mod observation;
 mod observed;
 mod plan;
+mod plausible;
 mod probe;
 mod profiled;
 mod program;
 mod record;
+mod redact;
 mod sample;
 mod served;
 mod session;
 mod source;
 mod status;
+pub mod testing;
 mod units;
 
 pub use address::{Address, ParseAddressError};
@@ -64,6 +68,7 @@ pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Protocol, Request, SizeBand, Stop, Target, TlsPlan,
     Warmup,
 };
+pub use plausible::Plausible;
 pub use probe::{Body, Fetch, Probe};
 pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
@@ -71,6 +76,7 @@ pub use record::{
     Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
     PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, SweepRecord, SweepsRecord,
 };
+pub use redact::{Redact, Redacted, count_secrets};
 pub use sample::{
     CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, Scheduled,
     ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,

@@ -388,7 +388,8 @@ Examples:
   plimsoll target --tls --listen 127.0.0.1:8443       TLS with a generated certificate
   plimsoll target --pool 8 --pool-time 5ms            /pool serves at most 1,600 requests/s
   plimsoll target --stall 200ms/1s --log stalls.jsonl the whole server stops 200 ms every second
-  plimsoll target --fault reset=0.01 --limit 500/50   1 % resets; 429 above 500 requests/s, burst 50";
+  plimsoll target --fault reset=0.01 --limit 500/50   1 % resets; 429 above 500 requests/s, burst 50
+  plimsoll target --listen 0.0.0.0:80 --token env:TOKEN   reachable from other machines";
 
 /// Built-in test server: exact sizes and delays, CPU burn, checked uploads, faults on demand.
 ///
@@ -424,6 +425,18 @@ pub(crate) struct TargetArgs {
     /// The limit of open files is raised accordingly, as far as possible.
     #[arg(long, value_name = "N")]
     pub(crate) max_connections: Option<Count>,
+    /// Maximum number of open connections of one client address
+    ///
+    /// By default as many as there may be in all, half of them if --listen is reachable from other machines. The
+    /// addresses of an IPv6 /64 count as one.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_per_client: Option<Count>,
+    /// Token for /cpu, /sleep, /pool and faults, from env:VAR or file:PATH; never shown or stored
+    ///
+    /// At least 16 characters. Clients send it as 'Authorization: Bearer TOKEN' (run and sweep: --auth bearer:env:VAR).
+    /// Without it these are open to everybody, or refused with 403 if --listen is reachable from other machines.
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) token: Option<String>,
     /// Fault: stall of the whole server for LENGTH every PERIOD, such as 200ms/1s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub(crate) stall: Option<String>,

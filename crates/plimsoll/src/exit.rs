@@ -1,5 +1,6 @@
 //! How the program ends: a documented table of exit codes.
 
+use input::InputError;
 use std::process::ExitCode;
 use thiserror::Error;
 
@@ -43,6 +44,12 @@ impl From<Exit> for ExitCode {
 pub(crate) struct CommandError {
     pub(crate) exit: Exit,
     pub(crate) message: String,
+}
+
+impl From<InputError> for CommandError {
+    fn from(error: InputError) -> Self {
+        Self::usage(error.message)
+    }
 }
 
 impl CommandError {

@@ -3,7 +3,9 @@
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::settings::target_url::is_local;
-use model::{Address, Event, Phase, Plan, Profiled, SessionEvent, SweepRecord};
+use crate::store::private;
+use input::text_at_most;
+use model::{Address, Event, Phase, Plan, Profiled, Redacted, SessionEvent, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use observe::{ProcessSelector, select};
 use report::flame::{self, Scale};
@@ -22,6 +24,8 @@ const WAITS_GRAPH: &str = "off-cpu.svg";
 /// The same of where threads waited.
 const STACKS_FOLDED: &str = "off-cpu-stacks.folded";
 pub(crate) const STACKS_GRAPH: &str = "off-cpu-stacks.svg";
+/// Largest graph that a page takes in.
+const GRAPH_MAX_BYTES: u64 = 64 << 20;
 
 /// Samples during the measured window of one load.
 pub(crate) struct Sampling {
@@ -115,7 +119,7 @@ fn processes(address: &Address, server: Option<&ProcessSelector>) -> Result<BTre
 }
 
 /// Writes stacks and graph into `directory`.
-pub(crate) fn write(directory: &Path, profile: &Profile, title: &str, scale: Scale) -> Result<(), CommandError> {
+pub(crate) fn write(directory: &Path, profile: &Profile, title: &Redacted, scale: Scale) -> Result<(), CommandError> {
     write_file(&directory.join(FOLDED), &profile.folded)?;
     match flame::graph(&profile.folded, title, scale) {
         Some(svg) => write_file(&directory.join(GRAPH), &svg),
@@ -124,12 +128,13 @@ pub(crate) fn write(directory: &Path, profile: &Profile, title: &str, scale: Sca
 }
 
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), CommandError> {
-    std::fs::write(path, text).map_err(|error| CommandError::usage(format!("cannot write {}: {error}", path.display())))
+    private::write(path, text.as_bytes())
+        .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
 /// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
-pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &str) -> SessionEvent {
+pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &Redacted) -> SessionEvent {
     let mut profile = match sampled {
         Sampled::Profile(profile) => profile,
         Sampled::Unavailable(why) => return SessionEvent::Profiled { profiled: None, unavailable: Some(why) },
@@ -139,11 +144,13 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
         Some(sample_us) => Scale::UsPerGood { sample_us },
         None => Scale::Samples,
     };
-    if let Err(error) = write(directory, &profile, &format!("CPU time under {url}"), scale) {
+    let under = Redacted::text(&format!("under {url}"));
+    let title = Redacted::text(&format!("CPU time {under}"));
+    if let Err(error) = write(directory, &profile, &title, scale) {
         printer::note(&format!("warning: {}; the profile's figures are kept", error.message));
     }
     let good = goodput_per_s * profile.sampled_s();
-    keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &format!("under {url}")));
+    keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &under));
     SessionEvent::Profiled { profiled: Some(Box::new(profile.profiled)), unavailable: None }
 }
 
@@ -170,7 +177,7 @@ fn write_waits(directory: &Path, [folded, graph]: [&str; 2], waits: Option<OffCp
 /// The graphs of a result in `directory`: one for each result by itself that the page shows.
 pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
     let graph = |directory: &Path, profile: &Option<Profiled>| {
-        let read = |name| profile.as_ref().and_then(|_| std::fs::read_to_string(directory.join(name)).ok());
+        let read = |name| profile.as_ref().and_then(|_| read_graph(&directory.join(name)));
         Graphs { running: read(GRAPH), waiting: read(STACKS_GRAPH) }
     };
     match record {
@@ -181,5 +188,29 @@ pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
             let folder = |i, arm: &SweepRecord| arm_folder(i, arm.arm.as_deref().unwrap_or_default());
             arms.map(|(i, arm)| graph(&directory.join(folder(i, arm)), &arm.profile)).collect()
         }
+    }
+}
+
+/// A graph; none of one that is too large, and of a link: a result may come from anywhere, and the page that shows whatever it
+/// leads to may be passed on.
+fn read_graph(path: &Path) -> Option<String> {
+    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    is_file.then(|| text_at_most(path, GRAPH_MAX_BYTES).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_page_shows_graphs_of_the_result_and_no_other_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let (graph, link) = (folder.path().join(GRAPH), folder.path().join(STACKS_GRAPH));
+        std::fs::write(&graph, "<svg/>").unwrap();
+        symlink(&graph, &link).unwrap();
+        assert_eq!((read_graph(&graph).as_deref(), read_graph(&link)), (Some("<svg/>"), None));
+        std::fs::File::create(&graph).unwrap().set_len(GRAPH_MAX_BYTES + 1).unwrap();
+        assert_eq!(read_graph(&graph), None, "it is too large");
     }
 }

@@ -1,9 +1,11 @@
 //! Flame graphs as SVG that can be zoomed and searched, from folded stacks, by inferno.
 
+use crate::visible;
 use inferno::differential;
 use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, MultiPalette};
 use inferno::flamegraph::{self, Direction, Options, Palette};
-use model::{ProcessRole, Profiled};
+use model::{ProcessRole, Profiled, Redacted};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Colours that tell the kernel (orange), inlined functions (blue-green) and just-in-time code (green) apart.
@@ -53,7 +55,7 @@ pub struct Difference {
 
 /// The flame graph of a profile; none when it has no stack.
 #[must_use]
-pub fn graph(folded: &str, title: &str, scale: Scale) -> Option<String> {
+pub fn graph(folded: &str, title: &Redacted, scale: Scale) -> Option<String> {
     let mut options = options(title);
     if let Scale::UsPerGood { sample_us } = scale {
         options.factor = sample_us;
@@ -63,7 +65,7 @@ pub fn graph(folded: &str, title: &str, scale: Scale) -> Option<String> {
 }
 
 /// The flame graph of what was waited for, in ns for each good response or in all; none when there is no stack.
-pub(crate) fn waits(folded: &str, title: &str, per_good: bool) -> Option<String> {
+pub(crate) fn waits(folded: &str, title: &Redacted, per_good: bool) -> Option<String> {
     let mut options = options(title);
     options.colors = Palette::Basic(BasicPalette::Io);
     options.factor = 1.0 / NS_A_MS;
@@ -80,7 +82,7 @@ pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
     let back = both(&second, &first)?;
     let graph = |folded: &str, widths: &str, negate: bool| {
         let title = format!("{} to {} (widths of {widths}; red grew, blue shrank)", before.name, after.name);
-        let mut options = options(&title);
+        let mut options = options(&Redacted::text(&title));
         // Not scaled to us by a factor: inferno would scale the percentages of the change, too.
         options.count_name = "ns of CPU per good response".into();
         options.negate_differentials = negate;
@@ -93,9 +95,9 @@ pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
     })
 }
 
-fn options(title: &str) -> Options<'static> {
+fn options(title: &Redacted) -> Options<'static> {
     let mut options = Options::default();
-    options.title = title.to_owned();
+    options.title = visible::line(title).into_owned();
     options.colors = PALETTE;
     // By name, so that a function looks the same in each graph.
     options.hash = true;
@@ -110,8 +112,10 @@ fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
     if folded.is_empty() {
         return None;
     }
+    // XML has no place for control characters: with one of them, in the name of a process, there would be no graph.
+    let lines: Vec<Cow<'_, str>> = folded.lines().map(visible::line).collect();
     let mut svg = Vec::new();
-    flamegraph::from_lines(options, folded.lines(), &mut svg).ok()?;
+    flamegraph::from_lines(options, lines.iter().map(|line| &**line), &mut svg).ok()?;
     String::from_utf8(svg).ok()
 }
 
@@ -150,12 +154,31 @@ mod tests {
     const BEFORE: &str = "nginx;main;send_[k] 30\nnginx;main;old 10\n";
     const AFTER: &str = "nginx;main;new 10\nnginx;main;send_[k] 30\n";
 
+    fn title(text: &str) -> Redacted {
+        Redacted::text(text)
+    }
+
+    #[test]
+    fn a_title_shows_no_secret_of_its_url() {
+        let svg = graph(BEFORE, &title("CPU time under http://h/?token=s3cret&page=1"), Scale::Samples).unwrap();
+        assert!(svg.contains("?token=&lt;redacted&gt;&amp;page=1") && !svg.contains("s3cret"), "{svg}");
+    }
+
     #[test]
     fn a_graph_has_every_frame_and_its_unit() {
-        let svg = graph(BEFORE, "a <title> & more", Scale::UsPerGood { sample_us: 2.0 }).unwrap();
+        let svg = graph(BEFORE, &title("a <title> & more"), Scale::UsPerGood { sample_us: 2.0 }).unwrap();
         assert!(svg.contains("<svg") && svg.contains("a &lt;title&gt; &amp; more"), "{svg}");
         assert!(svg.contains("send (60 µs of CPU per good response, 75.00%)"), "{svg}");
-        assert_eq!(graph("", "nothing", Scale::Samples), None);
+        assert_eq!(graph("", &title("nothing"), Scale::Samples), None);
+    }
+
+    #[test]
+    fn control_characters_of_names_and_titles_are_shown() {
+        let svg = graph("evil\u{1b}[2J;\u{202e}main 30\n", &title("\u{9b}2J"), Scale::Samples).unwrap();
+        for text in [r"evil\u001b[2J", r"\u202emain", r"\u009b2J"] {
+            assert!(svg.contains(text), "{text}: {svg}");
+        }
+        assert!(!svg.contains(|c: char| c.is_control() && !"\n\t".contains(c)));
     }
 
     #[test]
@@ -180,14 +203,14 @@ mod tests {
 
     #[test]
     fn waiting_is_told_in_ms() {
-        let svg = waits("php-fpm: pool www;php-fpm8.2;S;poll;mariadbd 20000000\n", "Off-CPU", true).unwrap();
+        let svg = waits("php-fpm: pool www;php-fpm8.2;S;poll;mariadbd 20000000\n", &title("Off-CPU"), true).unwrap();
         assert!(svg.contains("mariadbd (20 ms of waiting per good response, 100.00%)"), "{svg}");
-        assert_eq!(waits("", "Off-CPU", true), None);
+        assert_eq!(waits("", &title("Off-CPU"), true), None);
     }
 
     #[test]
     fn a_graph_is_the_same_each_time() {
-        let draw = || graph(BEFORE, "t", Scale::Samples);
+        let draw = || graph(BEFORE, &title("t"), Scale::Samples);
         assert_eq!(draw(), draw());
     }
 }

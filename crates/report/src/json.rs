@@ -1,11 +1,13 @@
 //! Records as JSON: the contract other programs read.
 
 use crate::record::AnyRecord;
+use crate::visible;
 use model::{
     AuditRecord, AuditsRecord, CatalogueRecord, CheckRecord, Observation, ProfileRecord, RunRecord, SweepRecord,
     SweepsRecord,
 };
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// A result of any kind as one JSON object.
 #[must_use]
@@ -68,11 +70,35 @@ pub fn check(record: &CheckRecord) -> String {
 /// One look as one JSON object in one line, with a newline at the end.
 #[must_use]
 pub fn observation(seen: &Observation) -> String {
-    serde_json::to_string(seen).expect("records have string keys only") + "\n"
+    escaped(serde_json::to_string(seen).expect("records have string keys only") + "\n")
 }
 
 fn pretty(record: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(record).expect("records have string keys only");
     text.push('\n');
-    text
+    escaped(text)
+}
+
+/// The same JSON with all control characters escaped, where the format asks for some only: it is read in terminals too.
+fn escaped(json: String) -> String {
+    let escaped = match visible::block(&json) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(escaped) => Some(escaped),
+    };
+    escaped.unwrap_or(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_and_read_back() {
+        let target = "\u{1b}[2J\u{7f}\u{9b}\u{202e}ä".to_owned();
+        let group = model::GroupObservation { target, ..model::GroupObservation::default() };
+        let seen = Observation { groups: vec![group], ..Observation::default() };
+        let json = observation(&seen);
+        assert!(json.contains(r"\u001b[2J\u007f\u009b\u202eä"), "{json}");
+        assert_eq!(serde_json::from_str::<Observation>(&json).ok(), Some(seen));
+    }
 }

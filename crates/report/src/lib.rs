@@ -1,9 +1,9 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
-//! Responsibilities: the records themselves from evidence ([`record`]), the terminal ([`terminal`]), JSON ([`json`]),
+//! Responsibilities: the records themselves from evidence ([`record`]) and from JSON ([`stored`]), the terminal ([`terminal`]), JSON ([`json`]),
 //! the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV and what Prometheus reads. Nothing here
 //! reads a clock, a file or the size of a window; the caller says how wide and whether to
-//! colour. Everything is readable without colour.
+//! colour. Everything is readable without colour. No character of a record acts where it is shown ([`visible`]).
 
 mod arms;
 mod exposition;
@@ -15,8 +15,11 @@ pub mod off_cpu;
 pub mod record;
 pub mod rules;
 mod served;
+pub mod stored;
 mod table;
 pub mod terminal;
+pub mod testing;
+pub mod visible;
 
 pub use exposition::{CONTENT_TYPE, exposition};
 use record::AnyRecord;

@@ -5,7 +5,8 @@
 
 use crate::flame;
 use crate::record::peak_point;
-use model::{NS_PER_S, Observed, PoolObserved, RunRecord, SweepRecord, WaitObserved};
+use crate::visible;
+use model::{NS_PER_S, Observed, PoolObserved, Redacted, RunRecord, SweepRecord, WaitObserved};
 
 /// The stacks, and the graph of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,20 +34,21 @@ pub fn of_sweep(record: &SweepRecord) -> Option<OffCpu> {
 /// Of the switches of threads in a profile of `what`: `folded` is where they waited, in ns, while `good` good responses came,
 /// if any were counted. None when they waited nowhere.
 #[must_use]
-pub fn of_switches(folded: &str, good: Option<f64>, what: &str) -> Option<OffCpu> {
+pub fn of_switches(folded: &str, good: Option<f64>, what: &Redacted) -> Option<OffCpu> {
     let scaled = |line: &str| {
         let (stack, ns) = line.rsplit_once(' ')?;
         let ns = ns.parse::<f64>().ok()? / good.unwrap_or(1.0);
         (ns >= 1.0 && ns.is_finite()).then(|| format!("{stack} {ns:.0}\n"))
     };
     let folded: String = folded.lines().filter_map(scaled).collect();
-    let svg = flame::waits(&folded, &format!("Off-CPU: where threads waited {what}"), good.is_some())?;
+    let title = Redacted::text(&format!("Off-CPU: where threads waited {what}"));
+    let svg = flame::waits(&folded, &title, good.is_some())?;
     Some(OffCpu { folded, svg })
 }
 
 fn graph(record: &RunRecord) -> Option<OffCpu> {
     let folded = folded(record.observed.as_ref()?, record.goodput_per_s.value);
-    let title = format!("Off-CPU: what workers waited for under {}", record.plan.target.url);
+    let title = Redacted::text(&format!("Off-CPU: what workers waited for under {}", record.plan.target.url));
     Some(OffCpu { svg: flame::waits(&folded, &title, true)?, folded })
 }
 
@@ -59,7 +61,7 @@ fn folded(observed: &Observed, goodput_per_s: f64) -> String {
         let ns = wait.share * pool.workers_mean * NS_PER_S as f64 / goodput_per_s;
         let frames = [&pool.name, &wait.thread, &wait.state, &wait.syscall, &wait.on];
         // A line is cut into frames at the one and ends at the other.
-        let frames = frames.map(|frame| frame.replace(';', ",").replace('\n', " "));
+        let frames = frames.map(|frame| visible::line(&frame.replace(';', ",").replace('\n', " ")).into_owned());
         (ns >= 1.0).then(|| format!("{} {ns:.0}\n", frames.join(";")))
     };
     observed.pools.iter().flat_map(|pool| pool.waits.iter().filter_map(move |wait| line(pool, wait))).collect()
@@ -71,12 +73,13 @@ mod tests {
 
     #[test]
     fn switches_are_time_for_each_good_response_too() {
-        let waits = of_switches("php;main;poll_[k] 5000\nphp;main;lock 90\n", Some(100.0), "under http://a/").unwrap();
+        let under = Redacted::text("under http://a/");
+        let waits = of_switches("php;main;poll_[k] 5000\nphp;main;lock 90\n", Some(100.0), &under).unwrap();
         assert_eq!(waits.folded, "php;main;poll_[k] 50\n", "what is below a nanosecond is nothing");
         assert!(waits.svg.contains("where threads waited under http://a/"));
-        assert_eq!(of_switches("php;main;poll_[k] 5000\n", Some(0.0), "under http://a/"), None);
+        assert_eq!(of_switches("php;main;poll_[k] 5000\n", Some(0.0), &under), None);
         assert!(
-            of_switches("php;main;poll_[k] 5000\n", None, "of process 7")
+            of_switches("php;main;poll_[k] 5000\n", None, &Redacted::text("of process 7"))
                 .is_some_and(|waits| !waits.svg.contains("per good"))
         );
     }

@@ -7,6 +7,7 @@ use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
 use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, load, row as point_row};
 use crate::terminal::verdict::state_word;
+use crate::visible;
 use model::human::percent;
 use model::{Limiter, RunRecord, SweepRecord};
 
@@ -39,6 +40,8 @@ const CSV_HEADER: [&str; 24] = [
     "machine_steal_mean",
     "arm",
 ];
+/// Characters at the begin of a cell that make it a formula to spreadsheets, which may start programs and fetch pages.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// One table of all runs and one of all sweeps, then the points of each sweep.
 #[must_use]
@@ -78,7 +81,7 @@ fn limiter_list(of: Option<&str>, limiter: &Limiter) -> String {
     lines.map(|(label, text)| format!("- {of}{label}: {}\n", cell(&text))).collect()
 }
 
-/// One line for each run and each point of a sweep, unrounded, names with units.
+/// One line for each run and each point of a sweep, unrounded, names with units. Text is no formula.
 #[must_use]
 pub fn csv(results: &[Named<'_>]) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -153,10 +156,10 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
     let optional = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let response = &run.latency_ns.response;
     let mut cells = vec![
-        name.to_owned(),
+        csv_text(name),
         state_word(run.verdict.state).to_owned(),
-        run.plan.target.url.clone(),
-        run.started.clone(),
+        csv_text(&run.plan.target.url),
+        csv_text(&run.started),
         load.to_string(),
         unit.to_owned(),
         goodput_per_s.to_string(),
@@ -176,8 +179,15 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
     cells.push(server.map_or_else(String::new, |server| server.rss_bytes_max.to_string()));
     cells.push(optional(machine.map(|machine| machine.busy_mean)));
     cells.push(optional(machine.map(|machine| machine.steal_mean)));
-    cells.push(arm.unwrap_or_default().to_owned());
+    cells.push(csv_text(arm.unwrap_or_default()));
     cells
+}
+
+/// Text that stays text in a spreadsheet: what would be a formula there begins with an apostrophe, which spreadsheets hide.
+fn csv_text(text: &str) -> String {
+    // A tab or a carriage return, which would be skipped before a formula, is shown.
+    let text = visible::line(text);
+    if text.trim_start().starts_with(FORMULA) { format!("'{text}") } else { text.into_owned() }
 }
 
 /// A table, the first `left` columns to the left.
@@ -193,15 +203,36 @@ pub(crate) fn markdown_table(header: &[String], rows: &[Vec<String>], left: usiz
 
 /// Text that stays in its cell and is no markup.
 pub(crate) fn cell(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let line = text.replace(['\n', '\r', '\t'], " ");
+    let mut out = String::with_capacity(line.len());
+    for c in visible::line(&line).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
+            '|' | '\\' | '`' | '*' | '_' | '~' | '[' | ']' => out.extend(['\\', c]),
             c => out.push(c),
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_cell_is_no_formula() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\u{a0}=1", "\u{ff1d}1"] {
+            assert_eq!(csv_text(text), format!("'{text}"));
+        }
+        assert_eq!([csv_text("\t=1"), csv_text("\r=1"), csv_text("\n=1")], [r"\t=1", r"\r=1", r"\n=1"]);
+        assert_eq!([csv_text("http://h/?a=-1"), csv_text("")], ["http://h/?a=-1", ""]);
+    }
+
+    #[test]
+    fn text_of_a_cell_is_one_line_and_no_markup() {
+        assert_eq!(cell("a|b\nc\\|d"), r"a\|b c\\\|d");
+        assert_eq!(cell("~~[x](y)~~ <b>&amp;"), r"\~\~\[x\](y)\~\~ &lt;b>&amp;amp;");
+        assert_eq!(cell("\u{1b}[2J\u{202e}"), r"\\u001b\[2J\\u202e");
+    }
 }

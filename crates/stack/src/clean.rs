@@ -27,7 +27,8 @@ pub struct Leftover {
 pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
     let base = state::base()?;
     let entries = std::fs::read_dir(&base).map_err(|error| StackError::file("read", &base, &error))?;
-    let dirs = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let dirs =
+        entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
     let abandoned = dirs.filter(|dir| is_abandoned(dir));
     Ok(abandoned.map(|dir| Leftover { ended: end(&dir, now_ns), dir }).collect())
 }

@@ -22,6 +22,8 @@ pub(crate) struct Layout {
     pub(crate) status: Vec<&'static str>,
     /// Relative path of the configuration that `--config` replaces.
     pub(crate) main_config: Option<String>,
+    /// What the user should know of what was asked for.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Where a server answers.
@@ -47,7 +49,7 @@ pub(crate) struct Process {
     pub(crate) args: Vec<String>,
     /// Added to what every server is given.
     pub(crate) env: Vec<(String, String)>,
-    /// It runs as whoever starts it, unless a user is named: its program may lie where nobody else can read.
+    /// It runs as whoever starts it, unless a user is named. For plimsoll itself, which may lie where nobody else can read.
     pub(crate) as_caller: bool,
 }
 

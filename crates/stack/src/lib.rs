@@ -3,9 +3,13 @@
 //! [`Spec`] (what is asked for) -> `layout` (files, processes, address; a pure function) ->
 //! [`Running`] (a directory and a supervisor). The *supervisor* is a small process between us and the servers: it starts them,
 //! and ends them and all they have started when it is told to or when we are gone, however we went.
+//!
+//! Servers are not trusted. One that root starts runs as another user, in folders of its own below a directory of ours, and
+//! what it does there is handled by descriptor (`tree`); of our environment it gets what is on a list (`environment`).
 
 mod account;
 mod clean;
+mod environment;
 mod error;
 mod extra;
 mod layout;
@@ -22,8 +26,10 @@ mod state;
 mod supervisor;
 mod sys;
 mod topology;
+mod tree;
 
 pub use clean::{Leftover, clean};
+pub use environment::{PASSED_VARIABLES, SET_VARIABLES};
 pub use error::StackError;
 pub use layout::Endpoint;
 pub use running::{Options, Running};

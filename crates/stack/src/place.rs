@@ -14,7 +14,7 @@ const PORTS: usize = 3;
 /// Everything that differs from one start to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The state directory. It has `conf`, `log`, `run`, `tmp` and `www`.
+    /// The state directory. A server reads `conf` and `www` there, and writes to `data`, `home`, `log`, `run` and `tmp`.
     pub(crate) dir: PathBuf,
     /// The endpoint's port first.
     pub(crate) ports: [u16; PORTS],

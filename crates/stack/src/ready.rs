@@ -1,8 +1,9 @@
 //! Looks whether a service is up.
 
 use crate::layout::{Endpoint, Layout, Ready};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 use rustls::crypto::ring;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -29,10 +30,13 @@ pub(crate) enum Look {
 /// Asks servers whether they are up.
 pub(crate) struct Asker {
     agent: Agent,
+    /// Who may answer on a Unix socket: the folder of sockets is the server's, which can put a link to another's there.
+    uid: u32,
 }
 
 impl Asker {
-    pub(crate) fn new() -> Self {
+    /// Asks servers that run as the user `uid`.
+    pub(crate) fn new(uid: u32) -> Self {
         // The load checks certificates; here the question is whether anybody answers.
         let provider = Arc::new(ring::default_provider());
         let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider).build();
@@ -45,22 +49,52 @@ impl Asker {
             .max_idle_connections(0)
             .timeout_global(Some(ANSWER))
             .build();
-        Self { agent: Agent::new_with_config(config) }
+        Self { agent: Agent::new_with_config(config), uid }
     }
 
     pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {
         match ready {
             Ready::Endpoint => match &layout.endpoint {
                 Some(Endpoint::Http { url }) => self.http(url, layout.body.as_deref()),
-                Some(Endpoint::Socket { path }) => not_yet(UnixStream::connect(path).map(drop)),
+                Some(Endpoint::Socket { path }) => not_yet(self.connect(path).map(drop)),
                 None => Look::Ready,
             },
             Ready::Page(url) => self.http(url, None),
             Ready::Port(port) => not_yet(TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).map(drop)),
-            Ready::Socket(path) => not_yet(UnixStream::connect(path).map(drop)),
-            Ready::Redis(path) => said(path, b"PING\r\n", |answer| answer.starts_with(b"+PONG")),
+            Ready::Socket(path) => not_yet(self.connect(path).map(drop)),
+            Ready::Redis(path) => self.said(path, b"PING\r\n", |answer| answer.starts_with(b"+PONG")),
             // The first packet of a server is its greeting: three bytes of length, a number, and version 10 of the protocol.
-            Ready::Mysql(path) => said(path, b"", |answer| answer.get(4) == Some(&10)),
+            Ready::Mysql(path) => self.said(path, b"", |answer| answer.get(4) == Some(&10)),
+        }
+    }
+
+    /// A connection to a Unix socket of the server. It does not wait for a place in a queue that is full.
+    fn connect(&self, path: &Path) -> io::Result<UnixStream> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new(path)?)?;
+        if sockopt::socket_peercred(&socket)?.uid.as_raw() != self.uid {
+            return Err(io::Error::other("another user than the server's answers there"));
+        }
+        let stream = UnixStream::from(socket);
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
+        Ok(stream)
+    }
+
+    fn said(&self, path: &Path, question: &[u8], is_right: impl Fn(&[u8]) -> bool) -> Look {
+        let ask = || -> io::Result<Vec<u8>> {
+            let mut stream = self.connect(path)?;
+            stream.write_all(question)?;
+            let mut buffer = [0; 64];
+            let length = stream.read(&mut buffer)?;
+            Ok(buffer[..length].to_vec())
+        };
+        match ask() {
+            Ok(answer) if is_right(&answer) => Look::Ready,
+            Ok(answer) => Look::NotYet(format!("it says {:?}", String::from_utf8_lossy(&answer))),
+            Err(error) => Look::NotYet(error.to_string()),
         }
     }
 
@@ -95,22 +129,35 @@ fn differs(found: &[u8], expected: &[u8]) -> String {
     format!("{more}{length} bytes instead of {}, other from byte {same} on, beginning with {begin:?}", expected.len())
 }
 
-fn not_yet(result: std::io::Result<()>) -> Look {
+fn not_yet(result: io::Result<()>) -> Look {
     result.map_or_else(|error| Look::NotYet(error.to_string()), |()| Look::Ready)
 }
 
-fn said(path: &Path, question: &[u8], is_right: impl Fn(&[u8]) -> bool) -> Look {
-    let ask = || -> std::io::Result<Vec<u8>> {
-        let mut stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(ANSWER))?;
-        stream.write_all(question)?;
-        let mut buffer = [0; 64];
-        let length = stream.read(&mut buffer)?;
-        Ok(buffer[..length].to_vec())
-    };
-    match ask() {
-        Ok(answer) if is_right(&answer) => Look::Ready,
-        Ok(answer) => Look::NotYet(format!("it says {:?}", String::from_utf8_lossy(&answer))),
-        Err(error) => Look::NotYet(error.to_string()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::geteuid;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_socket_of_another_user_is_not_written_to() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("redis.sock");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        let ready = Ready::Redis(path.clone());
+        let other = Asker::new(geteuid().as_raw() + 1).look(&ready, &Layout::default());
+        assert_eq!(other, Look::NotYet("another user than the server's answers there".into()));
+        let (mut stream, _) = listener.accept().expect("it was connected to");
+        let mut heard = Vec::new();
+        stream.read_to_end(&mut heard).expect("it was closed");
+        assert_eq!(heard, b"");
+        let answers = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("it is connected to");
+            let mut question = [0; 6];
+            stream.read_exact(&mut question).expect("it is asked");
+            stream.write_all(b"+PONG\r\n").expect("it is read");
+        });
+        assert_eq!(Asker::new(geteuid().as_raw()).look(&ready, &Layout::default()), Look::Ready);
+        answers.join().expect("it has answered");
     }
 }

@@ -1,5 +1,6 @@
 //! A server that runs: started, checked, restarted, ended.
 
+mod build;
 mod connection;
 mod start;
 
@@ -10,9 +11,10 @@ use crate::place::Place;
 use crate::ready::{Asker, Look};
 use crate::servers::runs_own_program;
 use crate::spec::Spec;
-use crate::state;
-use crate::supervisor::{How, Order, Report};
-use connection::Connection;
+use crate::state::{self, OUTPUT};
+use crate::supervisor::{How, KEPT_BYTES, Order, Report};
+use crate::tree::Folder;
+use connection::{Connection, Silence};
 use model::{Served, Step};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,10 @@ use std::time::Duration;
 const LOOK_UP: Duration = Duration::from_millis(3);
 /// A server that answers the wrong thing for this long will not change its mind; ns.
 const WRONG_NS: u64 = 1_000_000_000;
+/// Time that the supervisor is given to end a process: more than any [`Stop`](crate::layout::Stop) and what follows; ns.
+const STOP_MAX_NS: u64 = 60_000_000_000;
+/// End of a log that an error is made of.
+const SAID_BYTES_MAX: u64 = 64 << 10;
 
 /// How servers are started.
 #[derive(Clone)]
@@ -55,6 +61,8 @@ pub struct Running {
     served: Served,
     /// Of the endpoint, PEM.
     certificate: Option<String>,
+    /// The end of what its build has written.
+    build_log: Option<Vec<u8>>,
     warnings: Vec<String>,
 }
 
@@ -114,10 +122,10 @@ impl Running {
         &self.place.dir
     }
 
-    /// What its build has said; there is no such file when it was not built.
+    /// What its build has written; none when it was not built.
     #[must_use]
-    pub fn build_log(&self) -> PathBuf {
-        self.place.path(start::BUILD_LOG)
+    pub fn build_log(&self) -> Option<&[u8]> {
+        self.build_log.as_deref()
     }
 
     /// What was asked for.
@@ -165,8 +173,7 @@ impl Running {
         }
         self.supervisor.started.clear();
         if let Some(data) = &self.layout.data {
-            state::copy(&self.place.path(&saved(data)), &self.place.path(data))?;
-            state::give(&self.place.dir, self.place.account.as_ref())?;
+            state::restore(&self.place.dir, data)?;
         }
         self.served.steps.retain(|step| !step.name.starts_with(start::START));
         self.start_services()
@@ -184,7 +191,7 @@ impl Running {
         if self.options.keep_state {
             self.supervisor.tell(&Order::KeepState);
         }
-        for report in self.supervisor.close() {
+        for report in self.supervisor.close(self.options.now_ns) {
             // That something has ended is no error any more.
             let _ = self.take(report);
         }
@@ -245,13 +252,25 @@ impl Running {
     }
 
     fn await_stop(&mut self, name: &str) -> Result<(), StackError> {
-        while let Some(report) = self.supervisor.next() {
-            if matches!(&report, Report::Stopped { name: stopped, .. } if stopped == name) {
-                return self.take(report);
-            }
+        let deadline_ns = (self.options.now_ns)() + STOP_MAX_NS;
+        loop {
+            let report = self.supervisor.next(deadline_ns, &self.options);
+            let report = report.map_err(|silence| self.silent(name, silence, STOP_MAX_NS))?;
+            let is_last = matches!(&report, Report::Stopped { name: stopped, .. } if stopped == name);
             self.take(report)?;
+            if is_last {
+                return Ok(());
+            }
         }
-        Err(self.supervisor_gone())
+    }
+
+    /// What it means that nothing more was heard of a process, which was waited for so long.
+    fn silent(&self, name: &str, silence: Silence, waited_ns: u64) -> StackError {
+        match silence {
+            Silence::Closed => self.supervisor_gone(),
+            Silence::Interrupted => StackError::Interrupted,
+            Silence::Late => self.failure(name, format!("has not ended after {} s", waited_ns / 1_000_000_000)),
+        }
     }
 
     fn take(&mut self, report: Report) -> Result<(), StackError> {
@@ -263,9 +282,8 @@ impl Running {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
             }
             Report::Stopped { .. } => {}
-            Report::LogCut { path } => {
-                self.warnings.push(format!("{} had grown too long and was emptied", path.display()));
-            }
+            Report::LogCut { path } => self.warnings.push(format!("{path} had grown too long and was emptied")),
+            Report::DiskFull => return Err(self.disk_full()),
         }
         Ok(())
     }
@@ -282,15 +300,25 @@ impl Running {
 
     /// An error of a server, with what it wrote last.
     fn failure(&self, name: &str, what: String) -> StackError {
-        let mut lines = std::fs::read_to_string(self.place.path(&format!("log/{name}.out"))).unwrap_or_default();
+        let end = |folder: &str, log: &str| {
+            let end = Folder::open(&self.place.path(folder)).and_then(|folder| folder.tail(log, SAID_BYTES_MAX));
+            String::from_utf8_lossy(&end.unwrap_or_default()).into_owned()
+        };
+        let mut lines = end(OUTPUT, &format!("{name}.out"));
         if lines.trim().is_empty() {
-            lines = std::fs::read_to_string(self.place.path("log/error.log")).unwrap_or_default();
+            lines = end("log", "error.log");
         }
         if let (Some(own), Some(generated)) = (&self.spec.settings.config, &self.layout.main_config) {
             // The user knows the file by this name.
             lines = lines.replace(&self.place.text(generated), &own.display().to_string());
         }
         StackError::Server { name: name.to_owned(), what, said: said(&lines) }
+    }
+
+    fn disk_full(&self) -> StackError {
+        let (least_mib, dir) = (KEPT_BYTES >> 20, self.place.dir.display());
+        let what = format!("was ended: less than {least_mib} MiB were left on the file system of {dir}");
+        StackError::Server { name: self.spec.label.clone(), what, said: String::new() }
     }
 
     fn supervisor_gone(&self) -> StackError {
@@ -304,9 +332,4 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Where data are kept as they were after provisioning.
-fn saved(data: &str) -> String {
-    format!("{data}.saved")
 }

@@ -10,8 +10,8 @@ use std::str::FromStr;
 
 /// Bytes of the file that is served when nothing is said.
 const FILE_BYTES: u64 = 1024;
-/// A larger file would fill the state directory.
-const FILE_BYTES_MAX: u64 = 1 << 30;
+/// A larger file would fill the state directory, or our memory.
+pub(crate) const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Connections that a worker may hold when nothing is said.
 const WORKER_CONNECTIONS: u32 = 4096;
 /// Length of the accept queue when nothing is said; the kernel cuts it to `net.core.somaxconn`.
@@ -59,7 +59,7 @@ pub struct Settings {
     pub wrapper: Vec<String>,
     /// CPUs it may use; empty: the half that is not the load's.
     pub cpus: Vec<u32>,
-    /// User that it runs as when root starts it.
+    /// User that it runs as when root starts it; its build too, if it is named.
     pub user: Option<String>,
 }
 

@@ -1,16 +1,27 @@
 //! State directories: one for each running server, and in it a note of whom it belongs to.
+//!
+//! A directory is ours; its server owns some folders in it and can change nothing else: no folder of a path that we open,
+//! and none of what we copy or show. What it does below its own folders is handled by descriptor ([`crate::tree`]).
 
 use crate::account::Account;
 use crate::error::StackError;
+use crate::tree::{self, Folder};
 use procfs::process::{Process, Stat};
-use rustix::process::{geteuid, getpid};
+use rustix::process::{geteuid, getpid, getppid};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What every state directory has.
-const FOLDERS: [&str; 6] = ["conf", "data", "log", "run", "tmp", "www"];
+/// Folders that belong to the server, closed to others.
+const SERVERS: [&str; 5] = ["data", "home", "log", "run", "tmp"];
+/// Folders that it reads.
+const READ: [&str; 2] = ["conf", "www"];
+/// Folder of what its processes and its build write to stdout and stderr. The server itself cannot open it.
+pub(crate) const OUTPUT: &str = "out";
+/// Folder of its data as they were after provisioning. The server itself cannot open it.
+const SAVED: &str = "saved";
 
 /// Whom a state directory belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +71,7 @@ impl Note {
     }
 }
 
-/// Where the note of a state directory is: beside it, as the servers may write in it, and who writes the note says
-/// whom we end.
+/// Where the note of a state directory is: beside it, out of reach of its servers, as who writes the note says whom we end.
 fn note_path(dir: &Path) -> PathBuf {
     let mut name = dir.as_os_str().to_owned();
     name.push(".json");
@@ -69,10 +79,10 @@ fn note_path(dir: &Path) -> PathBuf {
 }
 
 /// Removes a state directory and its note.
-pub(crate) fn remove(dir: &Path) -> std::io::Result<()> {
-    let removed = if dir.exists() { fs::remove_dir_all(dir) } else { Ok(()) };
+pub(crate) fn remove(dir: &Path) -> io::Result<()> {
+    let removed = if fs::symlink_metadata(dir).is_ok() { tree::remove(dir) } else { Ok(()) };
     match fs::remove_file(note_path(dir)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => removed,
     }
 }
@@ -89,92 +99,248 @@ pub(crate) fn stat(pid: i32) -> Option<Stat> {
 /// The folder of all state directories of this user, below the folder for temporary files.
 ///
 /// # Errors
-/// If somebody else has made it: they could replace what we run.
+/// If somebody else has made it, or could put another in its place: they could replace what we run.
 pub(crate) fn base() -> Result<PathBuf, StackError> {
+    let temp = std::env::temp_dir();
+    base_in(&std::path::absolute(&temp).map_err(|error| StackError::file("find", &temp, &error))?)
+}
+
+fn base_in(temp: &Path) -> Result<PathBuf, StackError> {
     let uid = geteuid().as_raw();
-    let path = std::env::temp_dir().join(format!("plimsoll-{uid}"));
+    let parent = fs::metadata(temp).map_err(|error| StackError::file("look at", temp, &error))?;
+    // Root trusts no group; a user's own often is one of a single member.
+    let others = if uid == 0 { 0o022 } else { 0o002 };
+    let is_sticky = parent.mode() & 0o1000 != 0;
+    if ![0, uid].contains(&parent.uid()) || parent.mode() & others != 0 && !is_sticky {
+        return Err(StackError::Wrong(format!(
+            "{}: other users can replace what is in it; set TMPDIR to a directory of your own",
+            temp.display()
+        )));
+    }
+    let path = temp.join(format!("plimsoll-{uid}"));
     match DirBuilder::new().mode(0o711).create(&path) {
         Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(StackError::file("create", &path, &error)),
     }
-    let found = fs::symlink_metadata(&path).map_err(|error| StackError::file("look at", &path, &error))?;
-    if found.is_dir() && found.uid() == uid {
-        return Ok(path);
+    let error = |error: io::Error| StackError::file("look at", &path, &error);
+    let found = fs::symlink_metadata(&path).map_err(error)?;
+    if !found.is_dir() || found.uid() != uid {
+        return Err(StackError::Wrong(format!(
+            "{} belongs to somebody else; remove it, or set TMPDIR to a directory of your own",
+            path.display()
+        )));
+    }
+    // Servers of another user pass through it, whatever our umask was when it was made; nobody else writes in it.
+    if found.mode() & 0o777 != 0o711 {
+        fs::set_permissions(&path, Permissions::from_mode(0o711)).map_err(error)?;
+    }
+    Ok(path)
+}
+
+/// Refuses a path that generated configurations would have to quote, each in a way of its own.
+fn check_plain(path: &Path) -> Result<(), StackError> {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c));
+    if path.to_str().is_some_and(is_plain) {
+        return Ok(());
     }
     Err(StackError::Wrong(format!(
-        "{} belongs to somebody else; remove it, or set TMPDIR to a directory of your own",
-        path.display()
+        "{path:?} has characters that configurations of servers cannot hold; set TMPDIR to a directory with letters, digits \
+         and . _ - + @ in its path only"
     )))
 }
 
-/// A new state directory with its folders, given to `account`. Until it has a supervisor it is ours.
+/// A new state directory with its folders; those of the server are given to `account`. Until it has a supervisor it is ours.
 pub(crate) fn create(name: &str, account: Option<&Account>) -> Result<PathBuf, StackError> {
     let base = base()?;
-    let error = |path: &Path, error: &std::io::Error| StackError::file("create", path, error);
-    let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base).map_err(|e| error(&base, &e))?;
-    let dir = made.keep();
+    check_plain(&base)?;
+    let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base);
+    let dir = made.map_err(|error| StackError::file("create", &base, &error))?.keep();
     let own = Mark::of(getpid().as_raw_nonzero().get()).unwrap_or_default();
-    Note { boot: boot(), owner: own, supervisor: own, services: Vec::new() }.write(&dir)?;
-    for folder in FOLDERS {
-        fs::create_dir(dir.join(folder)).map_err(|e| error(&dir, &e))?;
+    let note = Note { boot: boot(), owner: own, supervisor: own, services: Vec::new() };
+    let furnished = || furnish(&dir, account).map_err(|error| StackError::file("create", &dir, &error));
+    if let Err(error) = note.write(&dir).and_then(|()| furnished()) {
+        // The error that counts is the first.
+        let _ = remove(&dir);
+        return Err(error);
     }
-    fs::set_permissions(&dir, Permissions::from_mode(0o700)).map_err(|e| error(&dir, &e))?;
-    give(&dir, account)?;
     Ok(dir)
 }
 
-/// Writes the files of a layout, folders included.
+/// Makes the folders of a state directory, which is ours alone until all are made.
+fn furnish(dir: &Path, account: Option<&Account>) -> io::Result<()> {
+    let ours = [OUTPUT, SAVED].map(|folder| (folder, 0o700));
+    let all = SERVERS.map(|folder| (folder, 0o700)).into_iter().chain(READ.map(|folder| (folder, 0o755))).chain(ours);
+    for (folder, mode) in all {
+        let path = dir.join(folder);
+        fs::create_dir(&path)?;
+        // Whatever our umask is.
+        fs::set_permissions(&path, Permissions::from_mode(mode))?;
+    }
+    let Some(account) = account else { return fs::set_permissions(dir, Permissions::from_mode(0o700)) };
+    for folder in SERVERS {
+        Folder::open(&dir.join(folder))?.give(account.uid, account.gid)?;
+    }
+    // It passes through, and changes nothing.
+    Folder::open(dir)?.give(geteuid().as_raw(), account.gid)?;
+    fs::set_permissions(dir, Permissions::from_mode(0o750))
+}
+
+/// Writes the files of a layout into folders that the server only reads. It has not been started yet.
 pub(crate) fn fill(dir: &Path, files: &[(String, Vec<u8>)], account: Option<&Account>) -> Result<(), StackError> {
     for (name, content) in files {
         let path = dir.join(name);
-        let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, content));
-        made.map_err(|error| StackError::file("write", &path, &error))?;
-        let mode = if name.ends_with(".sh") { 0o755 } else { 0o644 };
-        // A key is nobody else's.
-        let mode = if name.ends_with(".key") { 0o600 } else { mode };
-        fs::set_permissions(&path, Permissions::from_mode(mode))
-            .map_err(|error| StackError::file("write", &path, &error))?;
-    }
-    give(dir, account)
-}
-
-/// Gives a directory and all below it to the user that the servers run as.
-pub(crate) fn give(dir: &Path, account: Option<&Account>) -> Result<(), StackError> {
-    let Some(account) = account else { return Ok(()) };
-    let error = |error: std::io::Error| StackError::file("give away", dir, &error);
-    walk(dir, &mut |path| lchown(path, Some(account.uid), Some(account.gid))).map_err(error)
-}
-
-fn walk(path: &Path, each: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> std::io::Result<()> {
-    each(path)?;
-    if fs::symlink_metadata(path)?.is_dir() {
-        for entry in fs::read_dir(path)? {
-            walk(&entry?.path(), each)?;
-        }
+        write(&path, content, account).map_err(|error| StackError::file("write", &path, &error))?;
     }
     Ok(())
 }
 
-/// Replaces `to` by a copy of `from`; both are directories.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), StackError> {
-    let error = |error: std::io::Error| StackError::file("copy", from, &error);
-    if to.exists() {
-        fs::remove_dir_all(to).map_err(error)?;
+fn write(path: &Path, content: &[u8], account: Option<&Account>) -> io::Result<()> {
+    let is_key = path.extension().is_some_and(|kind| kind == "key");
+    fs::write(path, content)?;
+    // A key is nobody else's.
+    fs::set_permissions(path, Permissions::from_mode(if is_key { 0o600 } else { 0o644 }))?;
+    match account.filter(|_| is_key) {
+        Some(account) => std::os::unix::fs::lchown(path, Some(account.uid), Some(account.gid)),
+        None => Ok(()),
     }
-    copy_tree(from, to).map_err(error)
 }
 
-fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy_tree(&entry.path(), &target)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), target)?;
-        }
+/// Sets the data of a server aside, where it cannot get at them, and gives it a copy. None of its processes runs.
+pub(crate) fn save(dir: &Path, data: &str) -> Result<(), StackError> {
+    let (own, saved) = (dir.join(data), saved(dir, data));
+    fs::rename(&own, &saved).map_err(|error| StackError::file("set aside", &own, &error))?;
+    restore(dir, data)
+}
+
+/// Gives a server its data as they were set aside. None of its processes runs.
+pub(crate) fn restore(dir: &Path, data: &str) -> Result<(), StackError> {
+    let (own, saved) = (dir.join(data), saved(dir, data));
+    if fs::symlink_metadata(&own).is_ok() {
+        tree::remove(&own).map_err(|error| StackError::file("remove", &own, &error))?;
+    }
+    tree::copy(&saved, &own).map_err(|error| StackError::file("copy", &saved, &error))
+}
+
+fn saved(dir: &Path, data: &str) -> PathBuf {
+    dir.join(SAVED).join(data)
+}
+
+/// Makes sure that this process was started to keep `dir`: it lies directly in the folder of state directories, and its note
+/// names the process that has started this one, or one that is gone.
+///
+/// # Errors
+/// If it is any other directory.
+pub(crate) fn claim(dir: &Path) -> Result<(), StackError> {
+    let parent = getppid().and_then(|pid| Mark::of(pid.as_raw_nonzero().get())).unwrap_or_default();
+    claim_in(&base()?, dir, parent)
+}
+
+fn claim_in(base: &Path, dir: &Path, parent: Mark) -> Result<(), StackError> {
+    let refused = |why: &str| {
+        let dir = dir.display();
+        Err(StackError::Wrong(format!(
+            "{dir} {why}; plimsoll starts its supervisors by itself: see plimsoll serve --help"
+        )))
+    };
+    let is_folder = |found: fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+    if dir.parent() != Some(base) || !fs::symlink_metadata(dir).is_ok_and(is_folder) {
+        return refused(&format!("is no state directory of {}", base.display()));
+    }
+    let Some(note) = Note::read(dir) else { return refused("has no note of whom it belongs to") };
+    let is_gone = |mark: Mark| note.boot != boot() || !mark.is_alive();
+    let is_kept = note.supervisor != note.owner && !is_gone(note.supervisor);
+    if is_kept || note.owner != parent && !is_gone(note.owner) {
+        return refused("belongs to another process");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn another_directory_than_a_state_directory_of_the_caller_is_refused() {
+        let base = tempfile::tempdir().expect("a directory");
+        let own = Mark::of(getpid().as_raw_nonzero().get()).expect("/proc");
+        let other = Mark { start: own.start + 1, ..own };
+        let refusal = |dir: &Path| claim_in(base.path(), dir, own).expect_err("none of ours").to_string();
+        let precious = tempfile::tempdir().expect("a directory");
+        assert!(refusal(precious.path()).contains("is no state directory of"), "elsewhere");
+        assert!(refusal(Path::new("/")).contains("is no state directory of"), "the root");
+        assert!(refusal(base.path()).contains("is no state directory of"), "the base itself");
+        let dir = base.path().join("nginx-1");
+        symlink(precious.path(), &dir).expect("a link");
+        assert!(refusal(&dir).contains("is no state directory of"), "a link");
+        fs::remove_file(&dir).and_then(|()| fs::create_dir(&dir)).expect("a folder");
+        assert!(refusal(&dir.join("..").join("nginx-1")).contains("is no state directory of"), "a way round");
+        assert!(refusal(&dir).contains("has no note"), "{}", refusal(&dir));
+        let write = |owner, supervisor| {
+            Note { boot: boot(), owner, supervisor, services: Vec::new() }.write(&dir).expect("a file");
+        };
+        let mut sleep = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().expect("it starts");
+        let running = Mark::of(sleep.id().cast_signed()).expect("it runs");
+        for (owner, supervisor, is_ours) in [
+            (own, own, true),
+            (running, running, false),
+            (own, running, false),
+            (other, running, false),
+            // Who made it is gone; nobody keeps it.
+            (other, other, true),
+        ] {
+            write(owner, supervisor);
+            assert_eq!(claim_in(base.path(), &dir, own).is_ok(), is_ours, "{owner:?} {supervisor:?}");
+        }
+        sleep.kill().and_then(|()| sleep.wait()).expect("our own child");
+    }
+
+    #[test]
+    fn a_folder_for_temporary_files_that_others_control_is_refused() {
+        let temp = tempfile::tempdir().expect("a directory");
+        let set = |mode| fs::set_permissions(temp.path(), Permissions::from_mode(mode)).expect("our own");
+        set(0o777);
+        let error = base_in(temp.path()).expect_err("anybody's").to_string();
+        assert!(error.contains("other users can replace") && error.contains("TMPDIR"), "{error}");
+        set(0o1777);
+        let base = base_in(temp.path()).expect("as /tmp is");
+        fs::set_permissions(&base, Permissions::from_mode(0o777)).expect("our own");
+        base_in(temp.path()).expect("it was there");
+        assert_eq!(fs::metadata(&base).expect("it is there").mode() & 0o777, 0o711, "nobody else writes in it");
+        fs::remove_dir(&base).and_then(|()| symlink("/etc", &base)).expect("a link");
+        let error = base_in(temp.path()).expect_err("a link").to_string();
+        assert!(error.contains("belongs to somebody else"), "{error}");
+    }
+
+    #[test]
+    fn a_path_that_breaks_configurations_is_refused() {
+        for path in ["/tmp/my files", "/tmp/a;b", "/tmp/$HOME", "/tmp/{a}", "/tmp/a\"b", "/tmp/a#b", "/tmp/a\nb"] {
+            let error = check_plain(Path::new(path)).expect_err(path).to_string();
+            assert!(error.contains("set TMPDIR to a directory") && error.lines().count() == 1, "{error}");
+        }
+        assert!(check_plain(Path::new("/var/tmp/job_1.x-y+z@h/größe")).is_ok());
+    }
+
+    #[test]
+    fn a_server_gets_its_data_back_and_links_in_them_lead_nowhere() {
+        let own = tempfile::tempdir().expect("a directory");
+        let (dir, precious) = (own.path().join("state"), own.path().join("precious"));
+        fs::create_dir(&dir).and_then(|()| furnish(&dir, None)).expect("folders");
+        fs::write(&precious, "secret").expect("a file");
+        fs::write(dir.join("data/table"), "rows").expect("a file");
+        save(&dir, "data").expect("room for it");
+        assert_eq!(fs::read(dir.join("data/table")).expect("a copy"), b"rows");
+        // In the place of what is copied, and below it.
+        symlink("/etc", dir.join("data.saved")).expect("a link");
+        symlink(&precious, dir.join("data/link")).expect("a link");
+        fs::write(dir.join("data/table"), "other rows").expect("a file");
+        restore(&dir, "data").expect("room for it");
+        assert_eq!(fs::read(dir.join("data/table")).expect("a copy"), b"rows");
+        assert_eq!(fs::read_dir(dir.join("data")).expect("a folder").count(), 1);
+        assert_eq!(fs::read(&precious).expect("it is there"), b"secret");
+        remove(&dir).expect("our own");
+        assert!(!dir.exists());
+    }
 }

@@ -10,6 +10,7 @@ use wire::http1::{
 
 use super::body::{Body, Fill, Pace, Source};
 use super::faults::{AnswerFaults, Break, SLEEP_MAX_NS};
+use super::guard::Guard;
 use super::route::{EXPECT, Route, RouteError, body_rate_min, plan};
 use super::{Shared, page, stats};
 
@@ -37,6 +38,8 @@ pub(super) struct Asked<'a> {
     pub(super) host: &'a str,
     /// Of the body.
     pub(super) crc32: u32,
+    /// True if it showed the token of the server.
+    pub(super) authorized: bool,
     /// When it was read; ns since the start.
     pub(super) now_ns: u64,
 }
@@ -165,6 +168,11 @@ impl Answers {
             respond(request, Plain { headers: &[("Allow", allowed)], ..json(405, body.as_bytes()) }, out);
             return (now, false);
         }
+        let guard = &self.shared.config.guard;
+        if plan.is_guarded() && !guard.admits(asked.authorized) {
+            unauthorized(request, guard, out);
+            return (now, false);
+        }
         let mut faults = plan.faults;
         if plan.route != Route::Stats {
             if let Err(wait_ns) = self.shared.faults.admit(*now_ns) {
@@ -261,7 +269,8 @@ impl Answers {
             respond(Plain { headers: &[("Location", redirect)], ..plain(302, b"") }, out);
             return true;
         }
-        let page = page::landing(&self.shared.address, self.shared.tls.is_some(), asked.host);
+        let Shared { address, tls, config, .. } = &*self.shared;
+        let page = page::landing(address, tls.is_some(), asked.host, &config.guard);
         respond(Plain { content_type: HTML, ..plain(200, page.as_bytes()) }, out);
         false
     }
@@ -345,6 +354,11 @@ pub(super) fn refuse(error: ServerError, out: &mut Vec<u8>) {
     refuse_with(error.status(), &error.to_string(), out);
 }
 
+/// The answer to a client that does not end its request; the connection is closed after it.
+pub(super) fn refuse_late(out: &mut Vec<u8>) {
+    refuse_with(408, "the rest of the request did not come in time", out);
+}
+
 /// The answer to what is no TLS, without TLS; in nginx's words, which clients know.
 pub(super) fn refuse_plain(out: &mut Vec<u8>) {
     refuse_with(400, "The plain HTTP request was sent to HTTPS port", out);
@@ -363,6 +377,16 @@ fn limited(request: &Request, wait_ns: u64, out: &mut Vec<u8>) {
     let wait_s = wait_ns.div_ceil(NS_PER_S).to_string();
     let body = page::error("too many requests; Retry-After says when there is room again");
     respond(request, Plain { headers: &[("Retry-After", &wait_s)], ..json(429, body.as_bytes()) }, out);
+}
+
+/// The answer to a request for what is guarded.
+fn unauthorized(request: &Request, guard: &Guard, out: &mut Vec<u8>) {
+    if *guard == Guard::Closed {
+        let why = "/cpu, /sleep, /pool and faults are off: this server listens beyond loopback and has no --token";
+        return respond(request, json(403, page::error(why).as_bytes()), out);
+    }
+    let body = page::error("/cpu, /sleep, /pool and faults need the token of this server: Authorization: Bearer TOKEN");
+    respond(request, Plain { headers: &[("WWW-Authenticate", "Bearer")], ..json(401, body.as_bytes()) }, out);
 }
 
 /// The methods an endpoint takes when `method` is none of them. Load with bodies may go anywhere but to pages.

@@ -5,10 +5,12 @@ use std::time::Duration;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
-use wire::http1::{Limits, Server, write_chunk, write_last_chunk};
+use wire::http1::{Limits, Part, Server, ServerError, write_chunk, write_last_chunk};
 use wire::tls::TlsError;
 
 use super::body::{Body, Source};
+use super::clients::Slot;
+use super::deadlines::Waits;
 use net::{TlsStream, TlsStreamError};
 
 /// Longest request head; beyond it is 414 or 431.
@@ -55,6 +57,14 @@ pub(super) struct Connection {
     pub(super) incoming: Incoming,
     /// The sending side is closed, and what still comes is discarded.
     pub(super) draining: bool,
+    /// Where its client is counted.
+    pub(super) client: Slot,
+    /// When bytes came or were taken for the last time, or the server let go of some; ns since the start.
+    pub(super) active_ns: u64,
+    /// Bytes of what was owed that the kernel has taken.
+    taken: u64,
+    /// Of these, those that had been taken when it was blocked for the last time.
+    taken_before: u64,
 }
 
 /// What an answer needs to know of a request besides what its machine keeps.
@@ -64,6 +74,23 @@ pub(super) struct Incoming {
     pub(super) host: String,
     /// Over the body so far.
     pub(super) crc32: crc32fast::Hasher,
+    /// It shows the token of the server.
+    pub(super) authorized: bool,
+    /// Its head is complete.
+    pub(super) in_body: bool,
+    /// Lengths that its head gives.
+    pub(super) lengths: usize,
+    /// When its first bytes were read, if it is not complete yet; ns since the start.
+    begun_ns: Option<u64>,
+}
+
+/// What a complete request leaves for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Complete {
+    /// Over its body.
+    pub(super) crc32: u32,
+    /// It showed the token of the server.
+    pub(super) authorized: bool,
 }
 
 /// What became of bytes that were to be sent.
@@ -93,16 +120,30 @@ pub(super) enum Read {
 }
 
 impl Incoming {
-    /// The sum over the body that has just ended.
-    pub(super) fn take_crc32(&mut self) -> u32 {
-        let crc32 = self.crc32.clone().finalize();
+    /// A part of the request was read; empty lines before it (RFC 9112 section 2.2) begin none.
+    pub(super) fn begin(&mut self, bytes: &[u8], now_ns: u64) {
+        if self.begun_ns.is_none() && bytes.iter().any(|byte| !matches!(byte, b'\r' | b'\n')) {
+            self.begun_ns = Some(now_ns);
+        }
+    }
+
+    /// Refuses a head that gives its length more than once: RFC 9112 section 6.3 lets equal ones pass, but who sends
+    /// several may want two servers to read different ones.
+    pub(super) fn unambiguous<T>(&self, received: T) -> Result<T, ServerError> {
+        if self.lengths > 1 { Err(ServerError::Malformed(Part::ContentLength)) } else { Ok(received) }
+    }
+
+    /// Ends the request, and is ready for the next.
+    pub(super) fn complete(&mut self) -> Complete {
+        let complete = Complete { crc32: self.crc32.clone().finalize(), authorized: self.authorized };
         self.crc32.reset();
-        crc32
+        (self.authorized, self.in_body, self.lengths, self.begun_ns) = (false, false, 0, None);
+        complete
     }
 }
 
 impl Connection {
-    pub(super) fn new(socket: OwnedFd, tls: Option<TlsStream>) -> Self {
+    pub(super) fn new(socket: OwnedFd, tls: Option<TlsStream>, client: Slot, now_ns: u64) -> Self {
         let limits = Limits {
             head_bytes: HEAD_MAX_BYTES,
             headers: HEADERS_MAX,
@@ -128,7 +169,34 @@ impl Connection {
             dropped: false,
             incoming: Incoming::default(),
             draining: false,
+            client,
+            active_ns: now_ns,
+            taken: 0,
+            taken_before: 0,
         }
+    }
+
+    /// What it waits for when all that could be sent was.
+    pub(super) fn waits(&self) -> Waits {
+        if self.due_ns.is_some() {
+            return Waits::Timer;
+        }
+        match self.incoming.begun_ns {
+            None => Waits::Idle { since_ns: self.active_ns },
+            Some(begun_ns) if self.incoming.in_body => Waits::Body { begun_ns, since_ns: self.active_ns },
+            Some(begun_ns) => Waits::Head { begun_ns },
+        }
+    }
+
+    /// True if the client has taken some of what it is owed since this was asked for the last time.
+    pub(super) fn has_taken(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.taken_before, self.taken);
+        before != self.taken
+    }
+
+    /// True if a part of a request has come.
+    pub(super) fn is_in_request(&self) -> bool {
+        self.incoming.begun_ns.is_some()
     }
 
     /// True if the next request can be answered now.
@@ -249,7 +317,10 @@ impl Connection {
 
     fn send_unsent(&mut self) -> Sent {
         match hand_over(&self.socket, &mut self.tls, &self.unsent[self.sent..], more_follows(self.body)) {
-            Ok(taken) => self.sent += taken,
+            Ok(taken) => {
+                self.sent += taken;
+                self.taken += taken as u64;
+            }
             Err(_) => return Sent::Gone,
         }
         if self.sent < self.unsent.len() {
@@ -266,6 +337,7 @@ impl Connection {
         match hand_over(&self.socket, &mut self.tls, piece, false) {
             Ok(taken) => {
                 body.sent += taken as u64;
+                self.taken += taken as u64;
                 self.body = (body.sent < body.size).then_some(body);
                 match self.body {
                     None => Sent::All,
@@ -322,5 +394,69 @@ fn hand_over(socket: &OwnedFd, tls: &mut Option<Box<TlsStream>>, bytes: &[u8], m
             Err(Errno::AGAIN) => return Ok(0),
             result => return result,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Fill;
+    use crate::clients::Clients;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    /// A connection, and the client's end of it.
+    fn pair() -> (Connection, OwnedFd) {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("two sockets");
+        let client = Clients::new(1).enter(None).expect("the first");
+        (Connection::new(ours, None, client, 3), theirs)
+    }
+
+    #[test]
+    fn what_is_waited_for_follows_what_has_come() {
+        let (mut connection, _client) = pair();
+        assert_eq!(connection.waits(), Waits::Idle { since_ns: 3 });
+        connection.incoming.begin(b"\r\n", 5);
+        assert_eq!(connection.waits(), Waits::Idle { since_ns: 3 });
+        connection.incoming.begin(b"\r\nG", 7);
+        connection.incoming.begin(b"ET", 8);
+        connection.active_ns = 8;
+        assert_eq!(connection.waits(), Waits::Head { begun_ns: 7 });
+        connection.incoming.in_body = true;
+        assert_eq!(connection.waits(), Waits::Body { begun_ns: 7, since_ns: 8 });
+        assert!(connection.is_in_request());
+        connection.due_ns = Some(9);
+        assert_eq!(connection.waits(), Waits::Timer);
+        connection.due_ns = None;
+        connection.incoming.complete();
+        assert_eq!(connection.waits(), Waits::Idle { since_ns: 8 });
+    }
+
+    #[test]
+    fn only_bytes_that_the_client_takes_are_progress() {
+        let (mut connection, client) = pair();
+        let mut source = Source::new();
+        let pace = None;
+        connection.body = Some(Body { fill: Fill::Zero, size: 1 << 30, sent: 0, chunk: None, unfinished: false, pace });
+        let mut fill = |connection: &mut Connection| {
+            while connection.send_owed(&mut source) == Sent::Some {}
+            connection.has_taken()
+        };
+        assert!(fill(&mut connection), "what fits into the socket");
+        assert!(!fill(&mut connection), "and no more");
+        let mut taken = vec![0u8; 1 << 20];
+        while recv(&client, &mut *taken, RecvFlags::empty()).is_ok_and(|(got, _)| got > 0) {}
+        assert!(fill(&mut connection));
+        assert!(!fill(&mut connection));
+    }
+
+    #[test]
+    fn a_length_that_is_given_twice_is_refused() {
+        let mut incoming = Incoming { lengths: 1, ..Incoming::default() };
+        assert_eq!(incoming.unambiguous(()), Ok(()));
+        incoming.lengths = 2;
+        assert_eq!(incoming.unambiguous(()), Err(ServerError::Malformed(Part::ContentLength)));
+        incoming.complete();
+        assert_eq!(incoming.unambiguous(()), Ok(()));
     }
 }

@@ -3,13 +3,19 @@
 //! One thread accepts and hands each connection to the worker with the fewest; each worker has an epoll loop of
 //! its own (`worker`) and answers (`answer`) from memory that is bounded by named constants. What a request
 //! asks for is read by `route`; `pool`, `faults`, `random` and `timers` are arithmetic without clock or threads.
+//!
+//! No client is trusted: how long it may keep a connection is in `deadlines`, how many connections it may have in
+//! `clients`, and who may choose how long the server is busy in `guard`.
 
 mod accept;
 mod answer;
 mod body;
 mod certificate;
+mod clients;
 mod connection;
+mod deadlines;
 mod faults;
+mod guard;
 mod listen;
 mod log;
 mod page;
@@ -23,6 +29,7 @@ mod timers;
 mod worker;
 
 use std::fs::OpenOptions;
+use std::hash::RandomState;
 use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -36,6 +43,7 @@ use thiserror::Error;
 use wire::tls::{ConfigError, ServerConfig};
 
 use accept::{Acceptor, Mailbox};
+use clients::Clients;
 use clock::Clock;
 use faults::{ErrorShare, FaultState};
 use listen::SocketFile;
@@ -45,7 +53,10 @@ use stats::WorkerStats;
 use worker::Worker;
 
 pub use certificate::Certificate;
+pub use deadlines::Deadlines;
 pub use faults::{Break, Faults, LIMIT_MAX, Limit, Ramp, SLEEP_MAX_NS};
+pub use guard::{Guard, TOKEN_MAX_BYTES, TOKEN_MIN_BYTES, Token, TokenError};
+pub use listen::is_beyond_loopback;
 pub use route::{BYTES_MAX, CHUNK_MAX, CPU_MAX_NS, SIGMA_MAX, SLOW_BODY_MAX_NS};
 
 /// Most worker threads.
@@ -72,6 +83,12 @@ pub struct TargetConfig {
     pub backlog: u32,
     /// Connections at a time; those beyond are closed at once.
     pub max_connections: u32,
+    /// Connections at a time of one client address; those beyond are closed at once.
+    pub max_per_client: u32,
+    /// How long clients may keep the server waiting.
+    pub deadlines: Deadlines,
+    /// Who may use what keeps the server busy.
+    pub guard: Guard,
     /// Stalls of the whole server.
     pub stall: Option<Stall>,
     /// Share of otherwise good answers (status below 400) that are 500 instead, 0 to 1.
@@ -157,11 +174,19 @@ pub enum TargetError {
         /// The reason.
         source: io::Error,
     },
-    /// The kernel refused what a thread needs, or a thread ended on an error.
-    #[error("the target cannot run: {source}")]
+    /// The kernel refused what a thread needs.
+    #[error("the built-in server cannot run: {source}")]
     Run {
         /// The reason.
         #[from]
+        source: io::Error,
+    },
+    /// A thread ended on an error, and the others with it.
+    #[error("the built-in server has ended: its thread {thread} failed: {source}")]
+    Thread {
+        /// Its name.
+        thread: String,
+        /// The reason.
         source: io::Error,
     },
 }
@@ -176,6 +201,9 @@ impl Default for TargetConfig {
             cpus: Vec::new(),
             backlog: 4096,
             max_connections: 65_536,
+            max_per_client: 65_536,
+            deadlines: Deadlines::default(),
+            guard: Guard::Open,
             stall: None,
             error_share: 0.0,
             faults: Faults::default(),
@@ -201,18 +229,37 @@ pub fn start(config: TargetConfig) -> Result<Running, TargetError> {
     let stop = Arc::new(StopSignal::default());
     let mut running = Running { shared, stop, threads: Vec::new(), log: None, _file: listener.file };
     for (index, worker) in workers.into_iter().enumerate() {
-        let thread = thread::Builder::new().name(format!("target-{index}")).spawn(move || worker.run())?;
-        running.threads.push(thread);
+        running.threads.push(spawn(&running.shared, format!("target-{index}"), move || worker.run())?);
     }
-    running.threads.push(thread::Builder::new().name("target-accept".into()).spawn(move || acceptor.run())?);
+    running.threads.push(spawn(&running.shared, "target-accept".into(), move || acceptor.run())?);
     if let Some((path, file)) = log {
         let (shared, stop) = (Arc::clone(&running.shared), Arc::clone(&running.stop));
-        let thread = thread::Builder::new()
-            .name("target-log".into())
-            .spawn(move || log::run(&shared, &stop, BufWriter::new(file)))?;
-        running.log = Some((path, thread));
+        let write = move || log::run(&shared, &stop, BufWriter::new(file));
+        running.log = Some((path, spawn(&running.shared, "target-log".into(), write)?));
     }
     Ok(running)
+}
+
+/// A thread of the server. However it ends, the others end too, which would serve badly without it.
+fn spawn(
+    shared: &Arc<Shared>,
+    name: String,
+    run: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> io::Result<JoinHandle<io::Result<()>>> {
+    let end = EndOfAll(Arc::clone(shared));
+    thread::Builder::new().name(name).spawn(move || {
+        let _end = end;
+        run()
+    })
+}
+
+/// Ends all threads when it is dropped, in a panic too.
+struct EndOfAll(Arc<Shared>);
+
+impl Drop for EndOfAll {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
 }
 
 /// A target that serves. Dropped, it stops.
@@ -240,8 +287,14 @@ impl Running {
 
     /// Asks all threads to end; connections are closed, whatever they wait for.
     pub fn stop(&self) {
-        self.shared.stopping.store(true, Ordering::Relaxed);
-        self.shared.wake_all();
+        self.shared.stop();
+    }
+
+    /// True if a thread has ended: asked to by [`Running::stop`], or by an error that [`Running::join`] tells.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let log = self.log.iter().map(|(_, thread)| thread);
+        self.threads.iter().chain(log).any(JoinHandle::is_finished)
     }
 
     /// Waits until all threads have ended and the log is complete. Does not ask them to: see [`Running::stop`].
@@ -250,12 +303,17 @@ impl Running {
     }
 
     fn finish(&mut self) -> Result<(), TargetError> {
-        let mut ends: Vec<io::Result<()>> = self.threads.drain(..).map(end_of).collect();
+        let ends = self.threads.drain(..).map(|handle| {
+            let thread = handle.thread().name().unwrap_or_default().to_owned();
+            end_of(handle).map_err(|source| TargetError::Thread { thread, source })
+        });
+        // All of them have ended before the log is told to.
+        let ends: Vec<Result<(), TargetError>> = ends.collect();
         self.stop.set();
         if let Some((path, thread)) = self.log.take() {
             end_of(thread).map_err(|source| TargetError::Log { path, source })?;
         }
-        Ok(ends.drain(..).collect::<io::Result<()>>()?)
+        ends.into_iter().collect()
     }
 }
 
@@ -283,6 +341,11 @@ struct Shared {
     stats: Vec<WorkerStats>,
     /// Connections closed at once for being too many.
     refused: AtomicU64,
+    /// Times that there was no room for a newcomer, whoever it was: workers make some when it changes.
+    turned_away: AtomicU64,
+    clients: Clients,
+    /// Key of hashes that no client may foresee.
+    keys: RandomState,
     mailboxes: Vec<Mailbox>,
     /// Ends the acceptor's wait.
     acceptor: rustix::fd::OwnedFd,
@@ -304,6 +367,9 @@ impl Shared {
             stopping: AtomicBool::new(false),
             stats: (0..config.workers).map(|_| WorkerStats::new(config.log.is_some())).collect(),
             refused: AtomicU64::new(0),
+            turned_away: AtomicU64::new(0),
+            clients: Clients::new(config.max_per_client),
+            keys: RandomState::new(),
             mailboxes: (0..config.workers).map(|_| Mailbox::new()).collect::<io::Result<_>>()?,
             acceptor: accept::wake_handle()?,
             errors: ErrorShare::new(config.error_share),
@@ -319,7 +385,8 @@ impl Shared {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    fn wake_all(&self) {
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
         accept::wake(&self.acceptor);
         self.mailboxes.iter().for_each(Mailbox::wake);
     }
@@ -362,6 +429,8 @@ fn check(config: &TargetConfig) -> Result<(), TargetError> {
     require((1..=WORKERS_MAX).contains(&config.workers), "workers", format!("1 to {WORKERS_MAX}"))?;
     require((0.0..=1.0).contains(&config.error_share), "error_share", "a share from 0 to 1".into())?;
     require(config.max_connections > 0, "max_connections", "at least 1".into())?;
+    require(config.max_per_client > 0, "max_per_client", "at least 1".into())?;
+    require(config.deadlines.shortest_ns() > 0, "deadlines", "longer than nothing".into())?;
     if let Some(stall) = &config.stall {
         let holds = 0 < stall.length_ns && stall.length_ns < stall.every_ns;
         require(holds, "stall", "longer than nothing and shorter than its period".into())?;
@@ -383,4 +452,24 @@ fn check(config: &TargetConfig) -> Result<(), TargetError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It went on without the thread that failed until somebody stopped it.
+    #[test]
+    fn a_thread_that_fails_ends_the_server_with_its_error() {
+        let mut running = start(TargetConfig::default()).expect("it starts");
+        assert!(!running.has_ended());
+        let failing = spawn(&running.shared, "target-9".into(), || Err(io::Error::other("no more memory")));
+        running.threads.push(failing.expect("a thread"));
+        // A hang here, or in the next line, is the failure.
+        while !running.has_ended() {
+            thread::yield_now();
+        }
+        let error = running.join().expect_err("it has failed").to_string();
+        assert!(error.contains("target-9") && error.contains("no more memory"), "{error}");
+    }
 }

@@ -39,6 +39,12 @@ impl Drop for SocketFile {
     }
 }
 
+/// True if other machines may reach what listens there.
+#[must_use]
+pub fn is_beyond_loopback(address: &Address) -> bool {
+    address.tcp().is_some_and(|address| !address.ip().to_canonical().is_loopback())
+}
+
 /// Listens on `address`. The file of a Unix socket that nobody listens on any more is replaced.
 pub(super) fn listen(address: &Address, backlog: u32) -> io::Result<Listener> {
     let listener = match address {
@@ -94,4 +100,26 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_beyond_loopback;
+
+    #[test]
+    fn wildcards_and_other_addresses_are_beyond_loopback() {
+        for (address, beyond) in [
+            ("127.0.0.1:80", false),
+            ("127.9.9.9:0", false),
+            ("[::1]:80", false),
+            ("[::ffff:127.0.0.1]:80", false),
+            ("unix:/run/target.sock", false),
+            ("0.0.0.0:80", true),
+            ("[::]:80", true),
+            ("192.0.2.1:80", true),
+            ("[::ffff:192.0.2.1]:80", true),
+        ] {
+            assert_eq!(is_beyond_loopback(&address.parse().expect("an address")), beyond, "{address}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use model::Address;
 
+use super::guard::Guard;
 use super::query::BadParameter;
 
 /// An endpoint as the page shows it.
@@ -106,15 +107,23 @@ const FAULTS: [Endpoint; 6] = [
 ];
 
 /// The page of `/`: what there is, each with a command that works as it stands for who asked as `host`.
-pub(super) fn landing(address: &Address, tls: bool, host: &str) -> String {
+pub(super) fn landing(address: &Address, tls: bool, host: &str, guard: &Guard) -> String {
     let asks = Asks { options: escape(&options(address, tls)).into(), base: escape(&base(address, tls, host)).into() };
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>plimsoll target</title>\n\
          <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
          code{background:#8882;padding:.1rem .3rem}li{margin:0 0 1rem}input{width:7rem}</style></head>\n\
          <body><h1>plimsoll target</h1>\n<p>A small, exact test server. Everything answers GET and HEAD, and POST and \
-         PUT where that makes sense. What cannot be meant is answered 400 with the reason.</p>\n<ul>\n",
+         PUT where that makes sense. What cannot be meant is answered 400 with the reason.</p>\n",
     );
+    page.push_str(match guard {
+        Guard::Open => "",
+        Guard::Token(_) => {
+            "<p>/cpu, /sleep, /pool and faults need <code>-H 'Authorization: Bearer TOKEN'</code>.</p>\n"
+        }
+        Guard::Closed => "<p>/cpu, /sleep, /pool and faults are off: this server has no token.</p>\n",
+    });
+    page.push_str("<ul>\n");
     ENDPOINTS.iter().for_each(|endpoint| endpoint.write(&asks, &mut page));
     page.push_str("</ul>\n<h2>Faults</h2>\n<p>Every endpoint takes these parameters too.</p>\n<ul>\n");
     FAULTS.iter().for_each(|fault| fault.write(&asks, &mut page));
@@ -241,11 +250,12 @@ pub(super) fn json_string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::Token;
     use crate::route::plan;
 
     #[test]
     fn the_landing_page_lists_commands_and_forms_that_work() {
-        let page = landing(&"0.0.0.0:8080".parse().unwrap(), false, "shop.example:81");
+        let page = landing(&"0.0.0.0:8080".parse().unwrap(), false, "shop.example:81", &Guard::Open);
         for endpoint in ENDPOINTS.iter().chain(&FAULTS) {
             let target = endpoint.target();
             assert!(page.contains(&format!("'http://shop.example:81{}'", target.replace('&', "&amp;"))), "{target}");
@@ -258,9 +268,9 @@ mod tests {
     #[test]
     fn a_host_that_is_none_is_not_repeated() {
         let (wildcard, v6) = ("0.0.0.0:8080".parse().unwrap(), "[::1]:80".parse().unwrap());
-        assert!(landing(&v6, false, "").contains("'http://[::1]:80/stats'"));
+        assert!(landing(&v6, false, "", &Guard::Open).contains("'http://[::1]:80/stats'"));
         for host in ["", "<script>alert(1)</script>", "a'; rm x; '", "a\tb", "\u{e4}"] {
-            let page = landing(&wildcard, false, host);
+            let page = landing(&wildcard, false, host, &Guard::Open);
             assert!(page.contains("'http://127.0.0.1:8080/stats'"), "{host}");
             assert!(host.is_empty() || !page.contains(host), "{host}");
         }
@@ -269,12 +279,22 @@ mod tests {
 
     #[test]
     fn commands_say_how_to_get_there() {
-        let page = landing(&"[::]:8443".parse().unwrap(), true, "");
+        let page = landing(&"[::]:8443".parse().unwrap(), true, "", &Guard::Open);
         assert!(page.contains("<code>curl -i -k 'https://[::1]:8443/stats'"), "{page}");
-        let page = landing(&"unix:/run/it's.sock".parse().unwrap(), true, "a.test");
+        let page = landing(&"unix:/run/it's.sock".parse().unwrap(), true, "a.test", &Guard::Open);
         let path = "&#39;/run/it&#39;\\&#39;&#39;s.sock&#39;";
         assert!(page.contains(&format!("<code>curl -i -k --unix-socket {path} 'https://a.test/stats'")), "{page}");
         assert_eq!(base(&Address::Unix("/x".into()), false, ""), "http://localhost");
+    }
+
+    #[test]
+    fn the_page_tells_of_the_guard_and_never_the_token() {
+        let address = "0.0.0.0:8080".parse().unwrap();
+        let page = |guard| landing(&address, false, "", &guard);
+        let guarded = page(Guard::Token(Token::new("0123456789abcdef").unwrap()));
+        assert!(guarded.contains("Authorization: Bearer TOKEN") && !guarded.contains("0123456789abcdef"), "{guarded}");
+        assert!(page(Guard::Closed).contains("are off"));
+        assert!(!page(Guard::Open).contains("token"));
     }
 
     #[test]

@@ -64,6 +64,15 @@ pub(super) enum Route {
     Stats,
 }
 
+impl Plan {
+    /// True if it lets the client choose how long the server, or a worker of its pool, is busy with it.
+    pub(super) fn is_guarded(&self) -> bool {
+        let chosen =
+            matches!(self.route, Route::Cpu { .. } | Route::Sleep { .. } | Route::SleepDrawn { .. } | Route::Pool);
+        chosen || self.faults != AnswerFaults::default()
+    }
+}
+
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RouteError {

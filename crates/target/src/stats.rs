@@ -22,6 +22,8 @@ pub(super) struct WorkerStats {
     pub(super) malformed: AtomicU64,
     /// Bytes of request bodies read and discarded.
     pub(super) body_bytes: AtomicU64,
+    /// Connections closed because their clients kept the server waiting for too long.
+    pub(super) timed_out: AtomicU64,
     /// Requests per millisecond since the start, by millisecond modulo [`RING_MS`]; empty without a log.
     arrivals: Vec<AtomicU32>,
 }
@@ -58,13 +60,13 @@ pub(super) fn json(workers: &[WorkerStats], refused: u64, pool: Option<PoolState
     let mut out = String::from("{\"workers\":[");
     for (index, worker) in workers.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        let [connections, open, requests, malformed, body_bytes] =
-            [&worker.connections, &worker.open, &worker.requests, &worker.malformed, &worker.body_bytes]
-                .map(|counter| counter.load(Relaxed));
+        let WorkerStats { connections, open, requests, malformed, body_bytes, timed_out, .. } = worker;
+        let [connections, open, requests, malformed, body_bytes, timed_out] =
+            [connections, open, requests, malformed, body_bytes, timed_out].map(|counter| counter.load(Relaxed));
         write!(
             out,
             "{comma}{{\"connections\":{connections},\"open\":{open},\"requests\":{requests},\
-             \"malformed\":{malformed},\"body_bytes\":{body_bytes}}}"
+             \"malformed\":{malformed},\"body_bytes\":{body_bytes},\"timed_out\":{timed_out}}}"
         )
         .expect("writing to a string does not fail");
     }
@@ -102,8 +104,9 @@ mod tests {
         workers[1].arrival(5);
         assert_eq!(
             json(&workers, 3, None),
-            "{\"workers\":[{\"connections\":0,\"open\":0,\"requests\":0,\"malformed\":0,\"body_bytes\":0},\
-             {\"connections\":0,\"open\":0,\"requests\":1,\"malformed\":0,\"body_bytes\":0}],\
+            "{\"workers\":[\
+             {\"connections\":0,\"open\":0,\"requests\":0,\"malformed\":0,\"body_bytes\":0,\"timed_out\":0},\
+             {\"connections\":0,\"open\":0,\"requests\":1,\"malformed\":0,\"body_bytes\":0,\"timed_out\":0}],\
              \"refused_connections\":3}\n"
         );
         let pool = Some(PoolState { workers: 5, busy: 4, waiting: 0 });

@@ -1,5 +1,6 @@
 //! The loop of one worker thread: its own epoll, its own connections, nothing shared but counters.
 
+use std::hash::RandomState;
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -9,11 +10,14 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use wire::http1::{Length, RequestSink, ResponseHead, write_response_head};
 use wire::tls::{RECORD_BYTES, ServerConfig};
 
-use super::answer::{Answers, Asked, refuse, refuse_plain};
-use super::connection::{Connection, HOST_MAX_BYTES, Incoming, Read, Sent};
+use super::answer::{Answers, Asked, refuse, refuse_late, refuse_plain};
+use super::connection::{Complete, Connection, HOST_MAX_BYTES, Incoming, Read, Sent};
+use super::deadlines::{Due, Waits};
+use super::guard::Guard;
 use super::slab::Slab;
 use super::stats::{WorkerStats, bump};
 use super::timers::Timers;
@@ -35,6 +39,9 @@ const LINGER_NS: u64 = 500_000_000;
 const BURN_STEPS: u32 = 500;
 /// Token of the mailbox.
 const MAIL: u64 = u64::MAX;
+/// Token of the timer that says when to look for connections that have waited for too long. Not a timeout of the wait:
+/// that would have to be set, and the clock read, for each.
+const SWEEP: u64 = u64::MAX - 1;
 
 pub(super) struct Worker {
     index: usize,
@@ -45,6 +52,12 @@ pub(super) struct Worker {
     answers: Answers,
     /// Connections that used up their turn.
     again: Vec<u64>,
+    /// Goes off when it is time for a sweep.
+    sweeps: OwnedFd,
+    /// Connections that a sweep has found; empty in between.
+    overdue: Vec<u64>,
+    /// Newcomers that had been turned away at the last sweep.
+    turned_away: u64,
     input: Box<[u8]>,
     /// For what is read before it is decrypted into `input`; empty without TLS.
     encrypted: Box<[u8]>,
@@ -56,6 +69,8 @@ pub(super) struct Worker {
 enum Fate {
     /// It waits for an edge or its timer.
     Wait,
+    /// It waits for its client to take what is owed.
+    Blocked,
     /// It could go on.
     Again,
     Close,
@@ -66,24 +81,37 @@ struct Bodies<'a> {
     stats: &'a WorkerStats,
     incoming: &'a mut Incoming,
     out: &'a mut Vec<u8>,
+    guard: &'a Guard,
+    keys: &'a RandomState,
 }
 
 impl RequestSink for Bodies<'_> {
     const HEADERS: bool = true;
 
     fn header(&mut self, name: &[u8], value: &[u8]) {
-        if name.len() == 4 && name.eq_ignore_ascii_case(b"host") && value.len() <= HOST_MAX_BYTES {
-            self.incoming.host.clear();
-            self.incoming.host.push_str(str::from_utf8(value).unwrap_or_default());
+        match name.len() {
+            4 if value.len() <= HOST_MAX_BYTES && name.eq_ignore_ascii_case(b"host") => {
+                self.incoming.host.clear();
+                self.incoming.host.push_str(str::from_utf8(value).unwrap_or_default());
+            }
+            13 if name.eq_ignore_ascii_case(b"authorization") => {
+                self.incoming.authorized = self.guard.is_shown(value, self.keys);
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                self.incoming.lengths += value.split(|byte| *byte == b',').count();
+            }
+            _ => {}
         }
     }
 
     fn body(&mut self, bytes: &[u8]) {
         bump(&self.stats.body_bytes, bytes.len() as u64);
         self.incoming.crc32.update(bytes);
+        self.incoming.in_body = true;
     }
 
     fn expect_continue(&mut self) {
+        self.incoming.in_body = true;
         let head = ResponseHead { status: 100, content_type: "", length: Length::None, keepalive: true, headers: &[] };
         write_response_head(self.out, &head);
     }
@@ -93,6 +121,8 @@ impl Worker {
     pub(super) fn new(index: usize, shared: Arc<Shared>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, shared.mailboxes[index].handle(), EventData::new_u64(MAIL), EventFlags::IN)?;
+        let sweeps = alarm(shared.config.deadlines.sweep_ns())?;
+        epoll::add(&epoll, &sweeps, EventData::new_u64(SWEEP), EventFlags::IN)?;
         // A record may be held back until it is complete.
         let (input_bytes, encrypted_bytes) =
             if shared.tls.is_some() { (INPUT_BYTES + RECORD_BYTES, INPUT_BYTES) } else { (INPUT_BYTES, 0) };
@@ -103,6 +133,9 @@ impl Worker {
             timers: Timers::default(),
             answers: Answers::new(Arc::clone(&shared)),
             again: Vec::new(),
+            sweeps,
+            overdue: Vec::new(),
+            turned_away: 0,
             input: vec![0; input_bytes].into_boxed_slice(),
             encrypted: vec![0; encrypted_bytes].into_boxed_slice(),
             out: Vec::with_capacity(2 * OUT_BYTES),
@@ -125,14 +158,19 @@ impl Worker {
             self.shared.pass_stall();
             self.fire_timers();
             std::mem::swap(&mut again, &mut self.again);
+            let mut sweep = false;
             for event in &events {
                 match event.data.u64() {
                     MAIL => self.adopt(),
+                    SWEEP => sweep = true,
                     token => self.turn(token, event.flags),
                 }
             }
             for token in again.drain(..) {
                 self.resume(token);
+            }
+            if sweep {
+                self.sweep();
             }
         }
         Ok(())
@@ -164,20 +202,22 @@ impl Worker {
     fn adopt(&mut self) {
         let mut sockets = Vec::new();
         self.shared.mailboxes[self.index].collect(&mut sockets);
-        for socket in sockets {
+        let now_ns = self.shared.clock.now_ns();
+        for (socket, client) in sockets {
             let token = self.connections.reserve();
             let edges = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
             let tls = self.shared.tls.as_ref().map(accept).transpose();
             if let (Ok(tls), Ok(())) = (tls, epoll::add(&self.epoll, &socket, EventData::new_u64(token), edges)) {
-                let mut connection = Box::new(Connection::new(socket, tls));
+                let mut connection = Box::new(Connection::new(socket, tls, client, now_ns));
                 if let Some(tls) = &self.shared.config.tls {
-                    let due_ns = self.shared.clock.now_ns() + tls.handshake_ns;
+                    let due_ns = now_ns + tls.handshake_ns;
                     self.set_timer(token, &mut connection, due_ns);
                 }
                 // The first edge comes at once, as a fresh socket can be written to.
-                self.connections.put(token, connection);
+                self.settle_fate(token, connection, Fate::Wait);
             } else {
                 self.connections.forget(token);
+                self.shared.clients.leave(client);
                 self.stats().open.fetch_sub(1, Relaxed);
             }
         }
@@ -191,9 +231,13 @@ impl Worker {
         }
         while let Some(token) = self.timers.pop(now_ns) {
             let Some(mut connection) = self.connections.take(token) else { continue };
-            connection.due_ns = None;
+            (connection.due_ns, connection.active_ns) = (None, now_ns);
             connection.release();
-            let over = connection.draining || connection.is_handshaking();
+            let unfinished = connection.is_handshaking();
+            if unfinished {
+                bump(&self.stats().timed_out, 1);
+            }
+            let over = connection.draining || unfinished;
             let fate = if over { Fate::Close } else { self.drive(token, &mut connection) };
             self.settle_fate(token, connection, fate);
         }
@@ -219,12 +263,15 @@ impl Worker {
 
     fn settle_fate(&mut self, token: u64, mut connection: Box<Connection>, fate: Fate) {
         match fate {
-            Fate::Wait => self.connections.put(token, connection),
+            Fate::Wait | Fate::Blocked => {
+                let due = self.due(&mut connection, fate);
+                self.connections.put(token, connection, due);
+            }
             Fate::Again => {
                 if !std::mem::replace(&mut connection.queued, true) {
                     self.again.push(token);
                 }
-                self.connections.put(token, connection);
+                self.connections.put(token, connection, Due::NEVER);
             }
             Fate::Close => {
                 if let Some(due_ns) = connection.due_ns {
@@ -234,10 +281,70 @@ impl Worker {
                 if connection.reset {
                     connection.reset_on_close();
                 }
+                self.shared.clients.leave(connection.client);
                 // Closing the socket takes it out of the epoll set.
                 drop(connection);
                 self.stats().open.fetch_sub(1, Relaxed);
             }
+        }
+    }
+
+    /// When a connection that waits has waited for long enough.
+    #[inline]
+    fn due(&self, connection: &mut Connection, fate: Fate) -> Due {
+        let deadlines = &self.shared.config.deadlines;
+        if fate != Fate::Blocked {
+            return deadlines.due(connection.waits());
+        }
+        if connection.has_taken() {
+            connection.active_ns = self.shared.clock.now_ns();
+        }
+        deadlines.due(Waits::Write { since_ns: connection.active_ns })
+    }
+
+    /// Ends the connections whose clients have kept the server waiting for too long. Coarse, so that a request costs no
+    /// more for it than to note the time.
+    fn sweep(&mut self) {
+        // Read, the timer goes on; it is not when it was read already.
+        let _ = rustix::io::read(&self.sweeps, &mut [0u8; 8]);
+        let now_ns = self.shared.clock.now_ns();
+        let turned_away = self.shared.turned_away.load(Relaxed);
+        let crowded = std::mem::replace(&mut self.turned_away, turned_away) != turned_away;
+        let mut overdue = std::mem::take(&mut self.overdue);
+        overdue.extend(self.connections.overdue(now_ns, crowded));
+        for token in overdue.drain(..) {
+            let Some(mut connection) = self.connections.take(token) else { continue };
+            // The worker may have burned CPU time or stalled since: what the client has done meanwhile counts.
+            connection.readable = true;
+            let mut fate = self.drive(token, &mut connection);
+            let waits = matches!(fate, Fate::Wait | Fate::Blocked);
+            if waits && self.due(&mut connection, fate).is_over(now_ns, crowded) {
+                fate = self.give_up(token, &mut connection, fate);
+            }
+            self.settle_fate(token, connection, fate);
+        }
+        self.overdue = overdue;
+    }
+
+    /// Ends a connection that waits for its client. Who is in the middle of a request is told.
+    fn give_up(&mut self, token: u64, connection: &mut Connection, fate: Fate) -> Fate {
+        bump(&self.stats().timed_out, 1);
+        if fate == Fate::Blocked {
+            // The kernel would go on with what it holds for a client that takes nothing.
+            connection.reset = true;
+            return Fate::Close;
+        }
+        if !connection.is_in_request() {
+            // Closed in good order where that can be said at once.
+            let _ = connection.say_goodbye();
+            return Fate::Close;
+        }
+        self.out.clear();
+        refuse_late(&mut self.out);
+        (connection.last, connection.linger) = (true, true);
+        match connection.send(&self.out) {
+            Sent::Gone => Fate::Close,
+            Sent::All | Sent::Some | Sent::Blocked => self.drive(token, connection),
         }
     }
 
@@ -256,7 +363,7 @@ impl Worker {
             match connection.send_owed(&mut self.answers.source) {
                 Sent::All => {}
                 Sent::Some => continue,
-                Sent::Blocked => return Fate::Wait,
+                Sent::Blocked => return Fate::Blocked,
                 Sent::Gone => return Fate::Close,
             }
             if connection.held.is_some() {
@@ -264,7 +371,7 @@ impl Worker {
             }
             if connection.last && !connection.draining {
                 match connection.say_goodbye() {
-                    Sent::Blocked => return Fate::Wait,
+                    Sent::Blocked => return Fate::Blocked,
                     Sent::Gone => return Fate::Close,
                     Sent::All | Sent::Some => {}
                 }
@@ -330,17 +437,23 @@ impl Worker {
     /// Answers the requests in `input`, which were read just now or left over, and sends the answers.
     fn serve(&mut self, token: u64, connection: &mut Connection, input: &[u8]) -> Sent {
         let now_ns = self.shared.clock.now_ns();
+        connection.active_ns = now_ns;
         let mut burn_ns = 0;
         let mut at = 0;
         self.out.clear();
         while at < input.len() && connection.is_free() && self.out.len() < OUT_BYTES {
             let stats = &self.shared.stats[self.index];
-            let sink = &mut Bodies { stats, incoming: &mut connection.incoming, out: &mut self.out };
+            let (guard, keys) = (&self.shared.config.guard, &self.shared.keys);
+            let sink = &mut Bodies { stats, incoming: &mut connection.incoming, out: &mut self.out, guard, keys };
             let received = connection.machine.receive(&input[at..], sink);
-            let request = match received {
+            let request = match received.and_then(|received| connection.incoming.unambiguous(received)) {
                 Ok(received) => {
+                    let taken = &input[at..at + received.consumed];
                     at += received.consumed;
-                    let Some(request) = received.request else { break };
+                    let Some(request) = received.request else {
+                        connection.incoming.begin(taken, now_ns);
+                        break;
+                    };
                     request
                 }
                 Err(error) => {
@@ -352,9 +465,10 @@ impl Worker {
             };
             stats.arrival(now_ns);
             let begin = self.out.len();
-            let crc32 = connection.incoming.take_crc32();
+            let Complete { crc32, authorized } = connection.incoming.complete();
             let (target, host) = (connection.machine.target(), connection.incoming.host.as_str());
-            let answer = self.answers.answer(&Asked { request, target, host, crc32, now_ns }, &mut self.out);
+            let asked = Asked { request, target, host, crc32, authorized, now_ns };
+            let answer = self.answers.answer(&asked, &mut self.out);
             (connection.last, connection.reset, connection.dropped) = (!answer.keepalive, answer.reset, answer.dropped);
             if answer.burn_ns == 0 && answer.due_ns.is_none() {
                 connection.body = answer.body;
@@ -377,6 +491,7 @@ impl Worker {
             return sent;
         }
         self.burn(burn_ns);
+        connection.active_ns = self.shared.clock.now_ns();
         if connection.due_ns.is_none() {
             connection.release();
         }
@@ -397,6 +512,14 @@ impl Worker {
         connection.due_ns = Some(due_ns);
         self.timers.add(due_ns, token);
     }
+}
+
+/// A timer that goes off again and again.
+fn alarm(every_ns: u64) -> io::Result<OwnedFd> {
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+    let every = timespec(every_ns);
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: every, it_value: every })?;
+    Ok(timer)
 }
 
 fn accept(config: &ServerConfig) -> Result<TlsStream, wire::tls::TlsError> {

@@ -45,8 +45,9 @@ pub(crate) fn run(length: Length) -> Result<()> {
     Ok(())
 }
 
-/// Longer inputs repeat what shorter ones have, and take many times as long.
-const INPUT_LIMIT: &str = "-max_len=1024";
+/// Longest input of a target that says nothing else; bytes. Longer ones repeat what shorter ones have, and take many times as
+/// long.
+const LONGEST: i64 = 1024;
 
 /// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
@@ -87,6 +88,8 @@ impl fmt::Display for Length {
 struct Target {
     name: String,
     seeds: String,
+    /// Longest input; bytes.
+    longest: i64,
 }
 
 /// What libFuzzer said at its end.
@@ -102,9 +105,10 @@ fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<O
     let found = format!("corpus/{}", target.name);
     std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
     let length: Vec<String> = length.arguments().collect();
+    let longest = format!("-max_len={}", target.longest);
     // What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of the speed.
     let mut arguments = vec!["fuzz", "run", "--sanitizer", "none", &target.name, &found, &target.seeds, "--"];
-    arguments.extend(["-print_final_stats=1", INPUT_LIMIT]);
+    arguments.extend(["-print_final_stats=1", longest.as_str()]);
     arguments.extend(length.iter().map(String::as_str));
     // A file, so that a run of hours can be watched.
     let log = folder.join("target").join(format!("{}.log", target.name));
@@ -135,20 +139,21 @@ fn read_log(log: &str) -> Outcome {
     outcome
 }
 
-/// The `[[bin]]` sections, and the seeds that `[package.metadata.seeds]` names for each.
+/// The `[[bin]]` sections, the seeds that `[package.metadata.seeds]` names for each, and the lengths of `longest`.
 fn targets(manifest: &str) -> Result<Vec<Target>> {
     let manifest: Table = manifest.parse().context("fuzz/Cargo.toml")?;
     let bins = manifest.get("bin").and_then(Value::as_array).context("fuzz/Cargo.toml names no [[bin]]")?;
-    let seeds = ["package", "metadata", "seeds"]
-        .iter()
-        .try_fold(&manifest, |table, key| table.get(*key)?.as_table())
-        .context("fuzz/Cargo.toml has no [package.metadata.seeds]")?;
+    let metadata =
+        |name| ["package", "metadata", name].iter().try_fold(&manifest, |table, key| table.get(*key)?.as_table());
+    let seeds = metadata("seeds").context("fuzz/Cargo.toml has no [package.metadata.seeds]")?;
+    let longest = metadata("longest");
     let names = bins.iter().filter_map(|bin| bin.get("name")?.as_str());
     names
         .map(|name| {
             let seeds = seeds.get(name).and_then(Value::as_str);
             let seeds = seeds.with_context(|| format!("[package.metadata.seeds] has nothing for {name}"))?;
-            Ok(Target { name: name.to_owned(), seeds: seeds.to_owned() })
+            let longest = longest.and_then(|longest| longest.get(name)?.as_integer()).unwrap_or(LONGEST);
+            Ok(Target { name: name.to_owned(), seeds: seeds.to_owned(), longest })
         })
         .collect()
 }
@@ -188,8 +193,10 @@ mod tests {
     fn targets_are_the_binaries_with_their_seeds() {
         let manifest = "[package]\nname = \"f\"\n[package.metadata.seeds]\nhttp1 = \"../seeds\"\n\
                         [[bin]]\nname = \"http1\"\n";
-        let expected = Target { name: "http1".to_owned(), seeds: "../seeds".to_owned() };
-        assert_eq!(targets(manifest).unwrap(), [expected]);
+        let expected = |longest| Target { name: "http1".to_owned(), seeds: "../seeds".to_owned(), longest };
+        assert_eq!(targets(manifest).unwrap(), [expected(1024)]);
+        let long = format!("{manifest}[package.metadata.longest]\nhttp1 = 4096\n");
+        assert_eq!(targets(&long).unwrap(), [expected(4096)]);
         let forgotten = targets(&format!("{manifest}[[bin]]\nname = \"audit\"\n")).unwrap_err();
         assert!(forgotten.to_string().contains("audit"), "{forgotten}");
         assert!(targets("[package]\nname = \"f\"\n").is_err());

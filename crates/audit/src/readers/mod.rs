@@ -16,9 +16,9 @@ mod vegeta;
 mod wrk;
 
 use super::claim::{Claims, FIGURE_MAX, Figure};
-use super::redact::redact;
 use super::text::Text;
 use super::{Unreadable, commands};
+use model::Redacted;
 use serde_json::Value;
 
 /// A tool's output as text.
@@ -135,7 +135,7 @@ fn read_json(json: &str) -> Result<Claims, Unreadable> {
 /// The first keys of an object, for a message.
 fn keys(value: &Value) -> String {
     let keys = value.as_object().map(|object| object.keys().take(5).map(String::as_str).collect::<Vec<_>>());
-    redact(&keys.unwrap_or_default().join(", ")).0
+    Redacted::text(&keys.unwrap_or_default().join(", ")).into_inner()
 }
 
 /// The figure at a JSON pointer, times `scale`.

@@ -2,9 +2,9 @@
 
 use crate::Unreadable;
 use crate::claim::{Claims, Mode, Row};
-use crate::redact::redact;
 use crate::scan::number;
 use crate::text::Text;
+use model::Redacted;
 
 /// Fewer rows are no table of loads.
 const ROWS_MIN: usize = 2;
@@ -46,7 +46,7 @@ pub(super) fn read(text: &Text) -> Result<Claims, Unreadable> {
             let first =
                 lines.first().and_then(|(n, _)| text.lines().find(|(at, _)| at == n)).map_or("", |(_, line)| line);
             let start: String = first.chars().take(60).collect();
-            Err(Unreadable::Unknown { first: redact(&start).0 })
+            Err(Unreadable::Unknown { first: Redacted::text(&start).into_inner() })
         }
         [(_, columns, rows, body)] => {
             let mut claims = Claims::new("table", (!columns.over_rate).then_some(Mode::Closed));

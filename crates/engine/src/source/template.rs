@@ -10,6 +10,10 @@ use thiserror::Error;
 pub(super) const LENGTH_FIELD: &str = "length";
 /// Most characters of `{{random:N}}`.
 const RANDOM_MAX: u64 = 1024;
+/// Most fields of a text. Filled in, it is at most so many times [`RANDOM_MAX`] longer, 10 MB.
+const FIELDS_MAX: usize = 10_000;
+/// Most characters of a field that are repeated in a message.
+const SHOWN_MAX: usize = 20;
 /// What `{{random:N}}` is made of: safe in paths, headers, JSON and forms.
 const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -24,6 +28,9 @@ pub enum TemplateError {
         "{{{{{0}}}}} is no field; there are counter, counter:START, random:LENGTH (up to 1024), int:MIN..MAX, uuid and run"
     )]
     Unknown(String),
+    /// More fields than are filled in.
+    #[error("it has more than {FIELDS_MAX} fields")]
+    TooMany,
 }
 
 /// A text and its fields, in order.
@@ -61,15 +68,20 @@ impl Text {
     /// Finds the fields of `bytes`.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
+        let mut fields = 0;
         let mut rest = bytes;
         while let Some(at) = memchr::memmem::find(rest, b"{{") {
             let inner = &rest[at + 2..];
             let end = memchr::memmem::find(inner, b"}}").ok_or_else(|| TemplateError::Open(start_of(inner)))?;
-            parts.push(Part::Literal(rest[..at].to_vec()));
+            parts.extend(literal(&rest[..at]));
             parts.push(Part::Field(field(&String::from_utf8_lossy(&inner[..end]))?));
+            fields += 1;
+            if fields > FIELDS_MAX {
+                return Err(TemplateError::TooMany);
+            }
             rest = &inner[end + 2..];
         }
-        parts.push(Part::Literal(rest.to_vec()));
+        parts.extend(literal(rest));
         Ok(Self { parts })
     }
 
@@ -82,6 +94,11 @@ impl Text {
             }
         }
     }
+}
+
+/// None of nothing: fields may follow each other.
+fn literal(bytes: &[u8]) -> Option<Part> {
+    (!bytes.is_empty()).then(|| Part::Literal(bytes.to_vec()))
 }
 
 impl Field {
@@ -103,7 +120,8 @@ impl Field {
 }
 
 fn field(text: &str) -> Result<Field, TemplateError> {
-    let unknown = || TemplateError::Unknown(text.to_owned());
+    let unknown =
+        || TemplateError::Unknown(text.chars().take(SHOWN_MAX).collect::<String>().escape_debug().to_string());
     let (name, limits) = match text.trim().split_once(':') {
         Some((name, limits)) => (name.trim(), Some(limits.trim())),
         None => (text.trim(), None),
@@ -145,8 +163,7 @@ fn uuid(out: &mut Vec<u8>, rng: &mut Xoshiro256PlusPlus) {
 }
 
 fn start_of(bytes: &[u8]) -> String {
-    const SHOWN_BYTES: usize = 20;
-    format!("{{{{{}", String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES)]))
+    format!("{{{{{}", String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_MAX)]))
 }
 
 #[cfg(test)]
@@ -197,5 +214,18 @@ mod tests {
             assert!(matches!(Text::parse(text.as_bytes()), Err(TemplateError::Unknown(_))), "{text}");
         }
         assert!(matches!(Text::parse(b"x {{counter} y"), Err(TemplateError::Open(_))));
+    }
+
+    #[test]
+    fn a_short_template_does_not_stand_for_gigabytes() {
+        let fields = |n: usize, field: &str| Text::parse(field.repeat(n).as_bytes()).map(|text| text.parts.len());
+        assert_eq!(fields(FIELDS_MAX, "{{random:1024}}"), Ok(FIELDS_MAX));
+        assert_eq!(fields(FIELDS_MAX + 1, "{{random:1024}}"), Err(TemplateError::TooMany));
+    }
+
+    #[test]
+    fn what_is_repeated_of_a_wrong_field_is_one_short_line() {
+        let error = Text::parse(format!("{{{{a\nb{}}}}}", "x".repeat(5_000)).as_bytes()).err().expect("no field");
+        assert!(!error.to_string().contains('\n') && error.to_string().len() < 200, "{error}");
     }
 }

@@ -22,10 +22,6 @@ use std::collections::BTreeMap;
 type Facts = BTreeMap<String, String>;
 /// Begin of the names of sections about programs.
 const PROGRAM: &str = "program/";
-/// What stands where a secret was.
-const REDACTED: &str = "<redacted>";
-/// Parts of the names of parameters whose value is a secret.
-const SECRET: [&str; 5] = ["pass", "secret", "token", "auth", "key"];
 
 /// A section and how it is read.
 type Section = (&'static str, fn(&Files) -> Result<Facts, Missing>);
@@ -80,23 +76,6 @@ fn some_or(facts: Facts, why: &'static str) -> Result<Facts, Missing> {
     if facts.is_empty() { Err(Missing::Because(why)) } else { Ok(facts) }
 }
 
-/// Parameters in one line, without the values that are secrets: those of `--password=x` and of `--password x`.
-pub(crate) fn redacted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let is_secret = |name: &str| SECRET.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let mut line = Vec::new();
-    let mut is_value_secret = false;
-    for word in words {
-        let name = word.split_once('=').map(|(name, _)| name);
-        line.push(match name {
-            Some(name) if is_secret(name) => format!("{name}={REDACTED}"),
-            None if is_value_secret => REDACTED.to_owned(),
-            _ => word.to_owned(),
-        });
-        is_value_secret = name.is_none() && word.starts_with('-') && is_secret(word);
-    }
-    line.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,12 +92,5 @@ mod tests {
         assert!(bare.facts.is_empty(), "{:?}", bare.facts);
         assert_eq!(bare.unavailable.len(), SECTIONS.len());
         assert_eq!(bare, of_machine(&Files::below(nowhere.path())), "nothing in it changes by itself");
-    }
-
-    #[test]
-    fn values_of_secret_parameters_are_left_out() {
-        let line = redacted(["--port=80", "--db-Password=x", "API_TOKEN=y", "--auth", "z", "quiet", "--key=k", "v"]);
-        let kept = "--port=80 --db-Password=<redacted> API_TOKEN=<redacted> --auth <redacted> quiet --key=<redacted> v";
-        assert_eq!(line, kept);
     }
 }

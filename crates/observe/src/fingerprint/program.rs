@@ -1,8 +1,8 @@
 //! The programs of the server and its companions: their files, their packages, how they were called and configured.
 
-use super::{Facts, PROGRAM, redacted};
+use super::{Facts, PROGRAM};
 use crate::files::Files;
-use model::known_program;
+use model::{Redacted, known_program};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,14 +47,21 @@ fn program(files: &Files, pid: i32, name: &str, exe: &Path) -> Facts {
     facts.insert(HASH.into(), hash_of_program(Path::new(&format!("/proc/{pid}/exe"))));
     facts.extend(package(files, &path).map(|package| ("package".to_owned(), package)));
     let line = files.text(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    facts.insert("command".into(), command(&line));
     // Some programs write a title over their words, as one text.
     let words: Vec<&str> =
         line.split(|c: char| c == '\0' || c.is_whitespace()).filter(|word| !word.is_empty()).collect();
-    facts.insert("command".into(), redacted(words.iter().take(WORDS_MAX).copied()));
     facts.insert(PATH.into(), path);
     let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     facts.extend(configuration(&cwd, exe, name, &words));
     facts
+}
+
+/// The first words of a command line whose arguments end with a zero each, without secrets.
+fn command(line: &str) -> String {
+    let arguments = Redacted::command(line.split('\0').filter(|argument| !argument.is_empty()));
+    let words = arguments.iter().flat_map(|argument| argument.split_whitespace());
+    words.take(WORDS_MAX).collect::<Vec<_>>().join(" ")
 }
 
 /// The files that the command line names, or else those in the usual place, with a hash of each or of all.
@@ -183,6 +190,22 @@ mod tests {
         assert!(facts["command"].ends_with("--password=<redacted> --config=server.conf"), "{facts:?}");
         let file = format!("file {}", directory.path().canonicalize().unwrap().join("server.conf").display());
         assert_eq!(facts[&file], hex(&Sha256::digest("workers 4\n")));
+    }
+
+    #[test]
+    fn secrets_of_a_command_line_are_left_out_wherever_they_stand() {
+        for (line, shown) in [
+            (
+                "gunicorn\0postgres://app:s3cret@db/shop\0-b\0127.0.0.1:80\0",
+                "gunicorn postgres://<redacted>@db/shop -b 127.0.0.1:80",
+            ),
+            ("web\0--password=s3 cret\0--token\0s3cret\0-v\0", "web --password=<redacted> --token <redacted> -v"),
+            ("web\0-H\0Cookie: theme=\"dark\"; session=s3cret\0", "web -H Cookie: <redacted>"),
+            ("web --key=s3cret --port 80", "web --key=<redacted> --port 80"),
+            ("nginx: master process nginx -c /etc/nginx.conf\0\0\0", "nginx: master process nginx -c /etc/nginx.conf"),
+        ] {
+            assert_eq!(command(line), shown);
+        }
     }
 
     #[test]

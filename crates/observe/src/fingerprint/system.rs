@@ -1,7 +1,8 @@
 //! The kernel, how it was booted and set, and what it runs on.
 
-use super::{Facts, of_files, redacted, some_or};
+use super::{Facts, of_files, some_or};
 use crate::files::{Files, Missing};
+use model::Redacted;
 
 /// Settings that bound or shape what a web server does.
 const SYSCTLS: [&str; 38] = [
@@ -48,7 +49,7 @@ const SYSCTLS: [&str; 38] = [
 pub(super) fn kernel(files: &Files) -> Result<Facts, Missing> {
     let mut facts = of_files(files, "/proc/sys/kernel", ["osrelease", "version"]);
     if let Ok(boot) = files.word("/proc/cmdline") {
-        facts.insert("boot_parameters".into(), redacted(boot.split_whitespace()));
+        facts.insert("boot_parameters".into(), Redacted::command(boot.split_whitespace()).join(" "));
     }
     some_or(facts, "this kernel tells nothing of itself")
 }

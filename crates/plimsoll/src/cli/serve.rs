@@ -100,10 +100,14 @@ pub(crate) struct ServerArgs {
     /// Server program [default: the installed one]
     #[arg(long, value_name = "PATH")]
     binary: Option<String>,
-    /// Shell command that builds the program first
+    /// Shell command that builds the program first, within an hour
     #[arg(long, value_name = "COMMAND")]
     build: Option<String>,
     /// Environment variable; repeatable
+    ///
+    /// Servers get no other variables of the caller than PATH. Commands get PATH, LANG, LANGUAGE, LC_ALL, LC_CTYPE, TZ,
+    /// LD_LIBRARY_PATH, PYTHONPATH, VIRTUAL_ENV, NODE_PATH and JAVA_HOME; HOME and TMPDIR (folders of their own), PORT and
+    /// PLIMSOLL (this program) are set.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
     /// Prefix of the server's command line, such as 'numactl --membind=0'
@@ -112,7 +116,10 @@ pub(crate) struct ServerArgs {
     /// CPUs for the server, such as 0 or 0,2-3 [default: all; with --serve half of the physical cores]
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// User of the server when root starts it [default: nobody; for target and commands the caller]
+    /// User of the server when root starts it [default: nobody; for target the caller]
+    ///
+    /// Commands too run as nobody, who must be able to reach the program and the current directory. A build runs as the
+    /// caller unless a user is named.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 }

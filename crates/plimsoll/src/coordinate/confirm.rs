@@ -11,7 +11,7 @@ use crate::output::progress::Progress;
 use crate::session::{Session, SessionOptions};
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
-use crate::store::Recorder;
+use crate::store::{Recorder, private};
 use judge::limiter::confirm::{AFTER, BEFORE, CONTROL, Trial, confirmation, trial};
 use judge::limiter::faults;
 use model::{Block, Limiter, Load, SessionEvent, Stop, Warmup, human};
@@ -167,7 +167,7 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
         stop: Arc::clone(how.stop),
     };
     let create = |_: &str| {
-        std::fs::create_dir_all(directory)
+        private::create_directory(directory)
             .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", directory.display())))?;
         Ok(directory.to_owned())
     };

@@ -1,6 +1,10 @@
 //! The only place that prints: stdout is the result that was asked for, stderr is everything else.
+//!
+//! Of control characters only line ends and tabs pass, and on stdout the colours of the renderers, who have taken those of
+//! foreign text away. Help and usage errors are clap's: what stands in them was typed here.
 
 use crate::exit::{CommandError, Exit};
+use report::visible;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -16,6 +20,7 @@ pub(crate) fn result(text: &str) -> Result<(), CommandError> {
 
 /// Prints a part of a result that goes on; false when the reader has closed the pipe, and there is no use in going on.
 pub(crate) fn stream(text: &str) -> Result<bool, CommandError> {
+    let text = visible::rendered(text);
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
@@ -24,10 +29,10 @@ pub(crate) fn stream(text: &str) -> Result<bool, CommandError> {
     }
 }
 
-/// Prints one line about what is going on. Not `eprintln`: that panics when nobody reads stderr any more, and
-/// what happens to messages must not decide what happens to a measurement.
+/// Prints one line about what is going on, or several, without colours. Not `eprintln`: that panics when nobody reads stderr
+/// any more, and what happens to messages must not decide what happens to a measurement.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible::block(text));
 }
 
 /// Prints what made the program end.

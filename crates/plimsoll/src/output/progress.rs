@@ -2,7 +2,8 @@
 
 use crate::session::sinks::Sink;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Event, NS_PER_S, Phase, Plan, StatusLook, Tick, Warmup, human};
+use model::{Event, NS_PER_S, Phase, Plan, Redacted, StatusLook, Tick, Warmup, human};
+use report::visible;
 use std::collections::BTreeSet;
 
 /// One line that is rewritten; silent when stderr is not a terminal or the user wants quiet.
@@ -69,7 +70,7 @@ impl Progress {
 
     /// Shows a line of its own kind.
     pub(crate) fn say(&self, text: &str) {
-        self.bar.set_message(format!("{}{text}", self.label));
+        self.bar.set_message(visible::line(&format!("{}{text}", self.label)).into_owned());
         self.bar.tick();
     }
 
@@ -113,7 +114,7 @@ impl Progress {
 impl Sink for Progress {
     const NAME: &'static str = "progress";
 
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &Redacted<Event>) {
         self.show(event);
     }
 }

@@ -5,14 +5,11 @@ use super::{Facts, Point, keep, run_record, sweep_record};
 use crate::exit::CommandError;
 use crate::store::stored::{Record, Stored};
 use crate::store::{EVENTS, HISTOGRAMS, RESULT};
-use evidence::EvidenceBuilder;
-use evidence::interval_log::Interval;
-use model::{Event, Measurement, SessionEvent, Tick};
+use evidence::{Events, EvidenceBuilder};
+use model::{Event, Measurement, SessionEvent};
 use report::record::{ARMS_FOLDER, sweeps_record};
-use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::iter::Peekable;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};
 
 /// The record of the measurement in `directory`, made of its events.
@@ -20,9 +17,11 @@ use std::path::{Component, Path, PathBuf};
 /// # Errors
 /// When nothing was measured, or what there is cannot be read.
 pub(crate) fn record(directory: &Path) -> Result<Record, CommandError> {
-    if directory.join(ARMS_FOLDER).is_dir() {
-        return arms(directory);
-    }
+    if directory.join(ARMS_FOLDER).is_dir() { arms(directory) } else { one(directory) }
+}
+
+/// That of one run or sweep.
+fn one(directory: &Path) -> Result<Record, CommandError> {
     let mut replay = Replay::new(directory);
     read(directory, |event| replay.apply(event))?;
     replay.record()
@@ -43,8 +42,9 @@ fn arms(directory: &Path) -> Result<Record, CommandError> {
     })?;
     let mut arms = Vec::new();
     for path in paths {
+        // None of them has arms of its own, which in a directory from elsewhere could be links to itself.
         let found =
-            if path.join(RESULT).exists() { Stored::read(&path).map(|stored| stored.record) } else { record(&path) };
+            if path.join(RESULT).exists() { Stored::read(&path).map(|stored| stored.record) } else { one(&path) };
         // An arm of which nothing was measured has no place in the result.
         if let Ok(Record::Sweep(sweep)) = found {
             arms.push((sweep.arm.clone().unwrap_or_default(), *sweep));
@@ -133,44 +133,62 @@ impl<'a> Replay<'a> {
 fn read(directory: &Path, mut take: impl FnMut(Event) -> Result<(), CommandError>) -> Result<(), CommandError> {
     let path = directory.join(EVENTS);
     let wrong = |why: String| CommandError::usage(format!("{}: {why}", path.display()));
-    let file = File::open(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    let mut intervals = intervals(directory).peekable();
-    let mut reader = BufReader::new(file);
-    let mut line = String::new();
-    for number in 1.. {
-        line.clear();
-        let read = reader.read_line(&mut line).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-        // A line that does not end is the last thing that was written.
-        if read == 0 || !line.ends_with('\n') {
-            return Ok(());
-        }
-        let mut event: Event = serde_json::from_str(&line).map_err(|error| wrong(format!("line {number}: {error}")))?;
-        if let Event::Tick(tick) = &mut event
-            && !fill(tick, &mut intervals)
-        {
-            return Ok(());
-        }
-        take(event)?;
+    // A device has no end, and a pipe may have no writer.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(wrong("it is no file".into()));
+    }
+    let log = File::open(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    for event in Events::new(BufReader::new(log), histograms(directory)) {
+        take(event.map_err(|error| wrong(error.to_string()))?)?;
     }
     Ok(())
 }
 
-/// The intervals of a directory's histogram log, up to where it breaks off.
-fn intervals(directory: &Path) -> impl Iterator<Item = Interval> {
-    let lines = File::open(directory.join(HISTOGRAMS)).map(|file| BufReader::new(file).lines()).into_iter().flatten();
-    lines.map_while(Result::ok).filter_map(|line| Interval::parse(&line).transpose()).map_while(Result::ok)
+/// The histogram log of a directory; one that cannot be read has broken off before its begin.
+fn histograms(directory: &Path) -> Box<dyn BufRead> {
+    match File::open(directory.join(HISTOGRAMS)) {
+        Ok(file) => Box::new(BufReader::new(file)),
+        Err(_) => Box::new(io::empty()),
+    }
 }
 
-/// Gives a tick its histograms, which are the next in the log; false when they have not been written any more.
-fn fill(tick: &mut Tick, intervals: &mut Peekable<impl Iterator<Item = Interval>>) -> bool {
-    // Of ticks shorter than the log's milliseconds the next may have the same times.
-    let mut seen = BTreeSet::new();
-    let (from_ns, to_ns) = (tick.from_ns, tick.to_ns);
-    while let Some(interval) = intervals.next_if(|next| next.is_of(from_ns, to_ns) && !seen.contains(&next.tag)) {
-        if let Some(histogram) = interval.place(&mut tick.histograms, &mut tick.set_aside) {
-            *histogram = interval.histogram;
-        }
-        seen.insert(interval.tag);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[track_caller]
+    fn refused(directory: &Path) -> String {
+        record(directory).err().expect("there is nothing to recover").message
     }
-    tick.cohort.completed == 0 || !tick.histograms.response.is_empty()
+
+    #[test]
+    fn events_without_an_end_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        symlink("/dev/zero", directory.path().join(EVENTS)).unwrap();
+        let message = refused(directory.path());
+        assert!(message.contains("events.jsonl: it is no file"), "{message}");
+    }
+
+    #[test]
+    fn events_name_nothing_outside_their_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        for below in ["../../etc", "/etc", "points/../../x"] {
+            let point = SessionEvent::Point { directory: below.into(), load: 1.0 };
+            let line = serde_json::to_string(&Event::Session(point)).unwrap();
+            std::fs::write(directory.path().join(EVENTS), line + "\n").unwrap();
+            assert!(refused(directory.path()).contains(below), "{below}");
+        }
+    }
+
+    #[test]
+    fn arms_that_lead_back_to_themselves_come_to_an_end() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(ARMS_FOLDER)).unwrap();
+        std::fs::write(directory.path().join(EVENTS), "").unwrap();
+        for name in ["1-a", "2-b"] {
+            symlink(directory.path(), directory.path().join(ARMS_FOLDER).join(name)).unwrap();
+        }
+        assert!(refused(directory.path()).contains("nothing was measured"));
+    }
 }

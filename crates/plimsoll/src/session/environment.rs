@@ -1,11 +1,10 @@
 //! Where a result comes from: stored with it, secrets replaced.
 
-use audit::{SECRET_HEADERS, redact};
-use model::Environment;
+use model::{Change, Environment, NS_PER_S, Redacted, human};
 use rustix::thread::CpuSet;
 
-/// Headers whose value is a secret.
-const REDACTED: &str = "<redacted>";
+/// A shorter difference of two clocks may be a thread that had to wait between reading them.
+const SUSPENDED_MIN_NS: u64 = NS_PER_S / 2;
 
 /// This machine and this command.
 pub(crate) fn describe() -> Environment {
@@ -20,12 +19,24 @@ pub(crate) fn describe() -> Environment {
         cpu_model: cpu_model(&cpuinfo),
         cpus: usable_cpus().len() as u32,
         nofile: nofile.unwrap_or(u64::MAX),
-        command: redact_command(std::env::args()),
+        command: Redacted::own_command(std::env::args()).into_inner(),
         served: None,
         fingerprint: None,
         check: Vec::new(),
         changes: None,
     }
+}
+
+/// A suspension of this machine, as a change of its clock, from the time for which it has been suspended in all before and
+/// after: its clock stood still, connections and timeouts of others went on. None when there was none.
+pub(crate) fn suspension(before_ns: u64, after_ns: u64) -> Option<Change> {
+    let suspended_ns = after_ns.saturating_sub(before_ns);
+    (suspended_ns >= SUSPENDED_MIN_NS).then(|| Change {
+        section: "clock".into(),
+        name: "suspended".into(),
+        before: "0 s".into(),
+        after: human::time(suspended_ns as f64),
+    })
 }
 
 /// CPUs this process may run on, in rising order; never empty.
@@ -63,23 +74,6 @@ pub(crate) fn confine(cpus: &[u32]) {
     }
 }
 
-/// Headers as they may be stored.
-pub(crate) fn redact_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
-    let hide = |(name, value): &(String, String)| {
-        (name.clone(), if is_secret(name) { REDACTED.into() } else { value.clone() })
-    };
-    headers.iter().map(hide).collect()
-}
-
-fn is_secret(header: &str) -> bool {
-    SECRET_HEADERS.contains(&header.trim().to_ascii_lowercase().as_str())
-}
-
-/// The command line without secrets: values of secret headers and parameters, credentials in URLs.
-fn redact_command(args: impl Iterator<Item = String>) -> Vec<String> {
-    args.map(|arg| redact(&arg).0).collect()
-}
-
 fn cpu_model(cpuinfo: &str) -> String {
     let line = cpuinfo.lines().find_map(|line| line.strip_prefix("model name"));
     line.and_then(|rest| rest.split_once(':')).map_or_else(|| "unknown".into(), |(_, name)| name.trim().into())
@@ -90,25 +84,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_never_reach_the_record() {
-        let args = [
-            "plimsoll",
-            "run",
-            "http://me:pw@h/x?token=t0p&y=1",
-            "-H",
-            "Authorization: Bearer t0p",
-            "-HCookie: a=b",
-            "-H",
-            "X-A: b",
-        ];
-        let kept = redact_command(args.iter().map(ToString::to_string)).join(" ");
+    fn a_suspended_machine_is_a_change_of_its_clock() {
+        let found = suspension(90 * NS_PER_S, 102 * NS_PER_S + 300_000_000).expect("it was suspended");
         assert_eq!(
-            kept,
-            "plimsoll run http://<redacted>@h/x?token=<redacted>&y=1 -H Authorization: <redacted> -HCookie: <redacted> -H X-A: b"
+            (found.section.as_str(), found.name.as_str(), found.after.as_str()),
+            ("clock", "suspended", "12.3 s")
         );
-        let headers = redact_headers(&[("authorization".into(), "t0p".into()), ("Accept".into(), "*/*".into())]);
-        assert_eq!(headers[0].1, REDACTED);
-        assert_eq!(headers[1].1, "*/*");
+        assert_eq!(suspension(90 * NS_PER_S, 90 * NS_PER_S + 20_000_000), None, "the time between two readings");
+        assert_eq!(suspension(5, 4), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
-use crate::store::{Log, Recorder, storable};
+use crate::store::{Log, Recorder};
 use crate::sys::forget_used_text;
 use engine::run::{Control, RunError};
 use evidence::EvidenceBuilder;
@@ -23,7 +23,7 @@ use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
     Address, Begun, Change, CheckState, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S, Numbering,
-    Plan, Probe, Sample, Stop, Warmup,
+    Plan, Probe, Redacted, Sample, Stop, Warmup,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
@@ -59,6 +59,8 @@ pub(crate) struct Session {
     is_observed: bool,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
+    /// Time that the machine had been suspended by then, since it was started; ns.
+    suspended_ns: u64,
     /// Loads measured so far.
     loads: u64,
     /// Time that may still be spent on making up for disturbed time; ns.
@@ -129,8 +131,8 @@ impl Session {
         let directory = create(&started)?;
         sut.keep_build_log(&directory);
         progress.line(&note);
-        let first = sut.url.origin() + &settings.requests[0].path;
-        progress.line(report::terminal::probe(&probe, &first).trim_end());
+        let first = Redacted::url(&(sut.url.origin() + &settings.requests[0].path));
+        progress.line(report::terminal::probe(&Redacted::new(probe.clone()), &first).trim_end());
         let watched = watched(&sut, &address, &selectors);
         if wants_server_cpus(&settings, &address) {
             settings.server_cpus = watched.server_cpus();
@@ -140,6 +142,7 @@ impl Session {
         let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
         Ok(Self {
             fingerprint,
+            suspended_ns: clock::suspended_ns(),
             sut,
             settings,
             address,
@@ -189,7 +192,8 @@ impl Session {
 
     /// What has changed of machine and server since the begin.
     pub(crate) fn changes(&self) -> Vec<Change> {
-        self.fingerprint.changes()
+        let suspension = environment::suspension(self.suspended_ns, clock::suspended_ns());
+        self.fingerprint.changes().into_iter().chain(suspension).collect()
     }
 
     /// Where the results come from.
@@ -351,20 +355,21 @@ fn measure(
     progress: &mut Progress,
 ) -> Result<EvidenceBuilder, CommandError> {
     check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
-    let mut builder = EvidenceBuilder::new(storable(plan));
+    // Nothing but what is stored is made a result of.
+    let mut builder = EvidenceBuilder::new(Redacted::new(plan.clone()).into_inner());
     let outcome = std::thread::scope(|scope| {
         let mut outlets = [Outlet::start(scope, recorder)?, Outlet::start(scope, progress)?];
-        let mut keep = |event: Event| {
+        let mut keep = |event: Redacted<Event>| {
             builder.apply(&event);
             let event = Arc::new(event);
             outlets.iter_mut().for_each(|outlet| outlet.send(&event));
         };
         let mut take = |event: Event| {
-            let event = without_secrets(event);
+            let event = Redacted::new(event);
             let seen = beside.look(&event);
             beside.start_after(&event);
             keep(event);
-            seen.for_each(&mut keep);
+            seen.for_each(|event| keep(Redacted::new(event)));
         };
         take(Event::Probed(probe.clone()));
         // What has prepared the load has run for the last time, and what judges it has not run yet.
@@ -380,13 +385,5 @@ fn measure(
         Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Template(_) | RunError::Worker(_))) => {
             Err(CommandError::usage(error))
         }
-    }
-}
-
-/// As it may be stored: nothing else is made a result of.
-fn without_secrets(event: Event) -> Event {
-    match event {
-        Event::Started { started, plan } => Event::Started { started, plan: Box::new(storable(&plan)) },
-        other => other,
     }
 }

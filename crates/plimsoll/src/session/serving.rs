@@ -1,6 +1,7 @@
 //! Servers under test: how this program starts them.
 
 use crate::exit::CommandError;
+use model::Redacted;
 use stack::{Options, Spec, StackError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ pub(crate) const READY_TIMEOUT_NS: u64 = 30 * model::NS_PER_S;
 pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, CommandError> {
     let own = own_program()?;
     let read = |text: &String| {
-        let spec = Spec::parse(text)?;
+        let mut spec = Spec::parse(text)?;
+        spec.label = label(&spec).into_inner();
         // What is still to be built cannot be there yet.
         if spec.settings.build.is_none() {
             stack::print_config(&spec, &own)?;
@@ -21,6 +23,11 @@ pub(crate) fn specs(texts: &[String]) -> Result<Vec<Spec>, CommandError> {
         Ok(spec)
     };
     texts.iter().map(read).collect::<Result<_, _>>().map_err(command_error)
+}
+
+/// What a server is called wherever it is shown, recorded or made the name of a directory.
+pub(crate) fn label(spec: &Spec) -> Redacted {
+    Redacted::text(&spec.label)
 }
 
 /// The CPUs that a server leaves to the load; empty when it leaves none or has them all.
@@ -48,11 +55,30 @@ pub(crate) fn own_program() -> Result<PathBuf, CommandError> {
         .map_err(|error| CommandError::usage(format!("cannot find the program of plimsoll itself: {error}")))
 }
 
-/// What stops a server is the server's fault or the user's.
+/// What stops a server is the server's fault or the user's. The message has what was typed, or what the server wrote last.
 pub(crate) fn command_error(error: StackError) -> CommandError {
+    let message = Redacted::text(&error.to_string());
     match error {
         StackError::Interrupted => CommandError::interrupted(),
-        error if error.is_usage() => CommandError::usage(error),
-        error => CommandError::target(error),
+        error if error.is_usage() => CommandError::usage(message),
+        _ => CommandError::target(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_messages_show_no_secret_of_a_specification() {
+        let spec =
+            Spec::parse("command env=DB_PASSWORD=s3cret -- ./server --token s3cret postgres://app:s3cret@db").unwrap();
+        assert_eq!(
+            label(&spec).as_str(),
+            "command env=DB_PASSWORD=<redacted> -- ./server --token <redacted> postgres://<redacted>@db"
+        );
+        let error = Spec::parse("nginx env=DB_PASSWORD=s3cret fast").unwrap_err();
+        let message = command_error(error).message;
+        assert!(message.contains("is not key=value") && !message.contains("s3cret"), "{message}");
     }
 }

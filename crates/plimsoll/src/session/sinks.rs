@@ -1,8 +1,8 @@
 //! Who gets the events of a load beside its evidence: each on a thread of its own, so that a disk or a terminal that stalls
-//! changes no measurement.
+//! changes no measurement. What they get is redacted: it is written down or shown.
 
 use crate::exit::CommandError;
-use model::Event;
+use model::{Event, Redacted};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope};
@@ -15,7 +15,7 @@ pub(crate) trait Sink: Send {
     /// Name of its thread.
     const NAME: &'static str;
 
-    fn take(&mut self, event: &Event);
+    fn take(&mut self, event: &Redacted<Event>);
 
     /// So many events came while it was stalled, and were dropped.
     fn missed(&mut self, _events: u64) {}
@@ -23,7 +23,7 @@ pub(crate) trait Sink: Send {
 
 /// The way to a sink.
 pub(crate) struct Outlet {
-    to: SyncSender<Arc<Event>>,
+    to: SyncSender<Arc<Redacted<Event>>>,
     missed: SyncSender<u64>,
     dropped: u64,
 }
@@ -44,7 +44,7 @@ impl Outlet {
     }
 
     /// Hands an event on, unless too many wait already.
-    pub(crate) fn send(&mut self, event: &Arc<Event>) {
+    pub(crate) fn send(&mut self, event: &Arc<Redacted<Event>>) {
         self.dropped += u64::from(self.to.try_send(Arc::clone(event)).is_err());
     }
 }
@@ -56,7 +56,7 @@ impl Drop for Outlet {
     }
 }
 
-fn serve(sink: &mut impl Sink, events: &Receiver<Arc<Event>>, told: &Receiver<u64>) {
+fn serve(sink: &mut impl Sink, events: &Receiver<Arc<Redacted<Event>>>, told: &Receiver<u64>) {
     events.iter().for_each(|event| sink.take(&event));
     if let Some(missed) = told.try_recv().ok().filter(|missed| *missed > 0) {
         sink.missed(missed);
@@ -78,7 +78,7 @@ mod tests {
     impl Sink for Stalled {
         const NAME: &'static str = "stalled";
 
-        fn take(&mut self, _: &Event) {
+        fn take(&mut self, _: &Redacted<Event>) {
             if self.taken == 0 {
                 self.go.recv().unwrap();
             }
@@ -97,7 +97,7 @@ mod tests {
         let sent = WAITING_MAX as u64 + 500;
         std::thread::scope(|scope| {
             let mut outlet = Outlet::start(scope, &mut sink).unwrap();
-            let event = Arc::new(Event::Ended { at_ns: 0, interrupted: false });
+            let event = Arc::new(Redacted::new(Event::Ended { at_ns: 0, interrupted: false }));
             (0..sent).for_each(|_| outlet.send(&event));
             go.send(()).unwrap();
         });

@@ -3,6 +3,7 @@
 //! Each has a thread of its own: one that hangs must not delay the ticks, nor the others.
 
 mod ask;
+mod lookup;
 mod source;
 
 pub(crate) use source::Source;
@@ -133,5 +134,5 @@ fn look(asker: &mut Asker, source: &Source, clock: &OnceLock<Clock>) -> StatusLo
         Err(reason) => (None, Some(reason)),
     };
     let at_ns = clock.get().map(Clock::now_ns);
-    StatusLook { url: source.url.clone(), status, reason, at_ns, took_ns: monotonic_ns() - asked_ns }
+    StatusLook { url: source.url.to_string(), status, reason, at_ns, took_ns: monotonic_ns() - asked_ns }
 }

@@ -11,8 +11,9 @@ use crate::settings::Settings;
 use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
 use crate::settings::target_url::{TargetUrl, resolve};
+use crate::store::private;
 use engine::probe::{self, ProbeError};
-use model::{Address, Numbering, Probe};
+use model::{Address, Numbering, Probe, Redacted};
 use stack::{Running, Spec};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ impl Sut {
         match draft.is_builtin_tls {
             true => Err(CommandError::usage(format!(
                 "--tls is for the built-in target; for {} write https:// in the URL",
-                url.url
+                Redacted::url(&url.url)
             ))),
             false => Ok(Self { url, served: None }),
         }
@@ -112,11 +113,14 @@ impl Sut {
         checked
     }
 
-    /// Copies what the build of a server of ours has said to the results in `directory`; without a name there are none.
+    /// Writes what the build of a server of ours has said to the results in `directory`; without a name there are none.
     pub(crate) fn keep_build_log(&self, directory: &Path) {
-        let Some(served) = self.served.as_ref().filter(|_| !directory.as_os_str().is_empty()) else { return };
-        let (log, kept) = (served.running.build_log(), directory.join("build.log"));
-        if let (true, Err(error)) = (log.exists(), std::fs::copy(&log, &kept)) {
+        let log = self.served.as_ref().and_then(|served| served.running.build_log());
+        let Some(log) = log.filter(|_| !directory.as_os_str().is_empty()) else { return };
+        let kept = directory.join("build.log");
+        // Builds print their commands and variables.
+        let log = Redacted::text(&String::from_utf8_lossy(log));
+        if let Err(error) = private::write(&kept, log.as_bytes()) {
             printer::note(&format!("warning: cannot write {}: {error}", kept.display()));
         }
     }
@@ -200,7 +204,8 @@ impl Sut {
             let in_mix = |error: CommandError| match settings.requests.len() {
                 1 => error,
                 _ => {
-                    CommandError { message: format!("{} {}: {}", request.method, request.path, error.message), ..error }
+                    let path = Redacted::url(&request.path);
+                    CommandError { message: format!("{} {path}: {}", request.method, error.message), ..error }
                 }
             };
             let (address, probe) = looked.map_err(|error: ProbeError| in_mix(CommandError::target(error)))?;

@@ -2,7 +2,7 @@
 
 use crate::exit::CommandError;
 use crate::settings::target_url::{TargetUrl, resolve};
-use model::Address;
+use model::{Address, Redacted};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ impl ConnectOverride {
     /// What was asked for, if anything was.
     pub(crate) fn new(detour: Option<&Detour>, url: &TargetUrl) -> Result<Option<Self>, CommandError> {
         if let Some(socket) = &url.socket {
-            return unix(&url.url, socket).map(Some);
+            return unix(&Redacted::url(&url.url), socket).map(Some);
         }
         match detour {
             Some(Detour::UnixSocket(path)) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
@@ -88,7 +88,7 @@ fn host(text: &str, url: &TargetUrl) -> Result<ConnectOverride, CommandError> {
             let fits = (from_host.is_empty() || from_host.eq_ignore_ascii_case(&url.host))
                 && (from_port.is_empty() || from_port == url.port.to_string());
             if !fits {
-                return Err(wrong(&format!("is for another host or port than {}", url.url)));
+                return Err(wrong(&format!("is for another host or port than {}", Redacted::url(&url.url))));
             }
             (host, port)
         }

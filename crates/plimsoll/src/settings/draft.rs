@@ -5,10 +5,10 @@ use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
 use crate::settings::connect_override::{ConnectOverride, Detour};
 use crate::settings::expect::Expect;
-use crate::settings::requests::{Listed, RequestFile};
 use crate::settings::target_url::TargetUrl;
-use crate::settings::{Settings, auth, body_file, in_range, method};
-use model::{Protocol, Request, TlsPlan};
+use crate::settings::{Settings, auth, in_range};
+use input::{Listed, RequestFile, body_file, method, read_at_most};
+use model::{Protocol, Redacted, Request, TlsPlan};
 use std::path::{Path, PathBuf};
 
 /// Most load threads.
@@ -17,6 +17,8 @@ const THREADS_MAX: u64 = 1024;
 const PIPELINE_MAX: u64 = 64;
 /// Shortest and longest `--timeout`; ns.
 const TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=600_000_000_000;
+/// Largest `--ca-cert`: all that a system trusts has a fifth of a megabyte.
+const CA_CERT_MAX_BYTES: u64 = 16 << 20;
 /// Longest `--spin`; ns.
 const SPIN_MAX_NS: u64 = 1_000_000_000;
 
@@ -55,7 +57,7 @@ impl Draft {
 
     /// The requests of `--urls` or `--har`, if one of them was given. `url` is the server that was named.
     pub(crate) fn listed(&self, url: Option<&TargetUrl>) -> Result<Option<Listed>, CommandError> {
-        self.file.as_ref().map(|file| Listed::read(file, &self.request.headers, url)).transpose()
+        Ok(self.file.as_ref().map(|file| Listed::read(file, &self.request.headers, url)).transpose()?)
     }
 
     /// The settings for `url`; `listed` are requests from a file.
@@ -90,14 +92,15 @@ impl Draft {
             ];
             return match given.into_iter().find(|(_, given)| *given) {
                 Some((flag, _)) => {
-                    Err(CommandError::usage(format!("{flag} is for https:// URLs, not for {}", url.url)))
+                    let shown = Redacted::url(&url.url);
+                    Err(CommandError::usage(format!("{flag} is for https:// URLs, not for {shown}")))
                 }
                 None => Ok(None),
             };
         }
         let extra_roots = self.ca_cert.as_ref().map(|path| {
             let wrong = |why: String| CommandError::usage(format!("--ca-cert {}: {why}", path.display()));
-            let pem = std::fs::read(path).map_err(|e| wrong(format!("cannot read the file: {e}")))?;
+            let pem = read_at_most(path, CA_CERT_MAX_BYTES).map_err(|e| wrong(e.to_string()))?;
             engine::tls::certificates(&pem).map_err(|e| wrong(e.to_string()))
         });
         Ok(Some(TlsPlan {
@@ -167,8 +170,10 @@ fn headers(request: &RequestArgs) -> Result<Vec<(String, String)>, CommandError>
 }
 
 fn header(text: &str) -> Result<(String, String), CommandError> {
+    // The value may be a secret.
+    let shown = Redacted::header(text);
     let wrong =
-        |why: &str| CommandError::usage(format!("--header {text:?} {why}; write for example 'Accept: text/html'"));
+        |why: &str| CommandError::usage(format!("--header {shown:?} {why}; write for example 'Accept: text/html'"));
     let (name, value) = text.split_once(':').ok_or_else(|| wrong("has no colon"))?;
     let (name, value) = (name.trim(), value.trim());
     http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has no valid name"))?;
@@ -182,7 +187,7 @@ fn header(text: &str) -> Result<(String, String), CommandError> {
 fn body(text: Option<&str>) -> Result<Vec<u8>, CommandError> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let Some(file) = text.strip_prefix('@') else { return Ok(text.into()) };
-    body_file(Path::new(file)).map_err(|why| CommandError::usage(format!("--body {text}: {why}")))
+    body_file(Path::new(file)).map_err(|error| CommandError::usage(format!("--body {text}: {error}")))
 }
 
 #[cfg(test)]
@@ -201,5 +206,12 @@ mod tests {
     fn a_body_file_that_cannot_be_read_is_named() {
         let message = body(Some("@/nowhere/at-all")).unwrap_err().message;
         assert!(message.contains("/nowhere/at-all") && message.contains("cannot read"), "{message}");
+    }
+
+    #[test]
+    fn a_body_file_without_an_end_is_refused_at_the_limit() {
+        // Its size is 0, and it was read until memory ended.
+        let message = body(Some("@/dev/zero")).unwrap_err().message;
+        assert!(message.contains("--body @/dev/zero") && message.contains("more than 67108864 bytes"), "{message}");
     }
 }

@@ -5,7 +5,6 @@ pub(crate) mod connect_override;
 pub(crate) mod draft;
 pub(crate) mod expect;
 pub(crate) mod redirects;
-pub(crate) mod requests;
 pub(crate) mod selectors;
 pub(crate) mod target_url;
 
@@ -15,11 +14,8 @@ use crate::session::environment::usable_cpus;
 use connect_override::ConnectOverride;
 use expect::Expect;
 use model::{Address, Arrivals, Count, Load, Numbering, Plan, Request, Stop, Target, TlsPlan, Warmup};
-use std::path::Path;
 use target_url::{TargetUrl, is_local};
 
-/// Largest request body.
-const BODY_MAX_BYTES: u64 = 64 << 20;
 /// Most connections of one run; beyond it local ports and descriptors end long before.
 const CONNECTIONS_MAX: u64 = 1_000_000;
 /// Highest rate; one request a nanosecond is beyond any machine.
@@ -178,27 +174,6 @@ pub(crate) fn in_range(flag: &str, n: Count, min: u64, max: u64) -> Result<u64, 
     } else {
         Err(CommandError::usage(format!("{flag} {} is not between {min} and {max}", n.0)))
     }
-}
-
-pub(crate) fn method(text: &str) -> Result<String, CommandError> {
-    let method = text.to_ascii_uppercase();
-    match http::Method::from_bytes(method.as_bytes()) {
-        Ok(_) if method == "CONNECT" => {
-            Err(CommandError::usage("--method CONNECT opens a tunnel and cannot be measured"))
-        }
-        Ok(_) => Ok(method),
-        Err(_) => Err(CommandError::usage(format!("--method {text:?} is not an HTTP method; write for example POST"))),
-    }
-}
-
-/// The content of a file that is sent as a body, or why it cannot be.
-pub(crate) fn body_file(path: &Path) -> Result<Vec<u8>, String> {
-    let unreadable = |error: std::io::Error| format!("cannot read the file: {error}");
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > BODY_MAX_BYTES {
-        return Err(format!("the file has {size} bytes; at most {BODY_MAX_BYTES} can be sent"));
-    }
-    std::fs::read(path).map_err(unreadable)
 }
 
 #[cfg(test)]

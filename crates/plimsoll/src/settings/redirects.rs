@@ -1,8 +1,8 @@
 //! Where the redirects of a page end: the URL to measure.
 
-use crate::settings::target_url::{TargetUrl, resolve};
+use crate::settings::target_url::TargetUrl;
 use engine::probe;
-use model::{Address, Fetch, Numbering, Plan, Probe, Request, TlsPlan};
+use model::{Address, Fetch, Numbering, Plan, Probe, Protocol, Request, TlsPlan};
 
 /// Redirects that are followed.
 const REDIRECTS_MAX: usize = 10;
@@ -14,10 +14,12 @@ pub(crate) struct Way {
     pub(crate) hops: Vec<String>,
     /// Where a page was found; none when there is no redirect, or no end of them.
     pub(crate) end: Option<String>,
+    /// Scheme, host and port that were not asked, as they are not of the host that was named.
+    pub(crate) unasked: Option<String>,
 }
 
-/// Follows redirects from `url`, which answered as `probe` says. Another server is asked without the headers of the plan,
-/// which may hold credentials, and not at all when the plan leads round the host of its URL.
+/// Follows redirects from `url`, which answered as `probe` says, as far as they stay on its host. Another server there is
+/// asked without the headers of the plan, which may hold credentials.
 pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_overridden: bool) -> Way {
     let mut way = Way::default();
     let mut here = url.clone();
@@ -26,10 +28,11 @@ pub(crate) fn follow(plan: &Plan, url: &TargetUrl, probe: &Probe, is_overridden:
         way.hops.push(told.clone());
         let Ok(there) = TargetUrl::parse(&join(&here, &told)) else { break };
         let is_home = url.is_same_server(&there);
-        if is_overridden && !is_home {
+        let Some(address) = address(plan, url, &there, is_overridden) else {
+            way.unasked = Some(there.origin());
             break;
-        }
-        let Some(fetch) = fetch(plan, &there, is_home) else { break };
+        };
+        let Some(fetch) = fetch(plan, &there, address, is_home) else { break };
         next = location(&fetch);
         if fetch.status < 300 {
             way.end = Some(there.url.clone());
@@ -44,15 +47,26 @@ fn location(fetch: &Fetch) -> Option<String> {
     fetch.location.clone().filter(|_| (300..400).contains(&fetch.status))
 }
 
+/// Address of `there`; none of what a server of the host that was named has no say in: other hosts, other protocols, and
+/// all but itself where the plan leads round that host.
+///
+/// No name is looked up: the answer could be another one than before, and lead into a network that the server cannot reach.
+fn address(plan: &Plan, url: &TargetUrl, there: &TargetUrl, is_overridden: bool) -> Option<Address> {
+    let own = &plan.target.address;
+    if url.is_same_server(there) {
+        return Some(own.clone());
+    }
+    let is_same_host = there.protocol() == Protocol::Http1 && url.host.eq_ignore_ascii_case(&there.host);
+    let mut address = own.tcp().filter(|_| is_same_host && !is_overridden)?;
+    address.set_port(there.port);
+    Some(Address::Tcp(address))
+}
+
 /// The answer at `there`; none when there is none.
-fn fetch(plan: &Plan, there: &TargetUrl, is_home: bool) -> Option<Fetch> {
+fn fetch(plan: &Plan, there: &TargetUrl, address: Address, is_home: bool) -> Option<Fetch> {
     let request = match is_home {
         true => Request { path: there.path.clone(), template: false, ..plan.requests[0].clone() },
         false => Request::get(&there.path),
-    };
-    let addresses: Vec<Address> = match is_home {
-        true => vec![plan.target.address.clone()],
-        false => resolve(&there.host, there.port).ok()?,
     };
     let tls = there.is_tls().then(|| TlsPlan {
         verify: plan.tls.as_ref().is_none_or(|tls| tls.verify),
@@ -63,7 +77,7 @@ fn fetch(plan: &Plan, there: &TargetUrl, is_home: bool) -> Option<Fetch> {
     });
     let tls = tls.as_ref().map(engine::tls::config).transpose().ok()?;
     let looked = probe::probe(&probe::Settings {
-        addresses: &addresses,
+        addresses: &[address],
         authority: &there.authority,
         protocol: there.protocol(),
         request: &request,
@@ -82,8 +96,9 @@ fn join(base: &TargetUrl, location: &str) -> String {
     let location = location.split('#').next().unwrap_or_default();
     let path = base.path.split('?').next().unwrap_or_default();
     let scheme = base.scheme.name();
+    let is_scheme = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     match location {
-        absolute if absolute.contains("://") => absolute.to_owned(),
+        absolute if absolute.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)) => absolute.to_owned(),
         host if host.starts_with("//") => format!("{scheme}:{host}"),
         rooted if rooted.starts_with('/') => base.origin() + rooted,
         query if query.is_empty() || query.starts_with('?') => format!("{}{path}{query}", base.origin()),
@@ -94,6 +109,33 @@ fn join(base: &TargetUrl, location: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Load, NS_PER_S, Stop, Target};
+
+    #[test]
+    fn redirects_lead_to_no_other_host_and_no_other_protocol() {
+        let target = Target::at("192.0.2.7:80".parse().unwrap());
+        let plan = Plan::new(target, Load::Closed { connections: 1 }, Stop::Duration { duration_ns: NS_PER_S });
+        let url = TargetUrl::parse("http://shop.example/").unwrap();
+        let asked = |location: &str, is_overridden| {
+            let there = TargetUrl::parse(location).unwrap();
+            address(&plan, &url, &there, is_overridden).map(|address| address.to_string())
+        };
+        for (location, expected) in [
+            ("http://shop.example/home", Some("192.0.2.7:80")),
+            ("https://SHOP.example/", Some("192.0.2.7:443")),
+            ("http://shop.example:8080/", Some("192.0.2.7:8080")),
+            ("http://169.254.169.254/latest/meta-data/", None),
+            ("http://localhost:6379/", None),
+            ("http://192.0.2.7/", None),
+            ("http://www.shop.example/", None),
+            ("fastcgi://shop.example/srv/a.php", None),
+            ("fastcgi+unix:/run/php.sock:/srv/a.php?://", None),
+        ] {
+            assert_eq!(asked(location, false).as_deref(), expected, "{location}");
+        }
+        assert_eq!(asked("http://shop.example/home", true).as_deref(), Some("192.0.2.7:80"));
+        assert_eq!(asked("https://shop.example/", true), None, "with --connect-to nobody knows where that is");
+    }
 
     #[test]
     fn locations_are_read_as_browsers_do() {
@@ -102,6 +144,7 @@ mod tests {
             ("http://x.example/y", "http://x.example/y"),
             ("//x.example/y", "https://x.example/y"),
             ("/y?z=//1", "https://shop.example/y?z=//1"),
+            ("/y?next=http://x.example/", "https://shop.example/y?next=http://x.example/"),
             ("y#part", "https://shop.example/a/y"),
             ("?c=e", "https://shop.example/a/b?c=e"),
             ("", "https://shop.example/a/b"),

@@ -2,9 +2,10 @@
 
 use crate::cli::observe::ObserverArgs;
 use crate::exit::CommandError;
+use crate::output::printer;
 use crate::session::status::Source;
 use crate::settings::target_url::{TargetUrl, is_local, resolve};
-use model::Address;
+use model::{Address, Redacted};
 use observe::{ProcessSelector, SelectError, select};
 
 /// What is looked at beside a load.
@@ -23,7 +24,8 @@ impl Selectors {
     pub(crate) fn read(args: &ObserverArgs) -> Result<Self, CommandError> {
         let server = args.server.as_deref().map(|text| found("--server", text)).transpose()?;
         let observe = args.observe.iter().map(|text| target("--observe", text)).collect::<Result<_, _>>()?;
-        let status = args.status.iter().map(|text| Source::parse(text)).collect::<Result<_, _>>()?;
+        let status = args.status.iter().map(|text| Source::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        status.iter().filter_map(Source::warning).for_each(|warning| printer::note(&warning));
         Ok(Self { server, observe, status })
     }
 }
@@ -39,7 +41,7 @@ pub(crate) fn found(flag: &str, text: &str) -> Result<ProcessSelector, CommandEr
 
 /// Why it is not there; a name that is several is the user's to mend.
 fn select_error(flag: &str, text: &str, unmet: &SelectError) -> CommandError {
-    let message = format!("{flag} {text:?}: {unmet}");
+    let message = format!("{flag} {:?}: {unmet}", Redacted::url(text));
     match unmet {
         SelectError::Several { .. } | SelectError::TooMany { .. } => CommandError::usage(message),
         _ => CommandError::target(message),
@@ -51,18 +53,19 @@ pub(crate) fn target(flag: &str, text: &str) -> Result<ProcessSelector, CommandE
     if text.contains("://") || is_host_and_port(text) {
         return behind(flag, text);
     }
-    ProcessSelector::parse(text).map_err(|error| CommandError::usage(format!("{flag} {text:?} {error}")))
+    ProcessSelector::parse(text)
+        .map_err(|error| CommandError::usage(format!("{flag} {:?} {error}", Redacted::url(text))))
 }
 
 /// Who gets the connections to a URL on this machine. Of several addresses the first that somebody listens on.
 fn behind(flag: &str, text: &str) -> Result<ProcessSelector, CommandError> {
-    let url = TargetUrl::parse(text)
-        .map_err(|error| CommandError { message: format!("{flag}: {}", error.message), ..error })?;
+    let url = TargetUrl::parse(text).map_err(|error| CommandError::usage(format!("{flag}: {}", error.message)))?;
     let here: Vec<Address> = resolve(&url.host, url.port)?.into_iter().filter(is_local).collect();
     let wanted = |address: &Address| ProcessSelector::Behind(address.clone());
     let answered = here.iter().map(wanted).find(|wanted| select(wanted).is_ok());
     answered.or_else(|| here.first().map(wanted)).ok_or_else(|| {
-        CommandError::target(format!("{flag} {text:?} is not on this machine; run plimsoll where the server runs"))
+        let shown = Redacted::url(text);
+        CommandError::target(format!("{flag} {shown:?} is not on this machine; run plimsoll where the server runs"))
     })
 }
 

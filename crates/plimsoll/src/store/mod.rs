@@ -2,21 +2,24 @@
 //!
 //! Every tick is on its way to the disk before the next one begins, so that ^C, a crash or a full disk lose at
 //! most the last second. A disk that fails is told once and never changes a measurement.
+//!
+//! What was recorded is never overwritten: events are written to new files only, and one program at a time writes into a
+//! directory.
 
 pub(crate) mod page_file;
+pub(crate) mod private;
 pub(crate) mod stored;
 
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::result::Facts;
-use crate::session::environment::redact_headers;
 use crate::session::sinks::Sink;
-use audit::redact;
 use evidence::interval_log;
-use model::{Begun, Event, Plan, SessionEvent, Tick};
+use model::{Begun, Event, Redacted, SessionEvent, Tick};
+use report::record::ARMS_FOLDER;
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{File, TryLockError};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Where run directories go when nothing else is said.
@@ -32,23 +35,60 @@ pub(crate) const POINTS: &str = "points";
 /// Attempts to find a free name for a new directory.
 const NAME_TRIES: u32 = 1000;
 
-/// Creates the directory of one result and returns its path.
+/// Creates the directory of one result and returns its path. Nobody else writes into it until this program ends.
 pub(crate) fn create(asked: Option<&Path>, verb: &str, started: &str) -> Result<PathBuf, CommandError> {
-    let Some(path) = asked else { return create_new(verb, started) };
-    if path.join(RESULT).exists() {
-        return Err(CommandError::usage(format!(
-            "--output {}: there is a result in it already; name another directory",
-            path.display()
-        )));
+    let path = asked.map_or_else(|| create_new(verb, started), |path| create_asked(path).map(|()| path.to_owned()))?;
+    let claim = claim(&path).map_err(|why| CommandError::usage(format!("--output {}: {why}", path.display())))?;
+    // It ends with the program, however that ends.
+    std::mem::forget(claim);
+    Ok(path)
+}
+
+/// The directory that `--output` names.
+fn create_asked(path: &Path) -> Result<(), CommandError> {
+    let wrong = |why: String| CommandError::usage(format!("--output {}: {why}", path.display()));
+    match occupied(path) {
+        Some(why) => Err(wrong(format!("{why}; name another directory"))),
+        None => private::create_directory(path).map_err(|error| wrong(format!("cannot write there: {error}"))),
     }
-    std::fs::create_dir_all(path)
-        .and_then(|()| File::create(path.join(RESULT_PART)).map(drop))
-        .map_err(|error| CommandError::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
-    Ok(path.into())
+}
+
+/// What of another measurement is in a directory, if anything is.
+fn occupied(path: &Path) -> Option<String> {
+    if path.join(RESULT).exists() {
+        return Some("there is a result in it already".into());
+    }
+    if is_claimed(path) {
+        return Some("another plimsoll is measuring into it".into());
+    }
+    has_events(path).then(|| {
+        let path = path.display();
+        format!("a measurement in it did not end, and plimsoll report --recover {path} makes a result of what there is")
+    })
+}
+
+/// True if something was recorded in a directory.
+fn has_events(path: &Path) -> bool {
+    [EVENTS, POINTS, ARMS_FOLDER].iter().any(|name| path.join(name).exists())
+}
+
+/// True if a program that still runs writes into a directory.
+pub(crate) fn is_claimed(path: &Path) -> bool {
+    private::look(&path.join(RESULT_PART)).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Takes a directory until the file is closed: the kernel does that when the program dies. It becomes the result.
+fn claim(path: &Path) -> Result<File, String> {
+    let part = private::open(&path.join(RESULT_PART)).map_err(|error| format!("cannot write there: {error}"))?;
+    match part.try_lock() {
+        Err(TryLockError::WouldBlock) => Err("another plimsoll is measuring into it; name another directory".into()),
+        // There are file systems without locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(part),
+    }
 }
 
 /// A new directory with the time in its name.
-fn create_new(verb: &str, started: &str) -> Result<PathBuf, CommandError> {
+pub(crate) fn create_new(verb: &str, started: &str) -> Result<PathBuf, CommandError> {
     let wrong = |path: &Path, error: &std::io::Error| {
         CommandError::usage(format!("cannot create {}: {error}; name a directory with --output", path.display()))
     };
@@ -58,9 +98,9 @@ fn create_new(verb: &str, started: &str) -> Result<PathBuf, CommandError> {
     for n in 1..=NAME_TRIES {
         let suffix = if n == 1 { String::new() } else { format!("-{n}") };
         let path = parent.join(format!("{stamp}-{verb}{suffix}"));
-        match std::fs::create_dir(&path) {
+        match private::create_new_directory(&path) {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(wrong(&path, &error)),
         }
     }
@@ -69,14 +109,22 @@ fn create_new(verb: &str, started: &str) -> Result<PathBuf, CommandError> {
 
 /// Writes a result that was made of events.
 pub(crate) fn write_recovered(directory: &Path, json: &str) -> Result<(), CommandError> {
-    let wrong = |error| CommandError::usage(format!("cannot write {}: {error}", directory.join(RESULT).display()));
-    put_result(directory, json).map_err(wrong)
+    let wrong = |why: String| CommandError::usage(format!("cannot write {}: {why}", directory.join(RESULT).display()));
+    let _claim = claim(directory).map_err(wrong)?;
+    put_result(directory, json).map_err(|error| wrong(error.to_string()))
 }
 
-/// Renames it at the end, so that a half-written file never passes for a result.
+/// Renames it at the end, so that a half-written file never passes for a result; what it holds is on the disk before, so that
+/// neither does an empty one after a power cut.
 fn put_result(directory: &Path, json: &str) -> std::io::Result<()> {
     let part = directory.join(RESULT_PART);
-    std::fs::write(&part, json).and_then(|()| std::fs::rename(&part, directory.join(RESULT)))
+    let mut file = private::create(&part)?;
+    file.write_all(json.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&part, directory.join(RESULT))?;
+    // Where a file system knows nothing of it, the name is as safe as it can be.
+    let _ = File::open(directory).and_then(|directory| directory.sync_all());
+    Ok(())
 }
 
 /// Writes a finished result; returns false when the disk did not take it, which has then been told.
@@ -94,7 +142,7 @@ pub(crate) fn write_result(directory: &Path, json: &str) -> bool {
 /// Writes the result of one arm of several into `directory`; a disk that does not take it is told, and the whole still
 /// has it.
 pub(crate) fn write_arm(directory: &Path, json: &str) {
-    if let Err(error) = std::fs::create_dir_all(directory) {
+    if let Err(error) = private::create_directory(directory) {
         return printer::note(&format!("warning: cannot create {}: {error}", directory.display()));
     }
     write_result(directory, json);
@@ -102,7 +150,7 @@ pub(crate) fn write_arm(directory: &Path, json: &str) {
 
 /// Writes a page about a result; returns false when the disk did not take it, which has then been told.
 pub(crate) fn write_page(path: &Path, page: &impl Display) -> bool {
-    match page_file::write(path, page) {
+    match private::create(path).and_then(|file| page_file::write(file, page)) {
         Ok(()) => true,
         Err(error) => {
             // Half a page helps nobody; when it cannot be removed either, the warning stands for it.
@@ -139,18 +187,18 @@ impl Recorder {
     }
 
     /// Writes one event and hands it to the kernel.
-    fn record(&mut self, event: &Event) {
+    fn record(&mut self, event: &Redacted<Event>) {
         if self.failed {
             return;
         }
-        let written = self.write_event(event).and_then(|()| match event {
+        let written = self.write_event(event).and_then(|()| match &**event {
             Event::Tick(tick) => self.write_histograms(tick),
             _ => Ok(()),
         });
         self.tell(written);
     }
 
-    fn write_event(&mut self, event: &Event) -> std::io::Result<()> {
+    fn write_event(&mut self, event: &Redacted<Event>) -> std::io::Result<()> {
         serde_json::to_writer(&mut self.events, event)?;
         self.events.write_all(b"\n")?;
         self.events.flush()
@@ -173,9 +221,10 @@ impl Recorder {
     }
 }
 
+/// Opens a file that is not there yet: events of another measurement are all that is left of it.
 fn open(directory: &Path, name: &str) -> Result<BufWriter<File>, CommandError> {
     let path = directory.join(name);
-    File::create(&path)
+    private::create_new(&path)
         .map(BufWriter::new)
         .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", path.display())))
 }
@@ -183,7 +232,7 @@ fn open(directory: &Path, name: &str) -> Result<BufWriter<File>, CommandError> {
 impl Sink for Recorder {
     const NAME: &'static str = "record";
 
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &Redacted<Event>) {
         self.record(event);
     }
 
@@ -205,14 +254,17 @@ pub(crate) struct Log {
 impl Log {
     /// Begins it; `recorder` gets the events of its only load as well, if there is but one.
     pub(crate) fn new(recorder: Recorder, begun: Begun) -> Self {
-        let mut log = Self { recorder, facts: Facts::new(begun.clone()) };
-        log.recorder.record(&Event::Session(SessionEvent::Begun(Box::new(begun))));
+        // The result is made of what is written, so that it is the same when it is made again.
+        let begun = Redacted::new(begun);
+        let mut log = Self { recorder, facts: Facts::new(begun.clone().into_inner()) };
+        log.recorder.record(&begun.into());
         log
     }
 
     pub(crate) fn tell(&mut self, event: SessionEvent) {
+        let event = Redacted::new(event);
         self.facts.apply(&event);
-        self.recorder.record(&Event::Session(event));
+        self.recorder.record(&event.into());
     }
 
     pub(crate) const fn recorder(&mut self) -> &mut Recorder {
@@ -220,13 +272,71 @@ impl Log {
     }
 }
 
-/// The plan without secrets.
-pub(crate) fn storable(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    plan.target.url = redact(&plan.target.url).0;
-    for request in &mut plan.requests {
-        request.headers = redact_headers(&request.headers);
-        request.path = redact(&request.path).0;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[track_caller]
+    fn refused(path: &Path) -> String {
+        create(Some(path), "run", "now").expect_err("it is occupied").message
     }
-    plan
+
+    #[test]
+    fn events_of_a_measurement_that_did_not_end_are_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [EVENTS, POINTS, ARMS_FOLDER] {
+            let directory = folder.path().join(name);
+            std::fs::create_dir(&directory).unwrap();
+            std::fs::write(directory.join(name), "precious").unwrap();
+            let message = refused(&directory);
+            let recover = format!("plimsoll report --recover {}", directory.display());
+            assert!(message.starts_with("--output") && message.contains(&recover), "{message}");
+            assert_eq!(std::fs::read_to_string(directory.join(name)).unwrap(), "precious");
+        }
+        let error = Recorder::open(&folder.path().join(EVENTS)).err().expect("there are events");
+        assert!(error.message.contains("File exists"), "{}", error.message);
+        assert_eq!(std::fs::read_to_string(folder.path().join(EVENTS).join(EVENTS)).unwrap(), "precious");
+    }
+
+    #[test]
+    fn two_programs_do_not_write_into_one_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = create(Some(&folder.path().join("new")), "run", "now").unwrap();
+        assert!(refused(&directory).contains("another plimsoll is measuring into it"));
+        let _recorder = Recorder::open(&directory).unwrap();
+        assert!(refused(&directory).contains("another plimsoll"), "its events are no crash");
+        let error = write_recovered(&directory, "{}").unwrap_err();
+        assert!(error.message.contains("another plimsoll"), "{}", error.message);
+        assert!(!directory.join(RESULT).exists());
+        // Whoever has died holds nothing.
+        let dead = folder.path().join("dead");
+        std::fs::create_dir(&dead).unwrap();
+        drop(claim(&dead).unwrap());
+        assert!(dead.join(RESULT_PART).exists() && create(Some(&dead), "run", "now").is_ok());
+    }
+
+    #[test]
+    fn a_result_is_for_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = create(Some(&folder.path().join("new")), "run", "now").unwrap();
+        drop(Recorder::open(&directory).unwrap());
+        assert!(write_result(&directory, "{}") && write_page(&directory.join("report.html"), &"page"));
+        let names = [EVENTS, HISTOGRAMS, RESULT, "report.html"];
+        for path in names.iter().map(|name| directory.join(name)).chain([directory.clone()]) {
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{} {mode:o}", path.display());
+        }
+        assert!(!directory.join(RESULT_PART).exists());
+    }
+
+    #[test]
+    fn a_result_is_not_written_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("victim"), "precious").unwrap();
+        symlink(folder.path().join("victim"), folder.path().join(RESULT_PART)).unwrap();
+        assert!(!write_result(folder.path(), "{}"));
+        assert!(write_recovered(folder.path(), "{}").is_err() && create(Some(folder.path()), "run", "now").is_err());
+        assert_eq!(std::fs::read_to_string(folder.path().join("victim")).unwrap(), "precious");
+    }
 }

@@ -7,14 +7,13 @@ use procfs::process::{MemoryMap, Process};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
 
 /// From here on a piece is worth asking whether it lies in the program's own file.
 const LARGE: usize = 1 << 20;
 
-/// Writes `page` to `path`.
-pub(crate) fn write(path: &Path, page: &impl Display) -> io::Result<()> {
-    let mut file = BufWriter::new(PageFile(File::create(path)?));
+/// Writes `page` to `file`.
+pub(crate) fn write(file: File, page: &impl Display) -> io::Result<()> {
+    let mut file = BufWriter::new(PageFile(file));
     write!(file, "{page}")?;
     file.flush()
 }
@@ -95,7 +94,7 @@ mod tests {
         let part = str::from_utf8(&PART).unwrap();
         let copy = part.to_owned();
         // One piece from the program's file between two from memory.
-        write(&path, &format_args!("<{part}>{copy}.")).unwrap();
+        write(File::create(&path).unwrap(), &format_args!("<{part}>{copy}.")).unwrap();
         assert!(std::fs::read_to_string(&path).unwrap() == format!("<{part}>{part}."));
     }
 

@@ -1,14 +1,18 @@
 //! Reads a run directory back: the record, and the histograms beside it.
 
 use crate::exit::CommandError;
-use crate::store::{EVENTS, HISTOGRAMS, POINTS, RESULT};
-use evidence::interval_log::Interval;
-use model::{Basis, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Histograms, RunRecord, SweepRecord, SweepsRecord};
+use crate::store::{HISTOGRAMS, RESULT, has_events};
+use evidence::interval_log::Intervals;
+use input::{ReadError, text_at_most};
+use model::{Basis, Histograms, RunRecord};
 use report::Named;
-use report::record::{ARMS_FOLDER, AnyRecord};
+pub(crate) use report::stored::Record;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// Largest result: one of a week has half of it.
+const RESULT_MAX_BYTES: u64 = 1 << 30;
 
 /// A result that was read back.
 pub(crate) struct Stored {
@@ -18,31 +22,11 @@ pub(crate) struct Stored {
     pub(crate) record: Record,
 }
 
-/// Its record.
-pub(crate) enum Record {
-    Run(Box<RunRecord>),
-    Sweep(Box<SweepRecord>),
-    Sweeps(Box<SweepsRecord>),
-}
-
 impl Stored {
     /// The result in `directory`; one line says what is wrong with what is none.
     pub(crate) fn read(directory: &Path) -> Result<Self, CommandError> {
         let wrong = |what: String| CommandError::usage(format!("{}: {what}", directory.display()));
-        let text = std::fs::read_to_string(directory.join(RESULT)).map_err(|error| {
-            let unfinished = [EVENTS, POINTS, ARMS_FOLDER].iter().any(|name| directory.join(name).exists());
-            wrong(match error.kind() {
-                std::io::ErrorKind::NotFound if unfinished => {
-                    "the result is missing (no run.json): the run has not ended yet, or did not end: --recover makes it of what \
-                     was measured"
-                        .into()
-                }
-                std::io::ErrorKind::NotFound if directory.is_dir() => "not a run directory (no run.json in it)".into(),
-                std::io::ErrorKind::NotFound => "no such directory".into(),
-                std::io::ErrorKind::NotADirectory => "not a directory; name the one that has the run.json".into(),
-                _ => format!("cannot read its run.json: {error}"),
-            })
-        })?;
+        let text = text(directory).map_err(wrong)?;
         let record = Record::parse(&text).map_err(wrong)?;
         let whole = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.into());
         let name = whole.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -62,36 +46,27 @@ impl Stored {
     }
 }
 
-impl Record {
-    pub(crate) fn as_ref(&self) -> AnyRecord<'_> {
-        match self {
-            Self::Run(record) => AnyRecord::Run(record),
-            Self::Sweep(record) => AnyRecord::Sweep(record),
-            Self::Sweeps(record) => AnyRecord::Sweeps(record),
-        }
+/// The text of a result, or why there is none.
+fn text(directory: &Path) -> Result<String, String> {
+    let path = directory.join(RESULT);
+    // A device has no end, and a pipe may have no writer.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err("its run.json is no file".into());
     }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        let json: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| format!("its run.json is no JSON: {error}"))?;
-        let format = json.get("format").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let damaged = |error: serde_json::Error| format!("its run.json is no complete {format}: {error}");
-        // From the text, as numbers have to be the same to the bit.
-        match format {
-            FORMAT_RUN => serde_json::from_str(text).map(Self::Run).map_err(damaged),
-            FORMAT_SWEEP => serde_json::from_str(text).map(Self::Sweep).map_err(damaged),
-            FORMAT_SWEEPS => match serde_json::from_str(text).map_err(damaged)? {
-                SweepsRecord { sweeps, .. } if sweeps.is_empty() => {
-                    Err(format!("its run.json is no complete {format}: there is no sweep in it"))
-                }
-                record => Ok(Self::Sweeps(Box::new(record))),
-            },
-            other if other.starts_with("plimsoll.") => Err(format!(
-                "its format is {other:?}, and this plimsoll reads {FORMAT_RUN}, {FORMAT_SWEEP} and {FORMAT_SWEEPS}"
-            )),
-            _ => Err("its run.json is not of plimsoll (no format it knows)".into()),
-        }
-    }
+    text_at_most(&path, RESULT_MAX_BYTES).map_err(|error| match error {
+        ReadError::Io(error) => match error.kind() {
+            ErrorKind::NotFound if has_events(directory) => {
+                "the result is missing (no run.json): the run has not ended yet, or did not end: --recover makes it of what was \
+                 measured"
+                    .into()
+            }
+            ErrorKind::NotFound if directory.is_dir() => "not a run directory (no run.json in it)".into(),
+            ErrorKind::NotFound => "no such directory".into(),
+            ErrorKind::NotADirectory => "not a directory; name the one that has the run.json".into(),
+            _ => format!("cannot read its run.json: {error}"),
+        },
+        error => format!("cannot read its run.json: {error}"),
+    })
 }
 
 /// What the numbers of a run rest on.
@@ -104,8 +79,8 @@ pub(crate) fn basis(record: &RunRecord) -> Basis {
 pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Histograms> {
     let log = BufReader::new(File::open(directory.join(HISTOGRAMS)).ok()?);
     let (mut merged, mut set_aside) = (Histograms::default(), Histograms::default());
-    for line in log.lines() {
-        let Some(interval) = Interval::parse(&line.ok()?).ok()? else { continue };
+    for interval in Intervals::new(log) {
+        let interval = interval.ok()?;
         interval.place(&mut merged, &mut set_aside)?.add(&interval.histogram);
     }
     if basis == Basis::Clean {
@@ -117,6 +92,7 @@ pub(crate) fn distributions(directory: &Path, basis: Basis) -> Option<Histograms
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     #[track_caller]
     fn read_error(directory: &Path) -> String {
@@ -154,5 +130,22 @@ mod tests {
         assert!(distributions(directory.path(), Basis::Whole).is_none());
         std::fs::write(directory.path().join("latency.hlog"), "Tag=response,0.000,1.000,1.000,AAAA\n").unwrap();
         assert!(distributions(directory.path(), Basis::Whole).is_none());
+    }
+
+    #[test]
+    fn files_without_an_end_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in [RESULT, HISTOGRAMS] {
+            symlink("/dev/zero", directory.path().join(name)).unwrap();
+        }
+        assert!(read_error(directory.path()).contains("run.json is no file"));
+        assert!(distributions(directory.path(), Basis::Whole).is_none());
+    }
+
+    #[test]
+    fn a_result_of_another_encoding_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(RESULT), [0xff, 0xfe, b'{']).unwrap();
+        assert!(read_error(directory.path()).contains("not text in UTF-8"));
     }
 }

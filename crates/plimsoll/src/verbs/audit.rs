@@ -3,8 +3,8 @@
 use crate::cli::audit::AuditArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare, redact};
-use model::VerdictState;
+use audit::{Audited, BYTES_MAX, Context, Processes, Sockets, Text, audit as judge_output, compare};
+use model::{Redacted, VerdictState};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn deliver(audited: &[Audited], text: Option<&Text>, args: &AuditArgs) -> Result
 }
 
 fn one(file: &Path, context: &Context) -> Result<Audited, CommandError> {
-    let name = redact(&file.display().to_string()).0;
+    let name = Redacted::text(&file.display().to_string());
     let bytes = bytes_of("", file)?;
     judge_output(&name, &bytes, context).map_err(|error| CommandError::usage(format!("{name}: {error}")))
 }

@@ -19,7 +19,7 @@ use engine::probe;
 use judge::check::{Machine, machine, sort, target, worst};
 use model::{
     Address, CheckRecord, CheckRow, CheckState, Environment, FORMAT_CHECK, Load, NS_PER_S, Numbering, Plan, Protocol,
-    Stop, TargetCheck, Warmup,
+    Redacted, Stop, TargetCheck, Warmup,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,6 +32,8 @@ const WARMUP: Warmup = Warmup::Fixed { duration_ns: 0 };
 const HERE: &str = "http://127.0.0.1/";
 /// The default of `--timeout`.
 const TIMEOUT_NS: u64 = 5 * NS_PER_S;
+/// The row about redirects.
+const REDIRECT: &str = "redirect";
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandError> {
     let load = run::load(args.connections, args.rate, ArrivalsArg::Poisson, args.request.pipeline)?;
@@ -109,17 +111,27 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     session.progress.say("looking at the target");
     let looked = look(&plan, &session, draft.detour.is_some(), stop);
     session.progress.end();
-    let looked = looked?;
+    let (looked, unasked) = looked?;
+    let looked = Redacted::new(looked);
     session.check()?;
     let seen = session.machine(&plan, &samples);
     let mut rows = target(&looked, &seen);
+    if let Some(origin) = unasked {
+        let why = format!(" ({origin} was not asked: redirects are followed on the host of the URL only)");
+        rows.iter_mut().filter(|row| row.what == REDIRECT).for_each(|row| row.found.push_str(&why));
+    }
     rows.extend(machine(&seen));
     let environment = Environment { changes: Some(session.changes()), ..session.environment() };
-    Ok(Looked { rows, target: Some(looked), environment, started: session.started.clone() })
+    Ok(Looked { rows, target: Some(looked.into_inner()), environment, started: session.started.clone() })
 }
 
-/// What the target does.
-fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) -> Result<TargetCheck, CommandError> {
+/// What the target does, and the server that a redirect leads to and that was not asked.
+fn look(
+    plan: &Plan,
+    session: &Session,
+    is_overridden: bool,
+    stop: &AtomicBool,
+) -> Result<(TargetCheck, Option<String>), CommandError> {
     let tls = plan.tls.as_ref().map(engine::tls::config).transpose().map_err(CommandError::usage)?;
     let base = TargetUrl::parse(&plan.target.url)?;
     let url = TargetUrl::parse(&(base.origin() + &plan.requests[0].path))?;
@@ -132,7 +144,7 @@ fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) 
     };
     let why =
         |request: &model::Request| format!("{} may change something, so it is not sent many times", request.method);
-    Ok(TargetCheck {
+    let looked = TargetCheck {
         url: url.url,
         address: plan.target.address.clone(),
         canonical_url: way.end,
@@ -141,7 +153,8 @@ fn look(plan: &Plan, session: &Session, is_overridden: bool, stop: &AtomicBool) 
         http_traits,
         burst,
         burst_unavailable: unsent.map(why),
-    })
+    };
+    Ok((looked, way.unasked))
 }
 
 /// Flags about a request say nothing of this machine.

@@ -15,6 +15,7 @@ use clock::{Clock, thread_cpu_ns, wall_clock};
 use metrics::Metrics;
 use model::{FORMAT_OBSERVE, GroupObservation, NS_PER_S, Observation, Phase, Sample, ServerUse, human};
 use observe::{Observer, ProcessSelector};
+use report::terminal::Style;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use total::Total;
@@ -37,7 +38,9 @@ pub(crate) fn observe(args: &ObserveArgs) -> Result<Exit, CommandError> {
     let mut view = View::new(args);
     let total = look_until_the_end(args, &wanted, metrics.as_ref(), &stop, &mut view)?;
     view.end();
-    let summary = summary(&total);
+    // As a note it has no colours.
+    let style = Style { colour: printer::style().colour && !args.json, ..printer::style() };
+    let summary = summary(&total, &style);
     if args.json {
         // Its lines are for programs, and so is all of stdout then.
         if !args.quiet {
@@ -144,14 +147,14 @@ fn group(target: &str, sample: &mut Sample) -> Option<GroupObservation> {
     })
 }
 
-fn summary(total: &Total) -> String {
+fn summary(total: &Total, style: &Style) -> String {
     let sum = total.sum();
     let looks = human::plural(total.looks(), "look");
     let mut text = format!(
         "{} in {looks}: CPU, waiting and rates on average, everything else at its most\n",
         human::time((sum.to_ns - sum.from_ns) as f64)
     );
-    text.push_str(&report::terminal::observation(sum, &printer::style()));
+    text.push_str(&report::terminal::observation(sum, style));
     let cost = sum.look_cpu_ns as f64 / total.looks().max(1) as f64;
     text.push_str(&format!("{:<13}{} of CPU a look\n", "cost", human::time(cost)));
     text

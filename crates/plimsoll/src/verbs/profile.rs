@@ -11,7 +11,8 @@ use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, write, write_fi
 use crate::session::environment;
 use crate::settings;
 use crate::store;
-use model::{FORMAT_PROFILE, NS_PER_S, ProfileRecord, human};
+use crate::store::private;
+use model::{FORMAT_PROFILE, NS_PER_S, ProfileRecord, Redacted, human};
 use observe::profile::{Missing, Recorded, Scope, Unprofiled, behind_port, running};
 use report::flame::Scale;
 use report::off_cpu;
@@ -39,15 +40,16 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
     let recorded = Recorded::during(clock::thread_cpu_ns, wait);
     let recorded = recorded.map_err(|error: Unprofiled| CommandError::usage(format!("cannot profile: {error}")))?;
     // One of our own is made when there is something to put into it.
-    let directory = asked.map_or_else(|| store::create(None, "profile", &started), Ok)?;
+    let directory = asked.map_or_else(|| store::create_new("profile", &started), Ok)?;
     progress.say("looking up names");
     let profile = recorded.resolve(&scope);
     progress.end();
     if rest == Rest::Gone {
         words.push_str(", which has ended meanwhile");
     }
-    write(&directory, &profile, &format!("CPU time of {words}"), Scale::Samples)?;
-    keep_stacks(&directory, off_cpu::of_switches(&profile.waits, None, &format!("of {words}")));
+    let of = Redacted::text(&format!("of {words}"));
+    write(&directory, &profile, &Redacted::text(&format!("CPU time {of}")), Scale::Samples)?;
+    keep_stacks(&directory, off_cpu::of_switches(&profile.waits, None, &of));
     let record = ProfileRecord {
         format: FORMAT_PROFILE.into(),
         scope: words,
@@ -124,7 +126,7 @@ fn directory(path: &Path) -> Result<PathBuf, CommandError> {
             path.display()
         )));
     }
-    std::fs::create_dir_all(path)
+    private::create_directory(path)
         .map_err(|error| CommandError::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
     Ok(path.into())
 }

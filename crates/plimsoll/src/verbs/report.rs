@@ -6,10 +6,11 @@ use crate::output::printer;
 use crate::profiling::graphs;
 use crate::result::replay;
 use crate::store;
-use crate::store::page_file;
 use crate::store::stored::Stored;
+use crate::store::{page_file, private};
 use report::Named;
 use report::html::Item;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The page in a run directory, or of several results in the current one.
@@ -41,6 +42,12 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
     if result.exists() {
         return Err(CommandError::usage(format!("{}: it is complete; leave out --recover", result.display())));
     }
+    if store::is_claimed(directory) {
+        return Err(CommandError::usage(format!(
+            "{}: it is being measured into, and has not ended",
+            directory.display()
+        )));
+    }
     let record = replay::record(directory)?;
     store::write_recovered(directory, &report::json::record(record.as_ref()))
 }
@@ -66,7 +73,10 @@ fn page(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
             base,
         })
         .collect();
-    page_file::write(&path, &report::html::page(&items)).map_err(|error| cannot_write(&path, &error))?;
+    // One that was asked for may be a link; beside a result of somebody else it must not be one.
+    let file = if args.output.is_some() { File::create(&path) } else { private::create(&path) };
+    let written = file.and_then(|file| page_file::write(file, &report::html::page(&items)));
+    written.map_err(|error| cannot_write(&path, &error))?;
     printer::result(&format!("{}\n", path.display()))?;
     Ok(Exit::Fine)
 }

@@ -13,7 +13,7 @@ use crate::settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::store;
-use model::{Count, Load, Measurement, Rate, SessionEvent, Stop, Warmup};
+use model::{Count, Load, Measurement, Rate, Redacted, SessionEvent, Stop, Warmup};
 use report::record::AnyRecord;
 use stack::Spec;
 use std::path::Path;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let (builder, sampled) = gathered?;
 
     if let Some(sampled) = sampled {
-        log.tell(keep(&directory, sampled, builder.goodput().value, &plan.target.url));
+        log.tell(keep(&directory, sampled, builder.goodput().value, &Redacted::url(&plan.target.url)));
     }
     log.tell(SessionEvent::Changed { changes: session.changes() });
     // A server of ours that ended under the load is told after what was measured until then.

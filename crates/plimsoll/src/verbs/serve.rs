@@ -5,6 +5,7 @@ use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
 use crate::session::serving;
+use model::Redacted;
 use stack::{Endpoint, Running, Spec, StackError};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -67,7 +68,8 @@ fn spec(args: &ServeArgs) -> Result<Spec, CommandError> {
     };
     let mut pairs = args.settings.pairs();
     for set in &args.set {
-        let pair = set.split_once('=').ok_or_else(|| CommandError::usage(format!("--set {set:?} is not KEY=VALUE")))?;
+        let wrong = || CommandError::usage(format!("--set {:?} is not KEY=VALUE", Redacted::text(set)));
+        let pair = set.split_once('=').ok_or_else(wrong)?;
         pairs.push((pair.0.to_owned(), pair.1.to_owned()));
     }
     if name.starts_with('@') && pairs.is_empty() {
@@ -84,7 +86,7 @@ fn first_line(running: &Running) -> serde_json::Value {
         None => serde_json::json!({}),
     };
     let mut line = endpoint;
-    line["server"] = running.served().label.clone().into();
+    line["server"] = serving::label(running.spec()).into_inner().into();
     line["state"] = running.dir().display().to_string().into();
     line["processes"] =
         running.processes().map(|(name, pid)| serde_json::json!({ "name": name, "pid": pid })).collect();
@@ -105,6 +107,11 @@ fn list() -> Result<Exit, CommandError> {
             text.push_str(&format!("  --set {:<32} {meaning}\n", format!("{name}={default}")));
         }
     }
+    text.push_str(&format!(
+        "\nenvironment of a command: {} of the caller; {} are set; others with --env NAME=VALUE\n",
+        stack::PASSED_VARIABLES.join(", "),
+        stack::SET_VARIABLES.join(", ")
+    ));
     printer::result(&text).map(|()| Exit::Fine)
 }
 
@@ -117,4 +124,20 @@ fn clean() -> Result<Exit, CommandError> {
         printer::result(&format!("removed {}, ended {} process(es)\n", leftover.dir.display(), leftover.ended))?;
     }
     Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_help_names_every_variable_that_a_command_gets() {
+        let mut cli = Cli::command();
+        let serve = cli.find_subcommand_mut("serve").expect("the verb");
+        let help = serve.render_long_help().to_string();
+        for name in stack::PASSED_VARIABLES.iter().chain(&stack::SET_VARIABLES) {
+            assert!(help.contains(name), "{name} is not in {help}");
+        }
+    }
 }

@@ -17,9 +17,9 @@ use crate::settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::store;
-use crate::store::{Log, POINTS, Recorder};
+use crate::store::{Log, POINTS, Recorder, private};
 use evidence::EvidenceBuilder;
-use model::{Count, Limiter, Load, Measurement, NS_PER_S, Plan, SessionEvent, SweepRecord, Warmup, human};
+use model::{Count, Limiter, Load, Measurement, NS_PER_S, Plan, Redacted, SessionEvent, SweepRecord, Warmup, human};
 use report::record::AnyRecord;
 use stack::Spec;
 use stats::{Outcome, SweepSettings};
@@ -72,7 +72,7 @@ struct Server<'a> {
     /// To be started; none: that of the URL, or the built-in one.
     spec: Option<&'a Spec>,
     /// Its label, where it is one of several.
-    arm: Option<String>,
+    arm: Option<Redacted>,
 }
 
 /// Sweeps one target. At least one point is measured.
@@ -96,6 +96,7 @@ fn measure(
     };
     let session = Session::new(options, create)?;
     let most = plan(args, &session, search.to)?;
+    let arm = arm.map(Redacted::into_inner);
     let log = session.begin(Measurement::Sweep { limit: search.to, over_rate: search.over_rate, arm }, &most)?;
     let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };
     let mut walked = walk(&mut SweepSearch::new(*search, times(args, &most)), &mut loads, stop);
@@ -228,7 +229,7 @@ impl Loads<'_> {
         let (builder, sampled) = self.session.measure_profiled(&plan, &label, &mut recorder)?;
         let goodput_per_s = builder.goodput().value;
         let directory = &self.session.directory;
-        let mut event = keep_profile(directory, sampled, goodput_per_s, &plan.target.url);
+        let mut event = keep_profile(directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
         if let SessionEvent::Profiled { profiled: Some(profile), .. } = &mut event {
             profile.load = Some(peak.load);
             profile.goodput_change = (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
@@ -249,7 +250,7 @@ impl Loads<'_> {
     fn open(&self, name: &str) -> Result<(String, Recorder), CommandError> {
         let name = format!("{POINTS}/{name}");
         let path = self.session.directory.join(&name);
-        std::fs::create_dir_all(&path)
+        private::create_directory(&path)
             .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", path.display())))?;
         Ok((name, Recorder::open(&path)?))
     }

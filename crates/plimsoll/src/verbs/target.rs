@@ -5,19 +5,23 @@ use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
 use crate::session::environment::confine;
+use crate::settings::auth::from_file;
 use crate::settings::in_range;
+use input::text_at_most;
 use model::{Count, Duration};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use target::{
-    Break, Certificate, Faults, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig, TargetError, Tls,
-    start,
+    Break, Certificate, Deadlines, Faults, Guard, HANDSHAKE_MAX_NS, Limit, Pool, Ramp, Running, Stall, TargetConfig,
+    TargetError, Tls, Token, is_beyond_loopback, start,
 };
 
 /// Most connections when nothing is said.
 const MAX_CONNECTIONS: Count = Count(20_000);
-/// How often the main thread looks for ^C.
+/// Largest `--cert` or `--key`.
+const PEM_MAX_BYTES: u64 = 16 << 20;
+/// How often the main thread looks for ^C, and for a thread of the server that has failed.
 const LOOK_UP: std::time::Duration = std::time::Duration::from_millis(50);
 
 pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
@@ -30,6 +34,7 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
     // All of its threads, so that others may see that the rest of the machine is free of it.
     confine(&config.cpus);
     let certificate = config.tls.as_ref().map(|tls| tls.certificate.chain_pem.clone());
+    let guard = config.guard.clone();
     let running = start(config).map_err(|error| match error {
         TargetError::Bind { .. } => CommandError::usage(format!("{error}; choose another with --listen")),
         TargetError::Certificate { .. } if args.cert.is_some() => {
@@ -37,8 +42,11 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
         }
         other => CommandError::usage(other),
     })?;
-    printer::result(&format!("{}\n", first_line(&running, certificate)))?;
-    while !stop.load(Ordering::Relaxed) {
+    if is_beyond_loopback(running.address()) {
+        printer::note(&exposed(&running, &guard));
+    }
+    printer::result(&format!("{}\n", first_line(&running, certificate, &guard)))?;
+    while !stop.load(Ordering::Relaxed) && !running.has_ended() {
         std::thread::sleep(LOOK_UP);
     }
     running.stop();
@@ -46,12 +54,13 @@ pub(crate) fn target(args: &TargetArgs) -> Result<Exit, CommandError> {
     Ok(Exit::Fine)
 }
 
-/// What a parent or a script wants to know: where it is, and what to trust.
-fn first_line(running: &Running, certificate: Option<String>) -> serde_json::Value {
+/// What a parent or a script wants to know: where it is, what to trust, and what its guard is. Never the token.
+fn first_line(running: &Running, certificate: Option<String>, guard: &Guard) -> serde_json::Value {
     let mut line = serde_json::json!({
         "listening": running.address().to_string(),
         "url": running.url(),
         "tls": certificate.is_some(),
+        "guard": guard.name(),
     });
     if let Some(pem) = certificate {
         line["certificate"] = pem.into();
@@ -59,10 +68,24 @@ fn first_line(running: &Running, certificate: Option<String>) -> serde_json::Val
     line
 }
 
+/// Warning for a server that other machines can reach.
+fn exposed(running: &Running, guard: &Guard) -> String {
+    let guarded = match guard {
+        Guard::Open => "open to all of them",
+        Guard::Token(_) => "open to holders of the token",
+        Guard::Closed => "off, as there is no --token",
+    };
+    let address = running.address();
+    format!(
+        "warning: {address} can be reached from other machines, whose requests put load on this one; \
+         /cpu, /sleep, /pool and faults are {guarded}"
+    )
+}
+
 /// As many open files as the connections need, or as many as there may be; who asked for more is told.
 fn raise_limits(config: &TargetConfig, asked: bool) {
-    // A worker has an epoll instance and something to wake it.
-    let raised = engine::limits::open_files(config.max_connections, 2 * config.workers);
+    // A worker has an epoll instance, something to wake it, and a timer.
+    let raised = engine::limits::open_files(config.max_connections, 3 * config.workers);
     if let (Err(short), true) = (raised, asked) {
         printer::note(&format!("warning: --max-connections: {short}"));
     }
@@ -74,8 +97,8 @@ fn tls(args: &TargetArgs) -> Result<Option<Tls>, CommandError> {
         return Ok(None);
     }
     let read = |flag: &str, path: &Path| {
-        std::fs::read_to_string(path)
-            .map_err(|error| CommandError::usage(format!("{flag} {}: cannot read the file: {error}", path.display())))
+        text_at_most(path, PEM_MAX_BYTES)
+            .map_err(|error| CommandError::usage(format!("{flag} {}: {error}", path.display())))
     };
     let certificate = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => Certificate::new(read("--cert", cert)?, read("--key", key)?),
@@ -83,6 +106,37 @@ fn tls(args: &TargetArgs) -> Result<Option<Tls>, CommandError> {
             .map_err(|error| CommandError::usage(format!("cannot make a certificate: {error}")))?,
     };
     Ok(Some(Tls { certificate, handshake_ns: HANDSHAKE_MAX_NS }))
+}
+
+/// Who may use what keeps the server busy: by default everybody who is on this machine.
+fn guard(args: &TargetArgs) -> Result<Guard, CommandError> {
+    match &args.token {
+        Some(source) => token(source).map(Guard::Token),
+        None if is_beyond_loopback(&args.listen) => Ok(Guard::Closed),
+        None => Ok(Guard::Open),
+    }
+}
+
+/// The token that `--token` names. No message holds it, nor a text that names no source, which may be one.
+fn token(source: &str) -> Result<Token, CommandError> {
+    let (secret, whence) = match source.split_once(':') {
+        Some(("env", name)) => (from_variable(name)?, format!("the variable {name}")),
+        Some(("file", path)) => (from_file("--token", path)?, format!("the file {path}")),
+        _ => return Err(CommandError::usage("--token names no source; write env:VAR or file:PATH")),
+    };
+    Token::new(secret.trim_end_matches(['\r', '\n']))
+        .map_err(|error| CommandError::usage(format!("--token: {whence} {error}")))
+}
+
+fn from_variable(name: &str) -> Result<String, CommandError> {
+    std::env::var(name).map_err(|error| {
+        // The error would repeat what is no text.
+        let why = match error {
+            std::env::VarError::NotPresent => "is not set; is it exported?",
+            std::env::VarError::NotUnicode(_) => "holds bytes that are no text",
+        };
+        CommandError::usage(format!("--token: the variable {name} {why}"))
+    })
 }
 
 /// Asks the kernel to end this process with the one that started it.
@@ -103,13 +157,20 @@ fn config(args: &TargetArgs) -> Result<TargetConfig, CommandError> {
             queue: in_range("--pool-queue", args.pool_queue, 0, u64::from(u32::MAX))? as u32,
         })
     });
+    let max_connections = count("--max-connections", args.max_connections.unwrap_or(MAX_CONNECTIONS))?;
+    // Half, so that one client alone cannot keep out all others.
+    let most = if is_beyond_loopback(&args.listen) { max_connections.div_ceil(2) } else { max_connections };
+    let max_per_client = args.max_per_client.map_or(Ok(most), |n| count("--max-per-client", n))?;
     Ok(TargetConfig {
         listen: args.listen.clone(),
         tls: tls(args)?,
         workers: count("--workers", args.workers)?,
         cpus: args.cpus.clone(),
         backlog: count("--backlog", args.backlog)?,
-        max_connections: count("--max-connections", args.max_connections.unwrap_or(MAX_CONNECTIONS))?,
+        max_connections,
+        max_per_client,
+        deadlines: Deadlines::default(),
+        guard: guard(args)?,
         stall: args.stall.as_deref().map(stall).transpose()?,
         error_share: args.error_share,
         faults: faults(args)?,

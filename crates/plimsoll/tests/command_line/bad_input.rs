@@ -192,6 +192,29 @@ fn output_folder_with_a_result_is_left_alone() {
 }
 
 #[test]
+fn events_of_a_run_that_did_not_end_are_left_alone() {
+    let target = Target::start(&[]);
+    let url = target.url("/");
+    for verb in ["run", "sweep"] {
+        let program = plimsoll([verb, &url, "-d", "1s", "-o", "."]).with_file("events.jsonl", b"precious");
+        let ended = program.run();
+        ended.fails(2, &["--output", "did not end", "plimsoll report --recover ."]);
+        assert_eq!(ended.file("events.jsonl"), "precious");
+    }
+}
+
+#[test]
+fn files_without_an_end_are_refused_at_their_limit() {
+    refused(&["-m", "POST", "-b", "@/dev/zero"], &["--body", "/dev/zero", "more than 67108864 bytes"]);
+    let program = plimsoll(["run", "--urls", "list"]).with_file("list", b"POST http://127.0.0.1:1/ @/etc/shadow\n");
+    program.run().fails(2, &["--urls list", "line 1", "/etc/shadow", "names nothing outside"]);
+    let refused = |args: &[&str], named: &[&str]| {
+        plimsoll(["run", "https://127.0.0.1:1/"].iter().chain(args)).run().fails(2, named);
+    };
+    refused(&["--ca-cert", "/dev/zero"], &["--ca-cert", "/dev/zero", "more than 16777216 bytes"]);
+}
+
+#[test]
 fn too_few_descriptors_are_named_with_their_number() {
     let script = format!("ulimit -Sn 80; ulimit -Hn 80; exec \"$PLIMSOLL\" run {NOWHERE} -c 500");
     shell(&script).run().fails(2, &["500 connections", "limit is 80", "ulimit -Hn 56"]);

@@ -8,6 +8,8 @@ mod support;
 mod audit;
 mod bad_input;
 mod broken_peers;
+mod built_in_server;
+mod hostile;
 mod manual;
 mod output;
 mod rules;

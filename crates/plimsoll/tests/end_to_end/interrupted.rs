@@ -1,6 +1,6 @@
-//! ^C, SIGTERM and SIGKILL in the middle: what was measured is kept, and nothing is left running.
+//! ^C, SIGTERM, SIGHUP and SIGKILL in the middle: what was measured is kept, and nothing is left running.
 
-use crate::support::{BrokenServer, Started, Target, count, list, plimsoll, wait_for};
+use crate::support::{BrokenServer, Started, Target, count, list, plimsoll, shell, wait_for};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const SOON: Duration = Duration::from_secs(10);
 #[test]
 fn first_signal_ends_the_load_and_keeps_what_was_measured() {
     let target = Target::start(&[]);
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let url = target.url("/sleep?time=5ms");
         let started = plimsoll(["run", &url, "-c", "4", "-d", "30s", "--warmup", "0s", "--json"]).start();
         started.wait_for_events("tick", 2);
@@ -25,6 +25,20 @@ fn first_signal_ends_the_load_and_keeps_what_was_measured() {
         assert!(events.matches("\"event\":\"tick\"").count() >= 2, "{events}");
         assert!(events.ends_with("\"interrupted\":true}\n"), "{events}");
     }
+}
+
+#[test]
+fn a_run_that_is_to_outlive_its_terminal_does() {
+    let target = Target::start(&[]);
+    let url = target.url("/sleep?time=5ms");
+    // As nohup starts it.
+    let script = format!("trap '' HUP; exec \"$PLIMSOLL\" run '{url}' -c 4 -d 30s --warmup 0s --json");
+    let started = shell(&script).start();
+    started.wait_for_events("tick", 1);
+    started.signal(Signal::HUP);
+    started.wait_for_events("tick", 3);
+    started.signal(Signal::TERM);
+    started.end().exits(130);
 }
 
 #[test]

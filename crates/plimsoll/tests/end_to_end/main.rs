@@ -28,6 +28,7 @@ mod record;
 mod recovered;
 mod report;
 mod requests;
+mod secrets;
 mod servers;
 mod serving;
 mod status_pages;

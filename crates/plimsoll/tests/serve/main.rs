@@ -11,6 +11,7 @@ mod shared;
 mod chaos;
 mod data;
 mod ends;
+mod hostile;
 mod ordinary_user;
 mod php;
 mod proxies;

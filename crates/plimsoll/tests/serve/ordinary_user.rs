@@ -90,10 +90,14 @@ fn root_s_servers_run_as_nobody_and_our_own_program_as_root() {
         plimsoll(["serve", "nginx", "--user", "root"]).run().fails(2, &["only root can run a server as user root"]);
         return;
     }
-    for (name, uid) in [("nginx", 65_534), ("php-fpm", 65_534), ("target", 0)] {
-        let served = Served::start(&[name]);
+    let command = ["--", "sh", "-c", "exec \"$PLIMSOLL\" target --listen 127.0.0.1:$PORT"];
+    let as_root = [&["--user", "root"][..], &command].concat();
+    for (args, uid) in
+        [(&["nginx"][..], 65_534), (&["php-fpm"], 65_534), (&["target"], 0), (&command, 65_534), (&as_root, 0)]
+    {
+        let served = Served::start(args);
         for (_, pid) in served.services() {
-            assert_eq!(process_uid(pid), uid, "{name}");
+            assert_eq!(process_uid(pid), uid, "{args:?}");
         }
         served.stop();
     }

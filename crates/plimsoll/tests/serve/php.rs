@@ -42,7 +42,9 @@ fn both_fronts_serve_the_generated_page_over_both_sockets() {
         assert_eq!(served.get("/index.txt", "").body, answer.body, "{args:?}");
         let status = status(&served);
         assert_eq!((&status["process manager"], &status["total processes"]), (&"static".into(), &3.into()), "{status}");
-        served.stop();
+        let ended = served.stop();
+        let is_open = ended.stderr.contains("any user of this machine can run PHP as ");
+        assert_eq!(is_open, socket == "socket=tcp", "{ended:?}");
     }
 }
 

@@ -41,7 +41,7 @@ fn haproxy_ends_tls_and_compresses_and_logs() {
     let served = Served::start(&args);
     let answer = served.get("/?mine", "Accept-Encoding: gzip\r\n");
     assert_eq!((answer.status, answer.header("content-encoding")), (200, Some("gzip")), "{}", answer.head);
-    let log = served.state().join("log/haproxy.out");
+    let log = served.state().join("out/haproxy.out");
     let logged = || {
         std::fs::read_to_string(&log)
             .is_ok_and(|text| text.lines().filter(|line| line.contains("GET /?mine")).count() == 1)

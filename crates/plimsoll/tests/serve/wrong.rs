@@ -4,6 +4,7 @@ use crate::list;
 use crate::program::{Ended, Program};
 use crate::support::readable;
 use procfs::process::{Process, all_processes};
+use rustix::process::geteuid;
 use std::fs::write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
@@ -123,4 +124,29 @@ fn another_body_than_the_file_s_is_noticed() {
     let args = ["apache", "--root", &path, "--set", "htaccess=on"];
     fails(&args, 3, &["apache serves another body", "12 bytes instead of 21", "another page"]);
     fails(&["nginx", "--root", &path, "--path", "/missing"], 3, &["nginx answers 404", "/missing"]);
+}
+
+#[test]
+fn a_directory_that_configurations_cannot_hold_is_refused() {
+    let world = readable(&[]);
+    let spaced = world.path().join("my files");
+    std::fs::create_dir(&spaced).expect("a directory");
+    let tmpdir = format!("TMPDIR={}", spaced.display());
+    let ended = Program::new("env", [tmpdir.as_str(), env!("CARGO_BIN_EXE_plimsoll"), "serve", "nginx"]).run();
+    ended.fails(2, &["my files", "set TMPDIR to a directory"]);
+    let root = world.path().join("a{b}");
+    std::fs::create_dir(&root).expect("a directory");
+    fails(&["nginx", "--root", &root.display().to_string()], 2, &["a{b}", "reach it by another path"]);
+}
+
+#[test]
+fn a_command_that_its_user_cannot_reach_is_told_so() {
+    if !geteuid().is_root() {
+        // Only root's commands run as somebody else.
+        return;
+    }
+    let script = "mkdir -m 700 own && cd own && exec \"$PLIMSOLL\" serve -- sh -c 'exit 7'";
+    Program::new("sh", ["-c", script]).run().fails(3, &["sh cannot be started", "user 65534", "with the setting user"]);
+    let as_root = script.replace("serve", "serve --user root");
+    Program::new("sh", ["-c", &as_root]).run().fails(3, &["sh ended with exit code 7"]);
 }

@@ -1,5 +1,6 @@
 //! Common parts of all charts: style, scales, and the way their data gets into the page.
 
+use crate::visible;
 use model::human;
 use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orientation};
 use plotly::configuration::{DisplayModeBar, DoubleClick};
@@ -215,9 +216,9 @@ pub(super) fn beside(load: f64, text: &str) -> Annotation {
     words.x_anchor(Anchor::Left).y_anchor(Anchor::Bottom)
 }
 
-/// `text` without what Plotly takes for markup.
+/// `text` without what Plotly takes for markup, and without what acts in a line.
 pub(super) fn plain(text: &str) -> String {
-    text.replace('&', "+").replace('<', "\u{2039}").replace('>', "\u{203a}")
+    visible::line(text).replace('&', "+").replace('<', "\u{2039}").replace('>', "\u{203a}")
 }
 
 /// A time without the zeros of a round number: `20 ms`.
@@ -263,5 +264,6 @@ mod tests {
     #[test]
     fn names_cannot_carry_markup() {
         assert_eq!(plain("<a href='x'>&lt;"), "\u{2039}a href='x'\u{203a}+lt;");
+        assert_eq!(plain("\u{9b}2J\u{202e}"), r"\u009b2J\u202e");
     }
 }

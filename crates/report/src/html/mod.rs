@@ -86,6 +86,7 @@ pub fn page(items: &[Item<'_>]) -> impl Display + use<> {
     if results.len() > 1 {
         results.insert(0, side_by_side(items, results.len()));
     }
+    results.iter_mut().for_each(ResultView::make_visible);
     let title = results.first().map_or_else(String::new, |result| result.title.clone());
     Page {
         title,

@@ -24,6 +24,8 @@ use plotly::layout::{Axis, AxisType, HoverMode};
 const TAIL_MIN: f64 = 100.0;
 /// Points of a percentile curve in each tenfold of its axis.
 const POINTS_A_DECADE: f64 = 60.0;
+/// Digits behind the point of a percentile at most.
+const DIGITS_MAX: usize = 12;
 
 pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
     let mut charts = timeline(record);
@@ -256,7 +258,7 @@ fn percentiles(curves: &[(&str, &MergedHistogram)]) -> Option<Chart> {
     let traces = drawn.iter().enumerate().map(|(i, (name, points))| {
         let hover = points.iter().map(|(beyond, ns)| {
             let within = 100.0 * (1.0 - 1.0 / beyond);
-            let digits = (beyond.log10().floor() as usize).max(1);
+            let digits = (beyond.log10().floor() as usize).clamp(1, DIGITS_MAX);
             format!("{name}: {within:.digits$} % within {}", time(*ns))
         });
         let (x, y) = points.iter().copied().unzip();

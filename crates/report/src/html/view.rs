@@ -6,6 +6,7 @@ use super::graph::Graph;
 use crate::limiter::{lines, used};
 use crate::served;
 use crate::terminal::verdict::{meaning, unchecked};
+use crate::visible;
 use askama::Template;
 use model::{Environment, FindingState, Limiter, Verdict, VerdictState};
 
@@ -43,6 +44,56 @@ pub(super) struct ResultView {
     pub(super) groups: Vec<Group>,
     pub(super) command: String,
     pub(super) files: Vec<FileView>,
+}
+
+impl ResultView {
+    /// Makes visible what would act in a text; the template makes it text and no markup.
+    ///
+    /// Not here: the data of charts, whose names are [`super::chart::plain`], and graphs, which are documents in frames of
+    /// their own.
+    pub(super) fn make_visible(&mut self) {
+        let Self {
+            kind: _,
+            name,
+            title,
+            started,
+            verdict,
+            limiter,
+            remarks,
+            headline,
+            charts,
+            graph: _,
+            waiting: _,
+            waiting_stacks: _,
+            tables,
+            groups,
+            command,
+            files,
+        } = self;
+        [name, title, started, command].into_iter().for_each(clean);
+        if let Some(VerdictView { class: _, word: _, meaning, findings, unchecked }) = verdict {
+            [meaning, unchecked].into_iter().for_each(clean);
+            let texts = |finding: &mut FindingView| {
+                let FindingView { class: _, word: _, rule, message, remedy } = finding;
+                [rule, message, remedy].into_iter().for_each(clean);
+            };
+            findings.iter_mut().for_each(texts);
+        }
+        remarks.iter_mut().for_each(clean);
+        for chart in charts {
+            [&mut chart.title, &mut chart.note].into_iter().for_each(clean);
+        }
+        for Table { title: _, header, rows } in tables {
+            header.iter_mut().chain(rows.iter_mut().flatten()).for_each(clean);
+        }
+        let facts = groups.iter_mut().flat_map(|group| &mut group.facts);
+        facts.chain(limiter).chain(headline).for_each(|fact| clean(&mut fact.value));
+        files.iter_mut().for_each(|file| clean(&mut file.name));
+    }
+}
+
+fn clean(text: &mut String) {
+    *text = visible::block(text).into_owned();
 }
 
 /// The judgement, in words.

@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::layout::{advice, labelled, labelled_painted, wrap};
+use crate::visible;
 use anstyle::AnsiColor;
 use model::{CheckRecord, CheckRow, CheckState};
 
@@ -33,7 +34,8 @@ pub fn check(record: &CheckRecord, style: &Style) -> String {
 #[must_use]
 pub fn check_row(row: &CheckRow) -> String {
     let advice = row.remedy.as_ref().map_or_else(String::new, |remedy| format!(" -> {remedy}"));
-    format!("{} {}  {}: {}{advice}", word(row.state).0, row.rule, row.what, row.found)
+    let line = format!("{} {}  {}: {}{advice}", word(row.state).0, row.rule, row.what, row.found);
+    visible::line(&line).into_owned()
 }
 
 /// What the state means, and the rules behind it.
@@ -53,7 +55,8 @@ fn meaning(record: &CheckRecord) -> String {
 
 fn lines(row: &CheckRow, style: Style) -> String {
     let (word, colour) = word(row.state);
-    let head = format!("{word:<STATE$}{:<RULE$}{:<WHAT$}", row.rule, row.what);
+    let (rule, what) = (visible::line(&row.rule), visible::line(&row.what));
+    let head = format!("{word:<STATE$}{rule:<RULE$}{what:<WHAT$}");
     let rest = if style.is_wide() { STATE + RULE + WHAT } else { 2 };
     let painted = style.paint(colour.on_default(), &head[..word.len()]) + &head[word.len()..];
     let mut out = wrap(&painted, &row.found, style.width, rest) + "\n";

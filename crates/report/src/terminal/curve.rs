@@ -112,7 +112,9 @@ impl Grid {
     }
 
     fn column(&self, x: f32) -> usize {
-        (((x - self.left) / (self.right - self.left)) * (self.columns - 1) as f32).round() as usize
+        let column = (((x - self.left) / (self.right - self.left)) * (self.columns - 1) as f32).round() as usize;
+        // In a foreign record the peak may be anywhere.
+        column.min(self.columns - 1)
     }
 
     /// The line of a value, as the dots are placed.

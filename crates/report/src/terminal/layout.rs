@@ -1,6 +1,9 @@
 //! Lines that fit: wrapped text, labelled lines and tables without borders.
+//!
+//! Here text from outside becomes lines and cells, so that here control characters are made visible; colours come after that.
 
 use super::Style;
+use crate::visible;
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use model::Limiter;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -46,7 +49,7 @@ pub(crate) fn wrap(head: &str, text: &str, width: usize, rest: usize) -> String 
     textwrap::fill(&text, options).replace(NO_BREAK, " ")
 }
 
-/// The words of `text` with one space between them, at which a figure is not parted from its unit.
+/// The words of `text`, visible, with one space between them, at which a figure is not parted from its unit.
 fn spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -56,7 +59,7 @@ fn spaced(text: &str) -> String {
         } else if !spaced.is_empty() {
             spaced.push(' ');
         }
-        spaced.push_str(word);
+        spaced.push_str(&visible::line(word));
     }
     spaced
 }
@@ -99,7 +102,8 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>], left: usize, gap: u16
     table.load_style(presets::NOTHING);
     table.set_header(header.iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))));
     for row in rows {
-        table.add_row(row.iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))));
+        let cell = |(i, text): (usize, &String)| Cell::new(visible::line(text)).set_alignment(align(i));
+        table.add_row(row.iter().enumerate().map(cell));
     }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { gap }, 0));
@@ -124,6 +128,16 @@ mod tests {
         let coloured = "\u{1b}[1mno\u{1b}[0m  ";
         assert_eq!(wrap(coloured, "one two three four", 24, 0), format!("{coloured}one two three four"));
         assert_eq!(wrap("no  ", "", 24, 0), "no  ");
+    }
+
+    #[test]
+    fn control_characters_of_texts_and_cells_are_shown() {
+        let style = Style { width: 80, colour: true, verbose: false };
+        assert_eq!(labelled("target", "\u{1b}[2J a\rb\u{202e}", style), "target       \\u001b[2J a b\\u202e\n");
+        let bold = labelled_bold("target", "\u{1b}[0mVALID", style);
+        assert_eq!(bold, "target       \u{1b}[1m\\u001b[0mVALID\u{1b}[0m\n", "the only colours are our own");
+        let rows = [vec!["a\nb".to_owned(), "\u{9b}".to_owned()]];
+        assert_eq!(table(&["", "x"], &rows, 2, 1), "     x\na\\nb \\u009b\n");
     }
 
     #[test]

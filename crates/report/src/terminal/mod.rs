@@ -26,6 +26,7 @@ pub use sweep::sweep;
 
 use crate::Named;
 use crate::record::AnyRecord;
+use crate::visible;
 
 /// Results of any kind: one in full, sweeps side by side, others one after the other. Ends with a newline.
 #[must_use]
@@ -39,7 +40,7 @@ pub fn results(results: &[Named<'_>], style: &Style) -> String {
         [only] => full(only),
         several if several.iter().all(|named| !named.record.sweeps().is_empty()) => sweeps(several, style),
         mixed => {
-            let each = mixed.iter().map(|named| format!("== {}\n{}", named.name, full(named)));
+            let each = mixed.iter().map(|named| format!("== {}\n{}", visible::line(named.name), full(named)));
             each.collect::<Vec<_>>().join("\n")
         }
     }

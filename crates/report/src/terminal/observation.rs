@@ -3,6 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table, wrap};
 use super::observed::cores_number;
+use crate::visible;
 use model::human::{bytes, count, percent, rate, time};
 use model::{CpuTimes, GroupObservation, NS_PER_S, Observation, OthersUse, Sockets};
 use std::collections::BTreeMap;
@@ -68,12 +69,13 @@ pub fn observation_lines(seen: &Observation) -> String {
     let at = format!("{:>6}", time(seen.to_ns as f64));
     let mut machine = vec![format!("machine {}", machine(seen))];
     machine.extend(besides(seen).into_iter().map(|(label, text)| format!("{label} {text}")));
-    let mut out = format!("{at}  {}\n", machine.join("; "));
+    let mut out = format!("{at}  {}\n", visible::line(&machine.join("; ")));
     for group in &seen.groups {
         let cells = row(group);
         let named = cells.iter().zip(COLUMNS).skip(1).filter(|(cell, _)| *cell != "-");
         let named: Vec<String> = named.map(|(cell, name)| format!("{name} {cell}")).collect();
-        out.push_str(&format!("{at}  {}: {}\n", group.target, named.join(", ")));
+        let line = format!("{}: {}", group.target, named.join(", "));
+        out.push_str(&format!("{at}  {}\n", visible::line(&line)));
     }
     out
 }

@@ -1,16 +1,19 @@
 //! Probe in a few lines.
 
+use crate::visible;
 use model::human;
 use model::{Body, Probe, SizeBand};
 
 /// One to three lines: the answer, whether its body changes, where a redirect leads. Ends with a newline.
 #[must_use]
 pub fn probe(probe: &Probe, url: &str) -> String {
+    let url = visible::line(url);
     let Some(first) = probe.fetches.first() else {
         return format!("{url}: not fetched\n");
     };
-    let kind = first.content_type.as_deref().map_or_else(String::new, |kind| format!(" of {kind}"));
-    let server = first.server.as_deref().map_or_else(String::new, |server| format!(" from {server}"));
+    let kind = first.content_type.as_deref().map_or_else(String::new, |kind| format!(" of {}", visible::line(kind)));
+    let server = first.server.as_deref();
+    let server = server.map_or_else(String::new, |server| format!(" from {}", visible::line(server)));
     let keepalive = if first.keepalive { "keep-alive" } else { "closes the connection after each response" };
     let mut out = format!(
         "{url}: status {}, {}{kind}{server}, {keepalive}, {}\n",
@@ -40,7 +43,7 @@ pub fn probe(probe: &Probe, url: &str) -> String {
         (redirects, _) => redirects.iter().map(String::as_str).collect(),
     };
     if !way.is_empty() {
-        out.push_str(&format!("  redirects to {}\n", way.join(" -> ")));
+        out.push_str(&format!("  redirects to {}\n", visible::line(&way.join(" -> "))));
     }
     out
 }

@@ -4,6 +4,7 @@
 
 use super::Style;
 use super::layout::{advice, labelled, labelled_painted, wrap};
+use crate::visible;
 use anstyle::{AnsiColor, Style as Ansi};
 use model::human::plural;
 use model::{Finding, FindingState, Verdict, VerdictState};
@@ -121,9 +122,10 @@ pub(crate) fn is_bound_by(verdict: &Verdict, rule: &str) -> bool {
 /// A finding with its remedy; ends with a newline.
 pub(crate) fn finding(finding: &Finding, style: Style) -> String {
     let (message, first) = message(finding, style);
-    let line = format!("{} -> {}", finding.message, finding.remedy);
+    let remedy = visible::line(&finding.remedy);
+    let line = format!("{} -> {remedy}", visible::line(&finding.message));
     if first + line.chars().count() <= style.width {
-        return format!("{message} -> {}\n", finding.remedy);
+        return format!("{message} -> {remedy}\n");
     }
     let rest = if style.is_wide() { first } else { 2 };
     format!("{message}\n{}", advice(&finding.remedy, rest, style))
@@ -136,7 +138,7 @@ fn message(finding: &Finding, style: Style) -> (String, usize) {
         FindingState::Bound | FindingState::Warning => AnsiColor::Yellow,
         FindingState::Note => AnsiColor::Cyan,
     };
-    let head = format!("{:<7} {}  ", word(finding.state), finding.rule);
+    let head = format!("{:<7} {}  ", word(finding.state), visible::line(&finding.rule));
     let first = head.chars().count();
     let rest = if style.is_wide() { first } else { 2 };
     (wrap(&style.paint(bold(colour), &head), &finding.message, style.width, rest), first)

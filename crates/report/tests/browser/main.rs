@@ -9,6 +9,7 @@ mod pages;
 mod series;
 
 use fixtures::{arms, invalid_run, valid_sweep};
+use model::Redacted;
 use pages::{charts, is_strips, item, of_run, of_sweep, page, profiled, with_seconds};
 use report::flame::Scale;
 use report::html::{Graphs, Item};
@@ -20,8 +21,9 @@ fn a_browser_draws_every_chart_without_an_error() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let arms = arms();
     let profiled = profiled(with_seconds(invalid_run()));
-    let running = report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", "CPU", Scale::Samples);
-    let waiting = report::off_cpu::of_switches("php;main;poll_[k] 30000\n", Some(10.0), "here").map(|waits| waits.svg);
+    let (title, here) = (Redacted::text("CPU"), Redacted::text("here"));
+    let running = report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", &title, Scale::Samples);
+    let waiting = report::off_cpu::of_switches("php;main;poll_[k] 30000\n", Some(10.0), &here).map(|waits| waits.svg);
     let graph = [Graphs { running, waiting }];
     let with_graph = Item { graphs: &graph, ..item("profiled", AnyRecord::Run(&profiled), None) };
     let pages = [

@@ -1,12 +1,20 @@
-//! The line to a supervisor.
+//! The line to a supervisor. Every wait on it ends.
 
+use super::Options;
 use crate::error::StackError;
 use crate::supervisor::{Order, Report};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::time::Duration;
+
+/// How often one looks whether a wait has to end.
+const LOOK_UP: Duration = Duration::from_millis(5);
+/// Time that a supervisor is given to end what it keeps. A database may take 20 s, and there are few processes.
+const END_MAX_NS: u64 = 120_000_000_000;
 
 pub(super) struct Connection {
     supervisor: Child,
@@ -16,6 +24,17 @@ pub(super) struct Connection {
     closed: bool,
     /// Name and number of the processes that were started, in their order.
     pub(super) started: Vec<(String, i32)>,
+}
+
+/// Why no report has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// The supervisor is gone.
+    Closed,
+    /// The time is over.
+    Late,
+    /// ^C.
+    Interrupted,
 }
 
 impl Connection {
@@ -60,22 +79,85 @@ impl Connection {
         }
     }
 
-    /// The next report, whenever it comes; none when the supervisor is gone.
-    pub(super) fn next(&mut self) -> Option<Report> {
-        let report = self.reports.recv().ok();
-        self.closed = report.is_none();
-        report
+    /// The next report, if it comes before `deadline_ns`.
+    pub(super) fn next(&mut self, deadline_ns: u64, options: &Options) -> Result<Report, Silence> {
+        loop {
+            match self.reports.recv_timeout(LOOK_UP) {
+                Ok(report) => return Ok(report),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.closed = true;
+                    return Err(Silence::Closed);
+                }
+            }
+            if (options.now_ns)() >= deadline_ns {
+                return Err(Silence::Late);
+            }
+            if options.stop.load(Ordering::Relaxed) {
+                return Err(Silence::Interrupted);
+            }
+        }
     }
 
     pub(super) const fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Lets the supervisor end all, and waits until it has. Returns its last words.
-    pub(super) fn close(&mut self) -> Vec<Report> {
+    /// Lets the supervisor end all, and waits until it has. Returns its last words. One that does not end is killed; what it
+    /// kept is found by its note.
+    pub(super) fn close(&mut self, now_ns: fn() -> u64) -> Vec<Report> {
         self.orders = None;
-        let last = self.reports.iter().collect();
-        let _ = self.supervisor.wait();
+        let deadline_ns = now_ns() + END_MAX_NS;
+        let mut last = Vec::new();
+        while now_ns() < deadline_ns {
+            match self.reports.recv_timeout(LOOK_UP) {
+                Ok(report) => last.push(report),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Its end, or all but: its stdout is closed.
+                Err(RecvTimeoutError::Disconnected) => match self.supervisor.try_wait() {
+                    Ok(None) => std::thread::sleep(LOOK_UP),
+                    _ => return last,
+                },
+            }
+        }
+        let _ = self.supervisor.kill();
+        let _ = self.supervisor.try_wait();
         last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    /// A clock of its own: each reading is a second later.
+    fn now_ns() -> u64 {
+        static NOW_NS: AtomicU64 = AtomicU64::new(0);
+        NOW_NS.fetch_add(1_000_000_000, Ordering::Relaxed)
+    }
+
+    fn options() -> Options {
+        Options {
+            supervisor: ["sh", "-c", "exec sleep 600"].map(OsString::from).into(),
+            own_program: "/nonexistent".into(),
+            now_ns,
+            cpus: Vec::new(),
+            ready_timeout_ns: 0,
+            stop: Arc::new(AtomicBool::new(false)),
+            keep_state: false,
+        }
+    }
+
+    #[test]
+    fn a_supervisor_that_says_nothing_is_not_waited_for_without_end() {
+        let mut options = options();
+        let mut connection = Connection::open(&options.supervisor, Path::new("/nonexistent")).expect("it starts");
+        assert_eq!(connection.next(now_ns() + 10_000_000_000, &options).err(), Some(Silence::Late));
+        options.stop = Arc::new(AtomicBool::new(true));
+        assert_eq!(connection.next(u64::MAX, &options).err(), Some(Silence::Interrupted));
+        assert!(connection.close(now_ns).is_empty());
+        assert!(!connection.supervisor.wait().expect("our own child").success(), "it was killed");
     }
 }

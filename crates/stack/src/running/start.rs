@@ -1,33 +1,37 @@
 //! From a specification to a server that answers.
 
+use super::build::{Built, build};
 use super::connection::Connection;
-use super::{Options, Running, saved};
+use super::{Options, Running};
 use crate::account::Account;
-use crate::error::{StackError, said};
+use crate::environment;
+use crate::error::StackError;
 use crate::layout::{Layout, Process, Stop};
 use crate::place::{self, Place};
 use crate::programs;
 use crate::ready::Asker;
 use crate::servers::command::fill_in;
-use crate::servers::{CERTIFICATE, KEY, is_command};
+use crate::servers::{CERTIFICATE, KEY, is_command, settle};
 use crate::spec::Spec;
-use crate::state;
+use crate::state::{self, OUTPUT};
 use crate::supervisor::{How, Launch, Order, Report};
 use model::{Served, Step};
 use rcgen::{CertificateParams, DnType, KeyPair};
+use rustix::process::geteuid;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// What stands before the names of steps that start a process.
 pub(super) const START: &str = "start ";
 /// What a build has said, below the state directory.
-pub(super) const BUILD_LOG: &str = "log/build.out";
+const BUILD_LOG: &str = "out/build.out";
 /// Starts before a port that was free and is taken again has become another problem.
 const STARTS: usize = 3;
+/// Time that a process of provisioning may take; ns.
+const PROVISION_MAX_NS: u64 = 300_000_000_000;
 
 pub(super) fn start(spec: &Spec, options: &Options) -> Result<Running, StackError> {
     let mut spec = spec.clone();
-    place::settle_paths(&mut spec.settings)?;
+    settle(&mut spec)?;
     let built = build(&spec, options)?;
     let mut attempt = 1;
     loop {
@@ -70,16 +74,19 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         }
     };
     let served = served(spec, &place, &layout, built);
+    let user = place.account.as_ref().map_or_else(|| geteuid().as_raw(), |account| account.uid);
+    let warnings = layout.warnings.clone();
     let mut running = Running {
         spec: spec.clone(),
         options: options.clone(),
         place,
         layout,
         supervisor,
-        asker: Asker::new(),
+        asker: Asker::new(user),
         served,
         certificate,
-        warnings: Vec::new(),
+        build_log: built.map(|built| built.log.clone()),
+        warnings,
     };
     running.provision()?;
     running.start_services()?;
@@ -133,28 +140,6 @@ fn self_signed() -> Result<(String, String), rcgen::Error> {
     Ok((params.self_signed(&key)?.pem(), key.serialize_pem()))
 }
 
-/// A program that was made.
-struct Built {
-    log: Vec<u8>,
-    ns: u64,
-}
-
-/// Makes the program, if it is to be made.
-fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, StackError> {
-    let Some(command) = &spec.settings.build else { return Ok(None) };
-    let begin_ns = (options.now_ns)();
-    let run = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).output();
-    let output =
-        run.map_err(|error| StackError::Machine { doing: "run the build".into(), reason: error.to_string() })?;
-    let log = [output.stdout, output.stderr].concat();
-    if !output.status.success() {
-        let what = format!("cannot be built by {command:?} ({})", output.status);
-        let said = said(&String::from_utf8_lossy(&log));
-        return Err(StackError::Server { name: spec.server.name.into(), what, said });
-    }
-    Ok(Some(Built { log, ns: (options.now_ns)() - begin_ns }))
-}
-
 fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) -> Served {
     let named = layout.services.iter().find(|service| service.process.name == spec.server.name);
     let main = named.or_else(|| layout.services.last());
@@ -178,52 +163,43 @@ impl Running {
             let begin_ns = (self.options.now_ns)();
             let launch = launch(&process, Stop::TERM, &self.spec, &self.place);
             self.supervisor.tell(&Order::Start(launch));
-            self.await_end(&process.name)?;
+            self.await_end(&process.name, begin_ns + PROVISION_MAX_NS)?;
             self.served.steps.push(Step { name: process.name, ns: (self.options.now_ns)() - begin_ns });
         }
         match &self.layout.data {
-            Some(data) => state::copy(&self.place.path(data), &self.place.path(&saved(data))),
+            Some(data) => state::save(&self.place.dir, data),
             None => Ok(()),
         }
     }
 
-    fn await_end(&mut self, name: &str) -> Result<(), StackError> {
-        while let Some(report) = self.supervisor.next() {
-            match report {
-                Report::Ended { name: ended, how: How::Code(0) } if ended == name => {
+    fn await_end(&mut self, name: &str, deadline_ns: u64) -> Result<(), StackError> {
+        loop {
+            match self.supervisor.next(deadline_ns, &self.options) {
+                Ok(Report::Ended { name: ended, how: How::Code(0) }) if ended == name => {
                     self.supervisor.started.retain(|(started, _)| started != name);
                     return Ok(());
                 }
-                other => self.take(other)?,
+                Ok(other) => self.take(other)?,
+                Err(silence) => return Err(self.silent(name, silence, PROVISION_MAX_NS)),
             }
         }
-        Err(self.supervisor_gone())
     }
 }
 
 /// A process as the supervisor is told of it.
 pub(super) fn launch(process: &Process, stop: Stop, spec: &Spec, place: &Place) -> Launch {
-    let settings = &spec.settings;
-    let (program, args) = wrapped(process, &settings.wrapper);
-    let mut env = vec![
-        ("PATH".to_owned(), std::env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".into())),
-        ("HOME".to_owned(), place.text("")),
-        ("TMPDIR".to_owned(), place.text("tmp")),
-        ("LANG".to_owned(), "C.UTF-8".to_owned()),
-    ];
-    env.extend(process.env.iter().chain(&settings.env).cloned());
+    let (program, args) = wrapped(process, &spec.settings.wrapper);
     Launch {
         name: process.name.clone(),
         program: program.into(),
         args,
-        env,
-        inherit_env: is_command(spec),
+        env: environment::of_process(process, spec, place),
         dir: if is_command(spec) {
             std::env::current_dir().unwrap_or_else(|_| place.dir.clone())
         } else {
             place.dir.clone()
         },
-        output: place.path(&format!("log/{}.out", process.name)),
+        output: place.path(OUTPUT).join(format!("{}.out", process.name)),
         account: account(process, spec, place).map(|account| (account.uid, account.gid)),
         cpus: place.cpus.clone(),
         stop,

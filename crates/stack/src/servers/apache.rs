@@ -1,6 +1,6 @@
 //! Apache httpd: a parent and processes that serve.
 
-use super::{CERTIFICATE, COMPRESSED, KEY, Server, TYPES, files, on_off};
+use super::{CERTIFICATE, COMPRESSED, KEY, Server, TYPES, files, on_off, quoted};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
@@ -201,7 +201,7 @@ fn modules(spec: &Spec, more: &[&'static str]) -> Result<String, StackError> {
     }
     let line = |name: &&str| {
         let path = programs::file(format!("{}/mod_{name}.so", spec.extras.text("modules")).into(), PACKAGE)?;
-        Ok(format!("LoadModule {name}_module {}\n", path.display()))
+        Ok(format!("LoadModule {name}_module {}\n", quoted(&path)?))
     };
     names.iter().map(line).collect()
 }

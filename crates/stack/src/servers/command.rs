@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub(super) const COMMAND: Server = Server {
     name: super::COMMAND,
-    about: "any command after --; {port}, {state} and {root} are filled in, PORT is in its environment",
+    about: "any command after --; {port}, {state} and {root} are filled in, PORT and PLIMSOLL are in its environment",
     knows: &["tls", "root"],
     extras: &[],
     programs: &[],
@@ -32,8 +32,8 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let program = programs::named(Path::new(program))?;
     let name = program.file_name().map_or_else(|| "command".into(), |name| name.to_string_lossy().into_owned());
     let mut process = Process::new(&name, program).args(args);
-    process.as_caller = true;
     process.env.push(("PORT".into(), place.ports[0].to_string()));
+    process.env.push(("PLIMSOLL".into(), place.own_program.display().to_string()));
     Ok(Layout {
         services: vec![process.service(Ready::Endpoint, Stop::TERM)],
         endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),

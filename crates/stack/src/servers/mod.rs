@@ -17,8 +17,8 @@ mod varnish;
 
 use crate::error::StackError;
 use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
-use crate::place::Place;
-use crate::settings::{Settings, wrong};
+use crate::place::{Place, settle_paths};
+use crate::settings::{FILE_BYTES_MAX, Settings, wrong};
 use crate::spec::{Server, Spec};
 use std::path::Path;
 
@@ -94,13 +94,34 @@ fn socket_only(spec: &Spec) -> Result<(), StackError> {
     Err(StackError::Wrong(format!("{name} answers on a Unix socket: it has no port and no path; leave them out")))
 }
 
+/// Makes the paths of a specification absolute, looks whether they are there, and whether a configuration can hold them.
+pub(crate) fn settle(spec: &mut Spec) -> Result<(), StackError> {
+    settle_paths(&mut spec.settings)?;
+    match &spec.settings.root {
+        // On a command line a path may have any character.
+        Some(root) if !is_command(spec) => quoted(root).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// A path in quotation marks, as every configuration here takes it. Refuses what any of them would not take as it is.
+fn quoted(path: &Path) -> Result<String, StackError> {
+    let is_plain = |c: char| !c.is_control() && !"\"\\${}*?[".contains(c);
+    match path.to_str().filter(|text| text.chars().all(is_plain)) {
+        Some(text) => Ok(format!("\"{text}\"")),
+        None => Err(StackError::Wrong(format!(
+            "{path:?} has a character that configurations of servers cannot hold (\" \\ $ {{ }} * ? [); reach it by another path"
+        ))),
+    }
+}
+
 /// What a server would be given to run, for people: each file under its name, and the command lines.
 ///
 /// # Errors
 /// If the server is not installed or a setting contradicts another.
 pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackError> {
     let mut spec = spec.clone();
-    crate::place::settle_paths(&mut spec.settings)?;
+    settle(&mut spec)?;
     let place = Place::example(&spec.settings, own_program.to_owned())?;
     let layout = (spec.server.layout)(&spec, &place)?;
     let mut text = String::new();
@@ -163,7 +184,9 @@ pub(crate) fn expected(settings: &Settings) -> Option<Vec<u8>> {
             } else {
                 path.into()
             });
-            std::fs::read(file).ok()
+            // A pipe would not end, and of a larger file one asks the server only whether it is there.
+            let found = std::fs::metadata(&file).ok()?;
+            if found.is_file() && found.len() <= FILE_BYTES_MAX { std::fs::read(file).ok() } else { None }
         }
     }
 }
@@ -195,6 +218,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_root_that_breaks_configurations_is_refused() {
+        let folder = tempfile::tempdir().expect("a directory");
+        for name in ["a\"b", "a\\b", "$a", "a{b}", "a*", "a[b]", "a\nb"] {
+            let root = folder.path().join(name);
+            std::fs::create_dir(&root).expect("a directory in it");
+            let with_root = |text: &str| {
+                let mut spec = Spec::parse(text).expect("known");
+                spec.settings.root = Some(root.clone());
+                settle(&mut spec)
+            };
+            let error = with_root("nginx").expect_err(name).to_string();
+            assert!(error.contains("reach it by another path") && error.lines().count() == 1, "{error}");
+            with_root("-- ./my-server {root}").expect("it is in no configuration");
+        }
+        assert_eq!(quoted(Path::new("/srv/my site;#é")).expect("fine in quotes"), "\"/srv/my site;#é\"");
     }
 
     /// A directory of modules as a package brings them, so that no test needs that.

@@ -1,7 +1,7 @@
 //! nginx with endpoints in Lua: what the built-in target answers, by a server of this world.
 
-use super::Server;
 use super::nginx::{self, CONFIG, KEEPALIVE_TIMEOUT, Parts, STUB_STATUS, configuration};
+use super::{Server, quoted};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Endpoint, Layout, Ready, Stop};
@@ -35,7 +35,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let folder = spec.extras.text("modules");
     let main = ["ndk_http_module", "ngx_http_lua_module"].into_iter().map(|name| {
         let path = programs::file(format!("{folder}/{name}.so").into(), "libnginx-mod-http-lua")?;
-        Ok(format!("load_module {};\n", path.display()))
+        Ok(format!("load_module {};\n", quoted(&path)?))
     });
     let (main, http) = (main.collect::<Result<String, StackError>>()?, http(place));
     let parts = Parts {

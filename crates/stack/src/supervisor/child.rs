@@ -1,14 +1,16 @@
 //! One process under the supervisor, with all that it starts.
 
 use super::orders::{How, Launch};
-use super::processes::{self, end_session};
+use super::processes::{self, DISAPPEAR_NS, end_session};
 use crate::layout::Stop;
 use crate::state::Mark;
 use crate::sys;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::CpuSet;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -25,12 +27,10 @@ pub(super) struct Child {
 
 impl Child {
     pub(super) fn spawn(launch: &Launch) -> std::io::Result<Self> {
-        let output = OpenOptions::new().create(true).append(true).open(&launch.output)?;
+        let output = output(&launch.output)?;
         let mut command = Command::new(&launch.program);
-        if !launch.inherit_env {
-            command.env_clear();
-        }
-        command.args(&launch.args).envs(launch.env.iter().cloned()).current_dir(&launch.dir);
+        command.args(&launch.args).current_dir(&launch.dir);
+        command.env_clear().envs(launch.env.iter().cloned());
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         if let Some((uid, gid)) = launch.account {
             // std leaves the other groups of root behind when it changes the user.
@@ -52,27 +52,111 @@ impl Child {
     /// Asks it to end, then ends it and all it has started. Returns whether it had to be killed.
     pub(super) fn end(&mut self, now_ns: fn() -> u64) -> bool {
         let family = processes::descendants(self.mark.pid);
-        if let (Some(pid), Some(signal)) = (Pid::from_raw(self.mark.pid), Signal::from_named_raw(self.stop.signal)) {
-            // It may have ended already.
+        let signal = Signal::from_named_raw(self.stop.signal);
+        // Until it has been waited for, its number is its own.
+        if let (None, Some(pid), Some(signal)) = (self.ended(), Pid::from_raw(self.mark.pid), signal) {
             let _ = kill_process(pid, signal);
         }
-        let deadline = now_ns() + self.stop.kill_after_ms * 1_000_000;
-        while self.ended().is_none() && now_ns() < deadline {
-            std::thread::sleep(LOOK_UP);
-        }
-        let killed = self.ended().is_none();
+        let killed = !self.ends_by(now_ns() + self.stop.kill_after_ms * 1_000_000, now_ns);
         if killed {
             let _ = self.process.kill();
-            let _ = self.process.wait();
+            // One that hangs in a device cannot be waited for.
+            self.ends_by(now_ns() + DISAPPEAR_NS, now_ns);
         }
         end_session(self.mark, now_ns);
         processes::end(&family, now_ns);
         killed
     }
+
+    /// Waits for its end; false if it still runs at `deadline_ns`.
+    fn ends_by(&mut self, deadline_ns: u64, now_ns: fn() -> u64) -> bool {
+        loop {
+            if self.ended().is_some() {
+                return true;
+            }
+            if now_ns() >= deadline_ns {
+                return false;
+            }
+            std::thread::sleep(LOOK_UP);
+        }
+    }
+}
+
+/// The file that stdout and stderr of a process go to: in a folder that it cannot open, and never behind a link.
+fn output(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?))
 }
 
 fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu as usize));
     (!cpus.is_empty()).then_some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A clock of its own: each reading is 10 ms later.
+    fn now_ns() -> u64 {
+        static NOW_NS: AtomicU64 = AtomicU64::new(0);
+        NOW_NS.fetch_add(10_000_000, Ordering::Relaxed)
+    }
+
+    fn launch(script: &str, dir: &Path) -> Launch {
+        Launch {
+            name: "sh".into(),
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), script.into()],
+            env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            dir: dir.to_owned(),
+            output: dir.join("sh.out"),
+            account: None,
+            cpus: Vec::new(),
+            stop: Stop { signal: 15, kill_after_ms: 100 },
+        }
+    }
+
+    fn written(path: PathBuf) -> String {
+        std::fs::read_to_string(path).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_link_in_place_of_an_output_is_not_opened() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let victim = dir.path().join("victim");
+        std::fs::write(&victim, "as it was").expect("a file");
+        symlink(&victim, dir.path().join("sh.out")).expect("a link");
+        assert!(Child::spawn(&launch("echo planted", dir.path())).is_err());
+        assert_eq!(written(victim), "as it was");
+    }
+
+    #[test]
+    fn a_process_gets_the_environment_that_it_was_given_and_no_more() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut child = Child::spawn(&launch("exec env", dir.path())).expect("it starts");
+        child.process.wait().expect("our own child");
+        let all = written(dir.path().join("sh.out"));
+        let names: Vec<&str> = all.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        assert!(names.contains(&"PATH"), "{all}");
+        // What a shell sets by itself.
+        assert!(names.iter().all(|name| ["PATH", "PWD", "OLDPWD", "SHLVL", "_"].contains(name)), "{all}");
+    }
+
+    #[test]
+    fn a_process_that_ignores_the_signal_is_killed_with_what_it_has_started() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let script = "trap '' TERM; sleep 77 & echo up; while :; do sleep 77; done";
+        let mut child = Child::spawn(&launch(script, dir.path())).expect("it starts");
+        while written(dir.path().join("sh.out")).is_empty() {
+            std::thread::sleep(LOOK_UP);
+        }
+        assert!(child.end(now_ns), "it had to be killed");
+        assert_eq!(child.ended(), Some(How::Signal(9)));
+        assert_eq!(processes::members(child.mark), []);
+    }
 }

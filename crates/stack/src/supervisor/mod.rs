@@ -7,17 +7,22 @@
 //! nginx and others leave their workers running when their master is killed, and nothing within plimsoll can act when
 //! plimsoll is killed. The servers hear of the supervisor's own end by the kernel's parent-death signal, set after the
 //! change of user, which clears it. Its note of whom it started lies where servers cannot write.
+//!
+//! It keeps a state directory that was made for it and no other ([`state::claim`]), as it removes what it keeps.
 
 mod child;
+mod disk;
 mod logs;
 mod orders;
 mod processes;
 
+pub(crate) use disk::KEPT_BYTES;
 pub(crate) use orders::{How, Launch, Order, Report};
 pub(crate) use processes::{end_session, members};
 
 use crate::state::{self, Mark, Note, boot};
 use child::Child;
+use disk::Disk;
 use logs::Logs;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{BufRead, Write, stdin, stdout};
@@ -31,12 +36,13 @@ use std::time::Duration;
 /// How often it looks whether a server has ended.
 const LOOK_UP: Duration = Duration::from_millis(10);
 
-/// Keeps servers in the state directory `dir`; the `main` of the supervisor.
+/// Keeps servers in the state directory `dir`; the `main` of the supervisor. Fails, and touches nothing, unless the directory
+/// was made by the process that has started this one.
 ///
 /// `now_ns` is a monotonic clock.
 #[must_use]
 pub fn keep(dir: &Path, now_ns: fn() -> u64) -> ExitCode {
-    match Supervisor::new(dir, now_ns) {
+    match state::claim(dir).map_err(std::io::Error::other).and_then(|()| Supervisor::new(dir, now_ns)) {
         Ok(mut supervisor) => {
             supervisor.serve(&orders());
             supervisor.end_all();
@@ -56,6 +62,7 @@ struct Supervisor {
     /// In the order of their start.
     children: Vec<Child>,
     logs: Logs,
+    disk: Disk,
     /// Set by a signal that asks it to end.
     stop: Arc<AtomicBool>,
     /// True if the state directory stays.
@@ -82,6 +89,7 @@ impl Supervisor {
             note,
             children: Vec::new(),
             logs: Logs::new(dir),
+            disk: Disk::new(dir),
             stop,
             keep_state: false,
         };
@@ -117,7 +125,7 @@ impl Supervisor {
                 self.children.push(child);
                 report
             }
-            Err(error) => Report::Failed { name: launch.name.clone(), why: error.to_string() },
+            Err(error) => Report::Failed { name: launch.name.clone(), why: why(launch, &error) },
         };
         tell(&report);
     }
@@ -128,7 +136,15 @@ impl Supervisor {
         };
         let mut child = self.children.remove(at);
         let killed = child.end(self.now_ns);
+        self.end_strays();
         tell(&Report::Stopped { name: name.to_owned(), killed });
+    }
+
+    /// Ends what has left the session of a process that has ended. While others run it may be theirs, and waits for their end.
+    fn end_strays(&self) {
+        if self.children.is_empty() {
+            processes::end_descendants(self.now_ns);
+        }
     }
 
     /// Notices what has ended by itself, and what grows.
@@ -141,27 +157,49 @@ impl Supervisor {
                     let child = self.children.remove(at);
                     // What the one that has ended leaves behind is of no use to anybody.
                     end_session(child.mark, self.now_ns);
+                    self.end_strays();
                     tell(&Report::Ended { name: child.name, how });
                 }
             }
         }
         processes::reap(&self.children.iter().map(|child| child.mark.pid).collect::<Vec<_>>());
-        if let Some(cut) = self.logs.look((self.now_ns)()) {
-            tell(&Report::LogCut { path: cut });
+        if let Some(path) = self.logs.look((self.now_ns)()) {
+            tell(&Report::LogCut { path });
+        }
+        if !self.children.is_empty() && self.disk.is_full((self.now_ns)()) {
+            self.end_services();
+            tell(&Report::DiskFull);
         }
     }
 
-    /// Ends all in the reverse order of their start, then whatever else they have left, and tidies up.
-    fn end_all(&mut self) {
+    /// Ends all in the reverse order of their start, then whatever else they have left.
+    fn end_services(&mut self) {
         while let Some(mut child) = self.children.pop() {
             let killed = child.end(self.now_ns);
             tell(&Report::Stopped { name: child.name, killed });
         }
-        processes::end_descendants(self.now_ns);
+        self.end_strays();
+    }
+
+    /// Ends all and tidies up.
+    fn end_all(&mut self) {
+        self.end_services();
         if !self.keep_state {
             // What cannot be removed is left to `--clean`.
             let _ = state::remove(&self.dir);
         }
+    }
+}
+
+/// Why a process cannot be started, and what to do where a directory is closed to the user that it would run as.
+fn why(launch: &Launch, error: &std::io::Error) -> String {
+    match launch.account {
+        Some((uid, _)) if uid != 0 && error.kind() == std::io::ErrorKind::PermissionDenied => format!(
+            "{error}: user {uid}, who is to run it, cannot reach {} or {}; open them, or choose another with the setting user",
+            launch.program.display(),
+            launch.dir.display()
+        ),
+        _ => error.to_string(),
     }
 }
 

@@ -51,9 +51,11 @@ pub(crate) enum Report {
     },
     /// A log had grown too long and was emptied.
     LogCut {
-        /// Which.
-        path: PathBuf,
+        /// Its path, without control characters.
+        path: String,
     },
+    /// The file system of the state directory was full, and all was ended.
+    DiskFull,
 }
 
 /// How a process has ended.
@@ -71,10 +73,8 @@ pub(crate) struct Launch {
     pub(crate) name: String,
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
-    /// Added to its environment.
+    /// Its environment, completely.
     pub(crate) env: Vec<(String, String)>,
-    /// True if it gets our environment too.
-    pub(crate) inherit_env: bool,
     pub(crate) dir: PathBuf,
     /// Where its stdout and stderr go.
     pub(crate) output: PathBuf,

@@ -2,12 +2,16 @@
 
 use crate::state::{Mark, stat};
 use procfs::process::{Stat, all_processes};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{WaitId, WaitIdOptions, WaitOptions, getpid, waitid, waitpid};
 use std::time::Duration;
 
 /// Time that killed processes are given to disappear; the kernel needs less unless one hangs in a device.
-const DISAPPEAR_NS: u64 = 3_000_000_000;
+pub(super) const DISAPPEAR_NS: u64 = 3_000_000_000;
 const LOOK_UP: Duration = Duration::from_millis(2);
+/// Rounds in which what has ended is taken in; the rest comes with the next look.
+const REAP_ROUNDS: usize = 100;
 
 /// Processes of the session that `leader` began, alive. Empty when its number belongs to another process by now.
 pub(crate) fn members(leader: Mark) -> Vec<Mark> {
@@ -49,7 +53,7 @@ pub(super) fn descendants(of: i32) -> Vec<Mark> {
 /// Takes in what has ended of those that became ours when their parents ended; not `children`, who are waited for by
 /// themselves.
 pub(super) fn reap(children: &[i32]) {
-    loop {
+    for _ in 0..REAP_ROUNDS {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let Ok(Some(_)) = waitid(WaitId::All, options) else { return };
         let zombies = all_processes().into_iter().flatten().flatten();
@@ -77,14 +81,28 @@ fn until_gone(find: impl Fn() -> Vec<Mark>, now_ns: fn() -> u64) {
             return;
         }
         for mark in found {
+            send(mark, Signal::KILL);
             if let Some(pid) = Pid::from_raw(mark.pid) {
-                // It may end by itself in between.
-                let _ = kill_process(pid, Signal::KILL);
+                // It may be another's child.
                 let _ = waitpid(Some(pid), WaitOptions::NOHANG);
             }
         }
         std::thread::sleep(LOOK_UP);
     }
+}
+
+/// Sends a signal to a process, and to no other that has taken its number in the meantime.
+fn send(mark: Mark, signal: Signal) {
+    let Some(pid) = Pid::from_raw(mark.pid) else { return };
+    // It may end by itself at any moment.
+    let _ = match pidfd_open(pid, PidfdFlags::empty()) {
+        // A descriptor stands for one process for good: for ours, if that still has the number.
+        Ok(process) if mark.is_alive() => pidfd_send_signal(process, signal),
+        // Before Linux 5.3, or forbidden here.
+        Err(Errno::NOSYS | Errno::PERM) if mark.is_alive() => kill_process(pid, signal),
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    };
 }
 
 /// All processes that are no zombies.
@@ -95,4 +113,22 @@ fn alive() -> impl Iterator<Item = Stat> {
 
 fn mark(stat: Stat) -> Mark {
     Mark { pid: stat.pid, start: stat.starttime }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_that_has_taken_the_number_of_another_is_left_alone() {
+        let mut sleep = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().expect("it starts");
+        let mark = Mark::of(sleep.id().cast_signed()).expect("it runs");
+        send(Mark { start: mark.start + 1, ..mark }, Signal::KILL);
+        assert!(mark.is_alive() && sleep.try_wait().expect("our own child").is_none());
+        send(mark, Signal::KILL);
+        assert!(!sleep.wait().expect("our own child").success());
+        // Its number is free now.
+        send(mark, Signal::KILL);
+    }
 }

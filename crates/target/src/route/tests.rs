@@ -62,6 +62,28 @@ fn every_endpoint_takes_faults() {
 }
 
 #[test]
+fn what_keeps_the_server_busy_for_as_long_as_a_client_likes_is_guarded() {
+    for (target, guarded) in [
+        ("/", false),
+        ("/bytes/1GiB", false),
+        ("/zero?size=1&x=fault", false),
+        ("/upload", false),
+        ("/stats", false),
+        ("/status/200", false),
+        ("/cpu?us=0", true),
+        ("/sleep", true),
+        ("/sleep?dist=exp&mean=1ms", true),
+        ("/pool", true),
+        ("/zero?first_byte=1ms", true),
+        ("/zero?%66irst_byte=1ms", true),
+        ("/zero?body_rate=1MiB", true),
+        ("/stats?fault=drop", true),
+    ] {
+        assert_eq!(plan(target).map(|plan| plan.is_guarded()), Ok(guarded), "{target}");
+    }
+}
+
+#[test]
 fn a_bad_parameter_is_named_with_an_example() {
     for (target, named) in [
         ("/bytes", "SIZE"),

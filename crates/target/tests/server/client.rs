@@ -1,10 +1,11 @@
 //! A small blocking client that trusts nobody: it reads by the framing the answer declares.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -74,6 +75,17 @@ pub(crate) fn connect(server: &Running) -> TcpStream {
     socket
 }
 
+/// A TCP connection from this address of loopback.
+pub(crate) fn connect_from(server: &Running, from: Ipv4Addr) -> TcpStream {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).expect("a socket");
+    rustix::net::bind(&socket, &SocketAddr::from((from, 0))).expect("an address of loopback");
+    rustix::net::connect(&socket, &server.address().tcp().expect("TCP")).expect("the target listens");
+    let socket = TcpStream::from(socket);
+    socket.set_read_timeout(Some(TIMEOUT)).expect("a timeout can be set");
+    socket
+}
+
 /// GET on a connection of its own.
 pub(crate) fn get(server: &Running, path: &str) -> Response {
     Client::new(server).get(path)
@@ -81,8 +93,22 @@ pub(crate) fn get(server: &Running, path: &str) -> Response {
 
 impl Client {
     pub(crate) fn new(server: &Running) -> Self {
-        let (socket, stream) = sockets(server);
+        Self::over(connect(server))
+    }
+
+    /// On a connection that is there.
+    pub(crate) fn over(socket: TcpStream) -> Self {
+        let stream = socket.try_clone().expect("a socket can be cloned");
         Self { stream: BufReader::new(Box::new(stream)), socket }
+    }
+
+    /// True if the target answers, and closes as it is asked to; false if it closes without an answer.
+    pub(crate) fn is_served(mut self) -> bool {
+        // A target that has closed already takes nothing, or resets.
+        let _ = self.try_send(b"GET /bytes/1 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
+        let answer = self.rest();
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&answer));
+        !answer.is_empty()
     }
 
     /// With TLS.

@@ -149,3 +149,83 @@ fn a_flood_of_pipelined_requests_is_answered_within_bounds() {
     }
     sender.join().expect("the sender sends");
 }
+
+/// What two servers in a row could read as different requests. Behind each stands one that must not be answered.
+#[test]
+fn requests_that_two_servers_may_cut_differently_are_refused() {
+    let server = serve(TargetConfig::default());
+    let post = "POST /upload HTTP/1.1\r\nHost: t\r\n";
+    let chunked = format!("{post}Transfer-Encoding: chunked\r\n");
+    let requests = [
+        format!("{post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        format!("{chunked}Content-Length: 5\r\n\r\n0\r\n\r\n"),
+        format!("{post}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"),
+        format!("{post}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello"),
+        format!("{post}Content-Length: 5, 5\r\n\r\nhello"),
+        format!("{post}Content-Length: 0\r\ncontent-length: 0\r\n\r\n"),
+        format!("{post}Content-Length: +5\r\n\r\nhello"),
+        format!("{post}Content-Length: 0x5\r\n\r\nhello"),
+        format!("{post}Content-Length: 5 5\r\n\r\nhello"),
+        format!("{post}Content-Length : 5\r\n\r\nhello"),
+        format!("{post}Content-Length\t: 5\r\n\r\nhello"),
+        format!("{post} Content-Length: 5\r\n\r\nhello"),
+        format!("{post}X: y\r\n folded\r\nContent-Length: 5\r\n\r\nhello"),
+        format!("{post}X: y\r\n\tContent-Length: 5\r\n\r\nhello"),
+        format!("{post}X: y\rContent-Length: 5\r\n\r\nhello"),
+        format!("{post}X: y\0\r\n\r\n"),
+        format!("{post}: 5\r\n\r\n"),
+        format!("{post}no colon\r\n\r\n"),
+        "POST\t/upload HTTP/1.1\r\nHost: t\r\n\r\n".into(),
+        "POST /upload\rX HTTP/1.1\r\nHost: t\r\n\r\n".into(),
+        "POST /upload HTTP/1.1\rHost: t\r\n\r\n".into(),
+        "POST /upload HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".into(),
+        format!("{post}Host: u\r\n\r\n"),
+        format!("{post}Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"),
+        format!("{post}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n"),
+        format!("{post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"),
+        format!("{post}Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n"),
+        format!("{post}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n"),
+        format!("{chunked}\r\n0x5\r\nhello\r\n0\r\n\r\n"),
+        format!("{chunked}\r\n-1\r\nhello\r\n0\r\n\r\n"),
+        format!("{chunked}\r\n 5\r\nhello\r\n0\r\n\r\n"),
+        format!("{chunked}\r\n5\rx\r\nhello\r\n0\r\n\r\n"),
+        format!("{chunked}\r\n5\r\nhelloX\r\n0\r\n\r\n"),
+        format!("{chunked}\r\n10000000000000000\r\n\r\n"),
+        format!("{chunked}\r\n0\r\nX : y\r\n\r\n"),
+    ];
+    for request in &requests {
+        let mut client = Client::new(&server);
+        let _ = client.try_send(format!("{request}GET /bytes/9 HTTP/1.1\r\nHost: t\r\n\r\n").as_bytes());
+        let answer = String::from_utf8_lossy(&client.rest()).into_owned();
+        let refused = ["HTTP/1.1 400 ", "HTTP/1.1 501 "].iter().any(|status| answer.starts_with(status));
+        assert!(refused && answer.contains("Connection: close"), "{request:?}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{request:?}: {answer}");
+    }
+    let stats = get(&server, "/stats").text();
+    assert!(stats.contains(&format!("\"malformed\":{},", requests.len())), "{stats}");
+}
+
+/// The server stops to read from a client that does not read: what it keeps for one is bounded.
+#[test]
+fn a_pipeline_that_is_never_read_is_not_taken_in_for_ever() {
+    // Beyond what the kernel's buffers of both ends hold.
+    const MOST: usize = 64 << 20;
+    let server = serve(TargetConfig::default());
+    let client = Client::new(&server);
+    let mut writer = client.clone_sending();
+    writer.set_nonblocking(true).expect("a socket option");
+    let requests = b"GET /bytes/8000 HTTP/1.1\r\nHost: t\r\n\r\n".repeat(1_000);
+    let (mut sent, mut full) = (0, 0);
+    // Full, it stays full, however often the one worker has had the time to read on.
+    while full < 50 {
+        match std::io::Write::write(&mut writer, &requests[sent % requests.len()..]) {
+            Ok(n) => (sent, full) = (sent + n, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+                full += 1;
+                still_serves(&server);
+            }
+        }
+        assert!(sent < MOST, "{sent} bytes of requests were taken in, and no answer was read");
+    }
+}

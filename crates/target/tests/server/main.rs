@@ -2,15 +2,18 @@
 
 mod breaks;
 mod client;
+mod clients;
+mod deadlines;
 mod endpoints;
 mod faults;
+mod guard;
 mod hostile;
 mod tls;
 mod unix;
 
 use client::{Client, serve};
 use clock::Clock;
-use target::{Break, Faults, Limit, Pool, TargetConfig, TargetError, start};
+use target::{Break, Deadlines, Faults, Limit, Pool, TargetConfig, TargetError, start};
 
 const MS: u64 = 1_000_000;
 
@@ -232,6 +235,8 @@ fn a_start_that_cannot_work_says_why() {
         TargetConfig { faults: Faults { broken: Some((Break::Half, 1.1)), ..NONE }, ..TargetConfig::default() },
         TargetConfig { redirect: Some("/a\r\nSet-Cookie: b".into()), ..TargetConfig::default() },
         TargetConfig { pool: Some(Pool { workers: 0, service_ns: 1, queue: 1 }), ..TargetConfig::default() },
+        TargetConfig { max_per_client: 0, ..TargetConfig::default() },
+        TargetConfig { deadlines: Deadlines { idle_ns: 0, ..Deadlines::default() }, ..TargetConfig::default() },
     ] {
         assert!(matches!(start(config), Err(TargetError::Setting { .. })));
     }

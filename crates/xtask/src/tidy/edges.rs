@@ -6,7 +6,7 @@ use super::Violation;
 
 /// (crate, own crates it may depend on). `plimsoll` joins everything; `lab` knows the rules, which it puts to the proof, and
 /// the statistics of its own measurements, and no other product code.
-const ALLOWED: [(&str, &[&str]); 16] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("evidence", &["model", "stats"]),
@@ -17,14 +17,15 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ("target", &["clock", "model", "net", "wire"]),
     ("judge", &["evidence", "model", "stats"]),
     ("audit", &["judge", "model", "stats"]),
+    ("input", &["model"]),
     ("observe", &["clock", "model", "lab"]),
     ("report", &["evidence", "model", "stats"]),
     ("stack", &["model"]),
     (
         "plimsoll",
         &[
-            "clock", "model", "stats", "evidence", "wire", "engine", "target", "judge", "audit", "observe", "report",
-            "stack", "lab",
+            "clock", "model", "stats", "evidence", "input", "wire", "engine", "target", "judge", "audit", "observe",
+            "report", "stack", "lab",
         ],
     ),
     ("lab", &["model", "stats", "judge", "audit", "xtask"]),

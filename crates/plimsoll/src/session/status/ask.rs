@@ -2,6 +2,7 @@
 //!
 //! Databases are asked by their clients' crates, without TLS and pools. Passwords come from a variable or a file.
 
+use super::lookup::Lookup;
 use super::source::{Kind, Login, Place, Source};
 use model::ServerStatus;
 use mysql::prelude::Queryable;
@@ -9,7 +10,8 @@ use mysql::{Conn, DriverError, OptsBuilder};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
 use rustls::crypto::ring;
 use std::error::Error as _;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::Agent;
@@ -25,16 +27,16 @@ const ACCESS_DENIED: [u16; 3] = [1044, 1045, 1698];
 /// One that asks.
 pub(super) enum Asker {
     Page { agent: Agent, url: String },
-    Mysql { login: Login, open: Option<Conn> },
-    Redis { login: Login, open: Option<Connection> },
+    Mysql { login: Login, lookup: Lookup, open: Option<Conn> },
+    Redis { login: Login, lookup: Lookup, open: Option<Connection> },
 }
 
 impl Asker {
     pub(super) fn new(source: &Source) -> Self {
         match &source.kind {
-            Kind::Page => Self::Page { agent: agent(), url: source.url.clone() },
-            Kind::Mysql(login) => Self::Mysql { login: login.clone(), open: None },
-            Kind::Redis(login) => Self::Redis { login: login.clone(), open: None },
+            Kind::Page(url) => Self::Page { agent: agent(), url: url.clone() },
+            Kind::Mysql(login) => Self::Mysql { lookup: Lookup::new(&login.place), login: login.clone(), open: None },
+            Kind::Redis(login) => Self::Redis { lookup: Lookup::new(&login.place), login: login.clone(), open: None },
         }
     }
 
@@ -42,12 +44,30 @@ impl Asker {
     pub(super) fn ask(&mut self) -> Result<ServerStatus, String> {
         match self {
             Self::Page { agent, url } => fetch(agent, url).and_then(|text| observe::status::read(&text)),
-            Self::Mysql { login, open } => mysql(login, open).map_err(|error| of_mysql(&error, login))?,
-            Self::Redis { login, open } => {
-                let info = redis_info(login, open).map_err(|error| of_redis(&error))?;
+            Self::Mysql { login, lookup, open } => {
+                mysql(login, lookup, open).map_err(|error| of_mysql(&error, login))?
+            }
+            Self::Redis { login, lookup, open } => {
+                let info = redis_info(login, lookup, open).map_err(|error| of_redis(&error))?;
                 observe::status::read(&info)
             }
         }
+    }
+}
+
+impl Source {
+    /// What is to be known before it is asked: a password goes over a network as it is.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let (Kind::Mysql(login) | Kind::Redis(login)) = &self.kind else { return None };
+        let Place::Tcp(host, _) = &login.place else { return None };
+        let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        (login.password.is_some() && !is_here).then(|| {
+            format!(
+                "warning: --status {}: databases are asked without TLS, so that everybody on the way to {host} can read the \
+                 password; a tunnel or a Unix socket keeps it yours",
+                self.url
+            )
+        })
     }
 }
 
@@ -85,9 +105,28 @@ fn late() -> String {
     format!("it does not answer within {} ms", TIMEOUT.as_millis())
 }
 
-fn mysql(login: &Login, open: &mut Option<Conn>) -> Result<Result<ServerStatus, String>, mysql::Error> {
+/// The first connection that can be made, or why the last could not.
+fn first<C, E: From<io::Error>>(lookup: &mut Lookup, connect: impl Fn(&Place) -> Result<C, E>) -> Result<C, E> {
+    let mut outcome = Err(E::from(io::Error::from(ErrorKind::AddrNotAvailable)));
+    for place in lookup.places(TIMEOUT)? {
+        outcome = connect(&place);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn mysql(
+    login: &Login,
+    lookup: &mut Lookup,
+    open: &mut Option<Conn>,
+) -> Result<Result<ServerStatus, String>, mysql::Error> {
     // One that has failed is not used again.
-    let mut connection = open.take().map_or_else(|| Conn::new(mysql_options(login)), Ok)?;
+    let mut connection = match open.take() {
+        Some(connection) => connection,
+        None => first(lookup, |place| Conn::new(mysql_options(login, place)))?,
+    };
     let mut rows: Vec<(String, String)> = Vec::new();
     for question in observe::status::MYSQL_ASKED {
         rows.append(&mut connection.query(question)?);
@@ -96,14 +135,14 @@ fn mysql(login: &Login, open: &mut Option<Conn>) -> Result<Result<ServerStatus, 
     Ok(observe::status::read_mysql(&rows))
 }
 
-fn mysql_options(login: &Login) -> OptsBuilder {
+fn mysql_options(login: &Login, place: &Place) -> OptsBuilder {
     let options = OptsBuilder::new()
         .user(login.user.clone())
         .pass(login.password.clone())
         .prefer_socket(false)
         .read_timeout(Some(TIMEOUT))
         .write_timeout(Some(TIMEOUT));
-    match &login.place {
+    match place {
         Place::Tcp(host, port) => options.ip_or_hostname(Some(host)).tcp_port(*port).tcp_connect_timeout(Some(TIMEOUT)),
         Place::Unix(path) => options.socket(Some(path.display().to_string())),
     }
@@ -127,7 +166,7 @@ fn of_mysql(error: &mysql::Error, login: &Login) -> String {
     }
 }
 
-fn io_cause(error: &mysql::Error) -> Option<&std::io::Error> {
+fn io_cause(error: &mysql::Error) -> Option<&io::Error> {
     match error {
         mysql::Error::IoError(error) => Some(error),
         mysql::Error::CodecError(error) => error.source()?.downcast_ref(),
@@ -135,18 +174,19 @@ fn io_cause(error: &mysql::Error) -> Option<&std::io::Error> {
     }
 }
 
-fn of_io(error: &std::io::Error) -> String {
+fn of_io(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
         _ => format!("nothing answers there ({error})"),
     }
 }
 
-fn redis_info(login: &Login, open: &mut Option<Connection>) -> redis::RedisResult<String> {
+fn redis_info(login: &Login, lookup: &mut Lookup, open: &mut Option<Connection>) -> redis::RedisResult<String> {
     let mut connection = match open.take() {
         Some(connection) => connection,
         None => {
-            let connection = redis_client(login)?.get_connection_with_timeout(TIMEOUT)?;
+            let connect = |place: &Place| redis_client(login, place)?.get_connection_with_timeout(TIMEOUT);
+            let connection = first(lookup, connect)?;
             connection.set_read_timeout(Some(TIMEOUT))?;
             connection.set_write_timeout(Some(TIMEOUT))?;
             connection
@@ -157,8 +197,8 @@ fn redis_info(login: &Login, open: &mut Option<Connection>) -> redis::RedisResul
     Ok(info)
 }
 
-fn redis_client(login: &Login) -> redis::RedisResult<Client> {
-    let address = match &login.place {
+fn redis_client(login: &Login, place: &Place) -> redis::RedisResult<Client> {
+    let address = match place {
         Place::Tcp(host, port) => ConnectionAddr::Tcp(host.clone(), *port),
         Place::Unix(path) => ConnectionAddr::Unix(path.clone()),
     };
@@ -180,5 +220,25 @@ fn of_redis(error: &redis::RedisError) -> String {
         _ if error.is_timeout() => late(),
         _ if error.is_io_error() => format!("nothing answers there ({error})"),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_that_crosses_a_network_is_warned_of() {
+        let warning = |host: &str, password: Option<&str>| {
+            let place = if host.is_empty() { Place::Unix("/run/db".into()) } else { Place::Tcp(host.into(), 1) };
+            let login = Login { place, user: None, password: password.map(str::to_owned) };
+            Source { url: model::Redacted::url("redis://h"), kind: Kind::Redis(login) }.warning()
+        };
+        let told = warning("db.example", Some("s3cret")).expect("a warning");
+        assert!(told.contains("db.example") && told.contains("redis://h") && !told.contains("s3cret"), "{told}");
+        for host in ["", "localhost", "127.0.0.1", "::1"] {
+            assert_eq!(warning(host, Some("s3cret")), None, "{host:?}");
+        }
+        assert_eq!(warning("db.example", None), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::CommandError;
 use crate::settings::auth;
+use model::Redacted;
 use std::path::PathBuf;
 use url::Url;
 
@@ -21,14 +22,15 @@ const FORMS: &str = "write http://HOST/PATH, mysql://USER@HOST:PORT, mysql+unix:
 /// A status page, or a database that is asked for its counters.
 #[derive(Clone)]
 pub(crate) struct Source {
-    /// As it was typed, which holds no secret.
-    pub(crate) url: String,
+    /// As it is shown and recorded.
+    pub(crate) url: Redacted,
     pub(crate) kind: Kind,
 }
 
 #[derive(Clone)]
 pub(crate) enum Kind {
-    Page,
+    /// A page at this URL, which may hold a secret and is never shown.
+    Page(String),
     Mysql(Login),
     Redis(Login),
 }
@@ -51,7 +53,7 @@ pub(crate) enum Place {
 impl Source {
     pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
         // What may be a password is not repeated.
-        let shown = audit::redact(text).0;
+        let shown = Redacted::url(text);
         let wrong = |why: &str| CommandError::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
         let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
         if TLS_SCHEMES.contains(&url.scheme()) {
@@ -79,18 +81,19 @@ impl Source {
                 "{FLAG} {shown:?} holds a password, which every user of the machine can read{instead}"
             )));
         }
-        let url_text = text.to_owned();
         match (scheme, is_unix) {
-            ("http" | "https", false) if url.username().is_empty() => Ok(Self { url: url_text, kind: Kind::Page }),
+            ("http" | "https", false) if url.username().is_empty() => {
+                Ok(Self { url: shown.clone(), kind: Kind::Page(text.to_owned()) })
+            }
             ("http" | "https", false) => Err(wrong("names a user; pages that ask for one cannot be read")),
             ("mysql", _) => {
                 let mut login = login(&url, (!is_unix).then_some(MYSQL_PORT), variable, wrong)?;
                 login.user.get_or_insert_with(|| MYSQL_USER.to_owned());
-                Ok(Self { url: url_text, kind: Kind::Mysql(login) })
+                Ok(Self { url: shown.clone(), kind: Kind::Mysql(login) })
             }
             ("redis", _) => {
                 let login = login(&url, (!is_unix).then_some(REDIS_PORT), variable, wrong)?;
-                Ok(Self { url: url_text, kind: Kind::Redis(login) })
+                Ok(Self { url: shown.clone(), kind: Kind::Redis(login) })
             }
             _ => Err(wrong("has an unknown scheme")),
         }
@@ -143,7 +146,7 @@ mod tests {
     fn login(text: &str) -> Login {
         match Source::parse(text).expect("a source").kind {
             Kind::Mysql(login) | Kind::Redis(login) => login,
-            Kind::Page => panic!("{text} is a page"),
+            Kind::Page(_) => panic!("{text} is a page"),
         }
     }
 
@@ -169,6 +172,13 @@ mod tests {
             let message = Source::parse(text).err().unwrap().message;
             assert!(message.contains("holds a password") && !message.contains("s3cret"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_page_is_asked_with_its_token_and_shown_without() {
+        let source = Source::parse("http://h/status?token=s3cret&json").unwrap();
+        assert_eq!(source.url.as_str(), "http://h/status?token=<redacted>&json");
+        assert!(matches!(source.kind, Kind::Page(url) if url == "http://h/status?token=s3cret&json"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::exit::CommandError;
 use crate::output::printer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::Observation;
-use report::{json, terminal};
+use report::{json, terminal, visible};
 use std::io::IsTerminal;
 
 pub(super) enum View {
@@ -35,7 +35,8 @@ impl View {
                 if !missing.is_empty() {
                     table.suspend(|| printer::note(&missing));
                 }
-                table.set_message(terminal::observation(seen, &style).trim_end().to_owned());
+                let text = terminal::observation(seen, &style);
+                table.set_message(visible::rendered(text.trim_end()).into_owned());
                 table.tick();
                 return Ok(true);
             }

@@ -4,10 +4,15 @@ use crate::cli::profile::DiffArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::profiling::{FOLDED, write_file};
+use crate::store::private;
 use crate::store::stored::{Record, Stored};
+use input::text_at_most;
 use model::Profiled;
 use report::flame::{Difference, Side, difference};
 use std::path::Path;
+
+/// Largest file of stacks.
+const FOLDED_MAX_BYTES: u64 = 256 << 20;
 
 /// One of the two.
 struct Half {
@@ -26,7 +31,7 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, CommandError> {
             args.after.display()
         ))
     })?;
-    std::fs::create_dir_all(&args.output).map_err(|error| {
+    private::create_directory(&args.output).map_err(|error| {
         CommandError::usage(format!("--output {}: cannot write there: {error}", args.output.display()))
     })?;
     let mut text = report::terminal::profile_change(&before.profiled, &after.profiled);
@@ -55,8 +60,8 @@ impl Half {
             wrong("no good response while it was profiled, so there is nothing to relate CPU time to".into())
         })?;
         let path = directory.join(FOLDED);
-        let folded = std::fs::read_to_string(&path)
-            .map_err(|error| CommandError::usage(format!("cannot read {}: {error}", path.display())))?;
+        let folded = text_at_most(&path, FOLDED_MAX_BYTES)
+            .map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))?;
         Ok(Self { name: stored.name, folded, profiled, sample_us_per_good })
     }
 

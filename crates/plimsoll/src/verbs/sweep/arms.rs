@@ -5,11 +5,12 @@ use crate::cli::SweepArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::deliver::{deliver, exit};
 use crate::output::printer;
+use crate::session::serving;
 use crate::session::sinks::Sink;
 use crate::settings::draft::Draft;
 use crate::store;
 use crate::store::Recorder;
-use model::{Event, SessionEvent};
+use model::{Event, Redacted, SessionEvent};
 use report::record::{AnyRecord, arm_folder, sweeps_record};
 use stack::Spec;
 use stats::SweepSettings;
@@ -32,12 +33,13 @@ pub(super) fn sweep(
         if stop.load(Ordering::Relaxed) {
             break;
         }
+        let label = serving::label(spec);
         if !args.output.quiet {
-            printer::note(&format!("server {} of {}: {}", index + 1, specs.len(), spec.label));
+            printer::note(&format!("server {} of {}: {label}", index + 1, specs.len()));
         }
         // Arms that nothing was measured of have no place in the report.
-        let folder = arm_folder(arms.len(), &spec.label);
-        let server = Server { spec: Some(spec), arm: Some(spec.label.clone()) };
+        let folder = arm_folder(arms.len(), &label);
+        let server = Server { spec: Some(spec), arm: Some(label.clone()) };
         let measured = measure(args, draft, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,
@@ -49,11 +51,11 @@ pub(super) fn sweep(
             let record = measured.record;
             // Now, as the next arm may be the last thing this machine does.
             store::write_arm(&measured.directory, &report::json::sweep(&record));
-            arms.push((spec.label.clone(), record));
+            arms.push((label.to_string(), record));
             measured.walked
         });
         if let Err(error) = walked {
-            let error = CommandError { message: format!("{}: {}", spec.label, error.message), ..error };
+            let error = CommandError { message: format!("{label}: {}", error.message), ..error };
             if failed.is_none() {
                 failed = Some(error);
             } else {
@@ -73,6 +75,7 @@ pub(super) fn sweep(
 /// The directory of all arms, and how many there are to be.
 fn create(args: &SweepArgs, started: &str, arms: usize) -> Result<PathBuf, CommandError> {
     let top = store::create(args.output.output.as_deref(), "sweep", started)?;
-    Recorder::without_histograms(&top)?.take(&Event::Session(SessionEvent::Arms { planned: arms as u64 }));
+    let planned = Event::Session(SessionEvent::Arms { planned: arms as u64 });
+    Recorder::without_histograms(&top)?.take(&Redacted::new(planned));
     Ok(top)
 }

@@ -5,7 +5,8 @@ use model::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub(crate) fn shell(script: &str) -> Program {
 impl Program {
     pub(crate) fn new<A: Into<OsString>>(program: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
+        // Commands that root starts as servers run in it as another user.
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("our own directory");
         Self { program: program.into(), args: args.into_iter().map(Into::into).collect(), directory }
     }
 

@@ -47,7 +47,7 @@ const EXTRAS: &[Extra] = &[
         name: "socket",
         default: "unix",
         takes: Takes::Word(&["unix", "tcp"]),
-        meaning: "between the front and php-fpm",
+        meaning: "between the front and php-fpm; tcp: open to every user of this machine",
     },
     Extra {
         name: "listen_backlog",
@@ -84,6 +84,7 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
         body: page::expected(spec)?,
         main_config: Some(CONFIG.into()),
+        warnings: warnings(spec, place),
         ..Layout::default()
     }
     .file(CONFIG, configuration(spec, place))
@@ -95,6 +96,19 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         }
     }
     Ok(layout)
+}
+
+/// A Unix socket lies in a folder that is closed to others. FastCGI knows no password, and who speaks it says which program
+/// is run with which settings.
+fn warnings(spec: &Spec, place: &Place) -> Vec<String> {
+    if spec.extras.text("socket") != "tcp" {
+        return Vec::new();
+    }
+    let user = place.account.as_ref().map_or("yourself", |account| account.name.as_str());
+    let port = place.ports[1];
+    vec![format!(
+        "socket=tcp: any user of this machine can run PHP as {user} through port {port}; the default, unix, is closed to others"
+    )]
 }
 
 /// Who stands before it.
@@ -169,6 +183,9 @@ fn configuration(spec: &Spec, place: &Place) -> String {
         backlog = spec.extras.number("listen_backlog"),
         tmp = place.text("tmp"),
     );
+    if spec.extras.text("socket") == "tcp" {
+        text.push_str("listen.allowed_clients = 127.0.0.1\n");
+    }
     if spec.extras.on("status") {
         text.push_str(&format!("pm.status_path = /fpm-status\npm.status_listen = {}\n", place.text(STATUS_SOCKET)));
     }
@@ -270,5 +287,15 @@ mod tests {
             assert!(configuration(&spec, &place).contains(listens), "{text}");
             assert!(locations(&spec, &place).contains(passes), "{text}");
         }
+    }
+
+    #[test]
+    fn no_port_is_open_to_other_users_unless_it_is_asked_for() {
+        let (spec, place) = of("php-fpm port=80");
+        let text = configuration(&spec, &place) + &locations(&spec, &place);
+        assert!(!text.contains("127.0.0.1") && warnings(&spec, &place).is_empty(), "{text}");
+        let (spec, place) = of("php-fpm port=80 socket=tcp");
+        let warning = warnings(&spec, &place).concat();
+        assert!(warning.contains("any user of this machine") && warning.contains("port 81"), "{warning}");
     }
 }

@@ -1,0 +1,209 @@
+//! Events of a measurement, read back from the log that was written while it ran.
+//!
+//! A log may come from anywhere. One line of it is in memory at a time, and what the evidence takes for granted of numbers and
+//! times is checked before it is made.
+
+use crate::interval_log::{Interval, Intervals, LogError};
+use crate::lines;
+use model::{Event, NS_PER_S, Plausible, SessionEvent, Tick};
+use std::collections::BTreeSet;
+use std::io::{self, BufRead};
+use std::iter::Peekable;
+use thiserror::Error;
+
+/// Longest line: a plan of as many requests as the largest file of them has.
+const LINE_MAX_BYTES: u64 = 256 << 20;
+/// Longest tick; they are cut each second.
+const TICK_MAX_NS: u64 = 2 * NS_PER_S;
+/// Largest load: connections, or requests per second.
+const LOAD_MAX: f64 = 1e12;
+
+/// Reason why a log cannot be read back.
+#[derive(Debug, Error)]
+pub enum EventsError {
+    /// An error of the system, or a line that no log has.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// A line that is no event of a measurement.
+    #[error("line {number}: {why}")]
+    Line {
+        /// From 1.
+        number: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Events in order, ticks with their histograms, up to where the log breaks off. After an error there is nothing more to be
+/// read.
+pub struct Events<E, H: BufRead> {
+    log: E,
+    histograms: Peekable<Intervals<H>>,
+    line: Vec<u8>,
+    /// Lines read.
+    number: u64,
+    /// Begin of the last tick; ns.
+    ticked_ns: u64,
+}
+
+impl<E: BufRead, H: BufRead> Events<E, H> {
+    /// Those of `log`, with the interval log of their `histograms`.
+    pub fn new(log: E, histograms: H) -> Self {
+        let histograms = Intervals::new(histograms).peekable();
+        Self { log, histograms, line: Vec::new(), number: 0, ticked_ns: 0 }
+    }
+
+    fn read_next(&mut self) -> Result<Option<Event>, EventsError> {
+        if !lines::next(&mut self.log, &mut self.line, LINE_MAX_BYTES)? {
+            return Ok(None);
+        }
+        self.number += 1;
+        let number = self.number;
+        let wrong = |why: String| EventsError::Line { number, why };
+        serde_json::from_slice::<Plausible>(&self.line).map_err(|error| wrong(error.to_string()))?;
+        let mut event: Event = serde_json::from_slice(&self.line).map_err(|error| wrong(error.to_string()))?;
+        self.check(&event).map_err(|why| wrong(why.to_owned()))?;
+        let is_whole = match &mut event {
+            Event::Tick(tick) => fill(tick, &mut self.histograms),
+            _ => true,
+        };
+        Ok(is_whole.then_some(event))
+    }
+
+    /// Fails on what no measurement tells.
+    fn check(&mut self, event: &Event) -> Result<(), &'static str> {
+        match event {
+            Event::Tick(tick) => {
+                let length_ns = tick.to_ns.checked_sub(tick.from_ns).ok_or("a tick ends before it begins")?;
+                if length_ns > TICK_MAX_NS {
+                    return Err("a tick is longer than a second");
+                }
+                if tick.from_ns < self.ticked_ns {
+                    return Err("a tick begins before the one before it");
+                }
+                self.ticked_ns = tick.from_ns;
+                Ok(())
+            }
+            Event::Started { plan, .. } if plan.requests.is_empty() => Err("a plan without a request"),
+            Event::Session(SessionEvent::Point { load, .. }) if !(*load > 0.0 && *load <= LOAD_MAX) => {
+                Err("a load that nobody can put on a server")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<E: BufRead, H: BufRead> Iterator for Events<E, H> {
+    type Item = Result<Event, EventsError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read_next().transpose()
+    }
+}
+
+/// Gives a tick its histograms, which are the next in their log; false when they have not been written any more.
+fn fill(tick: &mut Tick, intervals: &mut Peekable<impl Iterator<Item = Result<Interval, LogError>>>) -> bool {
+    // Of ticks shorter than the log's milliseconds the next may have the same times.
+    let mut seen = BTreeSet::new();
+    let (from_ns, to_ns) = (tick.from_ns, tick.to_ns);
+    let is_next = |next: &Result<Interval, LogError>, seen: &BTreeSet<String>| match next {
+        Ok(next) => next.is_of(from_ns, to_ns) && !seen.contains(&next.tag),
+        // What cannot be read any more ends the log.
+        Err(_) => false,
+    };
+    while let Some(Ok(interval)) = intervals.next_if(|next| is_next(next, &seen)) {
+        if let Some(histogram) = interval.place(&mut tick.histograms, &mut tick.set_aside) {
+            *histogram = interval.histogram;
+        }
+        seen.insert(interval.tag);
+    }
+    tick.cohort.completed == 0 || !tick.histograms.response.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interval_log::write_tick;
+    use crate::testing::seed;
+    use model::MergedHistogram;
+
+    /// The events of `log`, as far as they can be read, and why not further.
+    fn read(log: &str, histograms: &[u8]) -> (usize, Option<String>) {
+        let (mut events, mut error) = (0, None);
+        for event in Events::new(log.as_bytes(), histograms) {
+            match event {
+                Ok(_) => events += 1,
+                Err(why) => {
+                    error = Some(why.to_string());
+                    break;
+                }
+            }
+        }
+        (events, error)
+    }
+
+    /// A tick line from `from_ns` to `to_ns`.
+    fn tick(from_ns: u64, to_ns: u64) -> String {
+        let tick = seed().lines().find(|line| line.contains(r#""event":"tick""#)).expect("a tick").to_owned();
+        tick.replace(r#""from_ns":0,"#, &format!(r#""from_ns":{from_ns},"#))
+            .replace(r#""to_ns":1000000000,"#, &format!(r#""to_ns":{to_ns},"#))
+            + "\n"
+    }
+
+    #[test]
+    fn every_event_of_a_log_is_read() {
+        let lines = seed().lines().count();
+        assert!(lines > 8);
+        assert_eq!(read(&seed(), b""), (lines, None));
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_left_out() {
+        let log = format!("{}{}", seed(), r#"{"event":"tick","pha"#);
+        assert_eq!(read(&log, b""), (seed().lines().count(), None));
+    }
+
+    #[test]
+    fn ticks_that_no_load_has_are_refused_before_anything_is_computed() {
+        for (log, why) in [
+            (tick(5, 4), "line 1: a tick ends before it begins"),
+            // Slice by slice this one was followed for ever.
+            (tick(0, 1 << 56), "line 1: a tick is longer than a second"),
+            (tick(0, u64::MAX), "line 1: no measurement has the number 18446744073709551615"),
+            (tick(7, 8) + &tick(6, 8), "line 2: a tick begins before the one before it"),
+        ] {
+            let (_, error) = read(&log, b"");
+            assert!(error.as_ref().is_some_and(|error| error.starts_with(why)), "{why}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn plans_and_loads_that_cannot_be_are_refused() {
+        let plan = seed().replace(r#"[{"method":"GET","path":"/","headers":[],"body_bytes":0}]"#, "[]");
+        assert!(read(&plan, b"").1.is_some_and(|error| error.contains("a plan without a request")));
+        for load in ["0.0", "-1.0", "1e13"] {
+            let point =
+                format!("{{\"event\":\"session\",\"session\":\"point\",\"directory\":\"a\",\"load\":{load}}}\n");
+            assert!(read(&point, b"").1.is_some_and(|error| error.contains("a load that nobody")), "{load}");
+        }
+    }
+
+    #[test]
+    fn a_tick_without_its_histograms_ends_the_log() {
+        let completed = |tick: String| tick.replace(r#""completed":0,"#, r#""completed":1,"#);
+        let log = completed(tick(0, 1_000_000_000)) + &completed(tick(1_000_000_000, 2_000_000_000));
+        assert_eq!(read(&log, b""), (0, None));
+        let Some(Ok(Event::Tick(mut first))) = Events::new(tick(0, 1_000_000_000).as_bytes(), &b""[..]).next() else {
+            panic!("no tick")
+        };
+        let mut response = MergedHistogram::default();
+        response.record(5_000_000);
+        first.histograms.response = response;
+        let mut histograms = Vec::new();
+        write_tick(&mut histograms, &first).unwrap();
+        assert_eq!(read(&log, &histograms), (1, None));
+        histograms.truncate(histograms.len() - 9);
+        histograms.push(b'\n');
+        assert_eq!(read(&log, &histograms), (0, None), "a damaged histogram ends it too");
+    }
+}

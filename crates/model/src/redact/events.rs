@@ -1,0 +1,145 @@
+//! Where secrets can be in what is recorded and reported.
+
+use super::{REDACTED, Redact, Redacted, names};
+use crate::{
+    Begun, Environment, Event, Fetch, Measurement, Plan, Probe, Request, Served, SessionEvent, StatusLook, TargetCheck,
+};
+
+impl Redact for Event {
+    fn redact(&mut self) {
+        match self {
+            Self::Probed(probe) => probe.redact(),
+            Self::Started { plan, .. } => plan.redact(),
+            Self::Status { looks, .. } => looks.iter_mut().for_each(Redact::redact),
+            Self::Session(event) => event.redact(),
+            // Figures, and names of processes as the kernel has them.
+            Self::Connected { .. }
+            | Self::Warmed { .. }
+            | Self::Tick(_)
+            | Self::Observed(_)
+            | Self::Disturbed { .. }
+            | Self::Prolonged { .. }
+            | Self::Ended { .. } => {}
+        }
+    }
+}
+
+impl From<Redacted<SessionEvent>> for Redacted<Event> {
+    fn from(event: Redacted<SessionEvent>) -> Self {
+        Self(Event::Session(event.0))
+    }
+}
+
+impl From<Redacted<Begun>> for Redacted<Event> {
+    fn from(begun: Redacted<Begun>) -> Self {
+        Self(Event::Session(SessionEvent::Begun(Box::new(begun.0))))
+    }
+}
+
+impl Redact for SessionEvent {
+    fn redact(&mut self) {
+        match self {
+            Self::Begun(begun) => begun.redact(),
+            // Texts of this program, names of functions, and facts of a fingerprint.
+            Self::Arms { .. }
+            | Self::Point { .. }
+            | Self::Changed { .. }
+            | Self::Profiled { .. }
+            | Self::Confirmed { .. }
+            | Self::Finished { .. } => {}
+        }
+    }
+}
+
+impl Redact for Begun {
+    fn redact(&mut self) {
+        self.environment.redact();
+        match &mut self.measurement {
+            Measurement::Run { .. } => {}
+            Measurement::Sweep { arm, .. } => arm.iter_mut().for_each(text),
+        }
+    }
+}
+
+impl Redact for Environment {
+    /// The fingerprint has its command lines from the redactor already.
+    fn redact(&mut self) {
+        self.command = Redacted::own_command(&self.command).into_inner();
+        self.served.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl Redact for Served {
+    fn redact(&mut self) {
+        text(&mut self.label);
+    }
+}
+
+impl Redact for Plan {
+    fn redact(&mut self) {
+        url(&mut self.target.url);
+        self.requests.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl Redact for Request {
+    fn redact(&mut self) {
+        url(&mut self.path);
+        for (name, value) in &mut self.headers {
+            header(name, value);
+        }
+        // Its length is told beside it.
+        self.body = Vec::new();
+        self.contract.body_text.iter_mut().for_each(text);
+    }
+}
+
+impl Redact for Probe {
+    fn redact(&mut self) {
+        self.fetches.iter_mut().for_each(Redact::redact);
+        self.redirects.iter_mut().for_each(url);
+    }
+}
+
+impl Redact for Fetch {
+    fn redact(&mut self) {
+        self.location.iter_mut().for_each(url);
+        let headers = [&mut self.content_type, &mut self.server, &mut self.cached];
+        headers.into_iter().flatten().for_each(text);
+    }
+}
+
+impl Redact for StatusLook {
+    fn redact(&mut self) {
+        url(&mut self.url);
+        self.reason.iter_mut().for_each(text);
+    }
+}
+
+impl Redact for TargetCheck {
+    fn redact(&mut self) {
+        url(&mut self.url);
+        self.canonical_url.iter_mut().chain(&mut self.redirects).for_each(url);
+        self.probe.redact();
+        for (name, value) in &mut self.http_traits.cache_headers {
+            header(name, value);
+        }
+    }
+}
+
+/// The whole value of a header whose name says so; of others what is known by itself.
+fn header(name: &str, value: &mut String) {
+    if names::is_secret(name) {
+        REDACTED.clone_into(value);
+    } else {
+        text(value);
+    }
+}
+
+fn text(text: &mut String) {
+    *text = Redacted::text(text).into_inner();
+}
+
+fn url(url: &mut String) {
+    *url = Redacted::url(url).into_inner();
+}

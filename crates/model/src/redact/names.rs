@@ -1,0 +1,156 @@
+//! Names of headers, parameters, variables and flags whose values are secrets.
+
+/// Parts of a name that make its value a secret, wherever they stand in it.
+const PARTS: [&str; 12] = [
+    "token",
+    "secret",
+    "key",
+    "session",
+    "sessid",
+    "csrf",
+    "xsrf",
+    "passw",
+    "passphrase",
+    "cookie",
+    "credential",
+    "oauth",
+];
+/// Words of a name that do the same, and begins and ends of such words.
+const WORDS: [&str; 7] = ["sid", "pw", "pwd", "hmac", "jwt", "dsn", "otp"];
+const BEGINS: [&str; 2] = ["auth", "sig"];
+const ENDS: [&str; 2] = ["auth", "pass"];
+/// Words that begin or end so and mean something else.
+const HARMLESS: [&str; 9] =
+    ["author", "authors", "authority", "bypass", "sigma", "signal", "signals", "signin", "signup"];
+/// Last words of a name whose value says where a secret is, and not which.
+const PLACES: [&str; 3] = ["file", "path", "dir"];
+/// Parts of a name that means a secret in the middle of a sentence, too, where `key:` and `session:` do not.
+const PLAIN: [&str; 8] = ["passw", "secret", "token", "cookie", "authorization", "csrf", "xsrf", "credential"];
+/// Flags of load generators whose value is a body.
+const BODIES: [&str; 6] = ["--body", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--post-data"];
+/// Begins of a value that says where a secret is, behind a scheme or not: `basic:env:NAME` is none.
+const REFERENCES: [&str; 2] = ["env:", "file:"];
+const SCHEMES: [&str; 2] = ["basic:", "bearer:"];
+/// Begins of flags without a value.
+const SWITCHES: [&str; 7] = ["no-", "skip-", "disable-", "enable-", "allow-", "with-", "without-"];
+
+/// True if the value of a header, or of anything else of that name, is a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    PARTS.iter().any(|part| lower.contains(part)) || words(name).iter().any(|word| is_secret_word(word))
+}
+
+/// True if the value of a parameter, a variable or a flag is a secret, and not the place of one.
+pub(super) fn is_secret_parameter(name: &str) -> bool {
+    let is_place = |word: &String| PLACES.contains(&word.as_str()) || word.ends_with("file");
+    is_secret(name) && !words(name).last().is_some_and(is_place)
+}
+
+/// True if the name means a secret wherever it stands before a colon.
+pub(super) fn is_unmistakable(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    name.contains(['-', '_']) || PLAIN.iter().any(|part| lower.contains(part))
+}
+
+/// True of a flag whose value is a body.
+pub(super) fn is_body(flag: &str) -> bool {
+    BODIES.contains(&flag)
+}
+
+/// True of `env:NAME` and `file:PATH`, with a scheme before them or without.
+pub(super) fn is_reference(value: &str) -> bool {
+    let place = SCHEMES.iter().find_map(|scheme| value.strip_prefix(scheme)).unwrap_or(value);
+    REFERENCES.iter().any(|begin| place.starts_with(begin))
+}
+
+/// True of a flag that has no value.
+pub(super) fn is_switch(flag: &str) -> bool {
+    let name = flag.trim_start_matches('-');
+    SWITCHES.iter().any(|begin| name.starts_with(begin))
+}
+
+fn is_secret_word(word: &str) -> bool {
+    let is_one = WORDS.contains(&word)
+        || BEGINS.iter().any(|begin| word.starts_with(begin))
+        || ENDS.iter().any(|end| word.ends_with(end));
+    is_one && !HARMLESS.contains(&word)
+}
+
+/// The words of `X-Auth-Token`, `DB_PASSWORD` and `userSig`, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() || (was_lower && c.is_ascii_uppercase()) {
+            words.push(String::new());
+        }
+        if let (true, Some(word)) = (c.is_ascii_alphanumeric(), words.last_mut()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        was_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_known_in_any_spelling() {
+        for name in [
+            "Authorization",
+            "Proxy-Authorization",
+            "cookie",
+            "Set-Cookie",
+            "X-Api-Key",
+            "X-Auth-Token",
+            "X-CSRF-Token",
+            "X-Session-Id",
+            "sig",
+            "X-Amz-Signature",
+            "userSig",
+            "api_key",
+            "apikey",
+            "jsessionid",
+            "PHPSESSID",
+            "DB_PASSWORD",
+            "--db-Password",
+            "passwd",
+            "PGPASS",
+            "MYSQL_PWD",
+            "user%5Bpassword%5D",
+            "spring.datasource.password",
+            "requirepass",
+        ] {
+            assert!(is_secret_parameter(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_not() {
+        for name in [
+            "",
+            "page",
+            "author",
+            "authority",
+            "keepalive",
+            "size",
+            "signal",
+            "sigma",
+            "workers",
+            "Accept",
+            "design",
+            "passenger_max_pool_size",
+            "Location",
+            "Server",
+        ] {
+            assert!(!is_secret(name), "{name}");
+        }
+        for name in ["password-file", "--ssl-keyfile", "PGPASSFILE", "key_path", "cookie-dir"] {
+            assert!(!is_secret_parameter(name), "{name}");
+        }
+        assert!(is_switch("--no-auth") && !is_switch("--auth"));
+    }
+}

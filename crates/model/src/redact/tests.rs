@@ -1,0 +1,308 @@
+//! Every place in which a secret is known to stand, as it is shown, and whatever surrounds it.
+
+use super::*;
+use crate::{Address, Arrivals, Contract, Event, Load, NS_PER_S, Plan, Request, Stop, Target};
+use proptest::prelude::*;
+
+/// Shapes that were told once, and what is shown of them.
+const SHAPES: [(&str, &str); 34] = [
+    // The first quote ended the value, and a blank before the colon hid the name.
+    ("Cookie: theme=\"dark\"; session=s3cret", "Cookie: <redacted>"),
+    ("Authorization: Digest username=\"u\", response=\"s3cret\"", "Authorization: <redacted>"),
+    ("X-Api-Key : s3cret", "X-Api-Key : <redacted>"),
+    (
+        "curl -H \"Authorization: Digest username=\"u\", response=\"s3cret\"\" h",
+        "curl -H \"Authorization: <redacted>\" h",
+    ),
+    ("curl -H 'Cookie: theme=\"dark\"; session=s3cret' h", "curl -H 'Cookie: <redacted>' h"),
+    ("-H \"x-api-key: s3cret\"", "-H \"x-api-key: <redacted>\""),
+    ("> X-CSRF-Token: s3cret", "> X-CSRF-Token: <redacted>"),
+    ("Set-Cookie: sid=s3cret; Path=/", "Set-Cookie: <redacted>"),
+    (
+        "ab --add-header=\"Authorization: Basic s3cret==\\n\" --uri=/",
+        "ab --add-header=\"Authorization: <redacted>\" --uri=/",
+    ),
+    // Parameters that were not known.
+    ("/x?sig=s3cret&page=1", "/x?sig=<redacted>&page=1"),
+    ("/x?page=1&session=s3cret", "/x?page=1&session=<redacted>"),
+    ("/x?key=s3cret", "/x?key=<redacted>"),
+    ("/x?api-key=s3cret&y=1", "/x?api-key=<redacted>&y=1"),
+    ("/a;jsessionid=s3cret", "/a;jsessionid=<redacted>"),
+    ("/login?next=%2Fa%3Ftoken%3Ds3cret", "/login?next=%2Fa%3Ftoken%3D<redacted>"),
+    ("/cb#access_token=s3cret&type=x", "/cb#access_token=<redacted>&type=x"),
+    // Sources of data.
+    ("gunicorn postgres://app:s3cret@db/shop", "gunicorn postgres://<redacted>@db/shop"),
+    ("postgres://app:s3/cret@db/shop", "postgres://<redacted>@db/shop"),
+    ("app:s3cret@tcp(db:3306)/shop", "<redacted>@tcp(db:3306)/shop"),
+    ("redis://:s3cret@h", "redis://<redacted>@h"),
+    ("https://s3cret@git.example/x", "https://<redacted>@git.example/x"),
+    ("Server=db;Password=s3cret;Port=1", "Server=db;Password=<redacted>"),
+    // Specifications of servers.
+    ("command env=DB_PASSWORD=s3cret -- ./server", "command env=DB_PASSWORD=<redacted> -- ./server"),
+    ("nginx env='DB_PASSWORD=s3 cret' workers=2", "nginx env='DB_PASSWORD=<redacted>' workers=2"),
+    ("nginx env=DB_PASSWORD='s3 cret' workers=2", "nginx env=DB_PASSWORD='<redacted>' workers=2"),
+    ("nginx \"env=DB_PASSWORD=s3 cret\" workers=2", "nginx \"env=DB_PASSWORD=<redacted>\" workers=2"),
+    ("./server --password s3cret --port 80 --no-auth", "./server --password <redacted> --port 80 --no-auth"),
+    // Bodies and what is printed of them.
+    ("--body '{\"name\":\"s3cret\"}' http://h/", "--body '<redacted>' http://h/"),
+    ("{\"user\":\"u\",\"password\":\"s3cret\",\"page\":1}", "{\"user\":\"u\",\"password\":\"<redacted>\",\"page\":1}"),
+    ("{\\\"password\\\":\\\"s3cret\\\",\\\"page\\\":1}", "{\\\"password\\\":\\\"<redacted>\\\",\\\"page\\\":1}"),
+    ("'password' => 's3cret', 'a' => 'b'", "'password' => '<redacted>', 'a' => 'b'"),
+    ("\"access_token\": 53210123, \"x\": 2", "\"access_token\": <redacted>, \"x\": 2"),
+    ("sent Bearer s3cret-token to it", "sent Bearer <redacted> to it"),
+    ("token=s3cret, and more", "token=<redacted>, and more"),
+];
+
+/// Texts without a secret, some of which have held one up for one.
+const PLAIN: [&str; 16] = [
+    "Running 30s test @ http://h/x?size=1 and mail@example.org",
+    "Server Temp Key: X25519 253 bits",
+    "cannot read /etc/ssl/key.pem: permission denied",
+    "nginx workers=2 gzip=on keepalive-requests=100",
+    "mysql://looker@127.0.0.1:3306?password-file=secret",
+    "http://[::1]:80/a@b",
+    "plimsoll: --auth: the variable X is not set; is it exported?",
+    "it asks for a password; PLIMSOLL_REDIS_PASSWORD or ?password-file=PATH gives one",
+    "--body @cart.json http://h/",
+    "with Basic authentication",
+    "(--auth basic:file:PATH, --token env:VAR)",
+    "/sleep?dist=lognormal&mean=5ms&sigma=1",
+    "\"fast\" in \"nginx fast\" is not key=value",
+    "env=DB_PASSWORD: env is NAME=VALUE",
+    "token=<redacted>",
+    "",
+];
+
+#[test]
+fn shapes_that_were_told_are_not() {
+    for (text, shown) in SHAPES {
+        assert_eq!(Redacted::text(text).as_str(), shown, "{text}");
+        assert_eq!(count_secrets(shown), 0, "what is redacted has no secret: {shown}");
+    }
+    for text in PLAIN {
+        assert_eq!((Redacted::text(text).as_str(), count_secrets(text)), (text, 0));
+    }
+}
+
+#[test]
+fn lines_are_apart_and_secrets_are_counted() {
+    let text = "httperf --add-header=\"Authorization: Basic dXNlcjpwdw==\\n\" --uri=/\r\n\
+                wrk -H 'Cookie: sid=abc' http://user:pw@h/x?token=abc&y=1\nüber: token=ä\u{a0}\n";
+    assert_eq!(count_secrets(text), 5);
+    assert_eq!(
+        Redacted::text(text).as_str(),
+        "httperf --add-header=\"Authorization: <redacted>\" --uri=/\r\n\
+         wrk -H 'Cookie: <redacted>' http://<redacted>@h/x?token=<redacted>&y=1\nüber: token=<redacted>\u{a0}\n"
+    );
+}
+
+#[test]
+fn arguments_are_replaced_as_a_whole() {
+    let shown = |arguments: &[&str]| Redacted::own_command(arguments).join("|");
+    assert_eq!(
+        shown(&[
+            "plimsoll",
+            "run",
+            "http://me:pw@h/x?token=t0p&y=1",
+            "-H",
+            "Authorization: Bearer t0p",
+            "-HCookie: a=b; c=\"d e\"",
+            "-qH",
+            "X-Api-Key : a b",
+            "-H",
+            "X-A: b",
+            "-b",
+            "x=1",
+            "-bx=1",
+            "--body=x=1",
+            "--body",
+            "@file",
+            "--auth",
+            "basic:env:LOGIN",
+            "--serve",
+            "command env=DB_PASSWORD=x -- ./server",
+            "--status=http://h/s?token=x",
+        ]),
+        "plimsoll|run|http://<redacted>@h/x?token=<redacted>&y=1|-H|Authorization: <redacted>|-HCookie: <redacted>|-qH|\
+         X-Api-Key : <redacted>|-H|X-A: b|-b|<redacted>|-b<redacted>|--body=<redacted>|--body|@file|--auth|basic:env:LOGIN|\
+         --serve|command env=DB_PASSWORD=<redacted> -- ./server|--status=http://h/s?token=<redacted>"
+    );
+    let words =
+        ["--port=80", "--db-Password=x y", "API_TOKEN=y", "--auth", "z", "quiet", "--key=k", "-b", "127.0.0.1:80"];
+    assert_eq!(
+        Redacted::command(words).join(" "),
+        "--port=80 --db-Password=<redacted> API_TOKEN=<redacted> --auth <redacted> quiet --key=<redacted> -b 127.0.0.1:80"
+    );
+}
+
+#[test]
+fn a_typed_header_is_shown_by_its_name() {
+    for (typed, shown) in [
+        ("Authorization: Bearer s3cret", "Authorization: <redacted>"),
+        ("Authorization Bearer s3cret", "Authorization <redacted>"),
+        ("nocolon", "nocolon"),
+        ("X Y: z", "X Y: z"),
+        ("X: a\r\nCookie: s3cret", "X: a\r\nCookie: <redacted>"),
+    ] {
+        assert_eq!(Redacted::header(typed).as_str(), shown);
+    }
+}
+
+#[test]
+fn a_plan_is_recorded_without_bodies_and_values_of_secret_headers() {
+    let load = Load::Open { rate_per_s: 1.0, arrivals: Arrivals::Constant, connections: 1 };
+    let address = Address::Tcp(([127, 0, 0, 1], 80).into());
+    let mut plan = Plan::new(Target::at(address), load, Stop::Duration { duration_ns: NS_PER_S });
+    plan.target.url = "http://h/?token=s3cret".into();
+    let headers =
+        [("authorization", "s3cret"), ("Accept", "*/*"), ("X-Session-Id", "s3cret"), ("Referer", "/?sig=s3cret")];
+    let body_text = Some("token=s3cret".to_owned());
+    plan.requests = vec![Request {
+        headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        body: b"s3cret".to_vec(),
+        body_bytes: 6,
+        contract: Contract { body_text, ..Contract::default() },
+        ..Request::get("/?token=s3cret&page=1")
+    }];
+    let event = Redacted::new(Event::Started { started: String::new(), plan: Box::new(plan) });
+    let Event::Started { plan, .. } = &*event else { panic!("{event:?}") };
+    assert!(!format!("{plan:?}").contains("s3cret"), "{plan:?}");
+    assert_eq!((plan.requests[0].body_bytes, plan.requests[0].body.len()), (6, 0));
+    assert_eq!(plan.requests[0].path, "/?token=<redacted>&page=1");
+    assert_eq!(plan.requests[0].headers[1].1, "*/*");
+    let json = serde_json::to_string(&event).unwrap();
+    assert_eq!(json, serde_json::to_string(&*event).unwrap(), "the type is not seen in what is written");
+}
+
+/// Places of a secret in a word or a few: what stands right before it and right behind it.
+const PLACES: [(&str, &str); 24] = [
+    ("http://h/x?token=", ""),
+    ("/x?page=1&api_key=", "&y=1"),
+    ("?sig=", ""),
+    ("/cb#access_token=", "&type=x"),
+    ("/a;jsessionid=", "?x=1"),
+    ("http://user:", "@h/x"),
+    ("https://", "@h/"),
+    ("postgres://app:", "@db:5432/shop"),
+    ("redis://:", "@h"),
+    ("app:", "@tcp(db:3306)/shop"),
+    ("DB_PASSWORD=", ""),
+    ("env=DB_PASSWORD=", " -- ./server"),
+    ("--password ", " --port 80"),
+    ("--api-key=", ""),
+    ("password=\"", "\""),
+    ("'secret' => '", "'"),
+    ("{\"user\":1,\"password\": \"", "\",\"x\":1}"),
+    ("\\\"token\\\":\\\"", "\\\""),
+    ("Server=db;Password=", ";Port=1"),
+    ("/login?next=%2Fa%3Ftoken%3D", "%26b&c=1"),
+    ("Bearer ", ""),
+    ("-H 'Cookie: theme=\"dark\"; s=", "' http://h/"),
+    ("-H \"X-Api-Key : ", "\" http://h/"),
+    ("--body '{\"x\":\"", "\"}' http://h/"),
+];
+
+/// Begins of lines in which all that follows is a secret.
+const HEADERS: [&str; 7] = [
+    "Authorization: Basic ",
+    "Cookie: theme=\"dark\"; session=",
+    "X-Api-Key : ",
+    "Authorization: Digest username=\"u\", response=\"",
+    "x-csrf-token:",
+    "Key: ",
+    "> Set-Cookie: a=b; c=",
+];
+
+/// Arguments of a process, the last of which ends with a secret.
+const ARGUMENTS: [(&str, &str); 14] = [
+    ("--password", ""),
+    ("", "--password="),
+    ("", "DB_PASSWORD="),
+    ("", "--env=DB_PASSWORD="),
+    ("-H", "Cookie: "),
+    ("", "-HX-Api-Key : "),
+    ("--header", "Authorization:"),
+    ("", "--header=Cookie: "),
+    ("", "Authorization: "),
+    ("--body", ""),
+    ("", "--body="),
+    ("-b", ""),
+    ("", "-b"),
+    ("-kqb", ""),
+];
+
+/// Begins of texts in which all sorts of ends are looked for.
+const BEGINS: [&str; 10] = [
+    "",
+    "token=",
+    "/x?key=",
+    "Cookie: ",
+    "'Cookie: ",
+    "\"secret\": ",
+    "http://",
+    "--password ",
+    "env='TOKEN=",
+    "Bearer ",
+];
+
+proptest! {
+    #[test]
+    fn a_secret_in_a_known_place_is_never_shown(
+        place in 0..PLACES.len(),
+        secret in "[A-Za-z0-9][A-Za-z0-9_.~+=-]{11,39}",
+        before in "[ -~]{0,40}",
+        behind in "[ -~]{0,40}",
+    ) {
+        prop_assume!(!before.contains(&secret) && !behind.contains(&secret));
+        let (left, right) = PLACES[place];
+        let text = format!("{before} {left}{secret}{right} {behind}");
+        let shown = Redacted::text(&text);
+        prop_assert!(!shown.contains(&secret), "{text} is shown as {shown}");
+        prop_assert!(count_secrets(&text) > 0);
+    }
+
+    #[test]
+    fn a_header_on_a_line_of_its_own_is_never_shown(
+        header in 0..HEADERS.len(),
+        secret in "[A-Za-z0-9][ -~]{11,60}",
+        before in "[ -~]{0,40}",
+    ) {
+        // Blanks at the end of a line are not among its text.
+        let secret = secret.trim_end();
+        prop_assume!(secret.len() > 8 && !before.contains(secret));
+        let shown = Redacted::text(&format!("{before}\n{}{secret}\r\n", HEADERS[header])).into_inner();
+        prop_assert!(!shown.contains(secret), "{shown}");
+    }
+
+    #[test]
+    fn a_secret_in_an_argument_is_never_shown(
+        place in 0..ARGUMENTS.len(),
+        secret in "[A-Za-z0-9][ -~]{11,39}",
+        before in "[ -~]{0,20}",
+        behind in "[ -~]{0,20}",
+    ) {
+        // A flag would take the next argument for its own.
+        prop_assume!(!before.starts_with('-') && !before.contains(&secret) && !behind.contains(&secret));
+        let (flag, left) = ARGUMENTS[place];
+        let last = format!("{left}{secret}");
+        let arguments = [before.as_str(), flag, &last, &behind];
+        let shown = Redacted::own_command(arguments.iter().filter(|argument| !argument.is_empty()));
+        prop_assert!(!shown.join("\n").contains(&secret), "{arguments:?} are shown as {shown:?}");
+    }
+
+    #[test]
+    fn a_secret_in_a_url_is_never_shown(secret in "[A-Za-z0-9][ -%'-~]{11,39}", path in "[a-z/=:@'\"?]{0,20}") {
+        prop_assume!(!path.contains(&secret));
+        let shown = Redacted::url(&format!("http://h/{path}?page=1&token={secret}&y=1")).into_inner();
+        prop_assert!(!shown.contains(&secret), "{shown}");
+    }
+
+    #[test]
+    fn no_text_is_too_odd(begin in 0..BEGINS.len(), signs in "[\"'\\\\&@:;=,/? a-z-]{0,30}", odd in ".{0,30}") {
+        let text = format!("{}{signs}{odd}{signs}", BEGINS[begin]);
+        let shown = Redacted::text(&text);
+        prop_assert_eq!(&Redacted::text(&shown), &shown);
+        prop_assert_eq!(count_secrets(&shown), 0);
+        let _ = (Redacted::url(&text), Redacted::header(&text), Redacted::own_command([&text]));
+    }
+}

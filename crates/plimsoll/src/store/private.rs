@@ -1,0 +1,87 @@
+//! Files and directories of results: for their owner only, as they hold command lines, paths and headers of servers.
+//!
+//! No link is followed at the end of a path: a directory that somebody else has made could lead to any file of the caller.
+
+use rustix::fs::OFlags;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Creates a directory and what is missing above it. One that is there stays as it is.
+pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)
+}
+
+/// Creates a directory that is not there yet.
+pub(crate) fn create_new_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(DIRECTORY_MODE).create(path)
+}
+
+fn options(flags: OFlags) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(FILE_MODE).custom_flags((OFlags::NOFOLLOW | flags).bits().cast_signed());
+    options
+}
+
+/// Creates a file that is not there yet.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    options(OFlags::empty()).write(true).create_new(true).open(path)
+}
+
+/// Creates a file, or empties the one that is there.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    options(OFlags::empty()).write(true).create(true).truncate(true).open(path)
+}
+
+/// Opens a file to write to, as it is; creates it if need be.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    options(OFlags::empty()).write(true).create(true).truncate(false).open(path)
+}
+
+/// Opens a file that is there, whatever it is: a pipe without a writer holds nobody up.
+pub(crate) fn look(path: &Path) -> io::Result<File> {
+    options(OFlags::NONBLOCK).read(true).open(path)
+}
+
+/// Writes a whole file.
+pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    create(path)?.write_all(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[track_caller]
+    fn others_may(path: &Path) -> u32 {
+        std::fs::metadata(path).expect("it is there").permissions().mode() & 0o077
+    }
+
+    #[test]
+    fn nobody_else_can_read_what_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let (directory, file) = (folder.path().join("a/b"), folder.path().join("a/b/c"));
+        create_directory(&directory).unwrap();
+        create_directory(&directory).unwrap();
+        create_new_directory(&folder.path().join("n")).unwrap();
+        write(&file, b"x").unwrap();
+        for path in [&folder.path().join("a"), &directory, &file, &folder.path().join("n")] {
+            assert_eq!(others_may(path), 0, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn links_are_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
+        std::fs::write(&victim, "precious").unwrap();
+        symlink(&victim, &link).unwrap();
+        assert!(write(&link, b"x").is_err() && open(&link).is_err() && create_new(&link).is_err());
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    }
+}

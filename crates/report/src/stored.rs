@@ -1,0 +1,100 @@
+//! Results from their JSON, which may come from anywhere.
+
+use crate::record::AnyRecord;
+use model::{FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord, SweepRecord, SweepsRecord};
+use serde::Deserialize;
+
+/// A result of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// One load.
+    Run(Box<RunRecord>),
+    /// Rising load.
+    Sweep(Box<SweepRecord>),
+    /// Rising load on several arms, one after the other.
+    Sweeps(Box<SweepsRecord>),
+}
+
+/// What every version of every format says of itself.
+#[derive(Deserialize)]
+struct AnyFormat {
+    format: Option<String>,
+}
+
+impl Record {
+    /// Reads the `text` of a `run.json`. Beside it nothing is in memory but the record.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line: it is no JSON, no result, or has numbers that no measurement makes.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let any: AnyFormat = serde_json::from_str(text).map_err(|error| match error.is_data() {
+            true => unknown(),
+            false => format!("its run.json is no JSON: {error}"),
+        })?;
+        let format = any.format.unwrap_or_default();
+        let damaged = |error: serde_json::Error| format!("its run.json is no complete {format}: {error}");
+        if [FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS].contains(&format.as_str()) {
+            serde_json::from_str::<Plausible>(text).map_err(damaged)?;
+        }
+        // From the text, as numbers have to be the same to the bit.
+        match format.as_str() {
+            FORMAT_RUN => serde_json::from_str(text).map(Self::Run).map_err(damaged),
+            FORMAT_SWEEP => serde_json::from_str(text).map(Self::Sweep).map_err(damaged),
+            FORMAT_SWEEPS => match serde_json::from_str(text).map_err(damaged)? {
+                SweepsRecord { sweeps, .. } if sweeps.is_empty() => {
+                    Err(format!("its run.json is no complete {format}: there is no sweep in it"))
+                }
+                record => Ok(Self::Sweeps(Box::new(record))),
+            },
+            other if other.starts_with("plimsoll.") => Err(format!(
+                "its format is {other:?}, and this plimsoll reads {FORMAT_RUN}, {FORMAT_SWEEP} and {FORMAT_SWEEPS}"
+            )),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// The result, borrowed.
+    #[must_use]
+    pub fn as_ref(&self) -> AnyRecord<'_> {
+        match self {
+            Self::Run(record) => AnyRecord::Run(record),
+            Self::Sweep(record) => AnyRecord::Sweep(record),
+            Self::Sweeps(record) => AnyRecord::Sweeps(record),
+        }
+    }
+}
+
+fn unknown() -> String {
+    "its run.json is not of plimsoll (no format it knows)".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_result_is_told_in_one_line() {
+        for (text, said) in [
+            ("", "no JSON"),
+            ("{", "no JSON"),
+            ("[1]", "not of plimsoll"),
+            (r#"{"format":5}"#, "not of plimsoll"),
+            (r#"{"format":"other/1"}"#, "not of plimsoll"),
+            (r#"{"format":"plimsoll.run/2\n"}"#, "\"plimsoll.run/2\\n\", and this plimsoll reads plimsoll.run/1"),
+            (r#"{"format":"plimsoll.sweep/1"}"#, "no complete plimsoll.sweep/1"),
+            (r#"{"format":"plimsoll.sweeps/1"}"#, "no complete plimsoll.sweeps/1"),
+        ] {
+            let error = Record::parse(text).unwrap_err();
+            assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");
+        }
+        let without_sweeps = crate::json::sweeps(&crate::record::sweeps_record(Vec::new()));
+        assert!(Record::parse(&without_sweeps).unwrap_err().contains("there is no sweep in it"));
+    }
+
+    #[test]
+    fn numbers_that_overflow_when_they_are_added_are_refused() {
+        let text = r#"{"format":"plimsoll.run/1","requests":{"failures":{"a":18446744073709551615,"b":1}}}"#;
+        let error = Record::parse(text).unwrap_err();
+        assert!(error.contains("no complete plimsoll.run/1") && error.contains("18446744073709551615"), "{error}");
+    }
+}

@@ -1,0 +1,73 @@
+//! The fuzz target's checks on the committed records and on mutations of them, so that every test run fuzzes a bit.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use report::stored::Record;
+use report::testing::fuzz_run_json;
+use std::path::Path;
+
+/// Numbers and bits that change what a record says.
+const TOKENS: [&str; 16] = [
+    "0",
+    "-",
+    "1e19",
+    "1e300",
+    "9007199254740993",
+    "18446744073709551615",
+    "0.000000000001",
+    "null",
+    "[]",
+    "{}",
+    "\"",
+    ",",
+    "connections",
+    "invalid",
+    "open",
+    "\u{e9}",
+];
+
+fn records() -> Vec<Vec<u8>> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
+    let entries = std::fs::read_dir(directory).expect("records");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).expect("a record")).collect()
+}
+
+#[test]
+fn the_committed_records_are_read() {
+    for record in records() {
+        let text = String::from_utf8(record).expect("text");
+        assert_eq!(Record::parse(&text).err(), None, "{text}");
+        fuzz_run_json(text.as_bytes());
+    }
+}
+
+#[test]
+fn a_peak_far_from_the_curve_is_drawn_at_its_end() {
+    let mut texts = records().into_iter().map(|record| String::from_utf8(record).expect("text"));
+    let sweep = texts.find(|text| text.contains(r#""load":1.0"#)).expect("a sweep");
+    // Loads that a float hardly tells apart: a place in doublings of them is gigabytes to the right.
+    let near =
+        sweep.replace(r#""load":1.0"#, r#""load":7.999999"#).replace(r#""peak":{"load":8.0"#, r#""peak":{"load":1e19"#);
+    assert_ne!(near, sweep);
+    fuzz_run_json(near.as_bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn records_keep_their_promises(
+        which in any::<Index>(),
+        edits in prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..5),
+    ) {
+        let mut bytes = which.get(&records()).clone();
+        for (at, length, token) in edits {
+            let from = at.index(bytes.len() + 1);
+            let to = bytes.len().min(from + length);
+            drop(bytes.splice(from..to, TOKENS[token].bytes()));
+        }
+        fuzz_run_json(&bytes);
+    }
+}

@@ -1,0 +1,16 @@
+//! The promises of the renderers on records of arbitrary texts: nothing acts in a terminal, nothing is markup in a page.
+
+#![no_main]
+
+#[allow(dead_code, reason = "the tests need more records")]
+#[path = "../../crates/report/tests/render/fixtures.rs"]
+mod fixtures;
+#[allow(dead_code, reason = "the tests need more pages")]
+#[path = "../../crates/report/tests/render/pages.rs"]
+mod pages;
+#[path = "../../crates/report/tests/render/promises.rs"]
+mod promises;
+#[path = "../../crates/report/tests/render/series.rs"]
+mod series;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| promises::keep(&String::from_utf8_lossy(data)));

@@ -36,7 +36,7 @@ pub fn fuzz_interval_log(data: &[u8]) {
 #[must_use]
 pub fn fuzz_events(data: &[u8]) -> Option<EvidenceBuilder> {
     let at = data.windows(BETWEEN.len()).position(|bytes| bytes == BETWEEN);
-    let (log, histograms) = at.map_or((data, &[][..]), |at| (&data[..=at], &data[at + BETWEEN.len()..]));
+    let (log, histograms) = at.map_or((data, &b""[..]), |at| (&data[..=at], &data[at + BETWEEN.len()..]));
     let mut builder: Option<EvidenceBuilder> = None;
     for event in Events::new(log, histograms) {
         let event = match event {

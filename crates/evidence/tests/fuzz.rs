@@ -56,8 +56,8 @@ fn mutated(seed: &[u8], edits: &[Edit]) -> Vec<u8> {
 fn the_seeds_are_events_and_intervals() {
     for seed in seeds("events") {
         let text = String::from_utf8(seed).expect("text");
-        let (log, histograms) =
-            text.split_once("\n\n").map_or((text.clone(), ""), |(log, rest)| (format!("{log}\n"), rest));
+        let (log, histograms) = text.split_once("\n\n").unwrap_or((text.as_str(), ""));
+        let log = format!("{}\n", log.trim_end());
         let events: Result<Vec<_>, _> = Events::new(log.as_bytes(), histograms.as_bytes()).collect();
         assert_eq!(
             events.map(|events| events.len()).map_err(|error| error.to_string()),

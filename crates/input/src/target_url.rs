@@ -78,7 +78,8 @@ impl TargetUrl {
         if host.is_empty() {
             return Err(wrong("it names no host"));
         }
-        let path = uri.path_and_query().map_or("/", |p| p.as_str()).to_owned();
+        // As it is displayed, a query without a path has one.
+        let path = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
         let shown =
             if port == default_port { authority.host().to_owned() } else { format!("{}:{port}", authority.host()) };
         let url = format!("{}://{shown}{path}", scheme.name());
@@ -151,6 +152,8 @@ mod tests {
         let url = TargetUrl::parse("http://[::1]:81").unwrap();
         assert_eq!((url.host.as_str(), url.port, url.authority.as_str()), ("::1", 81, "[::1]:81"));
         assert_eq!(TargetUrl::parse("http://x/").unwrap().authority, "x");
+        let url = TargetUrl::parse("http://x?a=b").unwrap();
+        assert_eq!((url.path.as_str(), url.url.as_str()), ("/?a=b", "http://x/?a=b"));
         let url = TargetUrl::parse("https://x/y").unwrap();
         assert_eq!(
             (url.scheme, url.port, url.authority.as_str(), url.url.as_str()),

@@ -45,6 +45,7 @@ fn what_is_read_takes_at_most_as_much_memory_as_the_file_once_more() {
     for (file, bytes) in [(RequestFile::Har(har), har_bytes), (RequestFile::Urls(urls), urls_bytes)] {
         let (requests, taken) = allocated(&file);
         assert_eq!(requests, 200);
-        assert!(taken <= 2 * bytes + 100_000, "{taken} bytes for a file of {bytes}");
+        // An eighth for what surrounds the texts.
+        assert!(taken <= 2 * bytes + bytes / 8, "{taken} bytes for a file of {bytes}");
     }
 }

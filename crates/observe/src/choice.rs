@@ -3,9 +3,9 @@
 use crate::companion::Companion;
 use crate::cpu_accounting::Seen;
 use crate::files::Files;
-use crate::fingerprint::redacted;
 use crate::processes::{Present, Processes};
 use crate::selector::{ProcessSelector, SelectError};
+use model::Redacted;
 use std::collections::BTreeSet;
 
 /// Matches of a name that are told.
@@ -55,7 +55,8 @@ fn one_tree(name: &str, met: &BTreeSet<i32>, present: &Present) -> Result<(), Se
 fn in_words(seen: &Seen, present: &Present) -> String {
     let parent = present.all.get(&seen.ppid).map_or_else(String::new, |parent| format!(" of {}", parent.name));
     let command = Files::default().text(&format!("/proc/{}/cmdline", seen.pid)).unwrap_or_default();
-    let command: String = redacted(command.split_terminator('\0')).chars().take(COMMAND_MAX).collect();
+    let command = Redacted::command(command.split_terminator('\0')).join(" ");
+    let command: String = command.chars().take(COMMAND_MAX).collect();
     format!("{}{parent} ({command})", seen.pid)
 }
 

@@ -1,8 +1,8 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
-//! Responsibilities: the records themselves from evidence ([`record`]) and from JSON ([`stored`]), the terminal ([`terminal`]), JSON ([`json`]),
-//! the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV and what Prometheus reads. Nothing here
-//! reads a clock, a file or the size of a window; the caller says how wide and whether to
+//! Responsibilities: the records themselves from evidence ([`record`]) and from JSON ([`stored`]), the terminal
+//! ([`terminal`]), JSON ([`json`]), the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV and what
+//! Prometheus reads. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour. No character of a record acts where it is shown ([`visible`]).
 
 mod arms;

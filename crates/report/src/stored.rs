@@ -1,6 +1,7 @@
 //! Results from their JSON, which may come from anywhere.
 
 use crate::record::AnyRecord;
+use crate::visible;
 use model::{FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord, SweepRecord, SweepsRecord};
 use serde::Deserialize;
 
@@ -32,7 +33,10 @@ impl Record {
             false => format!("its run.json is no JSON: {error}"),
         })?;
         let format = any.format.unwrap_or_default();
-        let damaged = |error: serde_json::Error| format!("its run.json is no complete {format}: {error}");
+        let damaged = |error: serde_json::Error| {
+            // Names that serde does not know stand in its messages as they are.
+            format!("its run.json is no complete {format}: {}", visible::line(&error.to_string()))
+        };
         if [FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS].contains(&format.as_str()) {
             serde_json::from_str::<Plausible>(text).map_err(damaged)?;
         }

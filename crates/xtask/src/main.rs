@@ -4,9 +4,13 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to its terminal")]
 #![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
 
+mod deny;
 mod docs;
 mod fuzz;
 mod measuring;
+mod reproduce;
+mod sbom;
+mod snapshot;
 mod tally;
 mod test;
 mod tidy;
@@ -35,6 +39,11 @@ enum Task {
     Docs,
     /// Every fuzz target, with cargo-fuzz on nightly
     Fuzz(fuzz::Length),
+    /// Dependencies against deny.toml (licences, bans, sources, advisories), and the SBOM of the binary in target/sbom
+    SupplyChain,
+    /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
+    /// takes 10 minutes
+    Reproduce,
     /// Programs that measure plimsoll itself: peers, injections, clean-runs, noise, sampler, scale, chaos
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
@@ -46,6 +55,8 @@ fn main() -> ExitCode {
         Task::Tidy => ("tidy", tidy::run()),
         Task::Docs => ("docs", docs::run()),
         Task::Fuzz(length) => ("fuzz", fuzz::run(length)),
+        Task::SupplyChain => ("supply-chain", deny::run().and_then(|()| sbom::write())),
+        Task::Reproduce => ("reproduce", reproduce::run()),
         Task::Lab(words) => return lab(&words),
     };
     match outcome {

@@ -1,10 +1,11 @@
 //! One server, started and ended in one of many ways, and what is left of it.
 
 use super::leaks::{Left, Outside};
-use procfs::process::{Process, all_processes};
+use super::processes::{children, end, is_alive, kill, wait, wait_for};
+use procfs::process::Process;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{File, Permissions, read_to_string, set_permissions};
 use std::io::{BufRead, BufReader};
@@ -13,10 +14,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
-
-/// How often one looks whether all has gone, and how often at most: databases are given 20 s to end.
-const LOOK_UP: Duration = Duration::from_millis(10);
-const LOOKS_MAX: usize = 2000;
 
 /// Servers: name, arguments of `plimsoll serve`, whether its processes have children that serve.
 const SERVERS: [(&str, &[&str], bool); 9] = [
@@ -245,43 +242,4 @@ fn first_line(plimsoll: &mut Child) -> Result<String, String> {
     let stdout = plimsoll.stdout.as_mut().ok_or("it has no output")?;
     BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
     if line.is_empty() { Err("it does not come up".into()) } else { Ok(line) }
-}
-
-fn is_alive(pid: i32) -> bool {
-    Process::new(pid).and_then(|process| process.stat()).is_ok_and(|stat| stat.state != 'Z')
-}
-
-fn children(of: i32) -> Vec<i32> {
-    let all = all_processes().into_iter().flatten().flatten().filter_map(|process| process.stat().ok());
-    all.filter(|stat| stat.ppid == of && stat.state != 'Z').map(|stat| stat.pid).collect()
-}
-
-/// Sends plimsoll a signal and waits for its end.
-fn end(plimsoll: &mut Child, signal: Signal) -> Result<Option<i32>, String> {
-    kill(plimsoll.id().cast_signed(), signal)?;
-    wait_for(plimsoll)
-}
-
-fn wait_for(plimsoll: &mut Child) -> Result<Option<i32>, String> {
-    if wait(|| !matches!(plimsoll.try_wait(), Ok(None))) {
-        return plimsoll.wait().map(|status| status.code()).map_err(|error| error.to_string());
-    }
-    let _ = plimsoll.kill();
-    let _ = plimsoll.wait();
-    Err("plimsoll does not end".into())
-}
-
-fn kill(pid: i32, signal: Signal) -> Result<(), String> {
-    let pid = Pid::from_raw(pid).ok_or("no number of a process")?;
-    kill_process(pid, signal).map_err(|error| format!("cannot send {signal:?}: {error}"))
-}
-
-/// Looks until it is so; false when it never is.
-fn wait(mut is_so: impl FnMut() -> bool) -> bool {
-    (0..LOOKS_MAX).any(|look| {
-        if look > 0 {
-            std::thread::sleep(LOOK_UP);
-        }
-        is_so()
-    })
 }

@@ -2,7 +2,8 @@
 
 use procfs::net::{TcpState, tcp, tcp6, unix};
 use procfs::process::{FDTarget, Process, all_processes};
-use rustix::process::geteuid;
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 use std::collections::BTreeSet;
 use std::fs::read_dir;
 use std::os::unix::fs::MetadataExt;
@@ -60,6 +61,18 @@ impl Left {
             format!("left process {} ({})", process.pid, words.chars().take(80).collect::<String>())
         };
         self.members().map(name).collect()
+    }
+
+    /// Descriptors of its processes, as a number may become that of somebody else.
+    pub(super) fn handles(&self) -> Vec<OwnedFd> {
+        let pids: Vec<i32> = self.members().map(|process| process.pid).collect();
+        pids.into_iter().filter_map(|pid| self.handle(pid)).collect()
+    }
+
+    fn handle(&self, pid: i32) -> Option<OwnedFd> {
+        let handle = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        // Who has the number now is whom the descriptor is of, unless that one has ended and gets no signal any more.
+        Process::new(pid).is_ok_and(|process| self.is_ours(&process)).then_some(handle)
     }
 
     fn members(&self) -> impl Iterator<Item = Process> {

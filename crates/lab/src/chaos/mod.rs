@@ -1,70 +1,157 @@
-//! `cargo xtask chaos`: servers under test are started and ended again and again, mostly by SIGKILL for one of the
-//! processes that take part. Nothing of them may be left.
+//! `cargo xtask chaos`: measurements and servers that end in every way but their own, again and again. Nothing of them may be
+//! left running, and nothing that was measured may be lost but the last second.
 
 mod cycles;
+mod disk;
+mod ending;
+mod endings;
+mod follow;
+mod judge;
 mod leaks;
+mod log;
+mod moment;
+mod page;
+mod processes;
+mod recover;
+mod rows;
+mod said;
+mod scene;
+mod setting;
+mod terminal;
+mod tries;
+mod verb;
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
+use clap::builder::PossibleValuesParser;
 pub use cycles::{Chaos, Cycle, VICTIMS, Victim};
 
+use crate::machine;
+use ending::Ending;
+use endings::ENDINGS;
+use judge::Kept;
+use rows::{Row, Tried, row};
+use tries::Tries;
 use xtask::{packages, workspace};
 
-/// What happened to a server by victim: how often, and what was left.
-type Table = BTreeMap<&'static str, BTreeMap<Victim, u64>>;
+/// Servers that are started and killed, beside the endings of the table.
+const SERVERS: &str = "servers";
+/// How often, where nothing else is said.
+const CYCLES: u64 = 200;
 
-/// Servers under test, started and ended; they, their supervisor and plimsoll are killed at random. Fails when something is left
-#[derive(Clone, Copy, Debug, clap::Args)]
+/// Measurements and servers that end by a power cut, a full disk, a closed terminal and so on, at instants from a seed. Prints
+/// what was left and what was lost; fails when that is more than nothing and the last second
+#[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// How often
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    cycles: u64,
+    /// Tries of each ending [default: 200 of a power cut, 50 of a full disk, 20 of others]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: Option<u32>,
+    /// How often servers are started and killed [default: 200; with --rounds 7 times as often as that]
+    #[arg(long, value_name = "N")]
+    cycles: Option<u64>,
+    /// One ending alone
+    #[arg(long, value_name = "ENDING", value_parser = names())]
+    only: Option<String>,
+    /// One try of it alone
+    #[arg(long = "try", value_name = "N", requires = "only", value_parser = clap::value_parser!(u32).range(1..))]
+    number: Option<u32>,
     /// Seed of what is random [default: the time]
     #[arg(long)]
     seed: Option<u64>,
+    /// Write docs/chaos.md as well
+    #[arg(long, conflicts_with = "only")]
+    write_docs: bool,
 }
 
-/// Runs the cycles; fails when one of them leaves something.
-pub fn run(Options { cycles, seed }: Options) -> Result<()> {
-    let seed = match seed {
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]))
+}
+
+/// Makes all tries; fails when one of them loses or leaves something.
+pub fn run(options: Options) -> Result<()> {
+    let seed = match options.seed {
         Some(seed) => seed,
         None => SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
     };
-    packages::ensure(packages::FOR_TESTS)?;
+    let is_wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
+    if is_wanted(SERVERS) {
+        packages::ensure(packages::FOR_TESTS)?;
+    }
     workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
-    let mut chaos = Chaos::new(workspace::target().join("debug/plimsoll"), seed).map_err(anyhow::Error::msg)?;
-    println!("     {cycles} cycles, --seed {seed}");
-    let (mut table, mut leaks) = (Table::new(), 0);
+    let program = workspace::target().join("debug/plimsoll");
+    println!("     --seed {seed}");
+    let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
+    for ending in ENDINGS.iter().filter(|ending| is_wanted(ending.name)) {
+        let most = options.rounds.unwrap_or(ending.tries);
+        let numbers = options.number.map_or(1..=most, |number| number..=number);
+        make(&mut tries, ending, numbers);
+    }
+    if is_wanted(SERVERS) {
+        let cycles = options.cycles.or(options.rounds.map(|rounds| u64::from(rounds) * VICTIMS.len() as u64));
+        kill_servers(program, seed, cycles.unwrap_or(CYCLES), &mut tries)?;
+    }
+    finish(&tries, seed, options.write_docs)
+}
+
+/// At most `rounds` tries of each ending, for a test; returns what was not as it should be, and prints what was skipped.
+pub fn problems(program: PathBuf, seed: u64, rounds: u32) -> Result<Vec<String>> {
+    let mut tries = Tries::new(program, seed).map_err(anyhow::Error::msg)?;
+    for ending in &ENDINGS {
+        tries.make(ending, 1..=rounds.min(ending.tries), |_, _| {});
+    }
+    page::skipped(&tries.rows).iter().for_each(|line| println!("{line}"));
+    Ok(tries.problems)
+}
+
+/// Makes tries of an ending, and prints how far it is.
+fn make(tries: &mut Tries, ending: &Ending, numbers: RangeInclusive<u32>) {
+    let (last, before) = (*numbers.end(), tries.problems.len());
+    tries.make(ending, numbers, |number, problems| {
+        print!("\r     {}: {number} of {last}, problems {problems} ", ending.name);
+        // A terminal that takes nothing is no reason to end.
+        let _ = std::io::stdout().flush();
+    });
+    println!();
+    tries.problems[before..].iter().for_each(|problem| println!("     {problem}"));
+}
+
+/// Starts servers and kills whoever takes part; a row for each victim.
+fn kill_servers(program: PathBuf, seed: u64, cycles: u64, tries: &mut Tries) -> Result<()> {
+    let mut chaos = Chaos::new(program, seed).map_err(anyhow::Error::msg)?;
     for number in 1..=cycles {
         let Cycle { server, victim, problems } = chaos.cycle(number);
-        *table.entry(server).or_default().entry(victim).or_default() += 1;
-        for problem in &problems {
-            println!("\r     cycle {number}: {server}, {}: {problem}", victim.name());
-        }
-        leaks += problems.len();
-        print!("\r     {number} of {cycles}, leaks {leaks} ");
+        let (left, named) = (problems.len(), format!("{SERVERS}, cycle {number}, {server}, {}", victim.name()));
+        tries.problems.extend(problems.iter().map(|problem| format!("{named}: {problem}")));
+        problems.iter().for_each(|problem| println!("\r     {named}: {problem}"));
+        let tried =
+            Tried { struck: true, is_killed: true, kept: Kept::NoResult, lost: None, said: None, left, problems };
+        row(&mut tries.rows, SERVERS, victim.name()).add(&tried);
+        print!("\r     {SERVERS}: {number} of {cycles}, problems {} ", tries.problems.len());
         std::io::stdout().flush()?;
     }
     println!();
-    show(&table);
-    println!("     leaks = {leaks}");
-    if leaks > 0 {
-        bail!("{leaks} leak(s); repeat with --seed {seed}");
-    }
     Ok(())
 }
 
-fn show(table: &Table) {
-    let width = |name: &str| name.len().max(5);
-    let head: Vec<&str> = VICTIMS.iter().map(|victim| victim.name()).collect();
-    println!("     {:<16} {}", "killed:", head.join("  "));
-    for (server, counts) in table {
-        let count = |victim: &Victim| counts.get(victim).copied().unwrap_or(0);
-        let cells: Vec<String> =
-            VICTIMS.iter().map(|victim| format!("{:>width$}", count(victim), width = width(victim.name()))).collect();
-        println!("     {server:<16} {}", cells.join("  "));
+/// Prints the table, writes the page, and fails if anything was not as it should be.
+fn finish(tries: &Tries, seed: u64, write_docs: bool) -> Result<()> {
+    let rows: &[Row] = &tries.rows;
+    print!("{}", page::table(rows));
+    page::skipped(rows).iter().for_each(|line| println!("{line}"));
+    if write_docs {
+        let command = format!("cargo xtask chaos --seed {seed} --write-docs");
+        workspace::write(page::PATH, &page::render(&command, &machine(), &ENDINGS, rows))?;
     }
+    if tries.problems.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "{} problem(s); make a try again with --seed {seed} --only ENDING --try N:\n  {}",
+        tries.problems.len(),
+        tries.problems.join("\n  ")
+    )
 }

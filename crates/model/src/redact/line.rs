@@ -130,7 +130,7 @@ impl Line<'_> {
     /// The value that begins behind `from` and belongs to the name at `name`.
     fn value(&self, from: usize, name: usize) -> Range<usize> {
         if self.form == Form::Url {
-            let length = self.bytes[from..self.end].iter().position(|byte| *byte == b'&');
+            let length = self.bytes[from..self.limit(from)].iter().position(|byte| *byte == b'&');
             return from..length.map_or(self.end, |length| from + length);
         }
         let start = self.after_blanks(from);

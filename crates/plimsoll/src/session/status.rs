@@ -4,6 +4,7 @@
 
 mod ask;
 mod lookup;
+mod socket;
 mod source;
 
 pub(crate) use source::Source;

@@ -1,6 +1,6 @@
 //! ^C, SIGTERM, SIGHUP and SIGKILL in the middle: what was measured is kept, and nothing is left running.
 
-use crate::support::{BrokenServer, Started, Target, count, list, plimsoll, shell, wait_for};
+use crate::support::{BrokenServer, Program, Started, Target, count, list, plimsoll, shell, wait_for};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -12,7 +12,10 @@ fn first_signal_ends_the_load_and_keeps_what_was_measured() {
     let target = Target::start(&[]);
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let url = target.url("/sleep?time=5ms");
-        let started = plimsoll(["run", &url, "-c", "4", "-d", "30s", "--warmup", "0s", "--json"]).start();
+        let run = ["run", &url, "-c", "4", "-d", "30s", "--warmup", "0s", "--json"];
+        // Whoever runs the tests under nohup has SIGHUP ignored.
+        let words = ["--default-signal=HUP", env!("CARGO_BIN_EXE_plimsoll")];
+        let started = Program::new("env", words.iter().chain(&run)).start();
         started.wait_for_events("tick", 2);
         started.signal(signal);
         let ended = started.end();

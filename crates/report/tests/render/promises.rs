@@ -48,7 +48,7 @@ pub(crate) fn keep(input: &str) {
     let mut sweep: SweepRecord = forms.sweep.filled(&mut texts);
     sweep.points = vec![run.clone(); sweep.curve.len()];
     let arms = [texts.take(), texts.take()].map(|label| (label.to_owned(), sweep.clone()));
-    let sweeps = sweeps_record(arms.to_vec());
+    let sweeps = sweeps_record(arms.into());
     let name = texts.take();
     let named = |record| Named { name, record };
     let mixed = [named(AnyRecord::Run(&run)), named(AnyRecord::Sweep(&sweep))];
@@ -273,8 +273,9 @@ impl Form {
         let (mut texts, mut maps) = (Vec::new(), Vec::new());
         places(&record, &mut Vec::new(), &mut texts, &mut maps);
         let none = BTreeSet::new();
-        let texts = texts.into_iter().filter(|place| is_taken::<R>(&record, (&[place.clone()].into(), &none)));
-        let maps = maps.into_iter().filter(|place| is_taken::<R>(&record, (&none, &[place.clone()].into())));
+        let one = |place: &Place| BTreeSet::from([place.clone()]);
+        let texts = texts.into_iter().filter(|place| is_taken::<R>(&record, (&one(place), &none)));
+        let maps = maps.into_iter().filter(|place| is_taken::<R>(&record, (&none, &one(place))));
         let (texts, maps): (BTreeSet<_>, BTreeSet<_>) = (texts.collect(), maps.collect());
         assert!(texts.len() > 3, "a record without texts shows nothing");
         Self { record, texts, maps }

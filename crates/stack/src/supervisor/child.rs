@@ -152,9 +152,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let script = "trap '' TERM; sleep 77 & echo up; while :; do sleep 77; done";
         let mut child = Child::spawn(&launch(script, dir.path())).expect("it starts");
-        while written(dir.path().join("sh.out")).is_empty() {
+        let is_up = (0..5000).any(|_| {
             std::thread::sleep(LOOK_UP);
-        }
+            !written(dir.path().join("sh.out")).is_empty()
+        });
+        assert!(is_up, "it ignores the signal from here on");
         assert!(child.end(now_ns), "it had to be killed");
         assert_eq!(child.ended(), Some(How::Signal(9)));
         assert_eq!(processes::members(child.mark), []);

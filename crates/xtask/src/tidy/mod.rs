@@ -4,6 +4,7 @@
 
 mod code;
 mod cycles;
+mod dependencies;
 mod edges;
 mod hermetic;
 mod layout;
@@ -65,6 +66,7 @@ pub(crate) fn run() -> Result<()> {
         sources.push((path, text));
     }
     violations.extend(cycles::cycles(&sources));
+    violations.extend(dependencies::rows(&sources));
     for violation in &violations {
         println!("{violation}");
     }

@@ -3,6 +3,7 @@
 //! Databases are asked by their clients' crates, without TLS and pools. Passwords come from a variable or a file.
 
 use super::lookup::Lookup;
+use super::socket::hold;
 use super::source::{Kind, Login, Place, Source};
 use model::ServerStatus;
 use mysql::prelude::Queryable;
@@ -109,7 +110,13 @@ fn late() -> String {
 fn first<C, E: From<io::Error>>(lookup: &mut Lookup, connect: impl Fn(&Place) -> Result<C, E>) -> Result<C, E> {
     let mut outcome = Err(E::from(io::Error::from(ErrorKind::AddrNotAvailable)));
     for place in lookup.places(TIMEOUT)? {
-        outcome = connect(&place);
+        outcome = match &place {
+            Place::Tcp(..) => connect(&place),
+            Place::Unix(path) => {
+                let held = hold(path)?;
+                connect(&Place::Unix(held.path.clone()))
+            }
+        };
         if outcome.is_ok() {
             break;
         }

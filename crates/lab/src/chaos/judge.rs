@@ -1,0 +1,199 @@
+//! What a try has left, judged: pure functions of the files that are found and of how far the measurement was.
+
+use super::follow::Standing;
+use super::log::Log;
+use super::verb::Verb;
+use serde_json::Value;
+use std::time::Duration;
+
+/// What may be lost: the tick that has not ended.
+const TICK: Duration = Duration::from_secs(1);
+/// Time between the end of a tick and its line in the log.
+pub(super) const HANDLING: Duration = Duration::from_millis(300);
+
+/// What has become of what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kept {
+    /// There is no result of a server.
+    NoResult,
+    /// Nothing had been measured.
+    Nothing,
+    /// The result is on the disk.
+    Whole,
+    /// It was printed only.
+    Printed,
+    /// It is made of the events.
+    Recovered,
+    /// Lost, as it is in memory until the end.
+    Gone,
+    /// Lost.
+    Broken,
+}
+
+/// What is found.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// The file of the result, if it is there.
+    pub(super) stored: Option<String>,
+    pub(super) printed: String,
+    /// The result that `report --recover` makes of the rest, or what it says.
+    pub(super) again: Result<String, String>,
+    /// Of the measurement as a whole.
+    pub(super) log: Log,
+    /// The load that was under way at the instant, and its events.
+    pub(super) under_way: Option<(Standing, Log)>,
+}
+
+/// What is to be said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judged {
+    pub(super) kept: Kept,
+    /// Measured time that is missing, where that is known.
+    pub(super) lost: Option<Duration>,
+    /// The result, wherever it is.
+    pub(super) record: Option<Value>,
+    /// What is not as it should be.
+    pub(super) problems: Vec<String>,
+}
+
+impl Judged {
+    fn new(kept: Kept, record: Option<Value>) -> Self {
+        Self { kept, lost: None, record, problems: Vec::new() }
+    }
+
+    fn broken(problem: String) -> Self {
+        Self { problems: vec![problem], ..Self::new(Kept::Broken, None) }
+    }
+
+    fn miss(&mut self, missing: Duration, standing: &Standing, of: &str) {
+        self.lost = self.lost.max(Some(missing));
+        if is_too_much(missing, standing) {
+            self.problems.push(format!("{of} lacks {missing:.2?} of {:.2?}", standing.elapsed));
+        }
+    }
+}
+
+/// Judges what `verb` has left; `keeps_log` if its events must still be there.
+pub(super) fn judge(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {
+    let Some(window) = verb.window() else { return without_events(verb, seen) };
+    let mut judged = kept(verb, keeps_log, seen);
+    if !keeps_log {
+        return judged;
+    }
+    if let Some(line) = seen.log.wrong_line {
+        judged.problems.push(format!("line {line} of its events is no event"));
+    }
+    if let Some((standing, log)) = &seen.under_way {
+        judged.miss(lost(standing, window, log.measured_ns), standing, "events.jsonl");
+        if verb.is_one_load() {
+            let whole_ns = judged.record.as_ref().map_or(0, measured_ns);
+            judged.miss(lost(standing, window, whole_ns), standing, "the result");
+        }
+        if let (true, Kept::Printed, Ok(again)) = (verb.is_one_load(), judged.kept, &seen.again) {
+            let again_ns = complete(again).as_ref().map_or(0, measured_ns);
+            judged.miss(lost(standing, window, again_ns), standing, "what can be recovered");
+        }
+    }
+    judged.problems.extend(unrecovered(verb, &judged, seen));
+    judged
+}
+
+/// Measured time that is missing of a load.
+pub(super) fn lost(standing: &Standing, window: Duration, measured_ns: u64) -> Duration {
+    standing.elapsed.min(window).saturating_sub(Duration::from_nanos(measured_ns))
+}
+
+/// True if it is more than the last second, as far as this machine lets us tell.
+pub(super) fn is_too_much(lost: Duration, standing: &Standing) -> bool {
+    lost > TICK + HANDLING + standing.late
+}
+
+/// A profile is written at the end, and a server has no result.
+fn without_events(verb: Verb, seen: &Seen) -> Judged {
+    if verb.result().is_none() {
+        return Judged::new(Kept::NoResult, None);
+    }
+    match (&seen.stored, complete(&seen.printed)) {
+        (Some(text), _) => complete(text).map_or_else(half, |record| Judged::new(Kept::Whole, Some(record))),
+        (None, Some(record)) => Judged::new(Kept::Printed, Some(record)),
+        (None, None) => Judged::new(Kept::Gone, None),
+    }
+}
+
+fn kept(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {
+    let printed = complete(&seen.printed);
+    if let Some(stored) = &seen.stored {
+        let Some(record) = complete(stored) else { return half() };
+        let mut judged = Judged::new(Kept::Whole, Some(record));
+        match &seen.again {
+            Ok(again) if keeps_log && again != stored => judged.problems.push("made again it is another result".into()),
+            Err(why) if keeps_log => judged.problems.push(format!("it cannot be made again: {why}")),
+            _ => {}
+        }
+        if printed.is_some() && seen.printed != *stored {
+            judged.problems.push("another result was printed than stored".into());
+        }
+        return judged;
+    }
+    if printed.is_some() {
+        return Judged::new(Kept::Printed, printed);
+    }
+    match &seen.again {
+        Ok(again) => match complete(again) {
+            Some(record) if measured_ns(&record) == 0 && verb.is_one_load() => Judged::new(Kept::Nothing, Some(record)),
+            Some(record) => Judged::new(Kept::Recovered, Some(record)),
+            None => half(),
+        },
+        Err(_) if !has_result(verb, &seen.log) => Judged::new(Kept::Nothing, None),
+        Err(why) => Judged::broken(format!("it cannot be recovered: {why}")),
+    }
+}
+
+fn half() -> Judged {
+    Judged::broken("half a result passes for one".into())
+}
+
+/// What the result that the events make has to hold, whether or not there is another.
+fn unrecovered(verb: Verb, judged: &Judged, seen: &Seen) -> Option<String> {
+    let again = match &seen.again {
+        Ok(again) => complete(again),
+        // Told already where it is all there is.
+        Err(why) if judged.kept == Kept::Printed && has_result(verb, &seen.log) => {
+            return Some(format!("it was printed, and cannot be recovered: {why}"));
+        }
+        Err(_) => return None,
+    };
+    let loads = again.as_ref().and_then(|record| record["points"].as_array()).map_or(0, Vec::len);
+    let missing = seen.log.loads.len().saturating_sub(loads);
+    (missing > 0).then(|| format!("{missing} load(s) that had ended cannot be recovered"))
+}
+
+/// Why a result is not that of the whole plan, after an end with an exit code that says so.
+pub(super) fn unfinished(verb: Verb, record: &Value) -> Option<String> {
+    let planned_ns = verb.window().filter(|_| verb.is_one_load()).map_or(0, |window| window.as_nanos() as u64);
+    match record["interrupted"].as_bool() {
+        Some(true) => Some("its exit code says that it was whole, its result that it was interrupted".into()),
+        _ if measured_ns(record) < planned_ns => {
+            Some(format!("it measured {} ns of its plan only", measured_ns(record)))
+        }
+        _ => None,
+    }
+}
+
+/// True if a result can be made of its events.
+fn has_result(verb: Verb, log: &Log) -> bool {
+    if verb.is_one_load() { log.measured_ns > 0 } else { !log.loads.is_empty() }
+}
+
+/// A result of ours, as a whole.
+fn complete(text: &str) -> Option<Value> {
+    let record: Value = serde_json::from_str(text).ok()?;
+    record["format"].as_str()?.starts_with("plimsoll.").then_some(record)
+}
+
+fn measured_ns(record: &Value) -> u64 {
+    record["measured_ns"].as_u64().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

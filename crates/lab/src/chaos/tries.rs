@@ -1,0 +1,198 @@
+//! Tries of an ending: each in a folder of its own, ended at its instant, and judged by what is left.
+
+use super::ending::{Effect, Ending};
+use super::follow::Standing;
+use super::judge::{Judged, Seen, judge, unfinished};
+use super::leaks::Left;
+use super::log::{EVENTS, Log};
+use super::moment::Moment;
+use super::processes::wait;
+use super::recover::again;
+use super::rows::{Row, Tried, row};
+use super::said::{is_fine, said, wrong_end};
+use super::scene::{Ended, Scene, Unable};
+use super::setting::Place;
+use super::verb::Verb;
+use rustix::process::{Signal, pidfd_send_signal};
+use std::fs::{self, Permissions};
+use std::io;
+use std::ops::RangeInclusive;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Tries that follow from a seed, in a directory for temporary files of their own.
+pub(super) struct Tries {
+    program: PathBuf,
+    seed: u64,
+    tmp: TempDir,
+    pub(super) rows: Vec<Row>,
+    /// What was not as it should be, a line each.
+    pub(super) problems: Vec<String>,
+}
+
+enum Outcome {
+    Tried(Tried),
+    /// It cannot be made here.
+    Skipped(String),
+}
+
+/// What was done to a program, if it had not ended before.
+#[derive(Default)]
+struct Struck {
+    was: bool,
+    /// How far it was.
+    standing: Option<Standing>,
+    problem: Option<String>,
+}
+
+impl Tries {
+    /// `program` is plimsoll.
+    pub(super) fn new(program: PathBuf, seed: u64) -> Result<Self, String> {
+        let tmp = tempfile::tempdir().map_err(|error| error.to_string())?;
+        open(tmp.path()).map_err(|error| error.to_string())?;
+        Ok(Self { program, seed, tmp, rows: Vec::new(), problems: Vec::new() })
+    }
+
+    /// Makes the tries of those numbers; `told` hears of each.
+    pub(super) fn make(&mut self, ending: &Ending, numbers: RangeInclusive<u32>, mut told: impl FnMut(u32, usize)) {
+        let missing = (ending.missing)();
+        for number in numbers {
+            let verb = ending.verb(number).name();
+            let known = row(&mut self.rows, ending.name, verb).reason.clone();
+            let outcome = match missing.clone().or(known) {
+                Some(reason) => Outcome::Skipped(reason),
+                None => self.one(ending, number),
+            };
+            let counted = row(&mut self.rows, ending.name, verb);
+            match outcome {
+                Outcome::Skipped(reason) => counted.skip(1, &reason),
+                Outcome::Tried(tried) => {
+                    counted.add(&tried);
+                    let named = |problem: &String| format!("{}, try {number}, {verb}: {problem}", ending.name);
+                    self.problems.extend(tried.problems.iter().map(named));
+                }
+            }
+            told(number, self.problems.len());
+        }
+    }
+
+    /// A try, and what it leaves running.
+    fn one(&self, ending: &Ending, number: u32) -> Outcome {
+        let folder = self.tmp.path().join(format!("{}-{number}", ending.name));
+        if let Err(error) = fs::create_dir(&folder).and_then(|()| open(&folder)) {
+            return Outcome::Tried(Tried::broken(format!("cannot create {}: {error}", folder.display())));
+        }
+        let mut outcome =
+            self.attempt(ending, number, &folder).unwrap_or_else(|problem| Outcome::Tried(Tried::broken(problem)));
+        if let Outcome::Tried(tried) = &mut outcome {
+            self.look_for_leftovers(&folder, tried);
+        }
+        // What is left in it has been told.
+        let _ = fs::remove_dir_all(&folder);
+        outcome
+    }
+
+    fn attempt(&self, ending: &Ending, number: u32, folder: &Path) -> Result<Outcome, String> {
+        let verb = ending.verb(number);
+        let mut scene = match Scene::start(&self.program, verb, ending.setting, folder) {
+            Ok(scene) => scene,
+            Err(Unable::Skipped(reason)) => return Ok(Outcome::Skipped(reason)),
+            Err(Unable::Failed(problem)) => return Err(problem),
+        };
+        let struck = strike(ending, ending.moment(self.seed, number), &mut scene)?;
+        if verb == Verb::Serve && ending.effect == Effect::GoesOn {
+            // One that has ended by itself is told below.
+            let _ = scene.signal(Signal::INT);
+        }
+        let ended = scene.finish()?;
+        if let Some(reason) = not_permitted(verb, &ended) {
+            return Ok(Outcome::Skipped(reason));
+        }
+        let Struck { was, standing, problem } = struck;
+        let seen = self.look(ending, &scene, &ended, standing);
+        let Judged { kept, lost, record, mut problems } = judge(verb, ending.keeps_log, &seen);
+        let said = said(ending, was, kept, &ended).unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        });
+        problems.extend(problem);
+        problems.extend(wrong_end(ending, was, &ended));
+        if let Some(record) = &record {
+            let is_told_whole = ended.status.code().is_some_and(is_fine);
+            problems.extend(unfinished(verb, record).filter(|_| is_told_whole));
+            problems.extend((ending.check)(record));
+        }
+        let result = scene.result.display().to_string();
+        let said = said.map(|line| line.replace(&result, "DIR"));
+        let is_killed = ended.status.signal().is_some();
+        Ok(Outcome::Tried(Tried { struck: was, is_killed, kept, lost, said, left: 0, problems }))
+    }
+
+    /// What is found of a program that has ended.
+    fn look(&self, ending: &Ending, scene: &Scene, ended: &Ended, standing: Option<Standing>) -> Seen {
+        let stored = scene.verb.result().and_then(|name| fs::read_to_string(scene.result.join(name)).ok());
+        let is_in_place = ending.setting.place == Place::Ordinary;
+        let again = match scene.verb.window() {
+            Some(_) => again(&self.program, &scene.result, is_in_place, scene.folder()),
+            None => Err("it writes no events".into()),
+        };
+        let log = Log::of(&scene.result.join(EVENTS));
+        let under_way = standing.map(|standing| {
+            let log = Log::of(&standing.log);
+            (standing, log)
+        });
+        Seen { stored, printed: ended.stdout.clone(), again, log, under_way }
+    }
+
+    /// Waits until nothing is left, with the help of `--clean` where plimsoll was killed; ends what is left.
+    fn look_for_leftovers(&self, folder: &Path, tried: &mut Tried) {
+        let left = Left::new(folder);
+        wait(|| left.processes().is_empty());
+        if tried.is_killed && !left.all().is_empty() {
+            tried.problems.extend(self.clean(folder).err());
+        }
+        wait(|| left.all().is_empty());
+        let all = left.all();
+        tried.left = all.len();
+        tried.problems.extend(all);
+        for process in left.handles() {
+            // It has ended by itself, or does so now.
+            let _ = pidfd_send_signal(&process, Signal::KILL);
+        }
+    }
+
+    fn clean(&self, folder: &Path) -> Result<(), String> {
+        let mut command = Command::new(&self.program);
+        let output = command.args(["serve", "--clean"]).env("TMPDIR", folder).output();
+        let output = output.map_err(|error| error.to_string())?;
+        if output.status.success() { Ok(()) } else { Err(format!("--clean: {output:?}")) }
+    }
+}
+
+/// Servers that root starts run as somebody else, who has to pass.
+fn open(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o755))
+}
+
+/// Waits for the instant and makes the ending, unless the program has ended by then.
+fn strike(ending: &Ending, moment: Moment, scene: &mut Scene) -> Result<Struck, String> {
+    if !scene.wait_until(moment)? {
+        return Ok(Struck::default());
+    }
+    let standing = scene.standing();
+    let problem = (ending.strike)(scene, moment).err();
+    if problem.is_some() && scene.has_ended() {
+        // Just now.
+        return Ok(Struck::default());
+    }
+    Ok(Struck { was: true, standing, problem })
+}
+
+/// Why samples cannot be taken here, if that is all there is to say.
+fn not_permitted(verb: Verb, ended: &Ended) -> Option<String> {
+    let stderr = ended.stderr.as_deref().filter(|_| verb == Verb::Profile)?;
+    stderr.lines().find(|line| line.contains("cannot profile: ")).map(str::to_owned)
+}

@@ -1,0 +1,75 @@
+//! A clone of the last commit, in a folder of its own: what is released is what is committed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use xtask::workspace;
+
+/// Sources of the last commit.
+pub(crate) struct Snapshot {
+    /// Root of the workspace, without links: cargo names files by it.
+    pub(crate) root: PathBuf,
+    /// Time of the commit in seconds since 1970, as `SOURCE_DATE_EPOCH` has it.
+    pub(crate) epoch_s: String,
+}
+
+impl Snapshot {
+    /// Clones into `folder`, whatever is there.
+    pub(crate) fn at(folder: &Path) -> Result<Self> {
+        clear(folder)?;
+        let commit = git(&["rev-parse", "HEAD"])?;
+        let source = workspace::root();
+        workspace::run(Command::new("git").args(["clone", "--quiet", "--no-checkout"]).arg(&source).arg(folder))?;
+        let checkout = ["checkout", "--quiet", "--detach", commit.as_str()];
+        workspace::run(Command::new("git").arg("-C").arg(folder).args(checkout))?;
+        let root = fs::canonicalize(folder).with_context(|| format!("opening {}", folder.display()))?;
+        Ok(Self { root, epoch_s: git(&["log", "-1", "--format=%ct", commit.as_str()])? })
+    }
+}
+
+/// Says that there are changes that a snapshot does not have.
+pub(crate) fn tell_changes() -> Result<()> {
+    if !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
+        println!("     the last commit is taken: changes since then are left out");
+    }
+    Ok(())
+}
+
+/// Removes a folder that need not be there.
+pub(crate) fn clear(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| format!("removing {}", folder.display())),
+    }
+}
+
+/// What a command prints.
+pub(crate) fn printed(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {program}"))?;
+    if !output.status.success() {
+        bail!("{program} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn git(arguments: &[&str]) -> Result<String> {
+    printed(Command::new("git").args(arguments).current_dir(workspace::root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printed;
+    use std::process::Command;
+
+    #[test]
+    fn what_a_command_prints_is_taken_and_its_failure_told() {
+        assert_eq!(printed(Command::new("sh").args(["-c", "echo a; echo b >&2"])).unwrap(), "a");
+        let failed = printed(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"])).unwrap_err();
+        assert!(failed.to_string().contains("sh ended with exit status: 3: b"), "{failed}");
+    }
+}

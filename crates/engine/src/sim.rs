@@ -183,7 +183,9 @@ struct Sim {
 }
 
 /// Everything a simulated run has said.
+#[derive(Default)]
 struct Seen {
+    /// Without their histograms, which are summed: those of a simulated day would take gigabytes.
     ticks: Vec<Tick>,
     flow: Flow,
     cohort: Cohort,
@@ -257,13 +259,13 @@ impl Sim {
         }
         net.accepts = self.accepts;
         core.start(0, &mut net);
-        let ticks = drive(&mut core, &mut net, |now| {
+        let seen = drive(&mut core, &mut net, |now| {
             let end_ns = self.window_ns.1;
             if let Some(by_ns) = self.prolonged_ns.take_if(|_| now + SHORTLY_NS >= end_ns) {
                 shared.prolong(end_ns + by_ns);
             }
         });
-        Seen::new(ticks, net)
+        Seen { arrivals: net.arrivals, connects: net.connects, sends: net.sends, aborts: net.aborts, ..seen }
     }
 }
 
@@ -278,17 +280,19 @@ fn source(contract: Contract, protocol: Protocol, streams: u32) -> Source {
 const SHORTLY_NS: u64 = 100_000_000;
 
 /// Jumps from instant to instant until the core has ended; `look` is told each.
-fn drive(core: &mut Core, net: &mut Net, mut look: impl FnMut(u64)) -> Vec<Tick> {
+fn drive(core: &mut Core, net: &mut Net, mut look: impl FnMut(u64)) -> Seen {
     let mut merge = Merge::new(1);
-    let mut ticks = Vec::new();
+    let mut seen = Seen::default();
     for _ in 0..STEPS_MAX {
         while let Some(tick) = core.take_tick() {
             merge.add(&tick);
             core.recycle(tick);
-            ticks.extend(merge.take());
+            if let Some(merged) = merge.take() {
+                seen.add(merged);
+            }
         }
         if core.has_ended() {
-            return ticks;
+            return seen;
         }
         let due = net.on_its_way.peek().map_or(u64::MAX, |Reverse((at, ..))| *at);
         net.now = net.now.max(due.min(core.deadline_ns()));
@@ -315,28 +319,14 @@ fn drive(core: &mut Core, net: &mut Net, mut look: impl FnMut(u64)) -> Vec<Tick>
 }
 
 impl Seen {
-    fn new(ticks: Vec<Tick>, net: Net) -> Self {
-        let mut seen = Self {
-            flow: Flow::default(),
-            cohort: Cohort::default(),
-            latency: Histograms::default(),
-            set_aside: Histograms::default(),
-            arrivals: net.arrivals,
-            connects: net.connects,
-            sends: net.sends,
-            aborts: net.aborts,
-            ticks: Vec::new(),
-        };
-        for tick in &ticks {
-            if tick.phase == Phase::Measure {
-                seen.flow.add(&tick.flow);
-            }
-            seen.cohort.add(&tick.cohort);
-            seen.latency.add(&tick.histograms);
-            seen.set_aside.add(&tick.set_aside);
+    fn add(&mut self, mut tick: Tick) {
+        if tick.phase == Phase::Measure {
+            self.flow.add(&tick.flow);
         }
-        seen.ticks = ticks;
-        seen
+        self.cohort.add(&tick.cohort);
+        self.latency.add(&std::mem::take(&mut tick.histograms));
+        self.set_aside.add(&std::mem::take(&mut tick.set_aside));
+        self.ticks.push(tick);
     }
 }
 

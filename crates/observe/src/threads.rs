@@ -118,6 +118,7 @@ fn thread(pid: i32, tid: i32) -> Option<Seen> {
 mod tests {
     use super::*;
     use std::sync::mpsc;
+    use std::time::Duration;
 
     #[test]
     fn a_thread_that_stops_often_and_one_that_never_stops_are_told_apart() {
@@ -126,22 +127,25 @@ mod tests {
         assert_eq!(threads.sample(&own, 5), None, "there is nothing to count from yet");
         let (to_sleeper, for_sleeper) = mpsc::channel::<()>();
         let (to_us, for_us) = mpsc::channel::<()>();
-        let echo = std::thread::Builder::new().name("obs-echo".into());
-        let echo = echo.spawn(move || for_sleeper.iter().for_each(|()| to_us.send(()).unwrap())).unwrap();
-        for _ in 0..200 {
-            to_sleeper.send(()).unwrap();
-            for_us.recv().unwrap();
-        }
+        let sleeper = std::thread::Builder::new().name("obs-sleeper".into());
+        let sleeper = sleeper.spawn(move || {
+            // Stops of its own: one that waits for a message may be awake still, or be put off its CPU instead.
+            (0..50).for_each(|_| std::thread::sleep(Duration::from_micros(200)));
+            to_us.send(()).unwrap();
+            let _ = for_sleeper.recv();
+        });
+        let sleeper = sleeper.unwrap();
+        for_us.recv().unwrap();
         let used = threads.sample(&own, 9).unwrap();
         assert_eq!(used.from_ns, 5);
-        let found = used.threads.iter().find(|thread| thread.name == "obs-echo").unwrap();
-        // Each message may find it still awake, but not nearly all of them.
+        let found = used.threads.iter().find(|thread| thread.name == "obs-sleeper").unwrap();
+        // A machine that stands still lets the time of a sleep pass before it begins, but not of nearly all of them.
         assert!(found.voluntary_switches > 20 && found.wait_ns.is_some(), "{found:?}");
         let still = threads.sample(&own, 12).unwrap();
-        let still = still.threads.iter().find(|thread| thread.name == "obs-echo").unwrap();
+        let still = still.threads.iter().find(|thread| thread.name == "obs-sleeper").unwrap();
         assert!(still.voluntary_switches <= 1, "{still:?}");
         drop(to_sleeper);
-        echo.join().unwrap();
+        sleeper.join().unwrap();
     }
 
     #[test]

@@ -93,26 +93,49 @@ pub(super) fn off(value: f64, from: f64) -> f64 {
     value / from - 1.0
 }
 
-/// Peak, knee and time of the quiet machine: the medians of its sweeps.
+/// What the quiet machine gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reference {
     pub(super) peak_per_s: f64,
     pub(super) knee: f64,
-    /// Shortest of all, as what disturbs a sweep can only make it longer.
     pub(super) planned_s: f64,
 }
 
-impl Reference {
-    /// Of quiet sweeps and their times.
-    pub(super) fn new(quiet: &[(Answer, f64)]) -> Result<Self> {
-        let of = |value: fn(&Answer) -> Option<f64>| {
-            middle(&quiet.iter().filter_map(|(answer, _)| value(answer)).collect::<Vec<_>>())
+/// Sweeps of the quiet machine, in the order of their time, and how long each took; s.
+///
+/// How soon a machine wakes up changes with what else its host does: within an hour by 5 % of the time of a request, and so of the
+/// knee. A try is therefore held to the sweeps just before and after it.
+#[derive(Debug, Default)]
+pub(super) struct Quiet(Vec<(Answer, f64)>);
+
+impl Quiet {
+    pub(super) fn add(&mut self, answer: Answer, wall_s: f64) -> Result<()> {
+        answer.peak_per_s.context("a sweep of the quiet machine has found no peak")?;
+        answer.knee.context("a sweep of the quiet machine has found no knee")?;
+        self.0.push((answer, wall_s));
+        Ok(())
+    }
+
+    pub(super) fn sweeps(&self) -> &[(Answer, f64)] {
+        &self.0
+    }
+
+    /// For what was measured after so many of them: means of the last one before and, if there is one, the first one after.
+    pub(super) fn beside(&self, before: usize) -> Reference {
+        let sweeps = &self.0[before - 1..self.0.len().min(before + 1)];
+        let mean = |value: fn(&Answer) -> Option<f64>| {
+            median(&sweeps.iter().filter_map(|(answer, _)| value(answer)).collect::<Vec<_>>())
         };
-        Ok(Self {
-            peak_per_s: of(|answer| answer.peak_per_s).context("no quiet sweep has found a peak")?,
-            knee: of(|answer| answer.knee).context("no quiet sweep has found a knee")?,
-            planned_s: quiet.iter().map(|(_, s)| *s).fold(f64::INFINITY, f64::min),
-        })
+        Reference {
+            peak_per_s: mean(|answer| answer.peak_per_s),
+            knee: mean(|answer| answer.knee),
+            planned_s: self.planned_s(),
+        }
+    }
+
+    /// Time of a sweep that nothing disturbs: the shortest, as what disturbs one can only make it longer; s.
+    pub(super) fn planned_s(&self) -> f64 {
+        self.0.iter().map(|(_, wall_s)| *wall_s).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -128,6 +151,8 @@ pub(super) struct Try {
     pub(super) wall_s: f64,
     /// Size of the noise as it came out.
     pub(super) noise_share: f64,
+    /// Sweeps of the quiet machine before it; at least 1.
+    pub(super) quiet_before: usize,
 }
 
 /// True if peak and knee have to be close to the quiet ones, or only to be bounded.
@@ -141,8 +166,9 @@ pub(super) fn misses_max(case: Case, tries: usize) -> usize {
 }
 
 /// What is wrong with the answer to `case`, in words; nothing when it is right.
-pub(super) fn faults(case: Case, reference: Reference, seen: &Try) -> Vec<String> {
-    let Try { answer, wall_s, .. } = seen;
+pub(super) fn faults(case: Case, quiet: &Quiet, seen: &Try) -> Vec<String> {
+    let Try { answer, wall_s, quiet_before, .. } = seen;
+    let reference = quiet.beside(*quiet_before);
     if answer.state == State::Invalid {
         return answer.invalid_by.iter().map(|rule| format!("INVALID by {rule}")).collect();
     }
@@ -164,8 +190,6 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const QUIET: Reference = Reference { peak_per_s: 1990.0, knee: 4.5, planned_s: 60.0 };
-
     fn case(share: f64) -> Case {
         Case { kind: Kind::Hog, place: Place::Client, share }
     }
@@ -181,7 +205,15 @@ mod tests {
             server_cpus: vec![0],
             client_cpus: vec![1],
         };
-        Try { answer, wall_s, noise_share: 0.2 }
+        Try { answer, wall_s, noise_share: 0.2, quiet_before: 1 }
+    }
+
+    fn quiet(knees: &[f64]) -> Quiet {
+        let mut quiet = Quiet::default();
+        for knee in knees {
+            quiet.add(seen(State::Valid, 1990.0, Some(*knee), 60.0).answer, 60.0).unwrap();
+        }
+        quiet
     }
 
     #[test]
@@ -207,7 +239,7 @@ mod tests {
 
     #[test]
     fn beside_little_noise_the_result_has_to_be_close_and_in_time() {
-        let of = |seen: Try| faults(case(0.2), QUIET, &seen);
+        let of = |seen: Try| faults(case(0.2), &quiet(&[4.5]), &seen);
         assert_eq!(of(seen(State::Bound, 1960.0, Some(4.45), 80.0)), [""; 0]);
         assert_eq!(of(seen(State::Valid, 1900.0, Some(4.9), 100.0)), ["peak off", "knee off", "too long"]);
         assert_eq!(of(seen(State::Valid, 1990.0, None, 60.0)), ["knee off"]);
@@ -216,7 +248,7 @@ mod tests {
 
     #[test]
     fn beside_much_noise_the_bounds_have_to_hold() {
-        let is_right = |seen: &Try| faults(case(0.4), QUIET, seen).is_empty();
+        let is_right = |seen: &Try| faults(case(0.4), &quiet(&[4.5]), seen).is_empty();
         assert!(is_right(&seen(State::Bound, 900.0, None, 500.0)));
         assert!(is_right(&seen(State::Bound, 2015.0, None, 60.0)));
         assert!(!is_right(&seen(State::Bound, 2100.0, None, 60.0)));
@@ -234,11 +266,11 @@ mod tests {
     }
 
     #[test]
-    fn the_quiet_machine_is_the_median_of_its_sweeps() {
-        let quiet = |peak, knee, wall_s| (seen(State::Valid, peak, knee, wall_s).answer, wall_s);
-        let all = [quiet(1900.0, Some(5.0), 61.0), quiet(1990.0, Some(4.4), 60.0), quiet(1995.0, Some(4.5), 75.0)];
-        assert_eq!(Reference::new(&all).unwrap(), Reference { peak_per_s: 1990.0, knee: 4.5, planned_s: 60.0 });
-        assert_eq!(Reference::new(&all[..2]).unwrap().knee, 4.7, "the mean of two");
-        assert!(Reference::new(&[quiet(1990.0, None, 60.0)]).is_err());
+    fn a_try_is_held_to_the_quiet_sweeps_before_and_after_it() {
+        let mut all = quiet(&[4.4, 4.5, 4.2]);
+        assert_eq!([1, 2, 3].map(|before| all.beside(before).knee), [4.45, 4.35, 4.2]);
+        all.add(seen(State::Valid, 1990.0, Some(4.2), 59.0).answer, 59.0).unwrap();
+        assert_eq!(all.beside(1).planned_s, 59.0, "the shortest of all");
+        assert!(all.add(seen(State::Valid, 1990.0, None, 60.0).answer, 60.0).is_err());
     }
 }

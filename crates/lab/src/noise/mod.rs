@@ -16,11 +16,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::progress::Progress;
-use answer::{Answer, Reference, Try, faults};
+use answer::{Answer, Quiet, Try, faults};
 use bursts::{Bursts, LengthOptions, Lengths};
 use case::{Case, CaseOptions, Kind, Place};
 use hog::Hog;
-use sweep::Sweep;
+use sweep::{Made, Sweep};
 use xtask::workspace;
 
 /// Forecast of the time of a sweep until one is known; s.
@@ -31,13 +31,6 @@ const LIMIT: f64 = 6.0;
 const LIMIT_MIN_S: f64 = 120.0;
 /// By then the server runs.
 const SETTLED: Duration = Duration::from_secs(2);
-
-/// How the table was made.
-struct Session {
-    command: String,
-    /// Sweeps of the quiet machine, in words.
-    quiet: String,
-}
 
 /// What came of a case.
 #[derive(Debug)]
@@ -59,8 +52,8 @@ impl Row {
         self.tries.len() + self.errors.len()
     }
 
-    fn right(&self, reference: Reference) -> usize {
-        self.tries.iter().filter(|seen| faults(self.case, reference, seen).is_empty()).count()
+    fn right(&self, quiet: &Quiet) -> usize {
+        self.tries.iter().filter(|seen| faults(self.case, quiet, seen).is_empty()).count()
     }
 
     fn has_invalid(&self) -> bool {
@@ -68,14 +61,12 @@ impl Row {
     }
 }
 
-/// Everything that was asked for.
+/// Everything that was asked for, and the quiet machine so far.
 struct Lab {
     sweep: Sweep,
     lengths: Lengths,
     seed: u64,
-    reference: Reference,
-    server_cpu: u32,
-    client_cpu: u32,
+    quiet: Quiet,
 }
 
 /// Noise of known size beside sweeps, a minute each: a program that takes a CPU, a load generator that is paused, a quota
@@ -85,17 +76,14 @@ pub struct Options {
     /// Tries of each case
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     tries: u32,
-    /// Sweeps of the quiet machine before the first tries; one more stands before each further round, as what is quiet
-    /// changes with the hours
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    quiet_tries: u32,
     /// Seed of lengths and places of bursts
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Another plimsoll than the one built here
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// Directory for the JSON of every sweep
+    /// Directory for the JSON of every sweep. One that is there, and younger than the program, is not measured again, so that a
+    /// long call can be ended and made again
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Sweeps of 8 seconds: does everything still run?
@@ -112,38 +100,39 @@ pub struct Options {
 
 /// Measures, prints the table, and fails when a goal is missed.
 pub fn run(options: Options) -> Result<()> {
-    let Options { tries, quiet_tries: quiet, seed, binary, keep, quick: is_quick, write_docs: write, .. } = options;
+    let Options { tries, seed, binary, keep, quick: is_quick, write_docs: write, .. } = options;
     let lengths = options.lengths.lengths()?;
-    let cases = options.cases.cases()?;
+    let mut rows: Vec<Row> = options.cases.cases()?.into_iter().map(Row::new).collect();
     let program = binary.map_or_else(release_binary, Ok)?;
-    let sweeps = quiet + (tries - 1) + tries * cases.len() as u32;
-    let mut progress = Progress::new(f64::from(sweeps) * SWEEP_S);
-    let sweep = Sweep { program, is_quick, keep };
-    let mut seen = Vec::new();
-    quietly(&sweep, quiet, &mut seen, &mut progress)?;
-    let mut session = Session { command: command(), quiet: page::states(&seen) };
-    let mut lab = Lab::new(sweep, lengths, seed, &seen)?;
-    eprintln!("quiet machine, {}: {}", session.quiet, page::quiet(lab.reference));
-    let mut rows: Vec<Row> = cases.into_iter().map(Row::new).collect();
+    let mut lab = Lab { sweep: Sweep { program, is_quick, keep }, lengths, seed, quiet: Quiet::default() };
+    let quiet_sweeps = tries as usize * of_a_kind(&mut rows).count() + 1;
+    let mut progress = Progress::new((quiet_sweeps + tries as usize * rows.len()) as f64 * SWEEP_S);
     for number in 1..=tries {
-        if number > 1 {
-            quietly(&lab.sweep, 1, &mut seen, &mut progress)?;
-            (session.quiet, lab.reference) = (page::states(&seen), Reference::new(&seen)?);
+        for kind in of_a_kind(&mut rows) {
+            lab.add_quiet(&mut progress)?;
+            for row in kind {
+                progress.say(&format!("{number} of {tries}: {}", row.case));
+                lab.add(row, number);
+                progress.did(SWEEP_S);
+            }
         }
-        for row in &mut rows {
-            progress.say(&format!("{number} of {tries}: {}", row.case));
-            lab.add(row, number);
-            progress.did(SWEEP_S);
+        if number == tries {
+            lab.add_quiet(&mut progress)?;
         }
         if write {
-            workspace::write(page::PATH, &page::render(&session, &rows, lab.reference))?;
+            workspace::write(page::PATH, &page::render(&command(), &rows, &lab.quiet))?;
         }
     }
-    print!("{}", page::table(&rows, lab.reference));
-    match page::missed(&rows, lab.reference) {
+    print!("quiet machine, {}\n\n{}", page::said_of(&lab.quiet), page::table(&rows, &lab.quiet));
+    match page::missed(&rows, &lab.quiet) {
         missed if missed.is_empty() => Ok(()),
         missed => bail!("goals missed:\n  {}", missed.join("\n  ")),
     }
+}
+
+/// Cases of one kind and place, whose tries follow each other.
+fn of_a_kind(rows: &mut [Row]) -> impl Iterator<Item = &mut [Row]> {
+    rows.chunk_by_mut(|a, b| (a.case.kind, a.case.place) == (b.case.kind, b.case.place))
 }
 
 fn release_binary() -> Result<PathBuf> {
@@ -166,35 +155,28 @@ fn command() -> String {
     told.join(" ")
 }
 
-/// Adds sweeps of the quiet machine, with their times.
-fn quietly(sweep: &Sweep, times: u32, seen: &mut Vec<(Answer, f64)>, progress: &mut Progress) -> Result<()> {
-    let limit = Duration::from_secs_f64(LIMIT * SWEEP_S);
-    for _ in 0..times {
-        let number = seen.len() + 1;
-        progress.say(&format!("quiet machine, {number}"));
-        let one = sweep.finish(sweep.start()?, limit, &format!("quiet-{number}")).context("on the quiet machine")?;
-        eprintln!("    {:?}, {:.0} s, knee at {:.2}", one.0.state, one.1, one.0.knee.unwrap_or(f64::NAN));
-        seen.push(one);
-        progress.did(SWEEP_S);
-    }
-    Ok(())
-}
-
 impl Lab {
-    /// With the quiet machine, which tells where server and load generator run, as a reference.
-    fn new(sweep: Sweep, lengths: Lengths, seed: u64, quiet: &[(Answer, f64)]) -> Result<Self> {
-        let first = |cpus: fn(&Answer) -> &Vec<u32>, whose: &str| {
-            let told = quiet.first().and_then(|(answer, _)| cpus(answer).first().copied());
-            told.with_context(|| format!("the record does not say which CPUs the {whose} had: are there two?"))
+    /// Adds a sweep of the quiet machine.
+    fn add_quiet(&mut self, progress: &mut Progress) -> Result<()> {
+        let number = self.quiet.sweeps().len() + 1;
+        progress.say(&format!("quiet machine, {number}"));
+        let name = format!("quiet-{number}");
+        let made = match self.sweep.kept(&name) {
+            Some(kept) => kept,
+            None => self.with_nothing(&name).context("on the quiet machine")?,
         };
-        Ok(Self {
-            sweep,
-            lengths,
-            seed,
-            reference: Reference::new(quiet)?,
-            server_cpu: first(|answer| &answer.server_cpus, "server")?,
-            client_cpu: first(|answer| &answer.client_cpus, "load generator")?,
-        })
+        eprintln!("    {}", said_of(&made));
+        self.quiet.add(made.answer, made.wall_s)?;
+        progress.did(SWEEP_S);
+        Ok(())
+    }
+
+    fn with_nothing(&self, name: &str) -> Result<Made> {
+        let limit = Duration::from_secs_f64(LIMIT * SWEEP_S);
+        let (answer, wall_s) = self.sweep.finish(self.sweep.start()?, limit, name)?;
+        let made = Made { answer, wall_s, noise_share: 0.0 };
+        self.sweep.keep(name, &made)?;
+        Ok(made)
     }
 
     /// A sweep beside the noise of a case, unless it was found to be impossible.
@@ -202,10 +184,12 @@ impl Lab {
         if row.impossible.is_some() {
             return;
         }
-        let made = match row.case.kind {
-            Kind::Hog => self.with_hogs(row.case, number),
-            Kind::Pause => self.with_pauses(row.case, number),
-            Kind::Quota => match quota::Group::new() {
+        let name = name(row.case, number);
+        let made = match (self.sweep.kept(&name), row.case.kind) {
+            (Some(kept), _) => Ok(kept),
+            (None, Kind::Hog) => self.with_hogs(row.case, number),
+            (None, Kind::Pause) => self.with_pauses(row.case, number),
+            (None, Kind::Quota) => match quota::Group::new() {
                 Ok(group) => self.with_quota(row.case, number, &group),
                 Err(error) => {
                     row.impossible = Some(format!("not possible here: {error:#}"));
@@ -213,18 +197,11 @@ impl Lab {
                 }
             },
         };
-        match made {
-            Ok(seen) => {
-                let faults = faults(row.case, self.reference, &seen);
-                let words = if faults.is_empty() { "right".to_owned() } else { faults.join(", ") };
-                eprintln!(
-                    "    {:?}, {:.0} s, noise {:.1} %, knee at {:.2}: {words}",
-                    seen.answer.state,
-                    seen.wall_s,
-                    100.0 * seen.noise_share,
-                    seen.answer.knee.unwrap_or(f64::NAN)
-                );
-                row.tries.push(seen);
+        match made.and_then(|made| self.sweep.keep(&name, &made).map(|()| made)) {
+            Ok(made) => {
+                eprintln!("    {}", said_of(&made));
+                let Made { answer, wall_s, noise_share } = made;
+                row.tries.push(Try { answer, wall_s, noise_share, quiet_before: self.quiet.sweeps().len() });
             }
             Err(error) => {
                 eprintln!("    no answer: {error:#}");
@@ -233,8 +210,22 @@ impl Lab {
         }
     }
 
+    fn server_cpu(&self) -> Result<u32> {
+        self.first_cpu(|answer| &answer.server_cpus, "server")
+    }
+
+    fn client_cpu(&self) -> Result<u32> {
+        self.first_cpu(|answer| &answer.client_cpus, "load generator")
+    }
+
+    /// The quiet machine tells where server and load generator run.
+    fn first_cpu(&self, of: fn(&Answer) -> &Vec<u32>, whose: &str) -> Result<u32> {
+        let told = self.quiet.sweeps().first().and_then(|(answer, _)| of(answer).first().copied());
+        told.with_context(|| format!("the record does not say which CPUs the {whose} had: are there two?"))
+    }
+
     fn limit(&self) -> Duration {
-        Duration::from_secs_f64((LIMIT * self.reference.planned_s).max(LIMIT_MIN_S))
+        Duration::from_secs_f64((LIMIT * self.quiet.planned_s()).max(LIMIT_MIN_S))
     }
 
     /// Differs from case to case and from try to try.
@@ -246,11 +237,11 @@ impl Lab {
             + (1000.0 * case.share) as u64
     }
 
-    fn with_hogs(&self, case: Case, number: u32) -> Result<Try> {
+    fn with_hogs(&self, case: Case, number: u32) -> Result<Made> {
         let cpus = match case.place {
-            Place::Server => vec![self.server_cpu],
-            Place::Client => vec![self.client_cpu],
-            Place::Both => vec![self.server_cpu, self.client_cpu],
+            Place::Server => vec![self.server_cpu()?],
+            Place::Client => vec![self.client_cpu()?],
+            Place::Both => vec![self.server_cpu()?, self.client_cpu()?],
         };
         let seconds = self.limit().as_secs_f64();
         let start = |(i, cpu): (usize, &u32)| {
@@ -264,16 +255,16 @@ impl Lab {
         }
         let noise_share = accounts.iter().map(|account| account.busy_share).sum::<f64>() / accounts.len() as f64;
         let (answer, wall_s) = finished?;
-        Ok(Try { answer, wall_s, noise_share })
+        Ok(Made { answer, wall_s, noise_share })
     }
 
-    fn with_pauses(&self, case: Case, number: u32) -> Result<Try> {
+    fn with_pauses(&self, case: Case, number: u32) -> Result<Made> {
         let bursts = Bursts::new(case.share, self.lengths, self.seed_of(case, number))?;
         self.beside(case, number, |client, ended| pause::pause(client, bursts, ended))
     }
 
-    fn with_quota(&self, case: Case, number: u32, group: &quota::Group) -> Result<Try> {
-        let half = Duration::from_secs_f64(self.reference.planned_s / 2.0).saturating_sub(SETTLED);
+    fn with_quota(&self, case: Case, number: u32, group: &quota::Group) -> Result<Made> {
+        let half = Duration::from_secs_f64(self.quiet.planned_s() / 2.0).saturating_sub(SETTLED);
         self.beside(case, number, |client, ended| {
             pause::sleep(SETTLED, ended);
             let pids = if case.place == Place::Client { vec![client] } else { sweep::server(client)? };
@@ -288,7 +279,7 @@ impl Lab {
         case: Case,
         number: u32,
         noise: impl FnOnce(i32, &AtomicBool) -> Result<f64> + Send,
-    ) -> Result<Try> {
+    ) -> Result<Made> {
         let running = self.sweep.start()?;
         let client = running.client();
         let ended = AtomicBool::new(false);
@@ -298,9 +289,16 @@ impl Lab {
             ended.store(true, Ordering::Relaxed);
             let noise_share = noise.join().map_err(|_| anyhow!("the thread that makes the noise has panicked"))?;
             let (answer, wall_s) = finished?;
-            Ok(Try { answer, wall_s, noise_share: noise_share? })
+            Ok(Made { answer, wall_s, noise_share: noise_share? })
         })
     }
+}
+
+/// A line of a sweep, which is judged when the quiet ones on both sides of it are known.
+fn said_of(made: &Made) -> String {
+    let Made { answer, wall_s, noise_share } = made;
+    let (state, knee) = (answer.state, answer.knee.unwrap_or(f64::NAN));
+    format!("{state:?}, {wall_s:.0} s, noise {:.1} %, knee at {knee:.2}", 100.0 * noise_share)
 }
 
 fn name(case: Case, number: u32) -> String {

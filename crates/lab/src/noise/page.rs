@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::answer::{Answer, Reference, State, TRUTH_PER_S, faults, has_to_be_close, middle, misses_max, off};
-use super::{Row, Session};
+use super::Row;
+use super::answer::{Quiet, State, TRUTH_PER_S, Try, faults, has_to_be_close, middle, misses_max, off};
 use crate::machine;
 
 pub(super) const PATH: &str = "docs/noise.md";
@@ -20,31 +20,32 @@ known size.
 - *right*, up to 20 %: VALID or BOUND, peak and knee within 2 % of the quiet ones, at most 1.5 times the time; one in 20 of
   all tries of a share may miss it. Above: VALID within 2 % of 2,000/s, or BOUND with bounds that hold it, always. INVALID
   is never right.
+- *quiet*: a sweep without this noise stands before the tries of each kind and after the last. How soon a machine wakes up, and with
+  it the knee, changes within the hour, so each try is held to the mean of the quiet ones before and after it.
 - *peak*, *knee*, *time*: medians against the quiet ones; *noise*: its mean size as it came out, of a quota the share of the
   second half in which the process was stopped.
 - Noise of other programs is added, and counts against the answers.
 ";
 
 /// The table of all cases so far.
-pub(super) fn table(rows: &[Row], reference: Reference) -> String {
+pub(super) fn table(rows: &[Row], quiet: &Quiet) -> String {
     let mut table =
         "| noise | tries | right | VALID | BOUND | INVALID | peak | knee | time | noise | not right by |\n".to_owned();
     table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for row in rows {
-        table.push_str(&line(row, reference));
+        table.push_str(&line(row, quiet));
     }
     table
 }
 
 /// `docs/noise.md`.
-pub(super) fn render(session: &Session, rows: &[Row], reference: Reference) -> String {
+pub(super) fn render(command: &str, rows: &[Row], quiet: &Quiet) -> String {
     let mut page = format!(
-        "# Noise\n\nMade by `{}` on {}.\n\n{INTRODUCTION}\nQuiet machine, {}: {}.\n\n{}",
-        session.command,
+        "# Noise\n\nMade by `{}` on {}.\n\n{INTRODUCTION}\nQuiet machine, {}.\n\n{}",
+        command,
         machine(),
-        session.quiet,
-        quiet(reference),
-        table(rows, reference)
+        said_of(quiet),
+        table(rows, quiet)
     );
     let remarks: Vec<String> = rows.iter().filter_map(remark).collect();
     if !remarks.is_empty() {
@@ -53,62 +54,66 @@ pub(super) fn render(session: &Session, rows: &[Row], reference: Reference) -> S
     page
 }
 
-/// How the sweeps of the quiet machine ended: one that is not VALID was not alone on it.
-pub(super) fn states(quiet: &[(Answer, f64)]) -> String {
-    let of = |state: State| quiet.iter().filter(|(answer, _)| answer.state == state).count();
+/// How the sweeps of the quiet machine ended, as one that is not VALID was not alone on it, and what they gave.
+pub(super) fn said_of(quiet: &Quiet) -> String {
+    let sweeps = quiet.sweeps();
+    let of = |state: State| sweeps.iter().filter(|(answer, _)| answer.state == state).count();
     let rules: BTreeSet<&str> =
-        quiet.iter().flat_map(|(answer, _)| answer.invalid_by.iter().map(String::as_str)).collect();
+        sweeps.iter().flat_map(|(answer, _)| answer.invalid_by.iter().map(String::as_str)).collect();
     let counts = [("VALID", State::Valid), ("BOUND", State::Bound), ("INVALID", State::Invalid)]
         .map(|(word, state)| (word, of(state)));
     let seen: Vec<_> = counts.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{n} {word}")).collect();
     let why = if rules.is_empty() { String::new() } else { format!(" by {}", Vec::from_iter(rules).join(", ")) };
-    let sweeps = if quiet.len() == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", quiet.len()) };
-    format!("{sweeps} ({}{why})", seen.join(", "))
-}
-
-/// What the quiet machine has shown, in words.
-pub(super) fn quiet(reference: Reference) -> String {
+    let number = if sweeps.len() == 1 { "1 sweep".to_owned() } else { format!("{} sweeps", sweeps.len()) };
+    let between = |values: Vec<f64>, digits: usize| {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        format!("{low:.digits$} to {high:.digits$}")
+    };
     format!(
-        "peak {:.0}/s ({} of {TRUTH_PER_S:.0}/s), knee at {:.2}, {:.0} s",
-        reference.peak_per_s,
-        signed(off(reference.peak_per_s, TRUTH_PER_S)),
-        reference.knee,
-        reference.planned_s
+        "{number} ({}{why}): peak {}/s of {TRUTH_PER_S:.0}/s, knee at {}, {} s",
+        seen.join(", "),
+        between(sweeps.iter().filter_map(|(answer, _)| answer.peak_per_s).collect(), 0),
+        between(sweeps.iter().filter_map(|(answer, _)| answer.knee).collect(), 2),
+        between(sweeps.iter().map(|(_, wall_s)| *wall_s).collect(), 0),
     )
 }
 
-fn line(row: &Row, reference: Reference) -> String {
+fn line(row: &Row, quiet: &Quiet) -> String {
     let of = |state: State| row.tries.iter().filter(|seen| seen.answer.state == state).count();
-    let against =
-        |values: Vec<f64>, from: f64| middle(&values).map_or_else(|| "-".to_owned(), |value| signed(off(value, from)));
-    let peak = against(row.tries.iter().filter_map(|seen| seen.answer.peak_per_s).collect(), reference.peak_per_s);
-    let knee = against(row.tries.iter().filter_map(|seen| seen.answer.knee).collect(), reference.knee);
-    let time = middle(&row.tries.iter().map(|seen| seen.wall_s / reference.planned_s).collect::<Vec<_>>());
+    let against = |value: fn(&Try, &Quiet) -> Option<f64>| {
+        middle(&row.tries.iter().filter_map(|seen| value(seen, quiet)).collect::<Vec<_>>())
+    };
+    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), signed);
+    let peak =
+        share(against(|seen, quiet| Some(off(seen.answer.peak_per_s?, quiet.beside(seen.quiet_before).peak_per_s))));
+    let knee = share(against(|seen, quiet| Some(off(seen.answer.knee?, quiet.beside(seen.quiet_before).knee))));
+    let time = against(|seen, quiet| Some(seen.wall_s / quiet.beside(seen.quiet_before).planned_s));
     let noise: f64 = row.tries.iter().map(|seen| seen.noise_share).sum::<f64>() / row.tries.len().max(1) as f64;
     format!(
         "| {} | {} | {} | {} | {} | {} | {peak} | {knee} | {} | {:.0} % | {} |\n",
         row.case,
         row.times(),
-        right(row, reference),
+        right(row, quiet),
         of(State::Valid),
         of(State::Bound),
         of(State::Invalid),
         time.map_or_else(|| "-".to_owned(), |time| format!("{time:.2} x")),
         100.0 * noise,
-        reasons(row, reference)
+        reasons(row, quiet)
     )
 }
 
-fn right(row: &Row, reference: Reference) -> String {
-    let text = format!("{} of {}", row.right(reference), row.times());
+fn right(row: &Row, quiet: &Quiet) -> String {
+    let text = format!("{} of {}", row.right(quiet), row.times());
     // A miss has to be seen in a long table.
-    if row.right(reference) == row.times() { text } else { format!("**{text}**") }
+    if row.right(quiet) == row.times() { text } else { format!("**{text}**") }
 }
 
 /// What was wrong, and how often.
-fn reasons(row: &Row, reference: Reference) -> String {
+fn reasons(row: &Row, quiet: &Quiet) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let seen = row.tries.iter().flat_map(|seen| faults(row.case, reference, seen));
+    let seen = row.tries.iter().flat_map(|seen| faults(row.case, quiet, seen));
     seen.for_each(|fault| *counts.entry(fault).or_default() += 1);
     if !row.errors.is_empty() {
         counts.insert("no answer".to_owned(), row.errors.len());
@@ -123,18 +128,18 @@ fn remark(row: &Row) -> Option<String> {
 }
 
 /// Each share of noise whose goal is missed by all its cases together, in words.
-pub(super) fn missed(rows: &[Row], reference: Reference) -> Vec<String> {
+pub(super) fn missed(rows: &[Row], quiet: &Quiet) -> Vec<String> {
     let percent = |row: &Row| row.case.percent();
     let shares: BTreeSet<u32> = rows.iter().map(percent).collect();
     let of = |share| rows.iter().filter(move |row| percent(row) == share).collect::<Vec<_>>();
-    shares.into_iter().filter_map(|share| missed_beside(&of(share), reference)).collect()
+    shares.into_iter().filter_map(|share| missed_beside(&of(share), quiet)).collect()
 }
 
 /// The same of `rows` of one share.
-fn missed_beside(rows: &[&Row], reference: Reference) -> Option<String> {
+fn missed_beside(rows: &[&Row], quiet: &Quiet) -> Option<String> {
     let case = rows.first()?.case;
     let (right, times) =
-        rows.iter().fold((0, 0), |(right, times), row| (right + row.right(reference), times + row.times()));
+        rows.iter().fold((0, 0), |(right, times), row| (right + row.right(quiet), times + row.times()));
     let most = misses_max(case, times);
     if times - right <= most && !rows.iter().any(|row| row.has_invalid()) {
         return None;
@@ -149,11 +154,9 @@ fn signed(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::Try;
+    use super::super::answer::Answer;
     use super::super::case::{Case, Kind, Place};
     use super::*;
-
-    const QUIET: Reference = Reference { peak_per_s: 2000.0, knee: 4.0, planned_s: 60.0 };
 
     fn seen(state: State, peak_per_s: f64, knee: f64, wall_s: f64) -> Try {
         let answer = Answer {
@@ -166,7 +169,14 @@ mod tests {
             server_cpus: Vec::new(),
             client_cpus: Vec::new(),
         };
-        Try { answer, wall_s, noise_share: 0.21 }
+        Try { answer, wall_s, noise_share: 0.21, quiet_before: 1 }
+    }
+
+    /// Sweeps of the quiet machine that ended so.
+    fn quiet(states: &[State]) -> Quiet {
+        let mut quiet = Quiet::default();
+        states.iter().for_each(|state| quiet.add(seen(*state, 2000.0, 4.0, 60.0).answer, 60.0).unwrap());
+        quiet
     }
 
     fn row(tries: Vec<Try>) -> Row {
@@ -181,9 +191,9 @@ mod tests {
             seen(State::Invalid, 1500.0, 4.0, 60.0),
         ]);
         let expected = "| hog, client, 20 % | 3 | **2 of 3** | 1 | 1 | 1 | -1.0 % | +0.0 % | 1.00 x | 21 % | INVALID by CL-09 1 |\n";
-        assert_eq!(line(&bad, QUIET), expected);
+        assert_eq!(line(&bad, &quiet(&[State::Valid])), expected);
         assert_eq!(
-            missed(&[bad], QUIET),
+            missed(&[bad], &quiet(&[State::Valid])),
             ["20 %: 2 of 3 close to the quiet machine, 0 may miss, and none may be INVALID"]
         );
     }
@@ -191,8 +201,8 @@ mod tests {
     #[test]
     fn one_of_twenty_may_be_off_and_none_may_be_invalid() {
         let with = |last: Try| row((0..19).map(|_| seen(State::Valid, 2000.0, 4.0, 60.0)).chain([last]).collect());
-        assert_eq!(missed(&[with(seen(State::Valid, 1900.0, 4.0, 60.0))], QUIET), [""; 0]);
-        assert_eq!(missed(&[with(seen(State::Invalid, 2000.0, 4.0, 60.0))], QUIET).len(), 1);
+        assert_eq!(missed(&[with(seen(State::Valid, 1900.0, 4.0, 60.0))], &quiet(&[State::Valid])), [""; 0]);
+        assert_eq!(missed(&[with(seen(State::Invalid, 2000.0, 4.0, 60.0))], &quiet(&[State::Valid])).len(), 1);
     }
 
     #[test]
@@ -202,37 +212,42 @@ mod tests {
         let hog = row(right(9).chain([off()]).collect());
         let paused = |tries| Row { tries, ..Row::new(Case { kind: Kind::Pause, place: Place::Client, share: 0.2 }) };
         let little = |tries| Row { tries, ..Row::new(Case { kind: Kind::Hog, place: Place::Client, share: 0.05 }) };
-        assert_eq!(missed(&[hog, paused(right(10).collect())], QUIET), [""; 0]);
+        assert_eq!(missed(&[hog, paused(right(10).collect())], &quiet(&[State::Valid])), [""; 0]);
         let hog = row(right(9).chain([off()]).collect());
-        assert_eq!(missed(&[hog, paused(right(8).collect()), little(right(9).collect())], QUIET).len(), 1);
+        assert_eq!(
+            missed(&[hog, paused(right(8).collect()), little(right(9).collect())], &quiet(&[State::Valid])).len(),
+            1
+        );
     }
 
     #[test]
     fn a_quiet_machine_that_was_not_is_told() {
-        let quiet = |state| (seen(state, 2000.0, 4.0, 60.0).answer, 60.0);
-        let all = [State::Valid, State::Invalid, State::Valid].map(quiet);
-        assert_eq!(states(&all), "3 sweeps (2 VALID, 1 INVALID by CL-09)");
-        assert_eq!(states(&all[..1]), "1 sweep (1 VALID)");
+        let all = quiet(&[State::Valid, State::Invalid, State::Valid]);
+        assert_eq!(
+            said_of(&all),
+            "3 sweeps (2 VALID, 1 INVALID by CL-09): peak 2000 to 2000/s of 2000/s, knee at 4.00 to 4.00, 60 to 60 s"
+        );
+        assert!(said_of(&quiet(&[State::Valid])).starts_with("1 sweep (1 VALID): "));
     }
 
     #[test]
     fn what_is_not_possible_here_is_said_and_no_failure() {
         let here = Row { impossible: Some("no control group".into()), ..row(Vec::new()) };
-        assert!(missed(std::slice::from_ref(&here), QUIET).is_empty());
-        let session = Session { command: "cargo xtask noise".into(), quiet: "3 sweeps, all VALID".into() };
-        let page = render(&session, &[here], QUIET);
+        assert!(missed(std::slice::from_ref(&here), &quiet(&[State::Valid])).is_empty());
+        let page = render("cargo xtask noise", &[here], &quiet(&[State::Valid]));
         assert!(page.contains("Made by `cargo xtask noise` on "), "{page}");
-        assert!(
-            page.contains("Quiet machine, 3 sweeps, all VALID: peak 2000/s (+0.0 % of 2000/s), knee at 4.00, 60 s"),
-            "{page}"
-        );
+        assert!(page.contains("\nQuiet machine, 1 sweep (1 VALID): peak 2000 to 2000/s of 2000/s, "), "{page}");
         assert!(page.ends_with("\n- hog, client, 20 %: no control group\n"), "{page}");
     }
 
     #[test]
     fn a_sweep_without_an_answer_counts_as_wrong() {
         let failed = Row { errors: vec!["plimsoll sweep ended with exit status: 3".into()], ..row(Vec::new()) };
-        assert!(line(&failed, QUIET).ends_with("| no answer 1 |\n"), "{}", line(&failed, QUIET));
-        assert_eq!(missed(&[failed], QUIET).len(), 1);
+        assert!(
+            line(&failed, &quiet(&[State::Valid])).ends_with("| no answer 1 |\n"),
+            "{}",
+            line(&failed, &quiet(&[State::Valid]))
+        );
+        assert_eq!(missed(&[failed], &quiet(&[State::Valid])).len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use procfs::process::all_processes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::answer::Answer;
@@ -23,8 +23,16 @@ const QUICK: [&str; 6] = ["-d", "500ms", "--warmup", "100ms", "--iterations", "1
 pub(super) struct Sweep {
     pub(super) program: PathBuf,
     pub(super) is_quick: bool,
-    /// Where its JSON is kept; none: nowhere.
+    /// Where its JSON is kept, and looked for before it is measured; none: nowhere.
     pub(super) keep: Option<PathBuf>,
+}
+
+/// A sweep that has ended.
+pub(super) struct Made {
+    pub(super) answer: Answer,
+    pub(super) wall_s: f64,
+    /// Size of the noise beside it as it came out.
+    pub(super) noise_share: f64,
 }
 
 /// A sweep under way; ended with this value.
@@ -44,6 +52,25 @@ impl Sweep {
         command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
         let child = command.spawn().with_context(|| format!("starting {}", self.program.display()))?;
         Ok(Running { child, began: Instant::now(), directory })
+    }
+
+    /// The sweep that an earlier call has kept as `name`, unless the program is younger.
+    pub(super) fn kept(&self, name: &str) -> Option<Made> {
+        let keep = self.keep.as_ref().filter(|_| !self.is_quick)?;
+        let (result, made) = (keep.join(format!("{name}.json")), keep.join(format!("{name}.made.json")));
+        let time_of = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+        if time_of(&made)? < time_of(&self.program)? {
+            return None;
+        }
+        let read = |path: &Path| serde_json::from_str::<Value>(&fs::read_to_string(path).ok()?).ok();
+        let (answer, made) = (Answer::read(&read(&result)?).ok()?, read(&made)?);
+        Some(Made { answer, wall_s: made["wall_s"].as_f64()?, noise_share: made["noise_share"].as_f64()? })
+    }
+
+    /// Keeps what the JSON of the sweep `name` does not say.
+    pub(super) fn keep(&self, name: &str, made: &Made) -> Result<()> {
+        let text = json!({ "wall_s": made.wall_s, "noise_share": made.noise_share }).to_string();
+        self.keep.as_ref().map_or(Ok(()), |keep| keep_in(keep, &format!("{name}.made"), &text))
     }
 
     /// Its answer and its time, which may be `limit` at most; what it printed is kept as `name`.
@@ -122,7 +149,30 @@ fn below(parents: &[(i32, i32)], root: i32) -> Vec<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::below;
+    use super::super::answer::State;
+    use super::*;
+
+    #[test]
+    fn a_sweep_that_was_kept_is_not_measured_again_unless_the_program_is_younger() {
+        let directory = tempfile::tempdir().unwrap();
+        let keep = directory.path().join("kept");
+        let program = directory.path().join("plimsoll");
+        File::create(&program).unwrap();
+        let sweep = Sweep { program, is_quick: false, keep: Some(keep.clone()) };
+        assert!(sweep.kept("quiet-1").is_none());
+
+        let result = json!({ "verdict": { "state": "valid", "findings": [] }, "knee": { "load": 4.5 } });
+        keep_in(&keep, "quiet-1", &result.to_string()).unwrap();
+        let answer = Answer::read(&result).unwrap();
+        sweep.keep("quiet-1", &Made { answer, wall_s: 61.5, noise_share: 0.2 }).unwrap();
+        let kept = sweep.kept("quiet-1").expect("it was kept");
+        assert_eq!((kept.answer.state, kept.answer.knee), (State::Valid, Some(4.5)));
+        assert_eq!((kept.wall_s, kept.noise_share), (61.5, 0.2));
+
+        let later = fs::metadata(&sweep.program).unwrap().modified().unwrap() + Duration::from_secs(60);
+        File::open(&sweep.program).unwrap().set_modified(later).unwrap();
+        assert!(sweep.kept("quiet-1").is_none(), "another build");
+    }
 
     #[test]
     fn the_server_is_what_the_supervisor_has_started() {

@@ -37,6 +37,8 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "setpriv", packages: &["util-linux"] },
     Tool { program: "unshare", packages: &["util-linux"] },
     Tool { program: "prlimit", packages: &["util-linux"] },
+    Tool { program: "setsid", packages: &["util-linux"] },
+    Tool { program: "mkfs.ext2", packages: &["e2fsprogs"] },
     Tool { program: "perl", packages: &["perl-base"] },
     Tool { program: "wrk", packages: &["wrk"] },
     Tool { program: "ab", packages: &["apache2-utils"] },

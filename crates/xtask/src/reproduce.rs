@@ -10,8 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::snapshot::{self, Snapshot, printed};
-use xtask::workspace;
+use crate::snapshot::{self, Snapshot};
+use xtask::workspace::{self, printed};
 
 /// Builds twice, prints both hashes, and keeps the binary as `target/reproduce/plimsoll` if they are the same.
 pub(crate) fn run() -> Result<()> {

@@ -1,7 +1,7 @@
 //! The bill of materials (SBOM) of the binary: CycloneDX JSON, by cargo-cyclonedx.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
@@ -17,7 +17,8 @@ const FILE: &str = "plimsoll.cdx.json";
 
 /// Writes `target/sbom/plimsoll.cdx.json`.
 pub(crate) fn write() -> Result<()> {
-    let tool = tool()?;
+    // Compiled: no wheel of it is known.
+    let tool = tools::compiled(TOOL, TOOL_VERSION)?;
     let folder = workspace::target().join("sbom");
     snapshot::tell_changes()?;
     // The tool writes beside each manifest, which therefore are copies.
@@ -31,20 +32,6 @@ pub(crate) fn write() -> Result<()> {
     fs::write(&file, without_folder(&text, &copy.root)?).with_context(|| format!("writing {}", file.display()))?;
     println!("     written: {}", file.display());
     snapshot::clear(&copy.root)
-}
-
-/// Directory of cargo-cyclonedx, which is compiled when it is missing.
-///
-/// Not from the index of wheels, where the name under which `tools` would look is free for anybody to take.
-fn tool() -> Result<PathBuf> {
-    let folder = workspace::target().join("tools").join(TOOL);
-    let directory = folder.join("bin");
-    if !directory.join(TOOL).is_file() {
-        println!("     compiling {TOOL}");
-        let arguments = ["install", "--locked", "--version", TOOL_VERSION, TOOL, "--root"];
-        workspace::run(workspace::cargo(&arguments).arg(&folder))?;
-    }
-    Ok(directory)
 }
 
 /// The crates of the workspace named by their place in it, not by the folder that it was in.

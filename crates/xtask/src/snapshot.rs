@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use xtask::workspace;
 
@@ -47,29 +47,6 @@ pub(crate) fn clear(folder: &Path) -> Result<()> {
     }
 }
 
-/// What a command prints.
-pub(crate) fn printed(command: &mut Command) -> Result<String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {program}"))?;
-    if !output.status.success() {
-        bail!("{program} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
 fn git(arguments: &[&str]) -> Result<String> {
-    printed(Command::new("git").args(arguments).current_dir(workspace::root()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::printed;
-    use std::process::Command;
-
-    #[test]
-    fn what_a_command_prints_is_taken_and_its_failure_told() {
-        assert_eq!(printed(Command::new("sh").args(["-c", "echo a; echo b >&2"])).unwrap(), "a");
-        let failed = printed(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"])).unwrap_err();
-        assert!(failed.to_string().contains("sh ended with exit status: 3: b"), "{failed}");
-    }
+    workspace::printed(Command::new("git").args(arguments).current_dir(workspace::root()))
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::measuring::Measuring;
 use crate::tally::{self, Tally};
-use crate::{fuzz, tidy, tools};
+use crate::{deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
 /// Time that `--all` fuzzes each target; s.
@@ -60,13 +60,7 @@ fn hermetic(tally: &mut Tally) -> Result<()> {
 
 /// What `--all` adds: it downloads tools, and installs packages.
 fn beyond(tally: &mut Tally) -> Result<()> {
-    step("licences, bans, sources", || {
-        let tool = tools::ensure("cargo-deny")?;
-        workspace::run(&mut tools::cargo(
-            &tool,
-            &["deny", "--log-level", "error", "check", "licenses", "bans", "sources"],
-        )?)
-    })?;
+    step("licences, bans, sources, advisories", deny::run)?;
     step("fuzz", || fuzz::run(fuzz::Length::of_seconds(FUZZ_SECONDS)))?;
     step("packages", || packages::ensure(packages::FOR_TESTS))?;
     step("measuring tests", || Measuring::read()?.run(tally))

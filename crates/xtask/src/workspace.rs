@@ -1,7 +1,7 @@
 //! Where things are, and how cargo is called.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -51,4 +51,27 @@ pub fn run(command: &mut Command) -> Result<()> {
         bail!("`{program} {}` ended with {status}", arguments.join(" "));
     }
     Ok(())
+}
+
+/// What a command prints.
+pub fn printed(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {program}"))?;
+    if !output.status.success() {
+        bail!("{program} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printed;
+    use std::process::Command;
+
+    #[test]
+    fn what_a_command_prints_is_taken_and_its_failure_told() {
+        assert_eq!(printed(Command::new("sh").args(["-c", "echo a; echo b >&2"])).unwrap(), "a");
+        let failed = printed(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"])).unwrap_err();
+        assert!(failed.to_string().contains("sh ended with exit status: 3: b"), "{failed}");
+    }
 }

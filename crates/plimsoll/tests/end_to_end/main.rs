@@ -9,6 +9,7 @@ mod chosen_server;
 mod contract;
 mod credentials;
 mod detours;
+mod endings;
 mod failing_servers;
 mod fastcgi;
 mod golden;

@@ -4,9 +4,9 @@
 use super::{Facts, Point, keep, run_record, sweep_record};
 use crate::exit::CommandError;
 use crate::store::stored::{Record, Stored};
-use crate::store::{EVENTS, HISTOGRAMS, RESULT};
+use crate::store::{EVENTS, HISTOGRAMS, POINTS, RESULT};
 use evidence::{Events, EvidenceBuilder};
-use model::{Event, Measurement, SessionEvent};
+use model::{Event, Load, Measurement, SessionEvent};
 use report::record::{ARMS_FOLDER, sweeps_record};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -24,6 +24,9 @@ pub(crate) fn record(directory: &Path) -> Result<Record, CommandError> {
 fn one(directory: &Path) -> Result<Record, CommandError> {
     let mut replay = Replay::new(directory);
     read(directory, |event| replay.apply(event))?;
+    if replay.points.is_empty() {
+        replay.first_load()?;
+    }
     replay.record()
 }
 
@@ -106,10 +109,24 @@ impl<'a> Replay<'a> {
         if !Path::new(below).components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(CommandError::usage(format!("{}: its events name {below:?}", self.directory.display())));
         }
-        let directory = self.directory.join(below);
-        let mut replay = Replay::new(&directory);
-        read(&directory, |event| replay.apply(event))?;
-        if let Some(builder) = replay.builder {
+        if let Some(builder) = load_in(&self.directory.join(below))? {
+            keep(&mut self.points, load, builder);
+        }
+        Ok(())
+    }
+
+    /// Takes in the load that a sweep was ended in before another was complete, as ^C would.
+    fn first_load(&mut self) -> Result<(), CommandError> {
+        let entries = std::fs::read_dir(self.directory.join(POINTS)).into_iter().flatten().flatten();
+        let Some(first) = entries.map(|entry| entry.path()).min_by_key(|path| number(path)) else { return Ok(()) };
+        if !first.join(EVENTS).exists() {
+            return Ok(());
+        }
+        if let Some(builder) = load_in(&first)? {
+            let load = match builder.evidence().plan.load {
+                Load::Closed { connections } => f64::from(connections),
+                Load::Open { rate_per_s, .. } => rate_per_s,
+            };
             keep(&mut self.points, load, builder);
         }
         Ok(())
@@ -127,6 +144,13 @@ impl<'a> Replay<'a> {
             _ => Err(nothing(self.directory)),
         }
     }
+}
+
+/// What the events of a directory say of one load; none if it had not begun.
+fn load_in(directory: &Path) -> Result<Option<EvidenceBuilder>, CommandError> {
+    let mut replay = Replay::new(directory);
+    read(directory, |event| replay.apply(event))?;
+    Ok(replay.builder)
 }
 
 /// Hands over the events of a directory in order, ticks with their histograms, up to where the log breaks off.

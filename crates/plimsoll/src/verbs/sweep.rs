@@ -165,6 +165,10 @@ impl Measure<SweepSearch> for Loads<'_> {
     type Measured = Kept;
 
     fn measure(&mut self, trial: &Trial) -> Result<(TrialOutcome, Kept), CommandError> {
+        // Before a load and not after it, so that one that was measured is told at once.
+        if self.measured > 0 {
+            std::thread::sleep(REST);
+        }
         self.measured = trial.number;
         let Trial { load, number, .. } = *trial;
         if self.args.restart && trial.iteration.is_some() && number > 1 {
@@ -189,7 +193,6 @@ impl Measure<SweepSearch> for Loads<'_> {
         let (name, mut recorder) = self.open(&name)?;
         self.session.budget_ns = trial.budget_ns;
         let builder = self.session.measure(&plan, &label, &mut recorder)?;
-        std::thread::sleep(REST);
         let outcome = TrialOutcome {
             outcome: outcome(&builder),
             says_little: builder.says_little(),
@@ -222,6 +225,7 @@ impl Loads<'_> {
         if self.args.restart {
             self.session.restart()?;
         }
+        std::thread::sleep(REST);
         let plan = self.plan(peak.load)?;
         self.measured += 1;
         let (_, mut recorder) = self.open(&format!("{:02}-profile", self.measured))?;

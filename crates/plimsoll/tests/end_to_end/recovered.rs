@@ -119,6 +119,25 @@ fn a_sweep_that_was_killed_is_recovered_with_the_loads_that_were_measured() {
 }
 
 #[test]
+fn a_sweep_that_was_killed_in_its_first_load_keeps_what_was_measured_of_it() {
+    let target = Target::start(&[]);
+    let started = plimsoll(["sweep", &target.url("/sleep?time=5ms"), "-d", "30s", "--warmup", "0s", "-q"]).start();
+    wait_for(SOON, || {
+        let sweep = list(&started.directory().join("plimsoll-runs")).pop()?;
+        let load = list(&sweep.join("points")).pop()?;
+        let events = std::fs::read_to_string(load.join("events.jsonl")).ok()?;
+        (events.matches("\"event\":\"tick\"").count() >= 3).then_some(())
+    })
+    .expect("the first load has begun");
+    started.signal(Signal::KILL);
+    let ended = started.end();
+    let record: Value = serde_json::from_str(&recover(&ended.run_directory())).expect("JSON");
+    assert_eq!(record["interrupted"], true);
+    assert_eq!(record["points"][0]["plan"]["load"]["connections"], 1);
+    assert!(count(&record["points"][0], "measured_ns") >= 2_000_000_000, "{record:#}");
+}
+
+#[test]
 fn where_nothing_was_measured_there_is_nothing_to_recover() {
     let dead = plimsoll(["run", "http://127.0.0.1:1/", "-q", "-o", "plimsoll-runs/dead"]).run();
     dead.exits(3);

@@ -6,7 +6,7 @@ use rustix::fs::OFlags;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -47,9 +47,13 @@ pub(crate) fn look(path: &Path) -> io::Result<File> {
     options(OFlags::NONBLOCK).read(true).open(path)
 }
 
-/// Writes a whole file.
+/// Writes a file that is there whole or, where the disk does not take it, not at all.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    create(path)?.write_all(content)
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let written = create(&part)?.write_all(content).and_then(|()| std::fs::rename(&part, path));
+    written.inspect_err(|_| drop(std::fs::remove_file(&part)))
 }
 
 #[cfg(test)]
@@ -81,7 +85,18 @@ mod tests {
         let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
         std::fs::write(&victim, "precious").unwrap();
         symlink(&victim, &link).unwrap();
-        assert!(write(&link, b"x").is_err() && open(&link).is_err() && create_new(&link).is_err());
+        assert!(create(&link).is_err() && open(&link).is_err() && create_new(&link).is_err());
+        write(&link, b"x").unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_file(), "the link has given way");
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        create_new_directory(&taken).unwrap();
+        assert!(write(&taken, b"x").is_err(), "a directory is in its place");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -78,7 +78,7 @@ impl Row {
 }
 
 /// The row of an ending and a verb, which comes last if it is new.
-pub(super) fn row(rows: &mut Vec<Row>, ending: &'static str, verb: &'static str) -> &mut Row {
+pub(super) fn row<'a>(rows: &'a mut Vec<Row>, ending: &'static str, verb: &'static str) -> &'a mut Row {
     let at = rows.iter().position(|row| (row.ending, row.verb) == (ending, verb));
     let at = at.unwrap_or_else(|| {
         rows.push(Row::new(ending, verb));

@@ -420,7 +420,10 @@ mod tests {
 
         let responses = early.responses();
         assert!(responses.windows(2).all(|pair| pair[0].from_ns + pair[0].length_ns == pair[1].from_ns));
-        assert_eq!(responses.iter().map(|part| part.completed).sum::<u64>(), (0..3_000).map(|slice| slice % 17).sum::<u64>());
+        assert_eq!(
+            responses.iter().map(|part| part.completed).sum::<u64>(),
+            (0..3_000).map(|slice| slice % 17).sum::<u64>()
+        );
         let (first, last) = (&responses[..APART - 1], &responses[responses.len() - APART..]);
         assert!(first.iter().chain(last).all(|part| part.length_ns == 100 * MS) && responses.len() < 3 * APART);
         assert!(early.window.len() == APART && early.taken.len() < APART, "the rest is forgotten");

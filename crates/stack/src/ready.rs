@@ -144,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("redis.sock");
         let listener = UnixListener::bind(&path).expect("a socket");
-        let ready = Ready::Redis(path.clone());
+        let ready = Ready::Redis(path);
         let other = Asker::new(geteuid().as_raw() + 1).look(&ready, &Layout::default());
         assert_eq!(other, Look::NotYet("another user than the server's answers there".into()));
         let (mut stream, _) = listener.accept().expect("it was connected to");

@@ -91,7 +91,7 @@ pub fn run(options: Options) -> Result<()> {
         make(&mut tries, ending, numbers);
     }
     if is_wanted(SERVERS) {
-        let cycles = options.cycles.or(options.rounds.map(|rounds| u64::from(rounds) * VICTIMS.len() as u64));
+        let cycles = options.cycles.or_else(|| options.rounds.map(|rounds| u64::from(rounds) * VICTIMS.len() as u64));
         kill_servers(program, seed, cycles.unwrap_or(CYCLES), &mut tries)?;
     }
     finish(&tries, seed, options.write_docs)

@@ -50,8 +50,8 @@ mod tests {
     fn comes_to(line: &mut File, is_taken: bool) -> bool {
         (0..1000).any(|_| {
             std::thread::sleep(Duration::from_millis(1));
-            match line.write(b"x") {
-                Ok(_) => is_taken,
+            match line.write_all(b"x") {
+                Ok(()) => is_taken,
                 Err(error) => !is_taken && error.kind() == io::ErrorKind::WouldBlock,
             }
         })

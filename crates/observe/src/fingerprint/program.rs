@@ -196,8 +196,8 @@ mod tests {
     fn secrets_of_a_command_line_are_left_out_wherever_they_stand() {
         for (line, shown) in [
             (
-                "gunicorn\0postgres://app:s3cret@db/shop\0-b\0127.0.0.1:80\0",
-                "gunicorn postgres://<redacted>@db/shop -b 127.0.0.1:80",
+                "gunicorn\0postgres://app:s3cret@db/shop\0-b\0localhost:80\0",
+                "gunicorn postgres://<redacted>@db/shop -b localhost:80",
             ),
             ("web\0--password=s3 cret\0--token\0s3cret\0-v\0", "web --password=<redacted> --token <redacted> -v"),
             ("web\0-H\0Cookie: theme=\"dark\"; session=s3cret\0", "web -H Cookie: <redacted>"),

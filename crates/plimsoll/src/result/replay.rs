@@ -183,7 +183,8 @@ mod tests {
 
     #[track_caller]
     fn refused(directory: &Path) -> String {
-        record(directory).err().expect("there is nothing to recover").message
+        let Err(error) = record(directory) else { panic!("there is nothing to recover") };
+        error.message
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// True if the target answers, and closes as it is asked to; false if it closes without an answer.
-    pub(crate) fn is_served(mut self) -> bool {
+    pub(crate) fn finds_a_place(mut self) -> bool {
         // A target that has closed already takes nothing, or resets.
         let _ = self.try_send(b"GET /bytes/1 HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n");
         let answer = self.rest();

@@ -15,13 +15,13 @@ fn one_client_cannot_take_all_places() {
         assert_eq!(client.get("/bytes/1").status, 200);
     }
     for _ in 0..10 {
-        assert!(!Client::new(&server).is_served(), "it has two already");
+        assert!(!Client::new(&server).finds_a_place(), "it has two already");
     }
     // The addresses of two clients may share a counter, those of eight do not.
     let from = |last| Client::over(connect_from(&server, Ipv4Addr::new(127, 0, 0, last)));
-    assert!((2..10).any(|last| from(last).is_served()));
+    assert!((2..10).any(|last| from(last).finds_a_place()));
     assert_eq!(inside[0].get("/bytes/1").status, 200, "those inside stay");
     // Who leaves makes room for another of the same client. A hang here is the failure.
     inside.pop();
-    while !Client::new(&server).is_served() {}
+    while !Client::new(&server).finds_a_place() {}
 }

@@ -144,7 +144,7 @@ fn idle_connections_make_room_when_newcomers_are_turned_away() {
     // Who waits for the server is not in the way.
     sleeper.request("/sleep?time=1s");
     // A hang here is the failure.
-    while !Client::new(&server).is_served() {
+    while !Client::new(&server).finds_a_place() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(sleeper.response().body, b"slept\n");

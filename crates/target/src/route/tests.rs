@@ -1,3 +1,5 @@
+//! Paths and queries to plans.
+
 use super::*;
 use crate::random::generator;
 use proptest::prelude::*;

@@ -108,7 +108,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default();
         if path.is_dir() {
-            if !["target", "corpus", "artifacts"].iter().any(|skipped| name == *skipped) {
+            // Cargo marks its own folder, which has the name of one of our crates.
+            let is_built = path.join("CACHEDIR.TAG").is_file();
+            if !is_built && !["corpus", "artifacts"].iter().any(|skipped| name == *skipped) {
                 collect(&path, files)?;
             }
         } else {
@@ -120,7 +122,23 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, is_text};
+    use super::{check, collect, is_text};
+    use std::fs;
+
+    #[test]
+    fn a_crate_called_target_is_looked_at_and_what_cargo_has_built_is_not() {
+        let folder = std::env::temp_dir().join(format!("tidy-{}", std::process::id()));
+        for path in ["crates/target/src", "fuzz/target"] {
+            fs::create_dir_all(folder.join(path)).unwrap();
+        }
+        for path in ["crates/target/src/lib.rs", "fuzz/target/built.rs", "fuzz/target/CACHEDIR.TAG"] {
+            fs::write(folder.join(path), "").unwrap();
+        }
+        let mut found = Vec::new();
+        collect(&folder, &mut found).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, [folder.join("crates/target/src/lib.rs")]);
+    }
 
     #[test]
     fn a_good_file_breaks_no_rule() {

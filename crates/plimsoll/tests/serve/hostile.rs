@@ -94,6 +94,14 @@ fn a_server_of_root_s_can_replace_no_folder() {
 }
 
 #[test]
+fn a_server_may_open_its_output_by_name() {
+    let served = Served::start(&hostile("echo one >>/dev/stdout; echo two >>/dev/stderr"));
+    let said = read_to_string(served.state().join("out/sh.out")).expect("what it wrote");
+    assert!(said.starts_with("one\ntwo\n"), "{said}");
+    served.stop();
+}
+
+#[test]
 fn a_restart_brings_back_nothing_that_the_server_has_put_there() {
     if !geteuid().is_root() {
         return;

@@ -5,7 +5,7 @@ use super::processes::{self, DISAPPEAR_NS, end_session};
 use crate::layout::Stop;
 use crate::state::Mark;
 use crate::sys;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, fchmod};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::CpuSet;
 use std::fs::File;
@@ -82,10 +82,13 @@ impl Child {
     }
 }
 
-/// The file that stdout and stderr of a process go to: in a folder that it cannot open, and never behind a link.
+/// The file that stdout and stderr of a process go to: in a folder that it cannot open, and never behind a link. Users of
+/// servers may write to it, as many open `/dev/stderr` by its name; only who holds the descriptor gets to it.
 fn output(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?))
+    let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
+    fchmod(&file, Mode::RUSR | Mode::WUSR | Mode::WGRP | Mode::WOTH)?;
+    Ok(File::from(file))
 }
 
 fn cpu_set(cpus: &[u32]) -> Option<CpuSet> {

@@ -309,9 +309,9 @@ pub(crate) struct GeneratorArgs {
     pub(crate) cpus: Vec<u32>,
     /// Busy-wait this long before each scheduled send and for its response; open loop only
     ///
-    /// Reduces send delay, but takes CPU time from whatever shares the CPU; at most 1s. [default: 500us, at most a
-    /// quarter of the time between two requests; 0s for a server on this machine that may share the CPUs or whose CPUs
-    /// are unknown]
+    /// Reduces send delay, but takes CPU time from whatever shares the CPU; at most 1s. [default: 500us, at most
+    /// the time between two requests (from 2,000/s on a CPU it uses all of it) or, where load threads share a CPU, a
+    /// quarter of that; 0s for a server on this machine that may share the CPUs or whose CPUs are unknown]
     #[arg(long, value_name = "TIME")]
     pub(crate) spin: Option<Duration>,
     /// Seed of all random numbers

@@ -161,22 +161,16 @@ impl Lab {
         let number = self.quiet.sweeps().len() + 1;
         progress.say(&format!("quiet machine, {number}"));
         let name = format!("quiet-{number}");
-        let made = match self.sweep.kept(&name) {
-            Some(kept) => kept,
-            None => self.with_nothing(&name).context("on the quiet machine")?,
-        };
+        let limit = Duration::from_secs_f64(LIMIT * SWEEP_S);
+        let made = self.sweep.made(&name, || {
+            let (answer, wall_s) = self.sweep.finish(self.sweep.start()?, limit, &name)?;
+            Ok(Made { answer, wall_s, noise_share: 0.0 })
+        });
+        let made = made.context("on the quiet machine")?;
         eprintln!("    {}", said_of(&made));
         self.quiet.add(made.answer, made.wall_s)?;
         progress.did(SWEEP_S);
         Ok(())
-    }
-
-    fn with_nothing(&self, name: &str) -> Result<Made> {
-        let limit = Duration::from_secs_f64(LIMIT * SWEEP_S);
-        let (answer, wall_s) = self.sweep.finish(self.sweep.start()?, limit, name)?;
-        let made = Made { answer, wall_s, noise_share: 0.0 };
-        self.sweep.keep(name, &made)?;
-        Ok(made)
     }
 
     /// A sweep beside the noise of a case, unless it was found to be impossible.
@@ -184,20 +178,19 @@ impl Lab {
         if row.impossible.is_some() {
             return;
         }
-        let name = name(row.case, number);
-        let made = match (self.sweep.kept(&name), row.case.kind) {
-            (Some(kept), _) => Ok(kept),
-            (None, Kind::Hog) => self.with_hogs(row.case, number),
-            (None, Kind::Pause) => self.with_pauses(row.case, number),
-            (None, Kind::Quota) => match quota::Group::new() {
-                Ok(group) => self.with_quota(row.case, number, &group),
-                Err(error) => {
-                    row.impossible = Some(format!("not possible here: {error:#}"));
-                    return;
-                }
-            },
+        let group = match (row.case.kind == Kind::Quota).then(quota::Group::new).transpose() {
+            Ok(group) => group,
+            Err(error) => {
+                row.impossible = Some(format!("not possible here: {error:#}"));
+                return;
+            }
         };
-        match made.and_then(|made| self.sweep.keep(&name, &made).map(|()| made)) {
+        let made = self.sweep.made(&name(row.case, number), || match &group {
+            Some(group) => self.with_quota(row.case, number, group),
+            None if row.case.kind == Kind::Hog => self.with_hogs(row.case, number),
+            None => self.with_pauses(row.case, number),
+        });
+        match made {
             Ok(made) => {
                 eprintln!("    {}", said_of(&made));
                 let Made { answer, wall_s, noise_share } = made;

@@ -54,8 +54,18 @@ impl Sweep {
         Ok(Running { child, began: Instant::now(), directory })
     }
 
+    /// The sweep `name`: as an earlier call has kept it, or measured now.
+    pub(super) fn made(&self, name: &str, measure: impl FnOnce() -> Result<Made>) -> Result<Made> {
+        if let Some(kept) = self.kept(name) {
+            return Ok(kept);
+        }
+        let made = measure()?;
+        self.keep(name, &made)?;
+        Ok(made)
+    }
+
     /// The sweep that an earlier call has kept as `name`, unless the program is younger.
-    pub(super) fn kept(&self, name: &str) -> Option<Made> {
+    fn kept(&self, name: &str) -> Option<Made> {
         let keep = self.keep.as_ref().filter(|_| !self.is_quick)?;
         let (result, made) = (keep.join(format!("{name}.json")), keep.join(format!("{name}.made.json")));
         let time_of = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
@@ -68,7 +78,7 @@ impl Sweep {
     }
 
     /// Keeps what the JSON of the sweep `name` does not say.
-    pub(super) fn keep(&self, name: &str, made: &Made) -> Result<()> {
+    fn keep(&self, name: &str, made: &Made) -> Result<()> {
         let text = json!({ "wall_s": made.wall_s, "noise_share": made.noise_share }).to_string();
         self.keep.as_ref().map_or(Ok(()), |keep| keep_in(keep, &format!("{name}.made"), &text))
     }

@@ -296,7 +296,7 @@ fn outcome(builder: &EvidenceBuilder) -> Outcome {
     let seconds = evidence.measured_ns.max(1) as f64 / NS_PER_S as f64;
     let cohort = &evidence.cohort;
     // Where next to nothing was undisturbed, the goodput of the rest would look like a fall to the search.
-    let undisturbed_per_s = builder.undisturbed_per_s().filter(|_| builder.says_little());
+    let undisturbed_per_s = builder.says_little().then(|| builder.undisturbed_per_s()).flatten();
     Outcome {
         goodput_per_s: undisturbed_per_s.unwrap_or_else(|| builder.goodput().value),
         offered_per_s: (!evidence.plan.load.is_closed()).then_some(cohort.planned as f64 / seconds),

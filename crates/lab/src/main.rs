@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{chaos, injections, noise, null_server, peers, sampler};
+use lab::{attacks, chaos, injections, noise, null_server, peers, sampler};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -14,6 +14,7 @@ enum Program {
     Floor(peers::floor::Options),
     NullServer(null_server::Options),
     Chaos(chaos::Options),
+    Attacks(attacks::Options),
     Injections(injections::Options),
     CleanRuns(injections::clean_runs::Options),
     Sampler(sampler::Options),
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Program::Floor(options) => peers::floor::run(options),
         Program::NullServer(options) => null_server::run(options),
         Program::Chaos(options) => chaos::run(options),
+        Program::Attacks(options) => attacks::run(options),
         Program::Injections(options) => injections::run(options),
         Program::CleanRuns(options) => injections::clean_runs::run(options),
         Program::Sampler(options) => sampler::run(options),

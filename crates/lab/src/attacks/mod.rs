@@ -1,0 +1,110 @@
+//! `cargo xtask attacks`: clients that mean the built-in server ill, and what all others get meanwhile.
+
+mod attack;
+mod bystander;
+mod flood;
+mod page;
+mod server;
+mod smuggled;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use crate::machine;
+use crate::progress::Progress;
+use attack::{ATTACKS, Attack};
+use bystander::Answered;
+use flood::Flood;
+use server::Server;
+use xtask::workspace;
+
+/// When others ask: at once, and when every deadline that an attack of this size meets has passed.
+const AT_ONCE: [Duration; 2] = [Duration::ZERO, Duration::from_secs(10)];
+const LATER: [Duration; 2] = [Duration::from_secs(50), Duration::from_secs(60)];
+/// Share of others that a server under attack still has to answer later.
+const SHARE_MIN: f64 = 0.95;
+/// What the built-in server allows one client where other machines reach it: half of its connections.
+const PER_CLIENT: &str = "--max-per-client=10000";
+
+/// Floods of slow, silent or deaf clients of the built-in server, and requests that two servers read differently. Prints what
+/// other clients get meanwhile; fails when the server does not keep answering them
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// An older plimsoll, measured first for the column 'before'
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
+    /// Write docs/attacks.md as well
+    #[arg(long, requires = "before")]
+    write_docs: bool,
+}
+
+/// What became of an attack on one server.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    at_once: Answered,
+    later: Answered,
+    /// Most memory that the server had.
+    memory_bytes: u64,
+}
+
+/// Outcomes of one program.
+struct Column {
+    /// In the order of the attacks.
+    outcomes: Vec<Outcome>,
+    /// Requests that were refused, of all of [`smuggled::REQUESTS`].
+    refused: usize,
+}
+
+/// Makes all attacks.
+///
+/// # Errors
+/// If a server does not start, or this version does not hold.
+pub fn run(options: Options) -> Result<()> {
+    flood::raise_limit()?;
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    let programs = 1 + usize::from(options.before.is_some());
+    let mut progress = Progress::new(LATER[1].as_secs_f64() * (programs * ATTACKS.len()) as f64);
+    let before = options.before.as_deref().map(|program| column("before", program, &[], &mut progress)).transpose()?;
+    let now = column("now", &workspace::release_binary("plimsoll"), &[PER_CLIENT], &mut progress)?;
+    print!("{}", page::table(before.as_ref(), &now));
+    if options.write_docs {
+        workspace::write(page::PATH, &page::render(&machine(), before.as_ref(), &now))?;
+    }
+    let fallen = fallen(&now);
+    ensure!(fallen.is_empty(), "the server does not hold: {}", fallen.join(", "));
+    Ok(())
+}
+
+/// Attacks that keep others from being answered.
+fn fallen(column: &Column) -> Vec<&'static str> {
+    let floods = ATTACKS.iter().zip(&column.outcomes);
+    let mut fallen: Vec<_> =
+        floods.filter(|(_, outcome)| outcome.later.share() < SHARE_MIN).map(|(attack, _)| attack.name).collect();
+    if column.refused < smuggled::REQUESTS.len() {
+        fallen.push(smuggled::NAME);
+    }
+    fallen
+}
+
+/// All attacks on servers of one program, each on a server of its own.
+fn column(version: &str, program: &Path, options: &[&str], progress: &mut Progress) -> Result<Column> {
+    let mut outcomes = Vec::new();
+    for attack in &ATTACKS {
+        progress.say(&format!("{version}: {}", attack.name));
+        outcomes.push(endure(attack, &Server::start(program, options)?));
+        progress.did(LATER[1].as_secs_f64());
+    }
+    let server = Server::start(program, options)?;
+    let refused = smuggled::REQUESTS.iter().filter(|request| smuggled::is_refused(server.address, request)).count();
+    Ok(Column { outcomes, refused })
+}
+
+/// Attacks a server, and asks it as others do.
+fn endure(attack: &'static Attack, server: &Server) -> Outcome {
+    let flood = Flood::start(attack, server.address);
+    let at_once = bystander::ask(server.address, flood.begun, AT_ONCE);
+    let later = bystander::ask(server.address, flood.begun, LATER);
+    Outcome { at_once, later, memory_bytes: server.memory_bytes() }
+}

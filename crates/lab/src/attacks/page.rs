@@ -1,0 +1,88 @@
+//! Attacks and what others got meanwhile: as a table for the terminal and as a page.
+
+use std::fmt::Write;
+
+use super::attack::{ATTACKS, Attack};
+use super::{Column, Outcome, smuggled};
+
+pub(super) const PATH: &str = "docs/attacks.md";
+
+const INTRODUCTION: &str = "\
+`cargo xtask attacks --before FILE --write-docs` floods the built-in server on loopback, and asks it ten times a second on new
+connections, as others do. *Before* is the version without deadlines and bounds for each client; *now* runs with
+`--max-per-client` as on a network, half of its 20,000 connections.
+";
+
+const LEGEND: &str = "\
+- *others*: requests answered within a second, of all others in the first 10 s, and from 50 to 60 s after the begin.
+- *memory*: most memory that the server had.
+- *many*: 20 client addresses; otherwise one.
+";
+
+/// The page.
+pub(super) fn render(machine: &str, before: Option<&Column>, now: &Column) -> String {
+    let mut attacks = "| attack | each connection |\n| --- | --- |\n".to_owned();
+    for Attack { name, does, .. } in &ATTACKS {
+        let _ = writeln!(attacks, "| {name} | {does} |");
+    }
+    let n = smuggled::REQUESTS.len();
+    let _ =
+        writeln!(attacks, "| {} | sends one of {n} requests that two servers may read differently |", smuggled::NAME);
+    let table = table(before, now);
+    format!("# Attacks\n\n{INTRODUCTION}\n{attacks}\n## Results\n\nOn {machine}.\n\n{table}\n{LEGEND}")
+}
+
+/// A row for each attack.
+pub(super) fn table(before: Option<&Column>, now: &Column) -> String {
+    let mut table = "| attack | connections | others before | others now | memory before | memory now |\n".to_owned();
+    table.push_str("| --- | --- | --- | --- | --- | --- |\n");
+    for (i, Attack { name, connections, .. }) in ATTACKS.iter().enumerate() {
+        let was = before.map(|column| &column.outcomes[i]);
+        let is = Some(&now.outcomes[i]);
+        let cells = [others(was), others(is), memory(was), memory(is)];
+        let _ = writeln!(table, "| {name} | {connections} | {} |", cells.join(" | "));
+    }
+    let refused = |column: Option<&Column>| {
+        column.map_or_else(String::new, |column| format!("{} of {} refused", column.refused, smuggled::REQUESTS.len()))
+    };
+    let _ = writeln!(table, "| {} | | {} | {} | | |", smuggled::NAME, refused(before), refused(Some(now)));
+    table
+}
+
+fn others(outcome: Option<&Outcome>) -> String {
+    let percent = |share: f64| format!("{:.0} %", (100.0 * share).floor());
+    let both = |outcome: &Outcome| format!("{}, {}", percent(outcome.at_once.share()), percent(outcome.later.share()));
+    outcome.map_or_else(String::new, both)
+}
+
+fn memory(outcome: Option<&Outcome>) -> String {
+    outcome.map_or_else(String::new, |outcome| format!("{} MiB", outcome.memory_bytes >> 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bystander::Answered;
+    use super::super::fallen;
+    use super::*;
+
+    fn column(answered: u32, refused: usize) -> Column {
+        let at_once = Answered { asked: 100, answered: 100 };
+        let outcome = Outcome { at_once, later: Answered { answered, ..at_once }, memory_bytes: 9 << 20 };
+        Column { outcomes: vec![outcome; ATTACKS.len()], refused }
+    }
+
+    #[test]
+    fn a_server_that_answers_others_no_more_has_fallen() {
+        let n = smuggled::REQUESTS.len();
+        assert_eq!(fallen(&column(100, n)), Vec::<&str>::new());
+        assert_eq!(fallen(&column(94, n)).len(), ATTACKS.len());
+        assert_eq!(fallen(&column(100, n - 1)), [smuggled::NAME]);
+    }
+
+    #[test]
+    fn both_versions_stand_side_by_side() {
+        let page = render("a machine", Some(&column(0, 3)), &column(99, 12));
+        assert!(page.contains("| silence | 20000 | 100 %, 0 % | 100 %, 99 % | 9 MiB | 9 MiB |"), "{page}");
+        assert!(page.contains("| request smuggling | | 3 of 12 refused | 12 of 12 refused | | |"), "{page}");
+    }
+}

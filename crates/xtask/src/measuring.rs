@@ -15,6 +15,9 @@ use xtask::workspace;
 /// Names the file to which an undecided test adds a line `NAME: REASON`.
 const UNDECIDED: &str = "PLIMSOLL_UNDECIDED";
 
+/// Report of cargo-nextest, which has its folder there wherever the target directory is.
+const JUNIT: &str = "target/nextest/default/junit.xml";
+
 /// The test targets of the workspace that measure.
 pub(crate) struct Measuring {
     /// Their names, which no other target has: cargo selects them by these.
@@ -49,8 +52,7 @@ impl Measuring {
     /// Runs all of them, names those that could not decide, and fails when one has failed.
     pub(crate) fn run(&self, tally: &mut Tally) -> Result<()> {
         let tool = tools::ensure("cargo-nextest")?;
-        let (undecided, junit) =
-            (workspace::target().join("undecided"), workspace::target().join("nextest/default/junit.xml"));
+        let (undecided, junit) = (workspace::target().join("undecided"), workspace::root().join(JUNIT));
         for old in [&undecided, &junit] {
             // It need not be there; that a new one is written shows below.
             let _ = std::fs::remove_file(old);

@@ -85,6 +85,13 @@ pub struct Watched<T> {
     disturbance: Disturbance,
 }
 
+impl<T> Watched<T> {
+    /// What was measured, made into something else.
+    pub fn map<U>(self, into: impl FnOnce(T) -> U) -> Watched<U> {
+        Watched { value: into(self.value), disturbance: self.disturbance }
+    }
+}
+
 impl<T> Account for Watched<T> {
     fn disturbance(&self) -> Disturbance {
         self.disturbance.clone()

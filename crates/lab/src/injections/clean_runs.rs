@@ -1,14 +1,13 @@
 //! `cargo xtask clean-runs`: loads that nothing is wrong with, again and again. No rule may make more than a note of them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use model::FindingState;
 
 use super::quiet::{Disturbance, Quiet};
-use super::real::{self, Said};
+use super::real::{Maker, Said};
 use crate::machine;
 use crate::progress::Progress;
 use xtask::workspace;
@@ -119,13 +118,13 @@ pub struct Options {
 
 /// Measures, prints how often each rule fired, and fails when one did too often.
 pub fn run(Options { repeat: times, write_docs }: Options) -> Result<()> {
-    let program = super::plimsoll()?;
+    let maker = Maker::new(super::plimsoll()?);
     let mut progress = Progress::new(f64::from(times) * LOADS.len() as f64 * RUN_S);
     let mut by_load = BTreeMap::<&str, Tally>::new();
     for round in 1..=times {
         for (name, script) in LOADS {
             progress.say(&format!("{round} of {times}: {name}"));
-            add(by_load.entry(name).or_default(), &program, script).with_context(|| name.to_owned())?;
+            add(by_load.entry(name).or_default(), &maker, script).with_context(|| name.to_owned())?;
             progress.did(RUN_S);
         }
         if write_docs {
@@ -140,9 +139,9 @@ pub fn run(Options { repeat: times, write_docs }: Options) -> Result<()> {
 }
 
 /// Measures once.
-fn add(tally: &mut Tally, program: &Path, script: &str) -> Result<()> {
+fn add(tally: &mut Tally, maker: &Maker, script: &str) -> Result<()> {
     let quiet = Quiet::watch()?;
-    let said = real::run(program, script);
+    let said = maker.make(script).value;
     let seen = quiet.finish()?;
     let judged = match said {
         Ok(Said::Judged(judged)) => judged,

@@ -7,11 +7,11 @@ mod quiet;
 pub mod real;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use real::{Real, Said};
+use real::{Maker, Real, Said};
 
 use crate::progress::Progress;
 use xtask::{packages, workspace};
@@ -155,7 +155,7 @@ fn complete() -> Result<()> {
 
 /// Makes all faults round by round, and has what came of them so far kept after each.
 fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Result<()>) -> Result<Vec<Row>> {
-    let program = plimsoll()?;
+    let maker = Maker::new(plimsoll()?);
     let scripts = wanted.len() as f64 * f64::from(rounds.faults + rounds.clean);
     let progress = Mutex::new(Progress::new(scripts * SCRIPT_S));
     let progress = || progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +165,7 @@ fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Resul
             progress().say(&format!("{} {round} of {}: {}", row.name(), rounds.faults, real.fault));
             let scripts = 1 + u32::from(rounds.is_clean(round));
             if !row.is_impossible {
-                measure(row, &program, real, rounds.is_clean(round));
+                measure(row, &maker, real, rounds.is_clean(round));
             }
             progress().did(f64::from(scripts) * SCRIPT_S);
         };
@@ -184,9 +184,9 @@ fn plimsoll() -> Result<PathBuf> {
 }
 
 /// Makes a fault once, followed by the same without it when that is wanted.
-fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
+fn measure(row: &mut Row, maker: &Maker, real: &Real, and_clean: bool) {
     row.times += 1;
-    match real::run(program, real.faulty) {
+    match maker.make(real.faulty).value {
         Ok(Said::Judged(judged)) => {
             let silent = judged.silent(real.rules);
             row.fired += u32::from(silent.is_empty());
@@ -210,7 +210,7 @@ fn measure(row: &mut Row, program: &Path, real: &Real, and_clean: bool) {
         return;
     }
     row.clean_times += 1;
-    match real::run(program, real.clean) {
+    match maker.make(real.clean).value {
         Ok(Said::Judged(judged)) => {
             row.silent += u32::from(!real.rules.iter().any(|rule| judged.tells(rule)));
             row.usual.extend(judged.fired().map(str::to_owned));

@@ -1,9 +1,8 @@
 //! Published mistakes and known faults, by the numbers of the golden tests of the method: what must be said of each.
 
-use crate::support::{BrokenServer, Decider, Ended, Findings, Watched, number, plimsoll, watch};
-use lab::injections::real::{self, Judged, Said};
+use crate::support::{BrokenServer, Decider, Ended, Findings, Watched, number, plimsoll};
+use lab::injections::real::{Judged, Maker, Said};
 use serde_json::Value;
-use std::path::Path;
 
 /// A report of `ab`: 22 bytes were measured where 2,048 were asked for.
 const SHORT_REPORT: &[u8] = include_bytes!("../../../audit/tests/audit/fixtures/urandom-ab.txt");
@@ -122,8 +121,8 @@ const NETWORK_AND_SERVER: &[Recipe] = &[
     },
     Recipe { fault: "another program on the server's CPU", script: "hog 0; target; load 1s / -c 8", must: &["EN-03"], may: &[] },
     Recipe {
-        fault: "the server stands still for 1.4 s",
-        script: "target; (underway; stop_for 1.4 $server) & load 5200ms '/sleep?time=1ms' -c 2",
+        fault: "the server stands still for 1.4 s, twice",
+        script: "target; (underway; sleep 1; stop_for 1.4 $server; sleep 3; stop_for 1.4 $server) & load 12s '/sleep?time=1ms' -c 2",
         must: &["LD-02"],
         may: &["ER-15", "ST-05"],
     },
@@ -132,7 +131,7 @@ const NETWORK_AND_SERVER: &[Recipe] = &[
 #[test]
 fn golden_10_faults_of_the_client_trip_their_rules_and_no_others() {
     trip(CLIENT);
-    let refused = real::run(Path::new(env!("CARGO_BIN_EXE_plimsoll")), "target; ulimit -n 1024; load 1s / -c 10000");
+    let refused = maker().make("target; ulimit -n 1024; load 1s / -c 10000").value;
     let Ok(Said::Refused(line)) = refused else { panic!("10,000 connections with 1,024 descriptors are begun") };
     assert!(line.contains("10000 connections need") && line.contains("the hard limit is 1024"), "{line}");
 }
@@ -164,11 +163,10 @@ fn golden_10_what_cannot_be_made_in_a_test_is_judged_on_evidence_or_named_unchec
 
 /// Makes each fault: its rules fire, and no others do.
 fn trip(recipes: &[Recipe]) {
-    let decider = Decider::new();
+    let (decider, maker) = (Decider::new(), maker());
     for recipe in recipes {
         let Recipe { fault, script, must, may } = recipe;
-        // Faults take CPU time themselves: what others take is watched from here.
-        let measure = || watch(|| judged(recipe, script));
+        let measure = || judged(&maker, recipe, script);
         decider.decide(fault, measure, |Watched { value: judged, .. }| {
             let is_known = |rule: &str| [*must, *may, &ALWAYS].iter().any(|known| known.contains(&rule));
             let fired = judged.fired().collect::<Vec<_>>().join(", ");
@@ -178,9 +176,13 @@ fn trip(recipes: &[Recipe]) {
     }
 }
 
-fn judged(Recipe { fault, .. }: &Recipe, script: &str) -> Judged {
-    match real::run(Path::new(env!("CARGO_BIN_EXE_plimsoll")), script) {
+fn maker() -> Maker {
+    Maker::new(env!("CARGO_BIN_EXE_plimsoll"))
+}
+
+fn judged(maker: &Maker, Recipe { fault, .. }: &Recipe, script: &str) -> Watched<Judged> {
+    maker.make(script).map(|said| match said {
         Ok(Said::Judged(judged)) => judged,
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => panic!("{fault}: {problem}"),
-    }
+    })
 }

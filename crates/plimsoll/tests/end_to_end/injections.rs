@@ -1,31 +1,33 @@
 //! Faults that `cargo xtask injections` makes, each of them once: the rules that are about it fire. A few are measured
 //! without it as well, and then these rules are silent.
 
-use crate::support::{Decider, watch};
-use lab::injections::real::{self, Judged, Real, Said};
-use std::path::Path;
+use crate::support::{Decider, Watched};
+use lab::injections::real::{self, Judged, Maker, Real, Said};
 
 /// Too few descriptors are seen before anything is measured.
 const REFUSED: &[&str] = &["CL-06"];
 
+fn maker() -> Maker {
+    Maker::new(env!("CARGO_BIN_EXE_plimsoll"))
+}
+
 /// What the program says of a script, if it does not refuse to begin because of the fault.
 #[track_caller]
-fn judged(Real { rules, fault, .. }: &Real, script: &str) -> Option<Judged> {
-    match real::run(Path::new(env!("CARGO_BIN_EXE_plimsoll")), script) {
+fn judged(maker: &Maker, Real { rules, fault, .. }: &Real, script: &str) -> Watched<Option<Judged>> {
+    maker.make(script).map(|said| match said {
         Ok(Said::Judged(judged)) => Some(judged),
         Ok(Said::Refused(_)) if *rules == REFUSED => None,
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
             panic!("{rules:?}: {fault}: {problem}")
         }
-    }
+    })
 }
 
 #[test]
 fn faults_of_one_machine_are_found() {
-    let decider = Decider::new();
+    let (decider, maker) = (Decider::new(), maker());
     let is_found = |real: &'static Real| {
-        // Faults take CPU time themselves: what others take is watched from here.
-        let measure = || watch(|| judged(real, real.faulty));
+        let measure = || judged(&maker, real, real.faulty);
         decider.decide(real.fault, measure, |judged| {
             let Some(judged) = &judged.value else { return };
             let silent = judged.silent(real.rules);
@@ -37,10 +39,10 @@ fn faults_of_one_machine_are_found() {
 
 #[test]
 fn without_a_fault_its_rule_is_silent() {
-    let decider = Decider::new();
+    let (decider, maker) = (Decider::new(), maker());
     for rule in ["ER-06", "NE-02"] {
         let real = real::all().find(|real| real.rules == [rule]).expect("it is made");
-        let measure = || watch(|| judged(real, real.clean).expect("nothing is wrong with it"));
+        let measure = || judged(&maker, real, real.clean).map(|judged| judged.expect("nothing is wrong with it"));
         decider.decide(rule, measure, |judged| {
             let judged = &judged.value;
             assert_eq!(judged.record["verdict"]["state"], "invalid", "{rule}: windows of 2 s are too short (LD-04)");

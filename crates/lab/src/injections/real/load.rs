@@ -12,8 +12,8 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["LD-02"],
         fault: "closed loop, server stall of 1.4 s",
-        faulty: "target --stall 1400ms/4s; load 5s '/sleep?time=1ms' -c 2",
-        clean: "target; load 5s '/sleep?time=1ms' -c 2",
+        faulty: "target --stall 1400ms/4s; load 12s '/sleep?time=1ms' -c 2",
+        clean: "target; load 12s '/sleep?time=1ms' -c 2",
     },
     Real {
         rules: &["LD-03"],
@@ -55,7 +55,7 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["ST-03", "ST-04"],
         fault: "second load on the pool from mid-sweep on",
-        faulty: "target --pool 1; (sleep 8; \"$PLIMSOLL\" run $url/pool -c 2 -d 12s -q >other) & repeats 6",
+        faulty: "target --pool 1; (half_way; \"$PLIMSOLL\" run $url/pool -c 2 -d $((12 * LONGER))s -q >other) & repeats 6",
         clean: "target --pool 1; repeats 6",
     },
     Real {
@@ -66,8 +66,8 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["ST-07"],
-        fault: "server stall of 0.5 s during a sweep",
-        faulty: "target --pool 1; (sleep 8; stop_for 0.5 $server) & repeats 6",
+        fault: "server stall of 0.5 s or more during a sweep",
+        faulty: "target --pool 1; (half_way; stop_for $((LONGER / 2)).5 $server) & repeats 6",
         clean: "target --pool 1; repeats 6",
     },
     Real {

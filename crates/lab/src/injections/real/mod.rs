@@ -6,14 +6,19 @@ pub mod load;
 pub mod network;
 pub mod server;
 
+use crate::decide::account::{Account, QUIET};
+use crate::decide::{Watched, watch};
 use model::FindingState;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// No injection takes longer, whatever hangs: ended with all that it has started.
-const LIMIT_S: &str = "90";
+const LIMIT_S: &str = "120";
+/// So much longer are the loads of short sweeps beside noise.
+const LONGER: u32 = 3;
 /// Exit codes of a script: plimsoll refuses to begin, and `impossible` of the prelude.
 const REFUSED: i32 = 2;
 const IMPOSSIBLE: i32 = 77;
@@ -115,8 +120,31 @@ pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act
     faults.into_iter().for_each(act);
 }
 
-/// Runs a script of a [`Real`] with `program` as plimsoll, in a directory and a network namespace of its own.
-pub fn run(program: &Path, script: &str) -> Result<Said, String> {
+/// Makes faults with one build of plimsoll: longer as soon as others take CPU time, as less of a load is left to look at then.
+pub struct Maker {
+    program: PathBuf,
+    is_noisy: AtomicBool,
+}
+
+impl Maker {
+    /// With `program` as plimsoll.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), is_noisy: AtomicBool::new(false) }
+    }
+
+    /// Runs a script of a [`Real`]. Faults take CPU time themselves: what others take meanwhile is watched from here.
+    pub fn make(&self, script: &str) -> Watched<Result<Said, String>> {
+        let longer = if self.is_noisy.load(Ordering::Relaxed) { LONGER } else { 1 };
+        let made = watch(|| run(&self.program, script, longer));
+        if made.disturbance().share > QUIET {
+            self.is_noisy.store(true, Ordering::Relaxed);
+        }
+        made
+    }
+}
+
+/// Runs a script in a directory and a network namespace of its own, with short loads `longer` times as long.
+fn run(program: &Path, script: &str, longer: u32) -> Result<Said, String> {
     let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
     let script = format!("{}\n{script}\n", include_str!("prelude.sh"));
     let mut command = Command::new("timeout");
@@ -124,7 +152,11 @@ pub fn run(program: &Path, script: &str) -> Result<Said, String> {
     if !rustix::process::geteuid().is_root() {
         command.arg("--map-root-user");
     }
-    command.args(["bash", "-c", &script]).env("PLIMSOLL", program).current_dir(directory.path());
+    command
+        .args(["bash", "-c", &script])
+        .env("PLIMSOLL", program)
+        .env("LONGER", longer.to_string())
+        .current_dir(directory.path());
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start timeout: {error}"))?;
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     match output.status.code() {

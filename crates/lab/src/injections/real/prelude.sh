@@ -90,11 +90,16 @@ curve() { measure sweep "$url$1" -d 1s --warmup 200ms --iterations 1 -t 1 --cpus
 
 # rates PATH FROM TO: a short sweep of four rates from CPU 1.
 rates() {
-    measure sweep "$url$1" --over rate --from "$2" --to "$3" --points 4 -d 1s --warmup 200ms --iterations 1 -t 1 --cpus 1
+    measure sweep "$url$1" --over rate --from "$2" --to "$3" --points 4 -d ${LONGER}s --warmup 200ms --iterations 1 -t 1 --cpus 1
 }
 
 # repeats N: a sweep over a pool, of two loads, that measures each so often; of 800 ms enough is left where a few slices are disturbed.
-repeats() { measure sweep "$url/pool" --to 2 --points 2 -d 800ms --warmup 100ms --iterations "$1" -t 1 --cpus 1; }
+repeats() {
+    measure sweep "$url/pool" --to 2 --points 2 -d $((800 * LONGER))ms --warmup 100ms --iterations "$1" -t 1 --cpus 1
+}
+
+# half_way: waits until about half of `repeats 6` is over.
+half_way() { sleep $((8 * LONGER)); }
 
 # underway: waits until a load in this directory is being measured.
 underway() { until grep -qs '"event":"tick"' plimsoll-runs/*/events.jsonl; do sleep 0.05; done; }

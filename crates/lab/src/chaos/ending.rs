@@ -42,8 +42,8 @@ pub(super) struct Ending {
     /// Exit codes that are right beside 0 and 4, and signals that it may end by.
     pub(super) codes: &'static [i32],
     pub(super) signals: &'static [i32],
-    /// Stands in the line that says what has happened; empty where there is nothing to say, or nobody to say it to.
-    pub(super) says: &'static str,
+    /// One of these stands in the line that says what has happened; empty where there is nothing to say, or nobody to say it to.
+    pub(super) says: &'static [&'static str],
     /// True if it has to say so even if the result is whole.
     pub(super) must_say: bool,
     /// True if events that were written stay where they are.
@@ -67,7 +67,7 @@ pub(super) const NONE: Ending = Ending {
     effect: Effect::GoesOn,
     codes: &[],
     signals: &[],
-    says: "",
+    says: &[],
     must_say: false,
     keeps_log: true,
     missing: || None,

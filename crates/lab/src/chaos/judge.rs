@@ -153,7 +153,8 @@ fn half() -> Judged {
     Judged::broken("half a result passes for one".into())
 }
 
-/// What the result that the events make has to hold, whether or not there is another.
+/// Loads that had ended, and are neither in the result nor in the one that the events make: where the disk is full, the line that
+/// names a load can find room, and its events none.
 fn unrecovered(verb: Verb, judged: &Judged, seen: &Seen) -> Option<String> {
     let again = match &seen.again {
         Ok(again) => complete(again),
@@ -163,9 +164,10 @@ fn unrecovered(verb: Verb, judged: &Judged, seen: &Seen) -> Option<String> {
         }
         Err(_) => return None,
     };
-    let loads = again.as_ref().and_then(|record| record["points"].as_array()).map_or(0, Vec::len);
-    let missing = seen.log.loads.len().saturating_sub(loads);
-    (missing > 0).then(|| format!("{missing} load(s) that had ended cannot be recovered"))
+    let loads =
+        |record: &Option<Value>| record.as_ref().and_then(|record| record["points"].as_array()).map_or(0, Vec::len);
+    let missing = seen.log.loads.len().saturating_sub(loads(&again).max(loads(&judged.record)));
+    (missing > 0).then(|| format!("{missing} load(s) that had ended are in no result"))
 }
 
 /// Why a result is not that of the whole plan, after an end with an exit code that says so.

@@ -53,17 +53,17 @@ pub struct Options {
     /// How often servers are started and killed [default: 200; with --rounds 7 times as often as that]
     #[arg(long, value_name = "N")]
     cycles: Option<u64>,
-    /// One ending alone
-    #[arg(long, value_name = "ENDING", value_parser = names())]
-    only: Option<String>,
+    /// These endings alone
+    #[arg(long, value_name = "ENDING,...", value_delimiter = ',', value_parser = names())]
+    only: Vec<String>,
     /// One try of it alone
     #[arg(long = "try", value_name = "N", requires = "only", value_parser = clap::value_parser!(u32).range(1..))]
     number: Option<u32>,
     /// Seed of what is random [default: the time]
     #[arg(long)]
     seed: Option<u64>,
-    /// Write docs/chaos.md as well
-    #[arg(long, conflicts_with = "only")]
+    /// Write docs/chaos.md as well; with --only the rows of these endings
+    #[arg(long, conflicts_with = "number")]
     write_docs: bool,
 }
 
@@ -77,7 +77,7 @@ pub fn run(options: Options) -> Result<()> {
         Some(seed) => seed,
         None => SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
     };
-    let is_wanted = |name: &str| options.only.as_deref().is_none_or(|only| only == name);
+    let is_wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
     if is_wanted(SERVERS) {
         packages::ensure(packages::FOR_TESTS)?;
     }
@@ -94,7 +94,7 @@ pub fn run(options: Options) -> Result<()> {
         let cycles = options.cycles.or_else(|| options.rounds.map(|rounds| u64::from(rounds) * VICTIMS.len() as u64));
         kill_servers(program, seed, cycles.unwrap_or(CYCLES), &mut tries)?;
     }
-    finish(&tries, seed, options.write_docs)
+    finish(&tries, seed, &options)
 }
 
 /// At most `rounds` tries of each ending, for a test; returns what was not as it should be, and prints what was skipped.
@@ -138,13 +138,19 @@ fn kill_servers(program: PathBuf, seed: u64, cycles: u64, tries: &mut Tries) -> 
 }
 
 /// Prints the table, writes the page, and fails if anything was not as it should be.
-fn finish(tries: &Tries, seed: u64, write_docs: bool) -> Result<()> {
+fn finish(tries: &Tries, seed: u64, Options { only, write_docs, .. }: &Options) -> Result<()> {
     let rows: &[Row] = &tries.rows;
     print!("{}", page::table(rows));
     page::skipped(rows).iter().for_each(|line| println!("{line}"));
-    if write_docs {
-        let command = format!("cargo xtask chaos --seed {seed} --write-docs");
-        workspace::write(page::PATH, &page::render(&command, &machine(), &ENDINGS, rows))?;
+    if *write_docs {
+        let only = if only.is_empty() { String::new() } else { format!(" --only {}", only.join(",")) };
+        let command = format!("cargo xtask chaos --seed {seed}{only} --write-docs");
+        let page = if only.is_empty() {
+            page::render(&command, &machine(), &ENDINGS, rows)
+        } else {
+            page::again(&workspace::read(page::PATH)?, &command, rows)?
+        };
+        workspace::write(page::PATH, &page)?;
     }
     if tries.problems.is_empty() {
         return Ok(());

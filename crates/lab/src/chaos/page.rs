@@ -3,9 +3,13 @@
 use super::ending::Ending;
 use super::judge::{HANDLING, Kept};
 use super::rows::Row;
+use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 
 pub(super) const PATH: &str = "docs/chaos.md";
+
+/// What the line begins with that says how the page was made.
+const MADE: &str = "Made by `";
 
 const INTRODUCTION: &str = "\
 `cargo xtask chaos` ends plimsoll in every way below, at instants that follow from a seed, and looks at what is left. Each try
@@ -57,9 +61,13 @@ fn endings(all: &[Ending]) -> String {
 pub(super) fn table(rows: &[Row]) -> String {
     let mut table = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(HEAD.len()));
     for row in rows.iter().filter(|row| row.tries > 0) {
-        let _ = writeln!(table, "| {} |", cells(row).join(" | "));
+        let _ = writeln!(table, "{}", line(row));
     }
     table
+}
+
+fn line(row: &Row) -> String {
+    format!("| {} |", cells(row).join(" | "))
 }
 
 fn cells(row: &Row) -> [String; HEAD.len()] {
@@ -102,7 +110,7 @@ fn lines(rows: &[Row]) -> Vec<String> {
 pub(super) fn render(command: &str, machine: &str, all: &[Ending], rows: &[Row]) -> String {
     let late = format!("{:.1} s", HANDLING.as_secs_f64());
     let mut page = format!(
-        "# Endings\n\n{INTRODUCTION}\n{}\n## Results\n\nMade by `{command}` on {machine}.\n\n{}\n{}",
+        "# Endings\n\n{INTRODUCTION}\n{}\n## Results\n\n{MADE}{command}` on {machine}.\n\n{}\n{}",
         endings(all),
         LEGEND.replace("LATE", &late),
         table(rows)
@@ -113,6 +121,30 @@ pub(super) fn render(command: &str, machine: &str, all: &[Ending], rows: &[Row])
         }
     }
     page
+}
+
+/// The page with those rows in the place of their old ones, made by `command`.
+///
+/// # Errors
+///
+/// When one of them is not in the page.
+pub(super) fn again(page: &str, command: &str, rows: &[Row]) -> Result<String> {
+    let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
+    for row in rows {
+        let begin = format!("| {} | {} | ", row.ending, row.verb);
+        let Some(place) = lines.iter_mut().find(|line| line.starts_with(&begin)) else {
+            bail!("{PATH} has no row `{begin}`: write the whole page, without --only");
+        };
+        *place = line(row);
+        let said = format!("- {}, {}: `", row.ending, row.verb);
+        let new = row.line.as_ref().map(|line| format!("{said}{line}`"));
+        for (old, new) in lines.iter_mut().filter(|line| line.starts_with(&said)).zip(new) {
+            *old = new;
+        }
+    }
+    let made = lines.iter().position(|line| line.starts_with(MADE)).context("the page does not say how it was made")?;
+    lines.insert(made + 1, format!("Rows made again by `{command}`."));
+    Ok(lines.join("\n") + "\n")
 }
 
 #[cfg(test)]
@@ -158,6 +190,18 @@ mod tests {
         let [row, _] = rows();
         let table = table(&[Row { wrong: 1, left: 2, ..row }]);
         assert!(table.ends_with("| 1.04 s | 2 | 2 | **1** |\n"), "{table}");
+    }
+
+    #[test]
+    fn rows_that_are_made_again_take_the_place_of_the_old_ones() {
+        let [row, _] = rows();
+        let page = render("cargo xtask chaos --seed 7", "2 cores", &ENDINGS, &rows());
+        let new = Row { tries: 41, line: Some("plimsoll: it is otherwise".into()), ..row };
+        let page = again(&page, "cargo xtask chaos --only power-cut", &[new]).expect("it is there");
+        assert!(page.contains("| power-cut | run | 41 |") && !page.contains("| power-cut | run | 40 |"), "{page}");
+        assert!(page.contains("`plimsoll: it is otherwise`") && !page.contains("it is so"), "{page}");
+        assert!(page.contains("Rows made again by `cargo xtask chaos --only power-cut`."), "{page}");
+        assert!(again(&page, "", &[Row::new("flood", "run")]).is_err());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn said(ending: &Ending, struck: bool, kept: Kept, ended: &Ended) -> 
             _ => Err(format!("it ends with {}, and says in {} lines why: {stderr}", ended.status, errors.len())),
         };
     }
-    let line = lines.iter().find(|line| !ending.says.is_empty() && line.contains(ending.says));
+    let line = lines.iter().find(|line| ending.says.iter().any(|words| line.contains(words)));
     let must_say = struck && (ending.must_say || kept == Kept::Printed);
     if must_say && line.is_none() {
         return Err(format!("no line says {:?}: {stderr}", ending.says));
@@ -63,7 +63,7 @@ mod tests {
     use crate::chaos::ending::NONE;
     use std::process::ExitStatus;
 
-    const FULL: Ending = Ending { says: "No space", codes: &[2], signals: &[9], ..NONE };
+    const FULL: Ending = Ending { says: &["No space"], codes: &[2], signals: &[9], ..NONE };
 
     /// With an exit code and what stands on stderr.
     fn ended(code: i32, stderr: &str) -> Ended {

@@ -55,17 +55,13 @@ pub(super) struct Ended {
 impl Scene {
     /// Starts plimsoll in `folder`, which is empty.
     pub(super) fn start(program: &Path, verb: Verb, setting: Setting, folder: &Path) -> Result<Self, Unable> {
+        installed(setting.wrapper)?;
         let disk = disk(setting.place, folder).map_err(Unable::Skipped)?;
         let result = disk.as_ref().map_or_else(|| folder.to_owned(), Disk::place).join("result");
         let mut command = command(program, verb, setting, folder, &result);
         let wrong = |error: io::Error| Unable::Failed(format!("cannot start plimsoll: {error}"));
         let (terminal, reader) = connect(&mut command, setting.streams, folder).map_err(wrong)?;
-        let child = command.spawn().map_err(|error| match setting.wrapper.first() {
-            Some(wrapper) if error.kind() == ErrorKind::NotFound => {
-                Unable::Skipped(format!("{wrapper} is not installed"))
-            }
-            _ => wrong(error),
-        })?;
+        let child = command.spawn().map_err(wrong)?;
         let (follow, began) = (Follow::new(&result), Instant::now());
         Ok(Self { verb, result, child, disk, terminal, reader, folder: folder.to_owned(), follow, began })
     }
@@ -179,14 +175,9 @@ fn disk(place: Place, folder: &Path) -> Result<Option<Disk>, String> {
 }
 
 fn command(program: &Path, verb: Verb, setting: Setting, folder: &Path, result: &Path) -> Command {
-    let mut command = match setting.wrapper.split_first() {
-        None => Command::new(program),
-        Some((first, rest)) => {
-            let mut command = Command::new(first);
-            command.args(rest).arg(program);
-            command
-        }
-    };
+    // Under nohup it would leave SIGHUP ignored.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").args(setting.wrapper).arg(program);
     command.args(verb.words());
     let is_shown = matches!(setting.streams, Streams::Terminal | Streams::OwnTerminal);
     let flags: &[&str] = if is_shown { &[] } else { &["--json", "--quiet"] };
@@ -227,5 +218,15 @@ fn connect(
             command.stdin(line.try_clone()?).stdout(line.try_clone()?).stderr(line);
             Ok((Some(terminal), None))
         }
+    }
+}
+/// Fails when the program that a scene is started by is missing.
+fn installed(wrapper: &[&str]) -> Result<(), Unable> {
+    let Some(program) = wrapper.first() else { return Ok(()) };
+    match Command::new(program).arg("--version").stdout(Stdio::null()).status() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Unable::Skipped(format!("{program} is not installed")))
+        }
+        _ => Ok(()),
     }
 }

@@ -106,11 +106,12 @@ fn a_server_without_descriptors_waits_until_it_has_some() {
 /// What the kernel tells of the thread that accepts.
 #[track_caller]
 fn status_of_acceptor(pid: u32) -> PathBuf {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
-    let mut threads = threads.flatten().map(|thread| thread.path());
     let named =
         |path: &PathBuf| std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name.trim() == "target-accept");
-    threads.find(named).expect("a thread that accepts").join("status")
+    let threads = || std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs").flatten();
+    // It takes its name when it first runs, and the server listens before.
+    let thread = wait_for(LIMIT, || threads().map(|thread| thread.path()).find(named));
+    thread.expect("a thread that accepts").join("status")
 }
 
 #[track_caller]

@@ -16,7 +16,7 @@ pub(in crate::chaos) const NO_DESCRIPTORS: Ending = Ending {
     made: "EMFILE: prlimit(2) sets the limit of open files of plimsoll, and of what it starts, to 3",
     // Too early for a server or for connections: told, and nothing was measured.
     codes: &[2, 3],
-    says: "Too many open files",
+    says: &["Too many open files"],
     strike,
     ..NONE
 };

@@ -14,7 +14,7 @@ pub(in crate::chaos) const FULL: Ending = Ending {
     tries: 50,
     verbs: &[Verb::Run, Verb::Sweep, Verb::ProfiledRun],
     setting: Setting { place: Place::Small, ..ORDINARY },
-    says: NO_SPACE,
+    says: &[NO_SPACE],
     strike: fill,
     ..NONE
 };
@@ -33,7 +33,7 @@ pub(in crate::chaos) const NO_ROOM: Ending = Ending {
     made: "ENOSPC from the first byte on: such a tmpfs, full before the start",
     when: When::Start,
     setting: Setting { place: Place::Full, ..ORDINARY },
-    says: NO_SPACE,
+    says: &[NO_SPACE],
     ..NONE
 };
 
@@ -43,7 +43,7 @@ pub(in crate::chaos) const FAILING: Ending = Ending {
     setting: Setting { place: Place::Failing, ..ORDINARY },
     // A load of a sweep that cannot get a directory.
     codes: &[2],
-    says: "Input/output error",
+    says: &["Input/output error", NO_SPACE],
     strike: fill,
     ..NONE
 };

@@ -9,7 +9,7 @@ pub(in crate::chaos) const REMOVED: Ending = Ending {
     name: "removed-directory",
     made: "the directory of the result is renamed and removed with all that is in it; what is measured is printed",
     codes: &[2],
-    says: "No such file or directory",
+    says: &["No such file or directory"],
     keeps_log: false,
     strike,
     ..NONE

@@ -17,7 +17,7 @@ pub(in crate::chaos) const FULL_STDOUT: Ending = Ending {
     setting: Setting { streams: Streams::FullDevice, ..ORDINARY },
     effect: Effect::Ends,
     codes: &[2],
-    says: "No space left on device",
+    says: &["No space left on device"],
     must_say: true,
     ..NONE
 };

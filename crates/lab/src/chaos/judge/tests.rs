@@ -145,4 +145,6 @@ fn a_sweep_keeps_the_loads_that_had_ended() {
     check(Verb::Sweep, &seen(2, 0), Kept::Recovered, "events.jsonl lacks 1.50s");
     let none = Seen { again: Err("nothing was measured".into()), ..seen(0, SECOND) };
     check(Verb::Sweep, &none, Kept::Broken, "cannot be recovered");
+    let printed = Seen { printed: sweep(2), ..seen(1, SECOND) };
+    check(Verb::Sweep, &printed, Kept::Printed, "");
 }

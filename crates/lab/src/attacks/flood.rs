@@ -17,7 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::attack::Attack;
 
 /// Descriptors of the largest attack, with some to spare.
-const DESCRIPTORS: u64 = 21_000;
+const DESCRIPTORS: u64 = 19_500;
 /// First local port of an attack.
 const PORT_MIN: u16 = 10_000;
 /// How often each connection sends something.
@@ -37,7 +37,10 @@ pub(super) struct Flood {
 pub(super) fn raise_limit() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= DESCRIPTORS);
-    ensure!(enough(limit.maximum), "no more than {:?} files may be open; an attack needs {DESCRIPTORS}", limit.maximum);
+    ensure!(
+        enough(limit.maximum),
+        "an attack needs {DESCRIPTORS} open files, and the hard limit is lower (ulimit -Hn)"
+    );
     if !enough(limit.current) {
         setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum: limit.maximum })
             .context("cannot raise the limit of open files")?;

@@ -66,7 +66,7 @@ pub(super) static ALL: &[Real] = &[
     },
     Real {
         rules: &["ST-07"],
-        fault: "server stall of 0.5 s or more during a sweep",
+        fault: "server stall of 0.5 s during a sweep",
         faulty: "target --pool 1; (half_way; stop_for $((LONGER / 2)).5 $server) & repeats 6",
         clean: "target --pool 1; repeats 6",
     },

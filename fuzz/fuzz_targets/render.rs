@@ -3,8 +3,20 @@
 #![no_main]
 
 #[allow(dead_code, reason = "the tests need more records")]
+#[path = "../../crates/report/tests/render/capacities.rs"]
+mod capacities;
+#[allow(dead_code, reason = "the tests need more records")]
+#[path = "../../crates/report/tests/render/comparisons.rs"]
+mod comparisons;
+#[allow(dead_code, reason = "the tests need more records")]
+#[path = "../../crates/report/tests/render/experiments.rs"]
+mod experiments;
+#[allow(dead_code, reason = "the tests need more records")]
 #[path = "../../crates/report/tests/render/fixtures.rs"]
 mod fixtures;
+#[allow(dead_code, reason = "the tests need more records")]
+#[path = "../../crates/report/tests/render/histories.rs"]
+mod histories;
 #[allow(dead_code, reason = "the tests need more pages")]
 #[path = "../../crates/report/tests/render/pages.rs"]
 mod pages;

@@ -168,6 +168,7 @@ pub fn audit(source: &str, bytes: &[u8], context: &Context) -> Result<Audited, U
 
 /// Of a table: where more load stops buying throughput; over rates the highest that was held.
 fn knee(facts: &Facts) -> Option<Knee> {
-    let by_pool = facts.fit.map(|fit| Knee { load: fit.knee, goodput_per_s: fit.fit.plateau_per_s });
-    by_pool.or_else(|| facts.rate_fit.and_then(|fit| Some(Knee { load: fit.knee?, goodput_per_s: fit.plateau_per_s })))
+    let knee = |load, goodput_per_s| Knee { load, goodput_per_s, ..Knee::default() };
+    let by_pool = facts.fit.map(|fit| knee(fit.knee, fit.fit.plateau_per_s));
+    by_pool.or_else(|| facts.rate_fit.and_then(|fit| Some(knee(fit.knee?, fit.plateau_per_s))))
 }

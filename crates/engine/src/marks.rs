@@ -79,6 +79,14 @@ impl SliceMarks {
         (from..to).filter(|slice| !self.is_marked(*slice)).count() as u64
     }
 
+    /// Share of the time from `from_ns` to `to_ns` that is not known to be disturbed, 0 to 1; where that is more than is
+    /// remembered, of its end.
+    pub fn clean_share(&self, from_ns: u64, to_ns: u64) -> f64 {
+        let to = slice_of(to_ns);
+        let from = slice_of(from_ns).max(to.saturating_sub(REMEMBERED - AHEAD));
+        if from >= to { 1.0 } else { self.clean(from, to) as f64 / (to - from) as f64 }
+    }
+
     fn is_marked(&self, slice: u64) -> bool {
         let (word, bit) = place(slice);
         self.bits[word].load(Ordering::Relaxed) & bit != 0
@@ -103,6 +111,8 @@ mod tests {
         assert!(marks.any(5 * SLICE_NS, 5 * SLICE_NS) && marks.any(0, 9 * SLICE_NS));
         assert!(!marks.any(0, 5 * SLICE_NS - 1) && !marks.any(6 * SLICE_NS, 7 * SLICE_NS));
         assert_eq!((marks.clean(0, 5), marks.clean(0, 6), marks.clean(5, 8)), (5, 5, 2));
+        let share = |from, to| marks.clean_share(from * SLICE_NS, to * SLICE_NS);
+        assert_eq!((share(0, 5), share(4, 8), share(5, 6), share(5, 5)), (1.0, 0.75, 0.0, 1.0));
     }
 
     #[test]

@@ -59,14 +59,22 @@ pub enum RunError {
 /// What acts on a load from outside while it runs.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Ends the load early once it is set.
+    /// Ends the load early once it is set, as whoever runs it wants no more.
     pub stop: Arc<AtomicBool>,
+    /// Ends the load early once it is set, as what it was to show is known; other loads may follow.
+    pub enough: Arc<AtomicBool>,
     /// Which time is disturbed.
     pub marks: Arc<SliceMarks>,
     /// By how much the measured window may be prolonged at most when too much of it was disturbed; ns.
     pub prolong_max_ns: u64,
     /// The clock of the load, once it has started: for who looks on.
     pub clock: Arc<OnceLock<Clock>>,
+}
+
+impl Control {
+    fn is_ended_early(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.enough.load(Ordering::Relaxed)
+    }
 }
 
 /// Carries out `plan` and handles every event to `sink`, in order. Returns when the load has ended; a set stop sign
@@ -165,7 +173,7 @@ impl Workers {
 
     /// Starts the clock and tells what happens until the last thread has ended.
     fn control_load(&self, plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
-        let (clock, stop) = (*control.clock.get_or_init(Clock::start), &control.stop);
+        let clock = *control.clock.get_or_init(Clock::start);
         for handle in &self.handles {
             // A thread that is gone has said why.
             let _ = handle.start.send(clock);
@@ -174,7 +182,7 @@ impl Workers {
         let mut phase = WindowController::new(plan);
         let mut prolonging = Prolonging::new(plan, &control.marks, control.prolong_max_ns);
         while !merge.is_over() {
-            if stop.load(Ordering::Relaxed) {
+            if control.is_ended_early() {
                 self.window.stop();
             }
             let now = clock.now_ns();
@@ -197,7 +205,7 @@ impl Workers {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        sink(Event::Ended { at_ns: clock.now_ns(), interrupted: stop.load(Ordering::Relaxed) });
+        sink(Event::Ended { at_ns: clock.now_ns(), interrupted: control.is_ended_early() });
         Ok(())
     }
 

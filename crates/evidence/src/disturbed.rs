@@ -308,7 +308,7 @@ impl Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Cohort, Flow, Phase};
+    use model::Phase;
 
     const MS: u64 = 1_000_000;
 
@@ -325,22 +325,7 @@ mod tests {
     }
 
     fn tick(from_ns: u64, to_ns: u64, slices: Vec<SliceFlow>) -> Tick {
-        Tick {
-            source: model::SourceId::LOCAL,
-            phase: Phase::Measure,
-            from_ns,
-            to_ns,
-            flow: Flow::default(),
-            cohort: Cohort::default(),
-            threads: Vec::new(),
-            response_p50_ns: 0,
-            response_p99_ns: 0,
-            late_ns: 0,
-            sends_ns: Vec::new(),
-            slices,
-            histograms: Histograms::default(),
-            set_aside: Histograms::default(),
-        }
+        Tick { slices, ..Tick::empty(Phase::Measure, from_ns, to_ns) }
     }
 
     fn taken(slice: u64, cause: Cause, ms: u64) -> SliceAccount {

@@ -5,7 +5,10 @@
 
 use crate::interval_log::{Interval, Intervals, LogError};
 use crate::lines;
-use model::{Event, NS_PER_S, Plausible, SessionEvent, Tick};
+use model::{
+    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CapacitySettings, CompareLoad, CompareSettings, Event, NS_PER_S, Plausible,
+    SessionEvent, Tick,
+};
 use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 use std::iter::Peekable;
@@ -17,6 +20,9 @@ const LINE_MAX_BYTES: u64 = 256 << 20;
 const TICK_MAX_NS: u64 = 2 * NS_PER_S;
 /// Largest load: connections, or requests per second.
 const LOAD_MAX: f64 = 1e12;
+/// Loads and widths of a bracket that a search for a capacity can have been told.
+const SEARCHED_PER_S: std::ops::RangeInclusive<f64> = 1e-6..=LOAD_MAX;
+const WIDTH: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
 
 /// Reason why a log cannot be read back.
 #[derive(Debug, Error)]
@@ -89,6 +95,15 @@ impl<E: BufRead, H: BufRead> Events<E, H> {
             Event::Session(SessionEvent::Point { load, .. }) if !(*load > 0.0 && *load <= LOAD_MAX) => {
                 Err("a load that nobody can put on a server")
             }
+            Event::Session(SessionEvent::Trial { trial, .. }) if !SEARCHED_PER_S.contains(&trial.load_per_s) => {
+                Err("a load that nobody can put on a server")
+            }
+            Event::Session(SessionEvent::Search { settings, .. }) if !can_be_searched(settings) => {
+                Err("a search that nobody can make")
+            }
+            Event::Session(SessionEvent::Blocks { settings, arms }) if !can_be_compared(settings, arms.len()) => {
+                Err("a comparison that nobody can make")
+            }
             _ => Ok(()),
         }
     }
@@ -100,6 +115,30 @@ impl<E: BufRead, H: BufRead> Iterator for Events<E, H> {
     fn next(&mut self) -> Option<Self::Item> {
         self.read_next().transpose()
     }
+}
+
+/// True if a search for a capacity can have been told this.
+fn can_be_searched(settings: &CapacitySettings) -> bool {
+    let loads = [settings.from_per_s, settings.to_per_s, settings.start_per_s];
+    let times = &settings.times;
+    loads.iter().all(|load| SEARCHED_PER_S.contains(load))
+        && WIDTH.contains(&settings.width)
+        && (1..=times.full_ns).contains(&times.short_ns)
+}
+
+/// True if a comparison of so many variants can have been told this.
+fn can_be_compared(settings: &CompareSettings, arms: usize) -> bool {
+    let is_share = |share: f64| share > 0.0 && share < 1.0;
+    let is_load = |load: &CompareLoad| matches!(load, CompareLoad::Fixed | CompareLoad::Saturated);
+    (2..=COMPARE_ARMS_MAX).contains(&settings.arms)
+        && settings.arms == arms as u64
+        && (1..=COMPARE_BLOCKS_MAX).contains(&settings.blocks_max)
+        && !settings.loads.is_empty()
+        && settings.loads.len() <= 2
+        && settings.loads.iter().all(is_load)
+        && SEARCHED_PER_S.contains(&settings.rate_per_s)
+        && is_share(settings.margin)
+        && settings.precision.is_none_or(is_share)
 }
 
 /// Gives a tick its histograms, which are the next in their log; false when they have not been written any more.
@@ -186,6 +225,21 @@ mod tests {
             let point =
                 format!("{{\"event\":\"session\",\"session\":\"point\",\"directory\":\"a\",\"load\":{load}}}\n");
             assert!(read(&point, b"").1.is_some_and(|error| error.contains("a load that nobody")), "{load}");
+        }
+    }
+
+    #[test]
+    fn searches_that_cannot_be_are_refused() {
+        let settings = |from_per_s: &str, width: &str, full_ns: &str| {
+            let times = format!(r#"{{"short_ns":3,"full_ns":{full_ns},"overhead_ns":1,"budget_ns":9}}"#);
+            let loads = format!(r#""from_per_s":{from_per_s},"to_per_s":1000.0,"start_per_s":5.0,"width":{width}"#);
+            let begin = r#"{"event":"session","session":"search","pilot_per_s":9.0,"settings":{"#;
+            format!("{begin}{loads},\"times\":{times},\"seed\":1}}}}\n")
+        };
+        assert_eq!(read(&settings("1.0", "0.03", "6"), b""), (1, None));
+        for (from_per_s, width, full_ns) in [("0.0", "0.03", "6"), ("1.0", "0.0", "6"), ("1.0", "0.03", "2")] {
+            let (_, error) = read(&settings(from_per_s, width, full_ns), b"");
+            assert!(error.is_some_and(|error| error.contains("a search that nobody can make")), "{from_per_s} {width}");
         }
     }
 

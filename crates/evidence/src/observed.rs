@@ -127,9 +127,11 @@ impl ObservedSum {
         self.accounted.add(sample);
         self.kernel.add(&sample.kernel);
         if let Some(states) = &sample.states {
-            second.pools = self.pools.add(states, length_ns, is_long);
+            let cpus = sample.machine.iter().flat_map(|machine| &machine.cpus);
+            let stolen_share = cpus.map(|cpu| share(cpu.steal_ns, cpu)).fold(0.0, f64::max);
+            second.pools = self.pools.add(states, length_ns, is_long, stolen_share);
             if clean_share >= CLEAN_SHARE {
-                self.clean_pools.add(states, length_ns, is_long);
+                self.clean_pools.add(states, length_ns, is_long, stolen_share);
             }
         }
         if let Some(cpu_ns) = sample.look_cpu_ns {

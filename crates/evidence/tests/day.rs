@@ -5,7 +5,7 @@
 use evidence::EvidenceBuilder;
 use model::{
     Cause, Cohort, Event, Flow, Histograms, Load, MergedHistogram, NS_PER_S, Phase, Plan, SliceAccount, SliceFlow,
-    SourceId, Stop, Target, ThreadUse, Tick,
+    Stop, Target, ThreadUse, Tick,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
@@ -29,20 +29,13 @@ fn tick() -> Tick {
     let mut response = MergedHistogram::default();
     (0..10).for_each(|n| response.record(10_000_000 + n * 100_000));
     Tick {
-        source: SourceId::LOCAL,
-        phase: Phase::Measure,
-        from_ns: 0,
-        to_ns: 0,
         flow: Flow { sent: 1000, completed: 1000, good: 1000, ..Flow::default() },
         cohort: Cohort { planned: 1000, completed: 1000, good: 1000, ..Cohort::default() },
         threads: vec![ThreadUse { cpu_ns: 400_000_000, wall_ns: NS_PER_S, busy_max: 0.4 }],
         response_p50_ns: 10_000_000,
         response_p99_ns: 11_000_000,
-        late_ns: 0,
-        sends_ns: Vec::new(),
-        slices: Vec::new(),
         histograms: Histograms { service: response.clone(), response, ..Histograms::default() },
-        set_aside: Histograms::default(),
+        ..Tick::empty(Phase::Measure, 0, 0)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use evidence::testing::{fuzz_events, fuzz_interval_log};
 use evidence::{Events, interval_log::Intervals};
+use model::testing::edited;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::Path;
@@ -26,31 +27,16 @@ const TOKENS: [&str; 16] = [
     "\u{e9}",
 ];
 
-/// Every seed of a directory, in the order of names.
 fn seeds(name: &str) -> Vec<Vec<u8>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name);
-    let entries = std::fs::read_dir(directory).expect("a corpus");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect()
-}
-
-/// Place, length and replacement.
-type Edit = (Index, usize, usize);
-
-fn edits() -> impl Strategy<Value = Vec<Edit>> {
-    prop::collection::vec((any::<Index>(), 0_usize..12, 0..TOKENS.len()), 0..6)
+    model::testing::seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
 }
 
 /// One of the seeds, changed.
-fn mutated(which: Index, seeds: &[Vec<u8>], edits: &[Edit]) -> Vec<u8> {
-    let mut bytes = which.get(seeds).clone();
-    for (at, length, token) in edits {
-        let from = at.index(bytes.len() + 1);
-        let to = bytes.len().min(from + length);
-        drop(bytes.splice(from..to, TOKENS[*token].bytes()));
-    }
-    bytes
+fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let edits = prop::collection::vec((any::<Index>(), 0_usize..12, 0..TOKENS.len()), 0..6);
+    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
+        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
+    })
 }
 
 #[test]
@@ -75,12 +61,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn events_keep_their_promises(which in any::<Index>(), edits in edits()) {
-        let _ = fuzz_events(&mutated(which, &seeds("events"), &edits));
+    fn events_keep_their_promises(data in mutated(seeds("events"))) {
+        let _ = fuzz_events(&data);
     }
 
     #[test]
-    fn interval_logs_keep_their_promises(which in any::<Index>(), edits in edits()) {
-        fuzz_interval_log(&mutated(which, &seeds("hlog"), &edits));
+    fn interval_logs_keep_their_promises(data in mutated(seeds("hlog"))) {
+        fuzz_interval_log(&data);
     }
 }

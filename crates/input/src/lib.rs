@@ -1,9 +1,10 @@
-//! Input that is not trusted: URLs, lists of requests, recordings of browsers, files with a limit.
+//! Input that is not trusted: URLs, lists of requests, recordings of browsers, experiments, files with a limit.
 //!
 //! Responsibilities: what may come from somebody else is read within a limit, checked, and refused in one line that names
 //! the thing and the reason. What is read of a file takes at most as much memory as the file once more.
 
 mod error;
+pub mod experiment;
 mod files;
 mod requests;
 mod target_url;

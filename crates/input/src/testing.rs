@@ -1,5 +1,6 @@
 //! Promises of the readers on arbitrary bytes, for the fuzz targets and the tests that fuzz a little.
 
+use crate::experiment::{Experiment, FlagShape, STEPS_MAX, Takes, VerbFlags, Vocabulary};
 use crate::requests::{BODIES_MAX_BYTES, REQUESTS_MAX, parse_har, parse_url_list};
 use crate::{InputError, Listed};
 use std::path::Path;
@@ -24,6 +25,63 @@ pub fn fuzz_url_list(data: &[u8]) {
 pub fn fuzz_har(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data) {
         check(parse_har(text, Path::new(FILE), None));
+    }
+}
+
+/// Verbs and flags as those of the program, without the program.
+#[must_use]
+pub fn vocabulary() -> Vocabulary {
+    let flag = |name: &str, short: Option<char>, takes: Takes| FlagShape { name: name.to_owned(), short, takes };
+    let common = [
+        flag("duration", Some('d'), Takes::One),
+        flag("warmup", None, Takes::One),
+        flag("header", Some('H'), Takes::Many),
+        flag("body", Some('b'), Takes::One),
+        flag("auth", None, Takes::One),
+        flag("connections", Some('c'), Takes::One),
+        flag("no-keepalive", None, Takes::Nothing),
+        flag("seed", None, Takes::One),
+    ];
+    let verb = |name: &str, own: &[(&str, Option<char>)]| {
+        let own = own.iter().map(|(name, short)| flag(name, *short, Takes::One));
+        VerbFlags { name: name.to_owned(), flags: own.chain(common.clone()).collect() }
+    };
+    let verbs = [
+        verb("run", &[("rate", Some('R'))]),
+        verb("sweep", &[("points", None), ("over", None)]),
+        verb("capacity", &[("goal", None), ("budget", None)]),
+    ];
+    Vocabulary { verbs: verbs.into(), of_servers: &["port", "state"] }
+}
+
+/// Reads `data` as an experiment: no panic, an error is a line that begins with a place in the file, and what is taken has
+/// a bounded number of combinations, each of which can be told from the others and shown in a line.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn fuzz_experiment(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let read = || Experiment::parse("x.toml", text, &vocabulary());
+    let experiment = match read() {
+        Ok(experiment) => experiment,
+        Err(error) => {
+            let mut parts = error.message.splitn(4, ':');
+            assert_eq!(parts.next(), Some("x.toml"), "{error}");
+            let is_place = |part: Option<&str>| part.is_some_and(|part| part.parse::<usize>().is_ok_and(|n| n > 0));
+            assert!(is_place(parts.next()) && is_place(parts.next()), "{error}");
+            return assert!(!error.message.contains('\n'), "{error}");
+        }
+    };
+    assert_eq!(read().ok().map(|again| again.combinations), Some(experiment.combinations.clone()));
+    let steps = experiment.combinations.len() as u64 * experiment.repetitions;
+    assert!((1..=STEPS_MAX).contains(&steps), "{steps} steps");
+    let mut names = std::collections::BTreeSet::new();
+    for combination in &experiment.combinations {
+        let name = (&combination.variant, &combination.load, &combination.verb);
+        assert!(names.insert(name), "twice: {name:?}");
+        let shown = [&combination.variant, &combination.load, &experiment.name];
+        assert!(shown.iter().all(|text| !text.contains(char::is_control) && !text.is_empty()), "{shown:?}");
+        assert!(combination.arguments.iter().all(|argument| !argument.words.is_empty()), "{combination:?}");
     }
 }
 

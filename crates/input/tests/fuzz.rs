@@ -1,12 +1,13 @@
 //! The fuzz targets' checks on the committed seeds and on mutations of them, so that every test run fuzzes a bit.
 
-use input::testing::{fuzz_har, fuzz_url_list};
+use input::testing::{fuzz_experiment, fuzz_har, fuzz_url_list};
+use model::testing::edited;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::Path;
 
 /// Bits that change what a text means.
-const TOKENS: [&str; 16] = [
+const TOKENS: [&str; 22] = [
     "\n",
     "\r",
     "\0",
@@ -23,45 +24,41 @@ const TOKENS: [&str; 16] = [
     "18446744073709551616",
     "CONNECT",
     "\u{e9}",
+    "[[loads]]\n",
+    "[variants.grid]\n",
+    "{workers}",
+    " = ",
+    "1_000",
+    "'''",
 ];
 
-/// Every seed of a directory, in the order of names.
 fn seeds(name: &str) -> Vec<Vec<u8>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name);
-    let entries = std::fs::read_dir(directory).expect("a corpus");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths.iter().map(|path| std::fs::read(path).expect("a seed")).collect()
-}
-
-/// Place, length and replacement.
-type Edit = (Index, usize, usize);
-
-fn edits() -> impl Strategy<Value = Vec<Edit>> {
-    prop::collection::vec((any::<Index>(), 0_usize..12, 0..TOKENS.len()), 0..6)
+    model::testing::seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(name))
 }
 
 /// One of the seeds, changed.
-fn mutated(which: Index, seeds: &[Vec<u8>], edits: &[Edit]) -> Vec<u8> {
-    let mut bytes = which.get(seeds).clone();
-    for (at, length, token) in edits {
-        let from = at.index(bytes.len() + 1);
-        let to = bytes.len().min(from + length);
-        drop(bytes.splice(from..to, TOKENS[*token].bytes()));
-    }
-    bytes
+fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let edits = prop::collection::vec((any::<Index>(), 0_usize..12, 0..TOKENS.len()), 0..6);
+    (prop::sample::select(seeds), edits).prop_map(|(seed, edits)| {
+        edited(seed, edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token])))
+    })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn lists_keep_their_promises(which in any::<Index>(), edits in edits()) {
-        fuzz_url_list(&mutated(which, &seeds("urls"), &edits));
+    fn lists_keep_their_promises(data in mutated(seeds("urls"))) {
+        fuzz_url_list(&data);
     }
 
     #[test]
-    fn recordings_keep_their_promises(which in any::<Index>(), edits in edits()) {
-        fuzz_har(&mutated(which, &seeds("har"), &edits));
+    fn experiments_keep_their_promises(data in mutated(seeds("experiments"))) {
+        fuzz_experiment(&data);
+    }
+
+    #[test]
+    fn recordings_keep_their_promises(data in mutated(seeds("har"))) {
+        fuzz_har(&data);
     }
 }

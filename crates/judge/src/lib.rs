@@ -1,18 +1,24 @@
 //! Validity rules: pure functions of the evidence that say whether a number may be believed.
 //!
 //! Responsibilities: one rule per id of the catalogue ([`rules()`]), and their merger into a [`Verdict`] for a run
-//! ([`judge_run`]) and for a sweep ([`judge_sweep`]). A rule whose data is missing is [`Outcome::Unchecked`] and its
-//! id is listed in the verdict; it never counts as passed. What would make rules fire is told beforehand by [`check`];
-//! what stops the server is named by [`limiter`].
+//! ([`judge_run`]), for a sweep ([`judge_sweep`]), for a capacity ([`judge_capacity`]) and for a comparison
+//! ([`judge_comparison`]). A rule whose data is missing is [`Outcome::Unchecked`] and its id is listed in the verdict; it
+//! never counts as passed. What would make rules fire is told beforehand by [`check`]; what stops the server is named by
+//! [`limiter`]; what a load has to meet is a [`goal`], what makes a comparison fail a [`FailIf`], and any other result a
+//! [`threshold`].
 //!
 //! Findings carry their figures in `evidence`. Three families of keys are read by renderers: `LD-04` names a quantile
 //! that must not be printed as `p99_tail_n` (requests beyond it), `ER-05` one that is only a lower bound as
 //! `p99_at_least_ns` (likewise `p50`, `p90`, `p99_9`, `max`), and `CL-03` a quantile of the response time that is only an
 //! upper bound as `p99_at_most_ns`.
 
+mod capacity;
 pub mod check;
+mod comparison;
 mod examples;
 mod facts;
+mod fail_if;
+pub mod goal;
 pub mod limiter;
 mod rule;
 mod rules;
@@ -20,12 +26,16 @@ mod self_test;
 mod sweep;
 mod testing;
 pub mod text;
+pub mod threshold;
 mod unobserved;
 
+pub use capacity::{CapacityClaim, judge_capacity};
+pub use comparison::{ComparedLoad, ComparisonClaim, judge_comparison, responses_differ};
 pub use examples::finding as example;
-pub use facts::curve::fit_points;
+pub use facts::curve::{fit_points, fit_repeats};
 pub use facts::disturbed::is_disturbed;
 pub use facts::saturation::saturated;
+pub use fail_if::FailIf;
 pub use rule::{Check, Outcome, Rule, states_in};
 pub use self_test::{SelfTest, self_test};
 pub use sweep::{Carriers, judge_sweep};

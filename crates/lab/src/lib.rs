@@ -1,15 +1,15 @@
-//! Programs that measure plimsoll itself: beside other load generators, beside noise, against faults that are made, and the
-//! cost of its own sampling. Each prints a table, and can write its page of `docs/`.
+//! Programs that measure plimsoll itself: beside other load generators, beside noise, against faults that are made, the
+//! cost of its own sampling, and its statistics in simulation. Each prints a table, and can write its page of `docs/`.
 //!
 //! Measuring tests use its faults, its killed servers, and its judgement of what noise can change as well.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 #![expect(clippy::disallowed_methods, reason = "they time whole processes and may not depend on engine's clock")]
 
 pub mod attacks;
+pub mod calibrate;
 pub mod chaos;
 pub mod decide;
 pub mod injections;
-mod median;
 pub mod noise;
 pub mod null_server;
 pub mod peers;

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{attacks, chaos, injections, noise, null_server, peers, sampler};
+use lab::{attacks, calibrate, chaos, injections, noise, null_server, peers, sampler};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -19,6 +19,7 @@ enum Program {
     CleanRuns(injections::clean_runs::Options),
     Sampler(sampler::Options),
     Noise(noise::Options),
+    Calibrate(calibrate::Options),
     Hog(noise::hog::Options),
 }
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Program::CleanRuns(options) => injections::clean_runs::run(options),
         Program::Sampler(options) => sampler::run(options),
         Program::Noise(options) => noise::run(options),
+        Program::Calibrate(options) => calibrate::run(options),
         Program::Hog(options) => noise::hog::run(options),
     };
     match outcome {

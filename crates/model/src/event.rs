@@ -129,6 +129,29 @@ pub struct Tick {
     pub set_aside: Histograms,
 }
 
+impl Tick {
+    /// A tick in which nothing happened, for tests to fill in; ns.
+    #[must_use]
+    pub fn empty(phase: Phase, from_ns: u64, to_ns: u64) -> Self {
+        Self {
+            source: SourceId::LOCAL,
+            phase,
+            from_ns,
+            to_ns,
+            flow: Flow::default(),
+            cohort: Cohort::default(),
+            threads: Vec::new(),
+            response_p50_ns: 0,
+            response_p99_ns: 0,
+            late_ns: 0,
+            sends_ns: Vec::new(),
+            slices: Vec::new(),
+            histograms: Histograms::default(),
+            set_aside: Histograms::default(),
+        }
+    }
+}
+
 /// Requests whose instants are kept of an open loop: with more of them every test of their spread fails some day.
 pub const SENDS_MAX: usize = 2000;
 
@@ -140,20 +163,13 @@ mod tests {
     fn tick_with_statuses_reads_back() {
         let cohort = Cohort { planned: 3, status: [(200, 2), (404, 1)].into(), ..Cohort::default() };
         let tick = Event::Tick(Box::new(Tick {
-            source: SourceId::LOCAL,
-            phase: Phase::Measure,
-            from_ns: 0,
-            to_ns: 1,
-            flow: Flow::default(),
             cohort,
             threads: vec![ThreadUse::default()],
             response_p50_ns: 5,
             response_p99_ns: 9,
-            late_ns: 0,
             sends_ns: vec![3],
             slices: vec![SliceFlow::new(0)],
-            histograms: Histograms::default(),
-            set_aside: Histograms::default(),
+            ..Tick::empty(Phase::Measure, 0, 1)
         }));
         let line = serde_json::to_string(&tick).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), tick, "{line}");

@@ -6,15 +6,20 @@
 
 mod address;
 mod audit;
+mod capacity;
 mod catalogue;
 mod check;
+mod compare;
 mod counts;
 mod disturbance;
+mod effect;
 mod event;
 mod evidence;
+mod experiment;
 mod failure;
 mod finding;
 mod histogram;
+mod history;
 pub mod human;
 mod limiter;
 mod observation;
@@ -27,32 +32,53 @@ mod program;
 mod record;
 mod redact;
 mod sample;
+mod samples;
 mod served;
 mod session;
+mod shape;
 mod source;
 mod status;
 pub mod testing;
+mod threshold;
 mod units;
 
 pub use address::{Address, ParseAddressError};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
+pub use capacity::{
+    CapacityBracket, CapacityReason, CapacityRecord, CapacitySettings, CapacityTimes, ConditionRecord, MoreTime,
+    TrialMade, TrialPurpose, TrialRecord,
+};
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, HttpTraits, Refusal, TargetCheck};
+pub use compare::{
+    ArmLoadRecord, ArmRecord, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareEnd, CompareLoad,
+    CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord, CompareValues,
+    FailIfRecord, FailIfState, FloorRecord, MetricRecord,
+};
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of, works_behind_servers,
 };
+pub use effect::{Call, Direction, Effect, EffectMethod, Floor, Precision};
 pub use event::{Event, Phase, SENDS_MAX, Tick};
 pub use evidence::{
     Connections, Evidence, Latencies, LatencySummary, Outstanding, SERVICE_BIN_NS, SERVICE_BINS, Second, SweepEvidence,
     SweepPoint, ThreadUse, TlsSession,
+};
+pub use experiment::{
+    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, StepCapacity,
+    StepRecord, StepResult,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
 pub use histogram::{
     DecodeError, HIGHEST_NS, HistogramOf, Histograms, HistogramsOf, LatencyHistogram, MergedHistogram,
     SIGNIFICANT_DIGITS, WorkerHistograms,
+};
+pub use history::{
+    Factor, HistoryChange, HistoryFigure, HistoryQuantity, HistoryRecord, HistoryRun, HistorySeries, HistorySettings,
+    LeftOut,
 };
 pub use limiter::{
     Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, LimiterContext, NextLimiter, Prediction,
@@ -81,10 +107,13 @@ pub use sample::{
     CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, Scheduled,
     ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
+pub use samples::{ProfileBegun, SampledCode, SampledProcess, SampledStack, SamplesAdded, SamplesBegun};
 pub use served::{Served, Step};
 pub use session::{Begun, Measurement, SessionEvent};
+pub use shape::{CurveModel, ModelAicc, Retrograde, UslLaw};
 pub use source::SourceId;
 pub use status::{Around, CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
+pub use threshold::{Baseline, Bound, KnownFigure, ThresholdRecord, ThresholdState};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 
 /// Format name and version of a run's `run.json`.
@@ -93,10 +122,22 @@ pub const FORMAT_RUN: &str = "plimsoll.run/1";
 pub const FORMAT_SWEEP: &str = "plimsoll.sweep/1";
 /// Format name and version of the `run.json` of several sweeps.
 pub const FORMAT_SWEEPS: &str = "plimsoll.sweeps/1";
+/// Format name and version of a capacity's `run.json`.
+pub const FORMAT_CAPACITY: &str = "plimsoll.capacity/1";
+/// Format name and version of a comparison's `run.json`.
+pub const FORMAT_COMPARE: &str = "plimsoll.compare/1";
+/// Format name and version of an experiment's `run.json`.
+pub const FORMAT_EXPERIMENT: &str = "plimsoll.experiment/1";
+/// Format name and version of an experiment's `plan.json`.
+pub const FORMAT_PLAN: &str = "plimsoll.plan/1";
 /// Format name and version of what `check --json` prints.
 pub const FORMAT_CHECK: &str = "plimsoll.check/1";
+/// Format name and version of what `history --json` prints.
+pub const FORMAT_HISTORY: &str = "plimsoll.history/1";
 /// Format name and version of a `profile.json`.
 pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
+/// Format name and version of a `profile.samples`.
+pub const FORMAT_SAMPLES: &str = "plimsoll.samples/1";
 /// Format name and version of each line that `observe --json` prints.
 pub const FORMAT_OBSERVE: &str = "plimsoll.observe/1";
 /// Format name and version of what `audit --json` prints of one output.

@@ -1,8 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    CheckRow, Connections, Disturbance, LatencySummary, Limiter, Observed, Plan, Probe, Profiled, Second, Served,
-    StatusRecord, TlsSession, Verdict,
+    CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, ModelAicc, Observed, Plan, Probe,
+    Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession, UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,6 +14,9 @@ pub struct RunRecord {
     pub format: String,
     /// True if to believe it.
     pub verdict: Verdict,
+    /// What came of `--fail-if`; omitted without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<ThresholdRecord>,
     /// Responses per second that met the contract: the headline.
     pub goodput_per_s: Estimate,
     /// Complete responses per second, good or not.
@@ -262,6 +265,9 @@ pub struct SweepRecord {
     pub arm: Option<String>,
     /// True if to believe it.
     pub verdict: Verdict,
+    /// What came of `--fail-if`; omitted without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<ThresholdRecord>,
     /// What was varied: `connections` or `rate`.
     pub over: String,
     /// One run for each load, iterations merged, in rising order.
@@ -272,6 +278,19 @@ pub struct SweepRecord {
     pub knee: Option<Knee>,
     /// Highest goodput, where its plateau begins.
     pub peak: Option<Peak>,
+    /// Goodput past the knee, of the model; per second. Over connections the highest of the model; null when the sweep did
+    /// not get there.
+    #[serde(default)]
+    pub plateau: Option<Estimate>,
+    /// Goodput that falls past its peak; null where it stays, and where the sweep did not reach saturation.
+    #[serde(default)]
+    pub retrograde: Option<Retrograde>,
+    /// The law that knee and plateau are of; null over rates, and without a knee.
+    #[serde(default)]
+    pub model: Option<CurveModel>,
+    /// How well both laws follow the curve; null over rates, and where it was not looked at.
+    #[serde(default)]
+    pub aicc: Option<ModelAicc>,
     /// The loads that peak, knee and limiter rest on: from these they have their verdict.
     #[serde(default)]
     pub rests_on: RestsOn,
@@ -279,6 +298,9 @@ pub struct SweepRecord {
     pub capacity: Option<Capacity>,
     /// The fitted pool model.
     pub fit: Option<PoolFit>,
+    /// The fitted Universal Scalability Law, where it is the model.
+    #[serde(default)]
+    pub usl: Option<UslLaw>,
     /// True if the curve was followed past saturation.
     pub saturated: bool,
     /// What stops it, at its saturated load; null when nothing was measured.
@@ -360,21 +382,33 @@ pub struct PointSummary {
 }
 
 /// Where more load stops buying throughput.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// Connections (D x C, by Little's law), or requests per second.
     pub load: f64,
+    /// Lower end of its 95 % interval; null without repeats. Over rates `load` itself, which was held.
+    #[serde(default)]
+    pub low: Option<f64>,
+    /// Upper end of the interval; over rates the next measured rate, which was not held.
+    #[serde(default)]
+    pub high: Option<f64>,
     /// Goodput on the plateau; per second.
     pub goodput_per_s: f64,
 }
 
 /// Highest goodput, where its plateau begins: the least load that comes within 1 % of the highest seen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// Connections, or requests per second.
     pub load: f64,
     /// Goodput there; per second.
     pub goodput_per_s: f64,
+    /// Lower end of the 95 % interval of the goodput; null without repeats.
+    #[serde(default)]
+    pub goodput_low_per_s: Option<f64>,
+    /// Upper end of it.
+    #[serde(default)]
+    pub goodput_high_per_s: Option<f64>,
 }
 
 /// Highest load known to be held.

@@ -1,6 +1,9 @@
 //! A measurement as a whole: what its result is made of beside its loads.
 
-use crate::{Change, Confirmation, Environment, LimiterContext, Profiled};
+use crate::{
+    ArmRecord, Baseline, CapacitySettings, Change, CompareSettings, CompareTrialMade, Confirmation, Environment,
+    LimiterContext, Profiled, TrialMade,
+};
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened to a measurement, which is one load or a search over several.
@@ -14,12 +17,52 @@ pub enum SessionEvent {
         /// So many.
         planned: u64,
     },
+    /// The result is put to thresholds.
+    Thresholds {
+        /// When it fails, as it is written, such as `goodput<1000`.
+        conditions: Vec<String>,
+        /// The earlier result that some of them are relative to.
+        baseline: Option<Box<Baseline>>,
+    },
     /// A load is part of the result; its events are in a directory of their own.
     Point {
         /// Below that of the measurement.
         directory: String,
         /// Connections, or requests per second.
         load: f64,
+    },
+    /// The search for a capacity begins: its closed loop has been measured.
+    Search {
+        /// What is searched for.
+        settings: CapacitySettings,
+        /// Good responses per second of the closed loop.
+        pilot_per_s: f64,
+    },
+    /// A trial of that search is part of the result; its events are in a directory of their own.
+    Trial {
+        /// Below that of the measurement.
+        directory: String,
+        /// How it was made.
+        trial: TrialMade,
+    },
+    /// The blocks of a comparison begin: its variants have been looked at.
+    Blocks {
+        /// What is planned.
+        settings: Box<CompareSettings>,
+        /// Variants, the baseline first.
+        arms: Vec<ArmRecord>,
+    },
+    /// A trial of a comparison is part of the result; its events are in a directory of their own.
+    Compared {
+        /// Below that of the measurement.
+        directory: String,
+        /// How it was made.
+        trial: CompareTrialMade,
+    },
+    /// The target went away.
+    TargetGone {
+        /// In a line.
+        why: String,
     },
     /// All loads have been measured.
     Changed {
@@ -77,5 +120,15 @@ pub enum Measurement {
         over_rate: bool,
         /// Label of the server, where it is one of several.
         arm: Option<String>,
+    },
+    /// Search for the highest load that meets a goal.
+    Capacity {
+        /// All its conditions, such as `p99<100ms,errors<0.1%,send-rate>99%`.
+        goal: String,
+    },
+    /// Comparison of variants in blocks.
+    Compare {
+        /// Variants, the baseline included.
+        arms: u64,
     },
 }

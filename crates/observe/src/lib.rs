@@ -32,6 +32,7 @@ mod socket_owners;
 mod sockets;
 mod states;
 pub mod status;
+pub mod testing;
 mod threads;
 
 pub use choice::select;

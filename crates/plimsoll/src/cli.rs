@@ -1,28 +1,43 @@
 //! Command line. Nothing below [`crate::settings`] sees these types.
 
 pub(crate) mod audit;
+pub(crate) mod capacity;
 pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod experiment;
+pub(crate) mod history;
 pub(crate) mod observe;
 pub(crate) mod profile;
 pub(crate) mod rules;
 pub(crate) mod serve;
+pub(crate) mod table;
+pub(crate) mod threshold;
 
 use audit::AuditArgs;
+use capacity::CapacityArgs;
 use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use compare::CompareArgs;
+use experiment::ExperimentArgs;
+use history::HistoryArgs;
 use model::{Address, ByteSize, Count, Duration, Rate};
 use observe::{ObserveArgs, ObserverArgs};
 use profile::ProfileArgs;
 use rules::RulesArgs;
 use serve::{KeepArgs, ServeArgs};
 use std::path::PathBuf;
+use table::TableArgs;
+use threshold::ThresholdArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    valid result, or a named bound
+  1    a threshold failed (--fail-if), a goal is not met (capacity), a variant is worse (compare),
+       a figure got worse (history)
   2    usage or configuration error: a wrong flag or file, a limit of this machine
   3    target unreachable or failing
   4    result not valid; the findings say why
+  5    inconclusive: not known within the time, or a threshold inside an interval or bound
   130  interrupted; what was measured so far is kept";
 
 /// Web-server benchmark: load, saturation and bottleneck, with a verdict on every number.
@@ -37,9 +52,13 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     Run(RunArgs),
     Sweep(SweepArgs),
+    Capacity(CapacityArgs),
+    Compare(CompareArgs),
+    Experiment(ExperimentArgs),
     Profile(ProfileArgs),
     Observe(ObserveArgs),
     Report(ReportArgs),
+    History(HistoryArgs),
     Audit(AuditArgs),
     Check(CheckArgs),
     Rules(RulesArgs),
@@ -62,6 +81,7 @@ Examples:
   plimsoll run http://127.0.0.1:8080/users -m POST --template -b 'name={{run}}-{{counter}}'
   plimsoll run http://shop.example/ --unix-socket /run/app.sock
   plimsoll run --serve 'nginx file-size=64KiB'        server started for the test
+  plimsoll run http://127.0.0.1:8080/ --fail-if 'goodput<1000,p99>100ms'
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Load test at one operating point, with a verdict on the result.
@@ -126,6 +146,8 @@ pub(crate) struct RunArgs {
     /// Rules that need these data are not checked. Serves to measure the monitoring overhead.
     #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status", "confirm"])]
     pub(crate) no_observe: bool,
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -212,6 +234,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status", "confirm"])]
     pub(crate) no_observe: bool,
     #[command(flatten)]
+    pub(crate) thresholds: ThresholdArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -279,6 +303,28 @@ pub(crate) struct RequestArgs {
     pub(crate) tls: TlsArgs,
 }
 
+impl RequestArgs {
+    /// One GET, as if nothing had been typed.
+    pub(crate) fn plain() -> Self {
+        Self {
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            auth: None,
+            body: None,
+            urls: None,
+            har: None,
+            template: false,
+            no_keepalive: false,
+            pipeline: Count(1),
+            timeout: Duration { ns: 5 * model::NS_PER_S },
+            expect: None,
+            unix_socket: None,
+            connect_to: None,
+            tls: TlsArgs { tls: false, insecure: false, ca_cert: None, no_resumption: false },
+        }
+    }
+}
+
 /// TLS options of https:// URLs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "TLS")]
@@ -335,13 +381,17 @@ pub(crate) struct OutputArgs {
     /// All findings, including notes and rules that were not checked
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// True for a step of an experiment, whose result is stored and not printed.
+    #[arg(skip)]
+    pub(crate) is_step: bool,
 }
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
   plimsoll report plimsoll-runs/2026-01-02T03-04-05-sweep
   plimsoll report before after -o both.html           side by side in one page
-  plimsoll report plimsoll-runs/* --format csv -o all.csv";
+  plimsoll report plimsoll-runs/* --format csv -o all.csv
+  plimsoll report a b --table overhead --baseline 'nginx workers=1' --aggregate median,mad,count";
 
 /// Report of stored results: a page, a table or data.
 ///
@@ -351,7 +401,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// Result directories of run or sweep
+    /// Result directories of run, sweep, capacity, compare or experiment
     #[arg(value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
     /// Recovery of results whose measurement did not end: run.json is made from the events of each DIR
@@ -359,9 +409,11 @@ pub(crate) struct ReportArgs {
     /// For a measurement whose program, machine or disk died. What was measured until then counts as interrupted.
     #[arg(long)]
     pub(crate) recover: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = FormatArg::Html)]
-    pub(crate) format: FormatArg,
+    /// Output format [default: html; with --table text]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatArg>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// Output file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -374,12 +426,20 @@ pub(crate) enum FormatArg {
     Html,
     /// Tables of results and load levels
     Markdown,
-    /// One line per run or load level, unrounded
+    /// One line per run, load level, trial or step, unrounded
     Csv,
-    /// Terminal output of run and sweep
+    /// The same with tabs; with --table
+    Tsv,
+    /// Terminal output of run, sweep, capacity, compare and experiment
     Text,
     /// Stored record; several as a list
     Json,
+    /// Overhead of compared variants: one line per quantity, unrounded, as CSV
+    Overhead,
+    /// The same as a table for LaTeX (booktabs)
+    Latex,
+    /// Figures of a comparison (forest.svg, blocks.svg) in its directory, or in the folder of --output
+    Svg,
 }
 
 const TARGET_EXAMPLES: &str = "\

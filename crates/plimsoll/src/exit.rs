@@ -9,12 +9,16 @@ use thiserror::Error;
 pub(crate) enum Exit {
     /// The result is valid or a bound.
     Fine,
+    /// A goal is not met.
+    Failed,
     /// A wrong flag, file or limit of this machine.
     Usage,
     /// The target cannot be reached or fails.
     Target,
     /// The result is not valid.
     Invalid,
+    /// What was asked for is not known within the time that there was.
+    Inconclusive,
     /// Stopped from outside; what was measured is kept.
     Interrupted,
 }
@@ -24,9 +28,11 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
+            Self::Failed => 1,
             Self::Usage => 2,
             Self::Target => 3,
             Self::Invalid => 4,
+            Self::Inconclusive => 5,
             Self::Interrupted => 130,
         }
     }

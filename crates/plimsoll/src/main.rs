@@ -30,9 +30,13 @@ fn main() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Sweep(args) => verbs::sweep::sweep(&args),
+        Verb::Capacity(args) => verbs::capacity::capacity(&args),
+        Verb::Compare(args) => verbs::compare::compare(&args),
+        Verb::Experiment(args) => verbs::experiment::experiment(&args),
         Verb::Profile(args) => verbs::profile::profile(&args),
         Verb::Observe(args) => verbs::observe::observe(&args),
         Verb::Report(args) => verbs::report::report(&args),
+        Verb::History(args) => verbs::history::run(&args),
         Verb::Audit(args) => verbs::audit::audit(&args),
         Verb::Check(args) => verbs::check::check(&args),
         Verb::Rules(args) => verbs::rules::rules(&args),

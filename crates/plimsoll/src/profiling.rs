@@ -1,19 +1,23 @@
 //! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
 
+pub(crate) mod samples;
+
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::settings::target_url::is_local;
 use crate::store::private;
 use input::text_at_most;
-use model::{Address, Event, Phase, Plan, Profiled, Redacted, SessionEvent, SweepRecord};
+use model::{Address, Event, Peak, Phase, Plan, Profiled, Redacted, SamplesAdded, SessionEvent, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use observe::{ProcessSelector, select};
 use report::flame::{self, Scale};
 use report::html::Graphs;
 use report::off_cpu::{self, OffCpu};
 use report::record::{AnyRecord, arm_folder};
+use samples::{OWN_NAME_UNDER_LOAD, SampleFile};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::mpsc::Receiver;
 
 /// The stacks, and the graph of them.
 pub(crate) const FOLDED: &str = "profile.folded";
@@ -25,7 +29,7 @@ const WAITS_GRAPH: &str = "off-cpu.svg";
 const STACKS_FOLDED: &str = "off-cpu-stacks.folded";
 pub(crate) const STACKS_GRAPH: &str = "off-cpu-stacks.svg";
 /// Largest graph that a page takes in.
-const GRAPH_MAX_BYTES: u64 = 64 << 20;
+const GRAPH_MAX_BYTES: u64 = 32 << 20;
 
 /// Samples during the measured window of one load.
 pub(crate) struct Sampling {
@@ -36,8 +40,8 @@ pub(crate) struct Sampling {
 }
 
 enum State {
-    /// Before, within or after the window.
-    Ready(Profiler),
+    /// Before, within or after the window; with what is written down of it.
+    Ready(Profiler, SampleFile),
     /// Why there is nothing.
     Unavailable(String),
 }
@@ -50,21 +54,26 @@ pub(crate) enum Sampled {
 
 impl Sampling {
     /// Gets ready for the load of `plan`, whose server is whoever listens at its target unless it is named, with `companions`
-    /// whose waiting is told too; says so once when nothing can be sampled.
-    pub(crate) fn new(plan: &Plan, server: Option<&ProcessSelector>, companions: &[ProcessSelector]) -> Self {
+    /// whose waiting is told too; says so once when nothing can be sampled. Samples are written down in `directory`.
+    pub(crate) fn new(
+        plan: &Plan,
+        server: Option<&ProcessSelector>,
+        companions: &[ProcessSelector],
+        directory: &Path,
+    ) -> Self {
         let address: &Address = &plan.target.address;
         let window_ns = plan.stop.duration_ns();
-        let mut scope = Scope { own_name: "load_generator", ..Scope::default() };
+        let mut scope = Scope { own_name: OWN_NAME_UNDER_LOAD, ..Scope::default() };
         let state = match is_local(address) || server.is_some() {
             false => State::Unavailable("the server is not on this machine; run plimsoll profile there".into()),
-            true => match (Profiler::new(clock::thread_cpu_ns), processes(address, server)) {
-                (Err(error), _) => State::Unavailable(error.to_string()),
-                (_, Err(missing)) => State::Unavailable(missing),
-                (Ok(profiler), Ok(server)) => {
+            true => match profiler().and_then(|profiler| processes(address, server).map(|server| (server, profiler))) {
+                Err(why) => State::Unavailable(why),
+                Ok((server, (profiler, added))) => {
                     scope.server = server;
                     // Who is not there waits for nothing, and has been told of by whoever watches.
                     scope.companions = companions.iter().filter_map(|wanted| select(wanted).ok()).flatten().collect();
-                    State::Ready(profiler)
+                    let begun = samples::begun(profiler.begun(), &scope);
+                    State::Ready(profiler, SampleFile::start(directory, begun, added))
                 }
             },
         };
@@ -76,7 +85,7 @@ impl Sampling {
 
     /// Switches on where the window begins and off where it ends.
     pub(crate) fn follow(&mut self, event: &Event) {
-        let State::Ready(profiler) = &self.state else { return };
+        let State::Ready(profiler, _) = &self.state else { return };
         match event {
             Event::Warmed { at_ns, .. } => {
                 self.begin_ns = *at_ns;
@@ -105,9 +114,20 @@ impl Sampling {
     pub(crate) fn finish(self) -> Sampled {
         match self.state {
             State::Unavailable(why) => Sampled::Unavailable(why),
-            State::Ready(profiler) => Sampled::Profile(Box::new(profiler.finish().resolve(&self.scope))),
+            State::Ready(profiler, file) => {
+                let recorded = profiler.finish();
+                file.end();
+                Sampled::Profile(Box::new(recorded.resolve(&self.scope)))
+            }
         }
     }
+}
+
+/// Samples of all CPUs, and what comes of them while they are taken; or why there are none.
+fn profiler() -> Result<(Profiler, Receiver<SamplesAdded>), String> {
+    let (take, added) = samples::channel();
+    let profiler = Profiler::new(clock::thread_cpu_ns, Some(take)).map_err(|error| error.to_string())?;
+    Ok((profiler, added))
 }
 
 /// The processes of the server, or why they are not known.
@@ -124,6 +144,13 @@ pub(crate) fn write(directory: &Path, profile: &Profile, title: &Redacted, scale
     match flame::graph(&profile.folded, title, scale) {
         Some(svg) => write_file(&directory.join(GRAPH), &svg),
         None => Ok(()),
+    }
+}
+
+/// Removes the samples that a profile in `directory` was made of, unless the disk has not taken that.
+pub(crate) fn remove_samples(directory: &Path) {
+    if directory.join(FOLDED).exists() {
+        samples::remove(directory);
     }
 }
 
@@ -152,6 +179,16 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
     let good = goodput_per_s * profile.sampled_s();
     keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &under));
     SessionEvent::Profiled { profiled: Some(Box::new(profile.profiled)), unavailable: None }
+}
+
+/// What came of it, related to the peak of a sweep, at whose load it was taken.
+pub(crate) fn at_peak(mut event: SessionEvent, peak: &Peak) -> SessionEvent {
+    if let SessionEvent::Profiled { profiled: Some(profile), .. } = &mut event {
+        let change = profile.goodput_per_s.map(|goodput_per_s| goodput_per_s / peak.goodput_per_s - 1.0);
+        profile.load = Some(peak.load);
+        profile.goodput_change = change.filter(|_| peak.goodput_per_s > 0.0);
+    }
+    event
 }
 
 /// Writes what workers waited for into `directory`, if anything.
@@ -183,6 +220,7 @@ pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
     match record {
         AnyRecord::Run(record) => vec![graph(directory, &record.profile)],
         AnyRecord::Sweep(record) => vec![graph(directory, &record.profile)],
+        AnyRecord::Capacity(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => vec![Graphs::default()],
         AnyRecord::Sweeps(record) => {
             let arms = record.sweeps.iter().enumerate();
             let folder = |i, arm: &SweepRecord| arm_folder(i, arm.arm.as_deref().unwrap_or_default());
@@ -191,11 +229,14 @@ pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
     }
 }
 
-/// A graph; none of one that is too large, and of a link: a result may come from anywhere, and the page that shows whatever it
-/// leads to may be passed on.
+/// True of a file, and not of a link: a result may come from anywhere, and what is made of it may be passed on.
+pub(crate) fn is_file_itself(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
+/// A graph; none of one that is too large.
 fn read_graph(path: &Path) -> Option<String> {
-    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    is_file.then(|| text_at_most(path, GRAPH_MAX_BYTES).ok()).flatten()
+    is_file_itself(path).then(|| text_at_most(path, GRAPH_MAX_BYTES).ok()).flatten()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use inferno::flamegraph::{self, Direction, Options, Palette};
 use model::{ProcessRole, Profiled, Redacted};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 /// Colours that tell the kernel (orange), inlined functions (blue-green) and just-in-time code (green) apart.
 const PALETTE: Palette = Palette::Multi(MultiPalette::Java);
@@ -95,6 +96,15 @@ pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
     })
 }
 
+/// What is the same in every graph, from the one mark to the other: style and script.
+pub(crate) fn own_part([begin, end]: [&str; 2]) -> Option<&'static str> {
+    static GRAPH: OnceLock<Option<String>> = OnceLock::new();
+    let svg = GRAPH.get_or_init(|| draw(&mut options(&Redacted::default()), "any 1\n")).as_deref()?;
+    let begin = svg.find(begin)?;
+    let end = begin + svg[begin..].find(end)? + end.len();
+    Some(&svg[begin..end])
+}
+
 fn options(title: &Redacted) -> Options<'static> {
     let mut options = Options::default();
     options.title = visible::line(title).into_owned();
@@ -109,7 +119,7 @@ fn options(title: &Redacted) -> Options<'static> {
 }
 
 fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
-    if folded.is_empty() {
+    if folded.is_empty() || !can_be_counted(folded) {
         return None;
     }
     // XML has no place for control characters: with one of them, in the name of a process, there would be no graph.
@@ -117,6 +127,12 @@ fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
     let mut svg = Vec::new();
     flamegraph::from_lines(options, lines.iter().map(|line| &**line), &mut svg).ok()?;
     String::from_utf8(svg).ok()
+}
+
+/// True if the counts of all stacks together are a number.
+fn can_be_counted(folded: &str) -> bool {
+    let counts = folded.lines().flat_map(|line| line.rsplit(' ').take(2)).filter_map(|count| count.parse::<u64>().ok());
+    counts.fold(0_u64, u64::saturating_add) < i64::MAX.cast_unsigned()
 }
 
 /// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load.
@@ -136,6 +152,9 @@ fn per_good(side: Side<'_>) -> String {
 
 /// Stacks of both with their two figures, in the order of the stacks; none when either has none.
 fn both(first: &str, second: &str) -> Option<String> {
+    if !can_be_counted(first) || !can_be_counted(second) {
+        return None;
+    }
     let mut lines = Vec::new();
     let differ =
         differential::from_readers(differential::Options::default(), first.as_bytes(), second.as_bytes(), &mut lines);

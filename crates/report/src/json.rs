@@ -3,8 +3,8 @@
 use crate::record::AnyRecord;
 use crate::visible;
 use model::{
-    AuditRecord, AuditsRecord, CatalogueRecord, CheckRecord, Observation, ProfileRecord, RunRecord, SweepRecord,
-    SweepsRecord,
+    AuditRecord, AuditsRecord, CapacityRecord, CatalogueRecord, CheckRecord, CompareRecord, ExperimentPlan,
+    ExperimentRecord, HistoryRecord, Observation, ProfileRecord, RunRecord, SweepRecord, SweepsRecord,
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -16,6 +16,9 @@ pub fn record(record: AnyRecord<'_>) -> String {
         AnyRecord::Run(record) => run(record),
         AnyRecord::Sweep(record) => sweep(record),
         AnyRecord::Sweeps(record) => sweeps(record),
+        AnyRecord::Capacity(record) => capacity(record),
+        AnyRecord::Compare(record) => compare(record),
+        AnyRecord::Experiment(record) => experiment(record),
     }
 }
 
@@ -34,6 +37,36 @@ pub fn sweep(record: &SweepRecord) -> String {
 /// Several sweeps as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn sweeps(record: &SweepsRecord) -> String {
+    pretty(record)
+}
+
+/// A capacity as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn capacity(record: &CapacityRecord) -> String {
+    pretty(record)
+}
+
+/// A comparison as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn compare(record: &CompareRecord) -> String {
+    pretty(record)
+}
+
+/// An experiment as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn experiment(record: &ExperimentRecord) -> String {
+    pretty(record)
+}
+
+/// The plan of an experiment as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn plan(plan: &ExperimentPlan) -> String {
+    pretty(plan)
+}
+
+/// A history as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn history(record: &HistoryRecord) -> String {
     pretty(record)
 }
 

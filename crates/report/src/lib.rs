@@ -1,28 +1,44 @@
 //! Results as people and programs read them: pure functions from records to text.
 //!
 //! Responsibilities: the records themselves from evidence ([`record`]) and from JSON ([`stored`]), the terminal
-//! ([`terminal`]), JSON ([`json`]), the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV and what
-//! Prometheus reads. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
+//! ([`terminal`]), JSON ([`json`]), the HTML page ([`html`]), flame graphs ([`flame`], [`off_cpu`]), Markdown, CSV, JUnit XML
+//! and what Prometheus reads. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour. No character of a record acts where it is shown ([`visible`]).
 
 mod arms;
+mod capacity;
+mod compare;
+mod experiment;
 mod exposition;
+pub mod factors;
+pub mod figures;
 pub mod flame;
+pub mod history;
 pub mod html;
 pub mod json;
+mod junit;
 mod limiter;
 pub mod off_cpu;
+mod over;
+mod paper;
 pub mod record;
 pub mod rules;
 mod served;
+mod shape;
 pub mod stored;
+mod summary;
 mod table;
+pub mod tabulate;
 pub mod terminal;
 pub mod testing;
+pub mod thresholds;
 pub mod visible;
 
 pub use exposition::{CONTENT_TYPE, exposition};
+pub use junit::junit;
+pub use paper::{Figure, latex, overhead, svg_figures};
 use record::AnyRecord;
+pub use summary::summary;
 pub use table::{csv, markdown};
 
 /// A result and what it is called among others.

@@ -1,9 +1,13 @@
 //! Records from evidence: pure conversion, no judgement.
 
+mod experiment;
+
+pub use experiment::{STEPS_FOLDER, experiment_record, step_result};
+
 use model::{
-    Bytes, Environment, Estimate, Evidence, FORMAT_RUN, FORMAT_SWEEPS, Generator, LatencyRecord, MixCount, MixRecord,
-    ObservedSecond, Peak, PointSummary, Request, Requests, RunRecord, Second, SweepRecord, SweepsRecord, Verdict,
-    VerdictState,
+    Bytes, CapacityRecord, CompareRecord, Environment, Estimate, Evidence, ExperimentRecord, FORMAT_RUN, FORMAT_SWEEPS,
+    Generator, LatencyRecord, MixCount, MixRecord, ObservedSecond, Peak, PointSummary, Request, Requests, RunRecord,
+    Second, SweepRecord, SweepsRecord, Verdict, VerdictState,
 };
 use std::collections::BTreeSet;
 
@@ -19,14 +23,20 @@ pub enum AnyRecord<'a> {
     Sweep(&'a SweepRecord),
     /// Rising load on several arms, one after the other.
     Sweeps(&'a SweepsRecord),
+    /// Highest load that meets a goal.
+    Capacity(&'a CapacityRecord),
+    /// Variants against a baseline.
+    Compare(&'a CompareRecord),
+    /// Steps of any other kind.
+    Experiment(&'a ExperimentRecord),
 }
 
 impl<'a> AnyRecord<'a> {
-    /// The sweeps in it: one, those of several arms, or none of a run.
+    /// The sweeps in it: one, those of several arms, or none of a run, a capacity or a comparison.
     #[must_use]
     pub fn sweeps(self) -> &'a [SweepRecord] {
         match self {
-            Self::Run(_) => &[],
+            Self::Run(_) | Self::Capacity(_) | Self::Compare(_) | Self::Experiment(_) => &[],
             Self::Sweep(record) => std::slice::from_ref(record),
             Self::Sweeps(record) => &record.sweeps,
         }
@@ -46,6 +56,7 @@ pub fn run_record(
     RunRecord {
         format: FORMAT_RUN.to_owned(),
         verdict,
+        thresholds: Vec::new(),
         goodput_per_s: goodput,
         throughput_per_s: evidence::throughput_per_s(evidence),
         server_cpu_ns_per_request: server_cpu(evidence),
@@ -143,7 +154,7 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
 pub fn peak(curve: &[PointSummary]) -> Option<Peak> {
     let goodput: Vec<_> = curve.iter().map(|point| point.goodput_per_s).collect();
     let point = &curve[stats::peak_index(&goodput)?];
-    Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s })
+    Some(Peak { load: point.load, goodput_per_s: point.goodput_per_s, ..Peak::default() })
 }
 
 /// The merged measurements of a sweep's peak.
@@ -238,7 +249,7 @@ mod tests {
     #[test]
     fn the_peak_is_where_the_plateau_begins_with_its_own_goodput() {
         let found = peak(&[point(1.0, 100.0), point(2.0, 199.0), point(4.0, 200.0), point(8.0, 190.0)]);
-        assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 199.0 }));
+        assert_eq!(found, Some(Peak { load: 2.0, goodput_per_s: 199.0, ..Peak::default() }));
         assert_eq!(peak(&[]), None);
     }
 

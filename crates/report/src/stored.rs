@@ -2,7 +2,10 @@
 
 use crate::record::AnyRecord;
 use crate::visible;
-use model::{FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord, SweepRecord, SweepsRecord};
+use model::{
+    CapacityRecord, CompareRecord, ExperimentRecord, FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT, FORMAT_RUN,
+    FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord, SweepRecord, SweepsRecord,
+};
 use serde::Deserialize;
 
 /// A result of any kind.
@@ -14,6 +17,12 @@ pub enum Record {
     Sweep(Box<SweepRecord>),
     /// Rising load on several arms, one after the other.
     Sweeps(Box<SweepsRecord>),
+    /// Highest load that meets a goal.
+    Capacity(Box<CapacityRecord>),
+    /// Variants against a baseline.
+    Compare(Box<CompareRecord>),
+    /// Steps of any other kind.
+    Experiment(Box<ExperimentRecord>),
 }
 
 /// What every version of every format says of itself.
@@ -37,13 +46,18 @@ impl Record {
             // Names that serde does not know stand in its messages as they are.
             format!("its run.json is no complete {format}: {}", visible::line(&error.to_string()))
         };
-        if [FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS].contains(&format.as_str()) {
+        if [FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT]
+            .contains(&format.as_str())
+        {
             serde_json::from_str::<Plausible>(text).map_err(damaged)?;
         }
         // From the text, as numbers have to be the same to the bit.
         match format.as_str() {
             FORMAT_RUN => serde_json::from_str(text).map(Self::Run).map_err(damaged),
             FORMAT_SWEEP => serde_json::from_str(text).map(Self::Sweep).map_err(damaged),
+            FORMAT_CAPACITY => serde_json::from_str(text).map(Self::Capacity).map_err(damaged),
+            FORMAT_COMPARE => serde_json::from_str(text).map(Self::Compare).map_err(damaged),
+            FORMAT_EXPERIMENT => serde_json::from_str(text).map(Self::Experiment).map_err(damaged),
             FORMAT_SWEEPS => match serde_json::from_str(text).map_err(damaged)? {
                 SweepsRecord { sweeps, .. } if sweeps.is_empty() => {
                     Err(format!("its run.json is no complete {format}: there is no sweep in it"))
@@ -51,7 +65,8 @@ impl Record {
                 record => Ok(Self::Sweeps(Box::new(record))),
             },
             other if other.starts_with("plimsoll.") => Err(format!(
-                "its format is {other:?}, and this plimsoll reads {FORMAT_RUN}, {FORMAT_SWEEP} and {FORMAT_SWEEPS}"
+                "its format is {other:?}, and this plimsoll reads {FORMAT_RUN}, {FORMAT_SWEEP}, {FORMAT_SWEEPS}, \
+                 {FORMAT_CAPACITY}, {FORMAT_COMPARE} and {FORMAT_EXPERIMENT}"
             )),
             _ => Err(unknown()),
         }
@@ -64,6 +79,9 @@ impl Record {
             Self::Run(record) => AnyRecord::Run(record),
             Self::Sweep(record) => AnyRecord::Sweep(record),
             Self::Sweeps(record) => AnyRecord::Sweeps(record),
+            Self::Capacity(record) => AnyRecord::Capacity(record),
+            Self::Compare(record) => AnyRecord::Compare(record),
+            Self::Experiment(record) => AnyRecord::Experiment(record),
         }
     }
 }
@@ -87,6 +105,8 @@ mod tests {
             (r#"{"format":"plimsoll.run/2\n"}"#, "\"plimsoll.run/2\\n\", and this plimsoll reads plimsoll.run/1"),
             (r#"{"format":"plimsoll.sweep/1"}"#, "no complete plimsoll.sweep/1"),
             (r#"{"format":"plimsoll.sweeps/1"}"#, "no complete plimsoll.sweeps/1"),
+            (r#"{"format":"plimsoll.capacity/1"}"#, "no complete plimsoll.capacity/1"),
+            (r#"{"format":"plimsoll.experiment/1"}"#, "no complete plimsoll.experiment/1"),
         ] {
             let error = Record::parse(text).unwrap_err();
             assert!(error.contains(said) && error.lines().count() == 1, "{text}: {error}");

@@ -2,14 +2,18 @@
 
 use crate::Named;
 use crate::arms::{arms, header, remarks};
+use crate::capacity;
+use crate::compare;
+use crate::experiment;
+use crate::paper::overhead;
 use crate::record::AnyRecord;
 use crate::terminal::observed::{cores_number, server_column};
 use crate::terminal::run as run_words;
-use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, load, row as point_row};
+use crate::terminal::sweep::{Over, SERVER_COLUMN, before_last, is_peak_bound, load, row as point_row};
 use crate::terminal::verdict::state_word;
-use crate::visible;
+use crate::{shape, visible};
 use model::human::percent;
-use model::{Limiter, RunRecord, SweepRecord};
+use model::{Limiter, PlannedStep, RunRecord, StepResult, SweepRecord};
 
 /// Columns of [`row`].
 pub(crate) const RUN_HEADER: [&str; 8] =
@@ -43,7 +47,8 @@ const CSV_HEADER: [&str; 24] = [
 /// Characters at the begin of a cell that make it a formula to spreadsheets, which may start programs and fetch pages.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
-/// One table of all runs and one of all sweeps, then the points of each sweep.
+/// One table of all runs and one of all sweeps, then the points of each sweep; the same of capacities and their
+/// loads, and of comparisons and their changes.
 #[must_use]
 pub fn markdown(results: &[Named<'_>]) -> String {
     let runs: Vec<_> = results.iter().filter_map(|named| row(*named)).collect();
@@ -68,10 +73,59 @@ pub fn markdown(results: &[Named<'_>]) -> String {
         let load = load(arm.record, arm.over());
         tables.push(format!("### {}\n", cell(&arm.label)));
         tables.push(format!("{}\n", cell(&(target.unwrap_or_default() + &load))));
-        tables.extend(arm.record.limiter.as_ref().map(|limiter| limiter_list(None, limiter)));
+        let shape = shape::lines(arm.record, arm.over(), is_peak_bound(arm.record)).into_iter();
+        let shape: String = shape.map(|(label, text)| format!("- {label}: {}\n", cell(&text))).collect();
+        let limiter = arm.record.limiter.as_ref().map(|limiter| limiter_list(None, limiter));
+        tables.push(shape + &limiter.unwrap_or_default());
         tables.push(markdown_table(&point_header(arm.record), &point_rows(arm.record), 1));
     }
+    tables.extend(capacities(results));
+    tables.extend(comparisons(results));
+    tables.extend(results.iter().filter_map(|named| experiment_table(*named)));
     tables.join("\n")
+}
+
+/// All capacities in a table, then the loads of each.
+fn capacities(results: &[Named<'_>]) -> Vec<String> {
+    let rows: Vec<_> = results.iter().filter_map(|named| capacity::row(*named)).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut tables = vec![markdown_table(&capacity::HEADER.map(str::to_owned), &rows, 1)];
+    for named in results {
+        let AnyRecord::Capacity(record) = named.record else { continue };
+        tables.push(format!("### {}\n", cell(named.name)));
+        let about = format!("{}: {}; {}", capacity::target(record), record.goal, record.capacity.reason);
+        tables.push(format!("{}\n", cell(&about)));
+        tables.extend(record.limiter.as_ref().map(|limiter| limiter_list(None, limiter)));
+        tables.push(markdown_table(&capacity::load_header(record), &capacity::load_rows(record), 1));
+    }
+    tables
+}
+
+/// All comparisons in a table, then the changes of each.
+fn comparisons(results: &[Named<'_>]) -> Vec<String> {
+    let rows: Vec<_> = results.iter().filter_map(|named| compare::row(*named)).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut tables = vec![markdown_table(&compare::HEADER.map(str::to_owned), &rows, 1)];
+    for named in results {
+        let AnyRecord::Compare(record) = named.record else { continue };
+        tables.push(format!("### {}\n", cell(named.name)));
+        tables.push(format!("{}\n", cell(&compare::summary(record))));
+        tables.push(markdown_table(&overhead::header(record), &overhead::rows(record), 3));
+    }
+    tables
+}
+
+/// The rows of an experiment under its name; none of another result.
+fn experiment_table(named: Named<'_>) -> Option<String> {
+    let AnyRecord::Experiment(record) = named.record else { return None };
+    let about = format!("{}; {}", experiment::size(&record.plan), experiment::meaning(record));
+    let rows = experiment::rows_of(named);
+    let table = markdown_table(&experiment::HEADER.map(str::to_owned), &rows, 4);
+    Some(format!("### {}\n\n{}\n\n{table}", cell(&record.plan.name), cell(&about)))
 }
 
 /// What stops the server, as a list; `of` tells several results apart.
@@ -81,7 +135,8 @@ fn limiter_list(of: Option<&str>, limiter: &Limiter) -> String {
     lines.map(|(label, text)| format!("- {of}{label}: {}\n", cell(&text))).collect()
 }
 
-/// One line for each run and each point of a sweep, unrounded, names with units. Text is no formula.
+/// One line for each run, point of a sweep, trial of a capacity, load of a variant and step of an experiment, unrounded,
+/// names with units. Text is no formula.
 #[must_use]
 pub fn csv(results: &[Named<'_>]) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -90,6 +145,18 @@ pub fn csv(results: &[Named<'_>]) -> String {
     for named in results {
         if let AnyRecord::Run(record) = named.record {
             put(&csv_row(named.name, None, record, record.goodput_per_s.value));
+        }
+        if let AnyRecord::Capacity(record) = named.record {
+            record.trials.iter().for_each(|run| put(&csv_row(named.name, None, run, run.goodput_per_s.value)));
+        }
+        if let AnyRecord::Compare(record) = named.record {
+            let runs = record.runs.iter().map(|of| (of.arm.as_str(), &of.run));
+            runs.for_each(|(arm, run)| put(&csv_row(named.name, Some(arm), run, run.goodput_per_s.value)));
+        }
+        if let AnyRecord::Experiment(record) = named.record {
+            let finished = experiment::made(record).filter(|(_, step)| step.is_finished());
+            let made = finished.filter_map(|(planned, step)| Some((planned, step.result.as_ref()?)));
+            made.for_each(|(planned, result)| put(&csv_step(named.name, &record.started, planned, result)));
         }
         for sweep in named.record.sweeps() {
             for (point, run) in sweep.curve.iter().zip(&sweep.points) {
@@ -183,8 +250,39 @@ fn csv_row(name: &str, arm: Option<&str>, run: &RunRecord, goodput_per_s: f64) -
     cells
 }
 
+/// A step of an experiment in the columns of a run, with variant, verb and load as its arm. What stands in its own result only
+/// is empty.
+fn csv_step(name: &str, started: &str, planned: &PlannedStep, result: &StepResult) -> Vec<String> {
+    let optional = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let response = &result.response_ns;
+    let mut cells = vec![
+        csv_text(name),
+        state_word(result.verdict).to_owned(),
+        csv_text(&result.url),
+        csv_text(started),
+        result.load.to_string(),
+        csv_text(&result.load_unit),
+        result.goodput_per_s.value.to_string(),
+        optional(result.goodput_per_s.low),
+        optional(result.goodput_per_s.high),
+        result.throughput_per_s.to_string(),
+    ];
+    cells.extend([response.p50, response.p90, response.p99, response.p99_9, response.max].map(|ns| ns.to_string()));
+    cells.extend([result.failed_share.to_string(), result.generator_busy_max.to_string()]);
+    cells.push(result.measured_ns.to_string());
+    cells.push(optional(result.server_cpu_cores));
+    cells.push(optional(result.server_cpu_ns_per_request.map(|cpu| cpu.value)));
+    cells.push(result.server_rss_bytes_max.map_or_else(String::new, |bytes| bytes.to_string()));
+    cells.extend([String::new(), String::new()]);
+    cells.push(csv_text(&format!(
+        "{}; {}; {}; block {}",
+        planned.variant, planned.verb, planned.load, planned.repetition
+    )));
+    cells
+}
+
 /// Text that stays text in a spreadsheet: what would be a formula there begins with an apostrophe, which spreadsheets hide.
-fn csv_text(text: &str) -> String {
+pub(crate) fn csv_text(text: &str) -> String {
     // A tab or a carriage return, which would be skipped before a formula, is shown.
     let text = visible::line(text);
     if text.trim_start().starts_with(FORMULA) { format!("'{text}") } else { text.into_owned() }

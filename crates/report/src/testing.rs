@@ -1,9 +1,11 @@
 //! Promises of stored results on arbitrary bytes, for the fuzz target and the tests that fuzz a little.
 
 use crate::Named;
+use crate::flame::{self, Scale, Side};
 use crate::html::{self, Item};
 use crate::stored::Record;
 use crate::terminal::{self, Style};
+use model::{Profiled, Redacted};
 use std::fmt::{self, Write as _};
 
 /// Takes `data` as a `run.json`: no panic, neither while it is read nor while it is shown in any form, and what is read is
@@ -28,6 +30,35 @@ pub fn fuzz_run_json(data: &[u8]) {
     let _ = crate::csv(&[named]);
     let item = Item { named, distributions: None, graphs: &[], base: "" };
     write!(Nothing, "{}", html::page(&[item, item])).expect("nothing takes everything");
+}
+
+/// Takes `data` as a stored flame graph, and as the stacks of one: no panic, and what the page takes of it has no script but
+/// ours, no handler of events, and leads nowhere.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn fuzz_graph(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let drawn = flame::graph(&text, &Redacted::text(&text), Scale::Samples);
+    if let Some(svg) = &drawn {
+        assert!(html::document(svg).is_some(), "a graph of ours is taken: {svg}");
+    }
+    let profiled = &Profiled::default();
+    let side = |folded| Side { name: "foreign", folded, profiled, sample_us_per_good: 1.5 };
+    let _ = flame::difference(side(&text), side("main 1\n"));
+    // Fuzzers find no whole graph by themselves: the text stands behind the script, and in a frame.
+    let inside = format!("<svg height=\"9\"><defs></script>{text}");
+    let in_frame = format!("<svg height=\"9\"><defs></script><g>{text}</g></svg>");
+    for document in [&*text, &inside, &in_frame].into_iter().filter_map(html::document) {
+        let frames = document.rsplit_once("</style>").expect("it has one").1;
+        assert_eq!(document.matches("<script").count(), 2, "{document}");
+        let (_, frames) = frames.split_once("</script>").expect("it has one");
+        let (frames, _) = frames.rsplit_once("<script>init()</script>").expect("it ends so");
+        for tag in frames.split('<').skip(1).map(|tag| tag.split('>').next().unwrap_or_default()) {
+            let acts = ["href", "src", "style", "javascript", "//"].iter().any(|word| tag.contains(word));
+            assert!(!acts && !tag.contains(" on"), "{tag}");
+        }
+    }
 }
 
 /// Takes a page and keeps nothing of it.

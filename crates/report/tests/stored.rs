@@ -1,5 +1,6 @@
 //! The fuzz target's checks on the committed records and on mutations of them, so that every test run fuzzes a bit.
 
+use model::testing::{edited, seeds};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use report::stored::Record;
@@ -27,11 +28,7 @@ const TOKENS: [&str; 16] = [
 ];
 
 fn records() -> Vec<Vec<u8>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
-    let entries = std::fs::read_dir(directory).expect("records");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    paths.iter().map(|path| std::fs::read(path).expect("a record")).collect()
+    seeds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored"))
 }
 
 #[test]
@@ -62,12 +59,8 @@ proptest! {
         which in any::<Index>(),
         edits in prop::collection::vec((any::<Index>(), 0_usize..6, 0..TOKENS.len()), 0..5),
     ) {
-        let mut bytes = which.get(&records()).clone();
-        for (at, length, token) in edits {
-            let from = at.index(bytes.len() + 1);
-            let to = bytes.len().min(from + length);
-            drop(bytes.splice(from..to, TOKENS[token].bytes()));
-        }
-        fuzz_run_json(&bytes);
+        let record = which.get(&records()).clone();
+        let edits = edits.iter().map(|(at, length, token)| (|size| at.index(size), *length, TOKENS[*token]));
+        fuzz_run_json(&edited(record, edits));
     }
 }

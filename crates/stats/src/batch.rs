@@ -15,7 +15,7 @@ const BATCHES_MAX: usize = 20;
 /// Batches correlated more than this with their successors make the interval too narrow.
 const LAG_ONE_MAX: f64 = 0.2;
 /// Two-sided confidence of every interval.
-const CONFIDENCE: f64 = 0.95;
+pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// Mean of independent runs with a 95 % t interval; no interval below [`RUNS_MIN`] runs. `n` is the number of
 /// runs, the value is 0 when there are none.
@@ -73,9 +73,18 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// Half of the t interval of the mean of at least two independent values.
 pub(crate) fn half_width(values: &[f64]) -> f64 {
+    half_width_at(values, CONFIDENCE)
+}
+
+/// The same at another confidence than 95 %.
+pub(crate) fn half_width_at(values: &[f64], confidence: f64) -> f64 {
     let n = values.len() as f64;
-    let t = StudentsT::new(0.0, 1.0, n - 1.0).expect("at least two values").inverse_cdf(0.5 + CONFIDENCE / 2.0);
-    t * (variance(values) / n).sqrt()
+    student(n - 1.0).inverse_cdf(0.5 + confidence / 2.0) * (variance(values) / n).sqrt()
+}
+
+/// Student's t with at least one degree of freedom.
+pub(crate) fn student(freedom: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, freedom).expect("at least two values")
 }
 
 /// Variance (with n - 1) of at least two values.

@@ -6,13 +6,17 @@
 //! throughput are left out too. In the bends a point that is far from the curve counts less (Huber 1964), so that one
 //! load that was disturbed does not move the plateau.
 
-use crate::minimise::minimise;
+use crate::median::DEVIATION_PER_MEDIAN;
+use crate::minimise::{descend, minimise};
 use model::PoolFit;
 
 /// Sharpness at which the soft pool model is within about 1 % of the hard one everywhere; the hard one is given as this.
 pub const SHARPNESS_MAX: f64 = 64.0;
 /// Softest bend: `1 / (D/N + 1/C)`, a queueing network without any concurrency to spare.
 const SHARPNESS_MIN: f64 = 1.0;
+/// Sharpness, and root of a coefficient of the law, from which the slope leads to others.
+const SHARPNESS_START: f64 = 12.0;
+const COEFFICIENT_START: f64 = 0.05;
 /// Fewer points than this say nothing about a bend.
 const POINTS_MIN: usize = 4;
 /// Past the peak, a smaller share of it than this is a fall, not noise on the plateau.
@@ -25,8 +29,6 @@ const HELD_SHARE: f64 = 0.99;
 const FAR: f64 = 2.0;
 /// Spread of a curve without any noise, in logarithms: no point is far off within a percent.
 const SPREAD_MIN: f64 = 0.005;
-/// Standard deviation of normal errors in parts of the median of their sizes.
-const DEVIATION_PER_MEDIAN: f64 = 1.4826;
 /// Most fits with weights from the one before, until none of them changes by more.
 const ROUNDS: usize = 10;
 const WEIGHT_STEP_MIN: f64 = 0.01;
@@ -93,11 +95,18 @@ pub struct RateFit {
 /// load. None below 4 usable points, and none when the sweep did not reach 1.5 times the knee.
 #[must_use]
 pub fn fit_pool(points: &[LoadPoint]) -> Option<PoolFitResult> {
-    let bend = Curve::of(&without_fall(points))?.bend(Plateau::Free);
-    // the reach counts every load with throughput, those in the fall included
-    let reached = points.iter().filter(|p| p.goodput_per_s > 0.0).map(|p| p.load).fold(0.0, f64::max);
+    pool_of(points, &bend_of(points, Plateau::Free)?.1)
+}
+
+/// Points without their fall, with how much each counts, and their best bend; none below 4 usable points.
+pub(crate) fn bend_of(points: &[LoadPoint], plateau: Plateau) -> Option<(Curve, Bend)> {
+    Some(Curve::of(&without_fall(points))?.bend(plateau))
+}
+
+/// The pool of a bend, if the points reach far enough behind it.
+pub(crate) fn pool_of(points: &[LoadPoint], bend: &Bend) -> Option<PoolFitResult> {
     let knee = bend.log_knee.exp();
-    if knee * REACH > reached {
+    if !reaches(points, knee) {
         return None;
     }
     let plateau_per_s = bend.log_plateau.exp();
@@ -105,7 +114,7 @@ pub fn fit_pool(points: &[LoadPoint]) -> Option<PoolFitResult> {
         residence_ns: knee / plateau_per_s * model::NS_PER_S as f64,
         plateau_per_s,
         sharpness: bend.sharpness,
-        error_max: error_max(bend.errors),
+        error_max: error_max(bend.errors.iter().copied()),
     };
     Some(PoolFitResult { fit, knee, aicc: bend.aicc })
 }
@@ -115,17 +124,20 @@ pub fn fit_pool(points: &[LoadPoint]) -> Option<PoolFitResult> {
 /// None below 4 usable points, and none when every rate was held: then the plateau was never reached.
 #[must_use]
 pub fn fit_rate(points: &[LoadPoint]) -> Option<RateFit> {
-    let curve = Curve::of(&without_fall(points))?;
+    rate_of(points, &bend_of(points, Plateau::AtKnee)?.1)
+}
+
+/// The plateau of a bend, and the highest rate that was held; none when every one was.
+pub(crate) fn rate_of(points: &[LoadPoint], bend: &Bend) -> Option<RateFit> {
     let held = |p: &&LoadPoint| p.goodput_per_s >= HELD_SHARE * p.load;
     if points.iter().all(|p| held(&p)) {
         return None;
     }
-    let bend = curve.bend(Plateau::AtKnee);
     Some(RateFit {
         plateau_per_s: bend.log_plateau.exp(),
         sharpness: bend.sharpness,
         knee: points.iter().filter(held).map(|p| p.load).reduce(f64::max),
-        error_max: error_max(bend.errors),
+        error_max: error_max(bend.errors.iter().copied()),
         aicc: bend.aicc,
     })
 }
@@ -137,28 +149,47 @@ pub fn fit_rate(points: &[LoadPoint]) -> Option<RateFit> {
 #[must_use]
 pub fn fit_usl(points: &[LoadPoint]) -> Option<UslFit> {
     let curve = Curve::of(points)?;
-    // fourth powers: coherency matters from 1e-6 on, and a grid must see that
-    let parameters = |[x, y]: [f64; 2]| (x.powi(2), y.powi(4));
-    let shape = |u: f64, (s, k): (f64, f64)| {
-        let n = u.exp();
-        u - (1.0 + s * (n - 1.0) + k * n * (n - 1.0)).ln()
-    };
-    let (best, _) = minimise([0.0; 2], [1.0; 2], |at| curve.scale(|u| shape(u, parameters(at))).1);
-    let (contention, coherency) = parameters(best);
-    let (log_single, squares) = curve.scale(|u| shape(u, (contention, coherency)));
-    Some(UslFit {
-        single_per_s: log_single.exp(),
-        contention,
-        coherency,
-        peak_load: ((1.0 - contention) / coherency).sqrt(),
-        error_max: error_max(curve.points.iter().map(|(u, v)| v - log_single - shape(*u, (contention, coherency)))),
-        aicc: curve.aicc(squares, 3),
-    })
+    let (best, _) = minimise([0.0; 2], [1.0; 2], |at| curve.scale(|u| law(u, coefficients(at))).1);
+    Some(curve.law_at(best))
+}
+
+impl UslFit {
+    /// Throughput at a load; per second.
+    #[must_use]
+    pub fn at(&self, load: f64) -> f64 {
+        self.single_per_s * law(load.ln(), (self.contention, self.coherency)).exp()
+    }
+}
+
+/// AICc of the pool model, the fall included, and of the Universal Scalability Law, all loads counting alike; infinite
+/// where the loads are too few for it.
+pub(crate) fn aicc_of_both(points: &[LoadPoint]) -> Option<(f64, f64)> {
+    let curve = Curve::of(points)?;
+    Some((curve.bend_weighted(Plateau::Free).aicc, fit_usl(points)?.aicc))
+}
+
+/// True if the sweep has gone so far past `load` that it has seen what is there. Every load with throughput counts, those
+/// in a fall included.
+pub(crate) fn reaches(points: &[LoadPoint], load: f64) -> bool {
+    let reached = points.iter().filter(|p| p.goodput_per_s > 0.0).map(|p| p.load).fold(0.0, f64::max);
+    load * REACH <= reached
+}
+
+/// Contention and coherency of a place on the grid. Fourth powers: coherency matters from 1e-6 on, and a grid must see
+/// that.
+fn coefficients([x, y]: [f64; 2]) -> (f64, f64) {
+    (x.powi(2), y.powi(4))
+}
+
+/// Logarithm of `N / (1 + s (N-1) + k N (N-1))` for that of the load.
+fn law(log_load: f64, (contention, coherency): (f64, f64)) -> f64 {
+    let n = log_load.exp();
+    log_load - (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0)).ln()
 }
 
 /// What is known of the plateau beforehand.
 #[derive(Clone, Copy)]
-enum Plateau {
+pub(crate) enum Plateau {
     /// Nothing: it is a parameter.
     Free,
     /// Below the bend goodput is the load itself, so the plateau is where the bend is.
@@ -166,25 +197,25 @@ enum Plateau {
 }
 
 /// A line of slope 1 bending into a plateau, in logarithms.
-struct Bend {
-    log_knee: f64,
-    log_plateau: f64,
+pub(crate) struct Bend {
+    pub(crate) log_knee: f64,
+    pub(crate) log_plateau: f64,
     sharpness: f64,
     /// Of each point, in logarithms.
-    errors: Vec<f64>,
+    pub(crate) errors: Vec<f64>,
     aicc: f64,
 }
 
 /// A sweep in logarithms: (load, goodput), rising in load.
-struct Curve {
-    points: Vec<(f64, f64)>,
+pub(crate) struct Curve {
+    pub(crate) points: Vec<(f64, f64)>,
     /// How much each point counts, 0 to 1.
-    weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
 }
 
 impl Curve {
     /// All points that have a logarithm, or none when they are too few.
-    fn of(points: &[LoadPoint]) -> Option<Self> {
+    pub(crate) fn of(points: &[LoadPoint]) -> Option<Self> {
         let mut points: Vec<(f64, f64)> = points
             .iter()
             .filter(|p| p.load > 0.0 && p.goodput_per_s > 0.0)
@@ -195,8 +226,8 @@ impl Curve {
         (points.len() >= POINTS_MIN).then(|| Self { weights: vec![1.0; points.len()], points })
     }
 
-    /// The best bend, in which points that are far off count less.
-    fn bend(mut self, plateau: Plateau) -> Bend {
+    /// The best bend, in which points that are far off count less, and the curve with how much each counts.
+    pub(crate) fn bend(mut self, plateau: Plateau) -> (Self, Bend) {
         let mut bend = self.bend_weighted(plateau);
         for _ in 0..ROUNDS {
             let weights = weights(&bend.errors);
@@ -206,7 +237,55 @@ impl Curve {
             self.weights = weights;
             bend = self.bend_weighted(plateau);
         }
-        bend
+        (self, bend)
+    }
+
+    /// The same loads, counting as much, with other goodputs, in logarithms.
+    pub(crate) fn with_goodputs(&self, goodputs: &[f64]) -> Self {
+        let points = self.points.iter().zip(goodputs).map(|((u, _), v)| (*u, *v)).collect();
+        Self { points, weights: self.weights.clone() }
+    }
+
+    /// As [`Curve::bend_weighted`], for goodputs whose bend is close to `near`: a thousandth of the work.
+    pub(crate) fn bend_near(&self, plateau: Plateau, near: &Bend) -> Bend {
+        let hard = self.bend_between(plateau, [f64::INFINITY; 2]);
+        let lowest = [self.lowest(plateau), SHARPNESS_MIN.ln()];
+        let highest = [self.highest(), SHARPNESS_MAX.ln()];
+        // from the corner there is no way to a soft bend
+        let from = [near.log_knee, near.sharpness.min(SHARPNESS_START).ln()];
+        let errors = |[knee, y]: [f64; 2]| {
+            let level = self.level(plateau, knee, y.exp());
+            let error = |((u, v), weight): (&(f64, f64), &f64)| weight.sqrt() * (v - level - hinge(*u, knee, y.exp()));
+            self.points.iter().zip(&self.weights).map(error).collect()
+        };
+        let (at, cost) = descend(from, [lowest, highest], errors);
+        let soft = self.bend_at(plateau, at[0], at[1].exp(), cost);
+        if hard.aicc <= soft.aicc { hard } else { soft }
+    }
+
+    /// As [`fit_usl`], for goodputs whose law is close to `near`.
+    pub(crate) fn law_near(&self, near: &UslFit) -> UslFit {
+        // at 0 a coefficient has no slope
+        let from = [near.contention.sqrt(), near.coherency.sqrt().sqrt()].map(|x| x.max(COEFFICIENT_START));
+        let errors = |at: [f64; 2]| {
+            let (scale, _) = self.scale(|u| law(u, coefficients(at)));
+            self.points.iter().map(|(u, v)| v - scale - law(*u, coefficients(at))).collect()
+        };
+        self.law_at(descend(from, [[0.0; 2], [1.0; 2]], errors).0)
+    }
+
+    fn law_at(&self, at: [f64; 2]) -> UslFit {
+        let (contention, coherency) = coefficients(at);
+        let shape = |u: f64| law(u, (contention, coherency));
+        let (log_single, squares) = self.scale(shape);
+        UslFit {
+            single_per_s: log_single.exp(),
+            contention,
+            coherency,
+            peak_load: ((1.0 - contention) / coherency).sqrt(),
+            error_max: error_max(self.points.iter().map(|(u, v)| v - log_single - shape(*u))),
+            aicc: self.aicc(squares, 3),
+        }
     }
 
     /// The best bend, soft or hard.
@@ -219,33 +298,49 @@ impl Curve {
     /// The best bend of a sharpness in a range; a range of infinity is the corner, which has one parameter less.
     fn bend_between(&self, plateau: Plateau, sharpness: [f64; 2]) -> Bend {
         let hard = sharpness[0].is_infinite();
-        let level = |knee: f64, p: f64| match plateau {
-            Plateau::Free => self.mean(|u, v| v - hinge(u, knee, p)),
-            Plateau::AtKnee => knee,
-        };
         let squares = |knee: f64, p: f64| {
-            let level = level(knee, p);
+            let level = self.level(plateau, knee, p);
             self.sum(|u, v| (v - level - hinge(u, knee, p)).powi(2))
         };
-        // the plateau of a rate can be below the first load, the knee of a pool cannot
-        let lowest = match plateau {
-            Plateau::Free => self.points[0].0,
-            Plateau::AtKnee => self.points.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min),
-        };
-        let highest = self.points[self.points.len() - 1].0;
         // sharpness goes in as its logarithm; a corner is a fixed side, whatever its place on that axis
         let range = if hard { [0.0; 2] } else { sharpness.map(f64::ln) };
         let of = |y: f64| if hard { f64::INFINITY } else { y.exp() };
-        let ([log_knee, y], cost) = minimise([lowest, range[0]], [highest, range[1]], |[knee, y]| squares(knee, of(y)));
-        let log_plateau = level(log_knee, of(y));
-        let parameters = 1 + usize::from(!hard) + usize::from(matches!(plateau, Plateau::Free));
+        let (low, high) = ([self.lowest(plateau), range[0]], [self.highest(), range[1]]);
+        let ([log_knee, y], cost) = minimise(low, high, |[knee, y]| squares(knee, of(y)));
+        self.bend_at(plateau, log_knee, of(y), cost)
+    }
+
+    /// The bend at a knee, of a sharpness or infinity, whose squares add up to `cost`.
+    fn bend_at(&self, plateau: Plateau, log_knee: f64, sharpness: f64, cost: f64) -> Bend {
+        let log_plateau = self.level(plateau, log_knee, sharpness);
+        let parameters = 1 + usize::from(sharpness.is_finite()) + usize::from(matches!(plateau, Plateau::Free));
         Bend {
             log_knee,
             log_plateau,
-            sharpness: of(y).min(SHARPNESS_MAX),
-            errors: self.points.iter().map(|(u, v)| v - log_plateau - hinge(*u, log_knee, of(y))).collect(),
+            sharpness: sharpness.min(SHARPNESS_MAX),
+            errors: self.points.iter().map(|(u, v)| v - log_plateau - hinge(*u, log_knee, sharpness)).collect(),
             aicc: self.aicc(cost, parameters),
         }
+    }
+
+    /// Logarithm of the plateau of the best bend with this knee.
+    fn level(&self, plateau: Plateau, log_knee: f64, sharpness: f64) -> f64 {
+        match plateau {
+            Plateau::Free => self.mean(|u, v| v - hinge(u, log_knee, sharpness)),
+            Plateau::AtKnee => log_knee,
+        }
+    }
+
+    /// Least logarithm of a knee. The plateau of a rate can be below the first load, the knee of a pool cannot.
+    fn lowest(&self, plateau: Plateau) -> f64 {
+        match plateau {
+            Plateau::Free => self.points[0].0,
+            Plateau::AtKnee => self.points.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min),
+        }
+    }
+
+    fn highest(&self) -> f64 {
+        self.points[self.points.len() - 1].0
     }
 
     /// The factor (as a logarithm) that brings `shape` closest to the points, and the squares that remain.

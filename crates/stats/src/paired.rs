@@ -4,23 +4,31 @@
 //! with Student's t for n - 1 degrees of freedom (Student, "The Probable Error of a Mean", Biometrika 6(1), 1908). Blocks
 //! are taken for independent, which the shuffled order within them and a server started again for each are for.
 
-use crate::batch::{RUNS_MIN, half_width, mean};
+use crate::batch::{CONFIDENCE, RUNS_MIN, half_width_at, mean};
 use model::Estimate;
 
 /// Geometric mean of `after / before` over the blocks, with its 95 % interval; none below [`RUNS_MIN`] blocks. Blocks in
 /// which one of both is not above 0 are left out; without any the value is 0.
 #[must_use]
 pub fn paired_ratio(blocks: &[(f64, f64)]) -> Estimate {
-    let usable = blocks.iter().filter(|(before, after)| *before > 0.0 && *after > 0.0);
-    let logs: Vec<f64> = usable.map(|(before, after)| (after / before).ln()).collect();
-    let n = logs.len() as u64;
-    if logs.is_empty() {
-        return Estimate::default();
-    }
-    let centre = mean(&logs);
-    let half = (logs.len() >= RUNS_MIN).then(|| half_width(&logs));
+    let logs = log_ratios(blocks);
+    if logs.is_empty() { Estimate::default() } else { paired_t(&logs, CONFIDENCE) }
+}
+
+/// `ln(after / before)` of each block in which both are above 0.
+pub(crate) fn log_ratios(blocks: &[(f64, f64)]) -> Vec<f64> {
+    let is_usable = |value: f64| value > 0.0 && value.is_finite();
+    let usable = blocks.iter().filter(|(before, after)| is_usable(*before) && is_usable(*after));
+    usable.map(|(before, after)| (after / before).ln()).collect()
+}
+
+/// Effect of at least one log ratio, with an interval of this `confidence` from [`RUNS_MIN`] of them on.
+pub(crate) fn paired_t(logs: &[f64], confidence: f64) -> Estimate {
+    let centre = mean(logs);
+    let half = (logs.len() >= RUNS_MIN).then(|| half_width_at(logs, confidence));
     let at = |distance: f64| (centre + distance).exp();
-    Estimate { value: centre.exp(), low: half.map(|half| at(-half)), high: half.map(at), n }
+    let (low, high) = (half.map(|half| at(-half)), half.map(at));
+    Estimate { value: centre.exp(), low, high, n: logs.len() as u64 }
 }
 
 /// Geometric mean of what is above 0; 0 without any.

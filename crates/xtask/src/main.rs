@@ -29,7 +29,7 @@ enum Task {
     Test {
         /// Also licences and advisories, 20 seconds of each fuzz target, and the measuring tests with real servers, one at a time; installs
         /// what these need, as root. One that a disturbed machine keeps from deciding is named and counted as skipped. What
-        /// CI runs; 20 minutes
+        /// CI runs; 30 minutes
         #[arg(long)]
         all: bool,
     },
@@ -44,7 +44,8 @@ enum Task {
     /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
     /// takes 10 minutes
     Reproduce,
-    /// Programs that measure plimsoll itself: peers, injections, clean-runs, noise, sampler, scale, chaos
+    /// Programs that measure plimsoll itself: peers, injections, clean-runs, noise, sampler, scale, chaos,
+    /// calibrate
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
 }

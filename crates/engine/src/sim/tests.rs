@@ -91,6 +91,17 @@ fn coordinated_omission_table() {
 }
 
 #[test]
+fn response_times_of_a_queue_are_those_of_its_formula() {
+    // M/M/1 at half of its rate: the response time is exponential with mean 1 / (2,000/s - 1,000/s).
+    let sim = Sim::open(Arrivals::Poisson, 1000.0, 1000, 150);
+    let seen = sim.run(freezing_queue(500_000.0, 0, NS_PER_S, 5));
+    assert!(seen.cohort.good > 140_000, "{}", seen.cohort.good);
+    for (q, truth_ms) in [(0.5, 2.0_f64.ln()), (0.9, 10.0_f64.ln()), (0.99, 100.0_f64.ln())] {
+        near("quantile of M/M/1", seen.latency.response.quantile(q), truth_ms, 0.05);
+    }
+}
+
+#[test]
 fn a_pool_is_measured_as_arithmetic_has_it() {
     // 5 workers, 5 ms: 1,000/s; with 20 users the response takes 20 ms (Little).
     let seen = Sim::closed(20, 10).run(pool(5, 5_000_000));

@@ -26,10 +26,6 @@ fn times(values: impl IntoIterator<Item = u64>) -> Histograms {
 fn tick(phase: Phase, from_ms: u64, to_ms: u64, good: u64) -> Tick {
     let of_window = if phase == Phase::Warmup { 0 } else { good };
     Tick {
-        source: model::SourceId::LOCAL,
-        phase,
-        from_ns: from_ms * 1_000_000,
-        to_ns: to_ms * 1_000_000,
         flow: Flow { sent: good, completed: good, good, outstanding_ns: good * 10_000_000, ..Flow::default() },
         cohort: Cohort { planned: of_window, completed: of_window, good: of_window, ..Cohort::default() },
         threads: vec![ThreadUse {
@@ -41,9 +37,8 @@ fn tick(phase: Phase, from_ms: u64, to_ms: u64, good: u64) -> Tick {
         response_p99_ns: 11_000_000,
         late_ns: 3,
         sends_ns: vec![from_ms * 1_000_000],
-        slices: Vec::new(),
-        set_aside: Histograms::default(),
         histograms: times((0..of_window).map(|_| 10_000_000)),
+        ..Tick::empty(phase, from_ms * 1_000_000, to_ms * 1_000_000)
     }
 }
 

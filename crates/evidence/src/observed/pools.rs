@@ -29,6 +29,8 @@ struct PoolSum {
     running: u64,
     /// None once the scheduler did not tell.
     scheduled: Option<Scheduled>,
+    /// Time of the workers' span in which their CPUs may have been stolen.
+    stolen_ns: u64,
     idle: u64,
     /// By thread, state, syscall and what for.
     waits: BTreeMap<[String; 4], u64>,
@@ -48,13 +50,20 @@ struct Shares {
 }
 
 impl PoolsSum {
-    /// Adds what a sample saw of workers; returns the occupancy of each pool. It counts for the highest when the sample `is_long`.
-    pub(super) fn add(&mut self, states: &StatesUse, length_ns: u64, is_long: bool) -> BTreeMap<String, f64> {
+    /// Adds what a sample saw of workers, while `stolen_share` of the CPU that lost most was stolen; returns the occupancy of
+    /// each pool. It counts for the highest when the sample `is_long`.
+    pub(super) fn add(
+        &mut self,
+        states: &StatesUse,
+        length_ns: u64,
+        is_long: bool,
+        stolen_share: f64,
+    ) -> BTreeMap<String, f64> {
         let StatesUse { looks, cpu_ns, cpu_ns_max, .. } = *states;
         self.sampler.merge(&SamplerSum { looks, cpu_ns, cpu_ns_max, wall_ns: length_ns });
         let mut occupancies = BTreeMap::new();
         for pool in &states.pools {
-            let one = PoolSum::of(pool);
+            let one = PoolSum::of(pool, stolen_share);
             let occupancy = one.occupancy();
             if one.samples() > 0 {
                 occupancies.insert(pool.name.clone(), occupancy);
@@ -112,7 +121,7 @@ impl PoolsSum {
 }
 
 impl PoolSum {
-    fn of(pool: &PoolUse) -> Self {
+    fn of(pool: &PoolUse, stolen_share: f64) -> Self {
         let key = |wait: &Wait| [&wait.thread, &wait.state, &wait.syscall, &wait.on].map(Clone::clone);
         Self {
             program: pool.program.clone(),
@@ -120,6 +129,7 @@ impl PoolSum {
             workers_max: pool.workers_max,
             running: pool.running,
             scheduled: pool.scheduled,
+            stolen_ns: (stolen_share * pool.scheduled.map_or(0, |times| times.span_ns) as f64) as u64,
             idle: pool.idle,
             waits: pool.waits.iter().map(|wait| (key(wait), wait.samples)).collect(),
             begun: pool.begun,
@@ -137,6 +147,7 @@ impl PoolSum {
             ran_ns: sum.ran_ns + more.ran_ns,
             waited_ns: sum.waited_ns + more.waited_ns,
         });
+        self.stolen_ns += other.stolen_ns;
         self.idle += other.idle;
         for (wait, samples) in &other.waits {
             *self.waits.entry(wait.clone()).or_default() += samples;
@@ -161,21 +172,27 @@ impl PoolSum {
 
     /// How the workers' time is divided. How long they ran and waited for a CPU is what the scheduler has accounted: on a
     /// busy machine who looks gets a CPU just when a worker has gone to sleep, and never sees it run. What samples tell is
-    /// how the rest is divided among reasons to sleep.
+    /// how the rest is divided among reasons to sleep. That none was found asleep says little: short naps are missed.
     fn shares(&self) -> Shares {
         // A kernel without this account says 0 of everyone.
         let told = |times: &Scheduled| times.span_ns > 0 && (times.ran_ns > 0 || self.running == 0);
         let (running, runnable) = match self.scheduled.filter(told) {
             None => (ratio(self.running, self.samples()), None),
             Some(Scheduled { span_ns, ran_ns, waited_ns }) => {
-                // Never found asleep, or accounted with more than passed: all of the time was spent with CPUs.
+                // Stolen time is neither running nor waiting. Workers never found asleep are taken to have lost it while
+                // they ran; otherwise it cannot be told from sleep.
+                let stolen_ns = if self.asleep() == 0 { self.stolen_ns } else { 0 };
                 let busy_ns = ran_ns + waited_ns;
-                let of_ns = if self.asleep() == 0 || busy_ns > span_ns { busy_ns } else { span_ns };
+                let of_ns = busy_ns.max(span_ns.saturating_sub(stolen_ns));
                 (ratio(ran_ns, of_ns), Some(ratio(waited_ns, of_ns)))
             }
         };
         let asleep = (1.0 - running - runnable.unwrap_or(0.0)).max(0.0);
-        let of_sample = if self.asleep() == 0 { 0.0 } else { asleep / self.asleep() as f64 };
+        if self.asleep() == 0 {
+            // Naps that end before the sampler gets a CPU: nobody was seen to wait for anything but work.
+            return Shares { running, runnable, idle: asleep, of_sample: 0.0 };
+        }
+        let of_sample = asleep / self.asleep() as f64;
         Shares { running, runnable, idle: of_sample * self.idle as f64, of_sample }
     }
 
@@ -252,11 +269,12 @@ mod tests {
     fn shares_are_of_all_samples_and_the_highest_of_one_long_second() {
         let mut sum = PoolsSum::default();
         // As often found running as the scheduler says.
-        let occupied = sum.add(&second(8, times(6, 2, 40), 24, vec![wait("mariadbd", "poll", 8)]), 1_000_000, true);
+        let occupied =
+            sum.add(&second(8, times(6, 2, 40), 24, vec![wait("mariadbd", "poll", 8)]), 1_000_000, true, 0.0);
         assert!((occupied["php-fpm: pool www"] - 0.4).abs() < 1e-9);
         let waits = vec![wait("mariadbd", "recvfrom", 20), wait("sleep", "poll", 10)];
-        sum.add(&second(0, times(0, 0, 40), 10, waits), 1, true);
-        sum.add(&second(1, times(1, 0, 1), 0, Vec::new()), 1, false);
+        sum.add(&second(0, times(0, 0, 40), 10, waits), 1, true, 0.0);
+        sum.add(&second(1, times(1, 0, 1), 0, Vec::new()), 1, false, 0.0);
         let seen = sum.observed();
         assert_eq!(seen.len(), 1, "who only waits for those it has started is no worker: {seen:?}");
         let pool = &seen[0];
@@ -276,9 +294,9 @@ mod tests {
     #[test]
     fn waiting_for_a_cpu_is_none_once_the_kernel_did_not_tell() {
         let mut sum = PoolsSum::default();
-        sum.add(&second(5, times(25, 25, 100), 5, Vec::new()), 1, true);
+        sum.add(&second(5, times(25, 25, 100), 5, Vec::new()), 1, true, 0.0);
         let mut other = PoolsSum::default();
-        other.add(&second(5, None, 5, Vec::new()), 1, true);
+        other.add(&second(5, None, 5, Vec::new()), 1, true, 0.0);
         sum.merge(&other);
         let pool = &sum.observed()[0];
         assert_eq!((pool.runnable, pool.running, pool.occupancy), (None, 0.5, 0.5));
@@ -287,7 +305,7 @@ mod tests {
     #[test]
     fn workers_seen_asleep_only_have_run_as_long_as_the_scheduler_says() {
         let mut sum = PoolsSum::default();
-        let occupied = sum.add(&second(0, times(50, 20, 100), 15, vec![wait("mariadbd", "poll", 5)]), 1, true);
+        let occupied = sum.add(&second(0, times(50, 20, 100), 15, vec![wait("mariadbd", "poll", 5)]), 1, true, 0.0);
         let pool = &sum.observed()[0];
         assert_eq!((pool.running, pool.runnable), (0.5, Some(0.2)));
         assert!((pool.idle - 0.225).abs() < 1e-9 && (pool.blocked["mariadbd"] - 0.075).abs() < 1e-9, "{pool:?}");
@@ -295,21 +313,33 @@ mod tests {
     }
 
     #[test]
-    fn workers_never_seen_asleep_spent_all_their_time_with_cpus() {
+    fn workers_never_seen_asleep_ran_while_their_cpus_were_stolen() {
         let mut sum = PoolsSum::default();
-        sum.add(&second(9, times(60, 20, 100), 0, Vec::new()), 1, true);
+        sum.add(&second(9, times(60, 20, 100), 0, Vec::new()), 1, true, 0.2);
         let pool = &sum.observed()[0];
         assert_eq!((pool.running, pool.runnable, pool.occupancy), (0.75, Some(0.25), 1.0));
         // Nor does one that is told to have run longer than the time between two samples have slept.
         let mut sum = PoolsSum::default();
-        sum.add(&second(9, times(100, 10, 100), 1, Vec::new()), 1, true);
+        sum.add(&second(9, times(100, 10, 100), 1, Vec::new()), 1, true, 0.0);
         assert!((sum.observed()[0].occupancy - 1.0).abs() < 1e-9);
+    }
+
+    /// 40 samples found two event loops running that slept for 23 % of the time, on a quiet machine.
+    #[test]
+    fn naps_that_no_sample_saw_are_idle_time() {
+        let mut sum = PoolsSum::default();
+        sum.add(&second(40, times(58, 18, 100), 0, Vec::new()), 1, true, 0.01);
+        let pool = &sum.observed()[0];
+        let shares = [pool.running, pool.runnable.unwrap(), pool.idle, pool.occupancy];
+        for (share, of_99) in shares.into_iter().zip([58.0, 18.0, 23.0, 76.0]) {
+            assert!((share - of_99 / 99.0).abs() < 1e-9, "{pool:?}");
+        }
     }
 
     #[test]
     fn a_scheduler_that_says_nothing_of_those_that_ran_is_not_believed() {
         let mut sum = PoolsSum::default();
-        sum.add(&second(6, times(0, 0, 100), 4, Vec::new()), 1, true);
+        sum.add(&second(6, times(0, 0, 100), 4, Vec::new()), 1, true, 0.0);
         let pool = &sum.observed()[0];
         assert_eq!((pool.running, pool.runnable, pool.occupancy), (0.6, None, 0.6));
     }

@@ -7,7 +7,7 @@
 
 use super::disturbed::{is_disturbed, left, stands};
 use model::{Cause, SweepEvidence, SweepPoint};
-use stats::LoadPoint;
+use stats::{LoadPoint, LoadRepeats};
 
 /// Fewer points give no fit.
 const POINTS_MIN: usize = 4;
@@ -22,6 +22,13 @@ const SERVER: [Cause; 2] = [Cause::ServerSteal, Cause::ServerQuota];
 /// disturbed only where there are too few others.
 #[must_use]
 pub fn fit_points(sweep: &SweepEvidence) -> Vec<LoadPoint> {
+    let point = |it: LoadRepeats| LoadPoint { load: it.load, goodput_per_s: it.goodput_per_s };
+    fit_repeats(sweep).into_iter().map(point).collect()
+}
+
+/// As [`fit_points`], each load with the goodput of its iterations as they were.
+#[must_use]
+pub fn fit_repeats(sweep: &SweepEvidence) -> Vec<LoadRepeats> {
     let is_clean = |point: &&SweepPoint| !is_disturbed(point.evidence.disturbance.as_ref());
     let clean: Vec<&SweepPoint> = sweep.points.iter().filter(is_clean).collect();
     let points = if clean.len() >= POINTS_MIN { clean } else { sweep.points.iter().collect() };
@@ -37,9 +44,10 @@ pub fn fit_points(sweep: &SweepEvidence) -> Vec<LoadPoint> {
             (true, true) => 0.0,
         }
     };
-    let fitted = |point: &SweepPoint| LoadPoint {
+    let fitted = |point: &SweepPoint| LoadRepeats {
         load: point.load,
         goodput_per_s: point.goodput_per_s / (1.0 - lost(point).min(LOST_MAX)),
+        repeats_per_s: point.iterations_per_s.clone(),
     };
     points.into_iter().map(fitted).collect()
 }

@@ -25,8 +25,8 @@ const AT_ONCE: [Duration; 2] = [Duration::ZERO, Duration::from_secs(10)];
 const LATER: [Duration; 2] = [Duration::from_secs(50), Duration::from_secs(60)];
 /// Share of others that a server under attack still has to answer later.
 const SHARE_MIN: f64 = 0.95;
-/// What the built-in server allows one client where other machines reach it: half of its connections.
-const PER_CLIENT: &str = "--max-per-client=10000";
+/// What the built-in server allows one client: half of the files that it may have open.
+const PER_CLIENT: &str = "--max-per-client=5000";
 
 /// Floods of slow, silent or deaf clients of the built-in server, and requests that two servers read differently. Prints what
 /// other clients get meanwhile; fails when the server does not keep answering them
@@ -38,6 +38,9 @@ pub struct Options {
     /// Write docs/attacks.md as well
     #[arg(long, requires = "before")]
     write_docs: bool,
+    /// Hold a part of an attack until stdin ends
+    #[arg(long, hide = true, num_args = 3, value_names = ["ATTACK", "PART", "SERVER"])]
+    hold: Option<Vec<String>>,
 }
 
 /// What became of an attack on one server.
@@ -63,6 +66,9 @@ struct Column {
 /// If a server does not start, or this version does not hold.
 pub fn run(options: Options) -> Result<()> {
     flood::raise_limit()?;
+    if let Some([attack, part, server]) = options.hold.as_deref() {
+        return flood::hold(attack, part.parse()?, server.parse()?);
+    }
     workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
     let programs = 1 + usize::from(options.before.is_some());
     let mut progress = Progress::new(LATER[1].as_secs_f64() * (programs * ATTACKS.len()) as f64);
@@ -93,7 +99,7 @@ fn column(version: &str, program: &Path, options: &[&str], progress: &mut Progre
     let mut outcomes = Vec::new();
     for attack in &ATTACKS {
         progress.say(&format!("{version}: {}", attack.name));
-        outcomes.push(endure(attack, &Server::start(program, options)?));
+        outcomes.push(endure(attack, &Server::start(program, options)?)?);
         progress.did(LATER[1].as_secs_f64());
     }
     let server = Server::start(program, options)?;
@@ -102,9 +108,9 @@ fn column(version: &str, program: &Path, options: &[&str], progress: &mut Progre
 }
 
 /// Attacks a server, and asks it as others do.
-fn endure(attack: &'static Attack, server: &Server) -> Outcome {
-    let flood = Flood::start(attack, server.address);
+fn endure(attack: &'static Attack, server: &Server) -> Result<Outcome> {
+    let flood = Flood::start(attack, server.address)?;
     let at_once = bystander::ask(server.address, flood.begun, AT_ONCE);
     let later = bystander::ask(server.address, flood.begun, LATER);
-    Outcome { at_once, later, memory_bytes: server.memory_bytes() }
+    Ok(Outcome { at_once, later, memory_bytes: server.memory_bytes() })
 }

@@ -9,6 +9,9 @@ use anyhow::{Context, Result};
 use procfs::process::Process;
 use serde_json::Value;
 
+/// Files that it may have open: half as many as an attack opens, so that a flood that is not held off fills it.
+const FILES_MAX: usize = 10_000;
+
 /// Ended when it is dropped.
 pub(super) struct Server {
     child: Child,
@@ -18,7 +21,8 @@ pub(super) struct Server {
 impl Server {
     /// Starts it on a free port of loopback.
     pub(super) fn start(program: &Path, options: &[&str]) -> Result<Self> {
-        let mut command = Command::new(program);
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={FILES_MAX}")).arg(program);
         command.args(["target", "--listen", "127.0.0.1:0", "--die-with-parent"]).args(options);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;

@@ -12,10 +12,14 @@ pub(super) const LOOK: Duration = Duration::from_millis(10);
 /// What the clock of a load starts with, and what stands after the last of them.
 const CONNECTED: &[u8] = br#"{"event":"connected""#;
 const CLOSING: &[u8] = br#"{"event":"session","session":"changed""#;
+/// What samples start with that are written down.
+const SAMPLING: &[u8] = br#"{"format":"plimsoll.samples/"#;
 
 /// A result directory that is looked at again and again.
 pub(super) struct Follow {
     directory: PathBuf,
+    /// Of the measurement as a whole.
+    log: &'static str,
     /// Of the measurement, and of each of its loads.
     logs: BTreeMap<PathBuf, Seen>,
     closing: Option<Instant>,
@@ -44,19 +48,20 @@ pub(super) struct Standing {
 }
 
 impl Follow {
-    pub(super) fn new(directory: &Path) -> Self {
+    /// `log` is that of the measurement as a whole.
+    pub(super) fn new(directory: &Path, log: &'static str) -> Self {
         let (looked, late) = (Instant::now(), Duration::ZERO);
-        Self { directory: directory.to_owned(), logs: BTreeMap::new(), closing: None, looked, late }
+        Self { directory: directory.to_owned(), log, logs: BTreeMap::new(), closing: None, looked, late }
     }
 
     pub(super) fn look(&mut self) {
         let now = Instant::now();
         self.late = self.late.max(now.duration_since(self.looked).saturating_sub(LOOK));
         self.looked = now;
-        for path in logs(&self.directory) {
+        for path in logs(&self.directory, self.log) {
             let seen = self.logs.entry(path.clone()).or_default();
             for line in seen.lines(&path) {
-                if line.starts_with(CONNECTED) {
+                if line.starts_with(CONNECTED) || line.starts_with(SAMPLING) {
                     seen.connected.get_or_insert(now);
                 } else if line.starts_with(CLOSING) {
                     self.closing.get_or_insert(now);
@@ -79,9 +84,9 @@ impl Follow {
 }
 
 /// The logs that there may be below a result directory.
-fn logs(directory: &Path) -> Vec<PathBuf> {
+fn logs(directory: &Path, log: &str) -> Vec<PathBuf> {
     let points = read_dir(directory.join("points")).into_iter().flatten().flatten();
-    points.map(|point| point.path().join(EVENTS)).chain([directory.join(EVENTS)]).collect()
+    points.map(|point| point.path().join(EVENTS)).chain([directory.join(log)]).collect()
 }
 
 impl Seen {
@@ -104,13 +109,14 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use super::super::log::SAMPLES;
     use super::*;
     use std::io::Write;
 
     #[test]
     fn the_load_that_began_last_is_the_one_under_way() {
         let folder = tempfile::tempdir().expect("a directory");
-        let mut follow = Follow::new(folder.path());
+        let mut follow = Follow::new(folder.path(), EVENTS);
         follow.look();
         assert_eq!((follow.standing(), follow.closing()), (None, None));
         let point = folder.path().join("points/01-c1-1");
@@ -131,5 +137,14 @@ mod tests {
         std::fs::write(folder.path().join(EVENTS), [CLOSING, b"}\n"].concat()).expect("there is room");
         follow.look();
         assert!(follow.closing().is_some());
+    }
+
+    #[test]
+    fn a_profile_has_begun_with_the_first_line_of_its_samples() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut follow = Follow::new(folder.path(), SAMPLES);
+        std::fs::write(folder.path().join(SAMPLES), [SAMPLING, b"1\"}\n"].concat()).expect("our own directory");
+        follow.look();
+        assert_eq!(follow.standing().expect("it has begun").log, folder.path().join(SAMPLES));
     }
 }

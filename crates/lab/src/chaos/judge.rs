@@ -22,10 +22,8 @@ pub(super) enum Kept {
     Whole,
     /// It was printed only.
     Printed,
-    /// It is made of the events.
+    /// It is made of the events, or of the samples.
     Recovered,
-    /// Lost, as it is in memory until the end.
-    Gone,
     /// Lost.
     Broken,
 }
@@ -40,6 +38,8 @@ pub(super) struct Seen {
     pub(super) again: Result<String, String>,
     /// Of the measurement as a whole.
     pub(super) log: Log,
+    /// True if samples of a profile were written down.
+    pub(super) has_samples: bool,
     /// The load that was under way at the instant, and its events.
     pub(super) under_way: Option<(Standing, Log)>,
 }
@@ -75,7 +75,10 @@ impl Judged {
 
 /// Judges what `verb` has left; `keeps_log` if its events must still be there.
 pub(super) fn judge(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {
-    let Some(window) = verb.window() else { return without_events(verb, seen) };
+    let Some(window) = verb.window() else { return Judged::new(Kept::NoResult, None) };
+    if verb == Verb::Profile {
+        return profile(window, seen);
+    }
     let mut judged = kept(verb, keeps_log, seen);
     if !keeps_log {
         return judged;
@@ -95,6 +98,12 @@ pub(super) fn judge(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {
         }
     }
     judged.problems.extend(unrecovered(verb, &judged, seen));
+    if verb == Verb::ProfiledRun {
+        judged.problems.extend(unsampled(&judged));
+        let is_lost = judged.kept == Kept::Recovered && seen.has_samples;
+        let has_profile = judged.record.as_ref().is_some_and(|record| record["profile"].is_object());
+        judged.problems.extend((is_lost && !has_profile).then(|| "its samples were not made a profile".into()));
+    }
     judged
 }
 
@@ -108,16 +117,29 @@ pub(super) fn is_too_much(lost: Duration, standing: &Standing) -> bool {
     lost > TICK + HANDLING + standing.late
 }
 
-/// A profile is written at the end, and a server has no result.
-fn without_events(verb: Verb, seen: &Seen) -> Judged {
-    if verb.result().is_none() {
-        return Judged::new(Kept::NoResult, None);
+/// Its samples are written down as they come, and make place for the profile at the end.
+fn profile(window: Duration, seen: &Seen) -> Judged {
+    let again = seen.again.as_ref().ok().map(|again| complete(again));
+    let mut judged = match (&seen.stored, complete(&seen.printed), again) {
+        (Some(text), ..) => return complete(text).map_or_else(half, |record| Judged::new(Kept::Whole, Some(record))),
+        (None, Some(record), _) => return Judged::new(Kept::Printed, Some(record)),
+        (None, None, Some(Some(record))) => Judged::new(Kept::Recovered, Some(record)),
+        (None, None, Some(None)) => return half(),
+        (None, None, None) => Judged::new(Kept::Nothing, None),
+    };
+    if let Some((standing, _)) = &seen.under_way {
+        let sampled_ns = judged.record.as_ref().map_or(0, sampled_ns);
+        judged.miss(lost(standing, window, sampled_ns), standing, "the profile");
     }
-    match (&seen.stored, complete(&seen.printed)) {
-        (Some(text), _) => complete(text).map_or_else(half, |record| Judged::new(Kept::Whole, Some(record))),
-        (None, Some(record)) => Judged::new(Kept::Printed, Some(record)),
-        (None, None) => Judged::new(Kept::Gone, None),
-    }
+    judged
+}
+
+/// What the samples of a run lack that its events have, where they were written down.
+fn unsampled(judged: &Judged) -> Option<String> {
+    let record =
+        judged.record.as_ref().filter(|record| judged.kept == Kept::Recovered && record["profile"].is_object())?;
+    let missing = Duration::from_nanos(measured_ns(record).saturating_sub(sampled_ns(record)));
+    (missing > TICK).then(|| format!("its profile lacks {missing:.2?} of what was measured"))
 }
 
 fn kept(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {
@@ -191,6 +213,11 @@ fn has_result(verb: Verb, log: &Log) -> bool {
 fn complete(text: &str) -> Option<Value> {
     let record: Value = serde_json::from_str(text).ok()?;
     record["format"].as_str()?.starts_with("plimsoll.").then_some(record)
+}
+
+/// Of a profile, or of a result with one.
+fn sampled_ns(record: &Value) -> u64 {
+    record["profile"]["sampled_ns"].as_u64().unwrap_or(0)
 }
 
 fn measured_ns(record: &Value) -> u64 {

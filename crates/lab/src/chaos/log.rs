@@ -7,6 +7,9 @@ use std::path::Path;
 /// Name of the file.
 pub(super) const EVENTS: &str = "events.jsonl";
 
+/// The same of the samples of a profile.
+pub(super) const SAMPLES: &str = "profile.samples";
+
 /// What a log says, up to where it breaks off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
@@ -55,25 +58,10 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Cohort, Flow, Histograms, SourceId, Tick};
+    use model::Tick;
 
     fn tick(phase: Phase, from_ns: u64, to_ns: u64) -> String {
-        let event = Event::Tick(Box::new(Tick {
-            source: SourceId::LOCAL,
-            phase,
-            from_ns,
-            to_ns,
-            flow: Flow::default(),
-            cohort: Cohort::default(),
-            threads: Vec::new(),
-            response_p50_ns: 0,
-            response_p99_ns: 0,
-            late_ns: 0,
-            sends_ns: Vec::new(),
-            slices: Vec::new(),
-            histograms: Histograms::default(),
-            set_aside: Histograms::default(),
-        }));
+        let event = Event::Tick(Box::new(Tick::empty(phase, from_ns, to_ns)));
         serde_json::to_string(&event).expect("JSON") + "\n"
     }
 

@@ -20,10 +20,10 @@ const LEGEND: &str = "\
 - *ended before*: the program had ended before the instant. *nothing yet*: nothing had been measured.
 - *whole*: the result is on the disk, and the same to the byte when it is made again of its events. *printed*: the disk did
   not take it, stdout did; of its events the result can be made up to the instant. *recovered*: made by
-  `plimsoll report --recover DIR`, of a sweep with the loads that had ended. *lost*: a profile, whose samples are in memory
-  until its end.
-- *longest loss*: measured time that events and result lack at the instant, of all that had passed since the load was seen to
-  begin.
+  `plimsoll report --recover DIR`, of a sweep with the loads that had ended, of a profile of the samples. *lost*: half a
+  result, or none of what was measured.
+- *longest loss*: measured time that events, samples and result lack at the instant, of all that had passed since the load, or
+  the sampling, was seen to begin.
 - *left*: processes, listening sockets, mounts and files that were left. *said*: tries with a line that says what has
   happened.
 - *wrong*: tries in which anything was not as it should be: a loss of more than a second and LATE until a line is written
@@ -81,7 +81,7 @@ fn cells(row: &Row) -> [String; HEAD.len()] {
         kept(Kept::Whole),
         kept(Kept::Printed),
         kept(Kept::Recovered),
-        shown(row.kept(Kept::Gone) + row.kept(Kept::Broken)),
+        kept(Kept::Broken),
         row.lost_most.map_or_else(String::new, |lost| format!("{:.2} s", lost.as_secs_f64())),
         row.left.to_string(),
         shown(row.said),

@@ -9,12 +9,12 @@ use std::process::Command;
 const LIMIT_S: &str = "60";
 /// A sweep has its loads one level below.
 const DEPTH_MAX: usize = 3;
-const RESULT: &str = "run.json";
+const RESULTS: [&str; 2] = ["run.json", "profile.json"];
 
 /// The result that the events in `directory` make, or what is said instead. One that has a result already, or is on a disk that
 /// takes nothing more, stays as it is: a copy in `folder` is made a result of.
 pub(super) fn again(program: &Path, directory: &Path, is_in_place: bool, folder: &Path) -> Result<String, String> {
-    if is_in_place && !directory.join(RESULT).exists() {
+    if is_in_place && RESULTS.iter().all(|result| !directory.join(result).exists()) {
         return recover(program, directory);
     }
     let copy = folder.join("copy");
@@ -40,7 +40,7 @@ fn copy_tree(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
         let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
         if kind.is_dir() && depth > 1 {
             copy_tree(&entry.path(), &target, depth - 1)?;
-        } else if kind.is_file() && entry.file_name() != RESULT {
+        } else if kind.is_file() && RESULTS.iter().all(|result| entry.file_name() != *result) {
             fs::copy(entry.path(), target)?;
         }
     }
@@ -63,6 +63,6 @@ mod tests {
         for name in ["events.jsonl", "run.json.part", "points/01/events.jsonl"] {
             assert_eq!(fs::read_to_string(to.join(name)).expect("it was copied"), name);
         }
-        assert!(!to.join(RESULT).exists() && from.join(RESULT).exists());
+        assert!(!to.join("run.json").exists() && from.join("run.json").exists());
     }
 }

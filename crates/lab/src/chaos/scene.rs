@@ -62,7 +62,7 @@ impl Scene {
         let wrong = |error: io::Error| Unable::Failed(format!("cannot start plimsoll: {error}"));
         let (terminal, reader) = connect(&mut command, setting.streams, folder).map_err(wrong)?;
         let child = command.spawn().map_err(wrong)?;
-        let (follow, began) = (Follow::new(&result), Instant::now());
+        let (follow, began) = (Follow::new(&result, verb.log()), Instant::now());
         Ok(Self { verb, result, child, disk, terminal, reader, folder: folder.to_owned(), follow, began })
     }
 

@@ -4,7 +4,7 @@ use super::ending::{Effect, Ending};
 use super::follow::Standing;
 use super::judge::{Judged, Seen, judge, unfinished};
 use super::leaks::Left;
-use super::log::{EVENTS, Log};
+use super::log::{EVENTS, Log, SAMPLES};
 use super::moment::Moment;
 use super::processes::wait;
 use super::recover::again;
@@ -135,16 +135,19 @@ impl Tries {
     fn look(&self, ending: &Ending, scene: &Scene, ended: &Ended, standing: Option<Standing>) -> Seen {
         let stored = scene.verb.result().and_then(|name| fs::read_to_string(scene.result.join(name)).ok());
         let is_in_place = ending.setting.place == Place::Ordinary;
-        let again = match scene.verb.window() {
+        let is_done = scene.verb == Verb::Profile && stored.is_some();
+        let again = match scene.verb.window().filter(|_| !is_done) {
             Some(_) => again(&self.program, &scene.result, is_in_place, scene.folder()),
+            // The samples have made place for the profile.
             None => Err("it writes no events".into()),
         };
-        let log = Log::of(&scene.result.join(EVENTS));
+        let (log, has_samples) = (Log::of(&scene.result.join(EVENTS)), scene.result.join(SAMPLES).exists());
         let under_way = standing.map(|standing| {
             let log = Log::of(&standing.log);
             (standing, log)
         });
-        Seen { stored, printed: ended.stdout.clone(), again, log, under_way }
+        let printed = ended.stdout.clone();
+        Seen { stored, printed, again, log, has_samples, under_way }
     }
 
     /// Waits until nothing is left, with the help of `--clean` where plimsoll was killed; ends what is left.

@@ -1,5 +1,6 @@
 //! What is ended: a short command of each verb that measures or serves, against the built-in server.
 
+use super::log::{EVENTS, SAMPLES};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,12 +61,20 @@ impl Verb {
         }
     }
 
-    /// Length of each of its loads, if it puts any on a server and writes down what happens.
+    /// Length of each of its loads, or of its samples; none of what measures nothing.
     pub(super) const fn window(self) -> Option<Duration> {
         match self {
             Self::Run | Self::ProfiledRun => Some(Duration::from_secs(3)),
-            Self::Sweep => Some(Duration::from_secs(2)),
-            Self::Serve | Self::Profile => None,
+            Self::Sweep | Self::Profile => Some(Duration::from_secs(2)),
+            Self::Serve => None,
+        }
+    }
+
+    /// The file in which it writes down what happens.
+    pub(super) const fn log(self) -> &'static str {
+        match self {
+            Self::Profile => SAMPLES,
+            Self::Run | Self::ProfiledRun | Self::Sweep | Self::Serve => EVENTS,
         }
     }
 
@@ -90,7 +99,7 @@ mod tests {
 
     #[test]
     fn loads_are_as_long_as_their_command_says() {
-        for verb in [Verb::Run, Verb::ProfiledRun, Verb::Sweep] {
+        for verb in [Verb::Run, Verb::ProfiledRun, Verb::Sweep, Verb::Profile] {
             let window = verb.window().expect("it measures");
             let seconds = format!("{}s", window.as_secs());
             assert!(verb.words().windows(2).any(|pair| pair[0] == "-d" && pair[1] == seconds), "{verb:?}");

@@ -5,9 +5,17 @@ use procfs::{CurrentSI, KernelStats};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 /// Part of the machine's CPU time that others may take before a measurement counts as disturbed.
 pub const QUIET: f64 = 0.02;
+
+/// Stretch of a watched measurement of which the worst counts.
+const STRETCH: Duration = Duration::from_secs(2);
+
+/// Least CPU time of the machine in the last stretch; ticks of 10 ms.
+const TICKS_MIN: u64 = 100;
 
 /// First process, and the one whose children are threads of the kernel.
 const INIT: i32 = 1;
@@ -98,11 +106,34 @@ impl<T> Account for Watched<T> {
     }
 }
 
-/// For what has no record, or makes a disturbance itself: steal, and the CPU time of processes that this one has not started.
+/// For what has no record, or makes a disturbance itself: steal, and the CPU time of processes that this one has not started, in
+/// the worst stretch of it. A short burst can decide a long measurement, so that its mean says too little.
 pub fn watch<T>(measure: impl FnOnce() -> T) -> Watched<T> {
-    let before = Snapshot::take();
-    let value = measure();
-    Watched { value, disturbance: before.until(&Snapshot::take()) }
+    let (ended, end) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let worst = scope.spawn(move || worst_stretch(&end));
+        let value = measure();
+        drop(ended);
+        Watched { value, disturbance: worst.join().expect("/proc can be read") }
+    })
+}
+
+/// Until the other end of `end` is dropped.
+fn worst_stretch(end: &Receiver<()>) -> Disturbance {
+    let mut worst = Disturbance::default();
+    let mut begin = Snapshot::take();
+    loop {
+        let is_over = end.recv_timeout(STRETCH) == Err(RecvTimeoutError::Disconnected);
+        let now = Snapshot::take();
+        // A rest of some milliseconds has too few ticks to be a share of anything.
+        if !is_over || now.total - begin.total >= TICKS_MIN || worst.cause.is_empty() {
+            worst = worst.or(begin.until(&now));
+        }
+        if is_over {
+            return worst;
+        }
+        begin = now;
+    }
 }
 
 /// CPU times since the start of the machine; ticks.

@@ -23,7 +23,8 @@ when a rule makes more than a note of more than 2 % of them.
 - LD-04 is left out: windows of 6 s are too short for some quantile, as it says, so that many fit into an hour.
 - *explained*: no false alarms are those of rules about what others do to this machine, when the task has seen the same with
   a look of its own. EN-01 and CL-08 (CPU time stolen): `/proc/stat` says so for more than 0.5 % of the time of a CPU over the
-  whole measurement, half of what they warn of. CL-03 (requests sent late): more than 1 % of the time was stolen, in which
+  whole measurement, half of what they warn of. EN-03 and CL-09 (other programs): more than 1 % of a CPU went to programs that
+  were there before the measurement and after it. CL-03 (requests sent late): more than 1 % of the time was stolen, in which
   more than one request in a hundred was due; or a thread that is to wake up every 5 ms, and goes before everybody else, is
   late in one of 200 cases by at least half of what the requests are in one of 100.
 ";
@@ -34,6 +35,8 @@ const SHARE_MAX: f64 = 0.02;
 const FEW: u64 = 50;
 /// More of a CPU than this given to another machine explains what EN-01 and CL-08 say.
 const STOLEN_MIN: f64 = 0.005;
+/// More of a CPU than this used by other programs explains what EN-03 and CL-09 say.
+const OTHERS_MIN: f64 = 0.01;
 /// More than this makes more than one request in a hundred late, which is the quantile that CL-03 looks at.
 const STOLEN_OF_P99: f64 = 0.01;
 
@@ -100,6 +103,7 @@ impl<'a> std::iter::Sum<&'a Self> for Tally {
 fn explains(seen: &Disturbance, rule: &str, slip_p99: Duration) -> bool {
     match rule {
         "EN-01" | "CL-08" => seen.stolen > STOLEN_MIN,
+        "EN-03" | "CL-09" => seen.others > OTHERS_MIN,
         "CL-03" => seen.stolen > STOLEN_OF_P99 || 2 * seen.late >= slip_p99,
         _ => false,
     }
@@ -149,7 +153,9 @@ fn add(tally: &mut Tally, maker: &Maker, script: &str) -> Result<()> {
     };
     let slip_p99 = Duration::from_nanos(judged.record["latency_ns"]["slip_client"]["p99"].as_u64().unwrap_or(0));
     tally.add(&judged.findings, |rule| explains(&seen, rule, slip_p99));
-    eprintln!("    {seen}; more than a note: {}", judged.fired().collect::<Vec<_>>().join(", "));
+    let fired = judged.findings.iter().filter(|(_, state)| *state > FindingState::Note);
+    let fired: Vec<_> = fired.map(|(rule, state)| format!("{rule} {state:?}")).collect();
+    eprintln!("    {seen}; more than a note: {}", fired.join(", "));
     Ok(())
 }
 
@@ -205,7 +211,8 @@ mod tests {
     #[test]
     fn only_rules_about_others_are_explained_and_by_the_same_thing() {
         let slip = Duration::from_micros(200);
-        let seen = |stolen, late_us| Disturbance { stolen, late: Duration::from_micros(late_us) };
+        let seen = |stolen, late_us| Disturbance { stolen, late: Duration::from_micros(late_us), others: 0.0 };
+        let beside = |others| Disturbance { others, ..seen(0.0, 0) };
         for (seen, rule, expected) in [
             (seen(0.006, 0), "EN-01", true),
             (seen(0.006, 0), "CL-08", true),
@@ -215,6 +222,11 @@ mod tests {
             (seen(0.0, 100), "CL-03", true),
             (seen(0.0, 99), "CL-03", false),
             (seen(0.5, 900), "PH-06", false),
+            (beside(0.011), "EN-03", true),
+            (beside(0.011), "CL-09", true),
+            (beside(0.009), "EN-03", false),
+            (beside(0.5), "EN-01", false),
+            (seen(0.5, 900), "EN-03", false),
         ] {
             assert_eq!(explains(&seen, rule, slip), expected, "{rule}: {seen}");
         }

@@ -1,5 +1,6 @@
 //! CPU time that others took during a measurement: read by the task itself, not by what it tests.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -20,21 +21,27 @@ const ONE_IN: usize = 200;
 /// Watches all CPUs until it is asked what it has seen.
 pub(super) struct Quiet {
     before: Vec<(u64, u64)>,
+    begun: Instant,
+    programs: HashMap<i32, u64>,
     ended: Arc<AtomicBool>,
     nappers: Vec<JoinHandle<Vec<Duration>>>,
 }
 
-/// What others did to a CPU, the one to which they did most.
+/// What others did: to a CPU, the one to which they did most, and in all.
 pub(super) struct Disturbance {
     /// Share of its time that the hypervisor gave them.
     pub(super) stolen: f64,
     /// How late it would wake up who goes before everybody else and is to be woken up every [`NAP`]: once in [`ONE_IN`].
     pub(super) late: Duration,
+    /// CPUs that programs kept busy that were there before the measurement and after it.
+    pub(super) others: f64,
 }
 
 impl std::fmt::Display for Disturbance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.1} % of a CPU stolen, wakes up {:.0?} late once in {ONE_IN}", 100.0 * self.stolen, self.late)
+        let Self { stolen, late, others } = self;
+        write!(f, "{:.1} % of a CPU stolen, wakes up {late:.0?} late once in {ONE_IN}, ", 100.0 * stolen)?;
+        write!(f, "{:.1} % of a CPU used by others", 100.0 * others)
     }
 }
 
@@ -47,14 +54,16 @@ impl Quiet {
             std::thread::spawn(move || nap(cpu, &ended))
         };
         let nappers = (0..before.len()).map(napper).collect();
-        Ok(Self { before, ended, nappers })
+        Ok(Self { before, begun: Instant::now(), programs: program_ticks()?, ended, nappers })
     }
 
     pub(super) fn finish(self) -> Result<Disturbance> {
         self.ended.store(true, Ordering::Relaxed);
         let naps = self.nappers.into_iter().filter_map(|napper| napper.join().ok());
         let late = naps.map(once).max().unwrap_or_default();
-        Ok(Disturbance { stolen: stolen_most(&self.before, &cpu_times()?), late })
+        let used_s = used_ticks(&self.programs, &program_ticks()?) as f64 / procfs::ticks_per_second() as f64;
+        let others = used_s / self.begun.elapsed().as_secs_f64();
+        Ok(Disturbance { stolen: stolen_most(&self.before, &cpu_times()?), late, others })
     }
 }
 
@@ -99,6 +108,23 @@ fn cpu_times() -> Result<Vec<(u64, u64)>> {
     Ok(times.collect())
 }
 
+/// CPU time of each process but this one, and of those of its children that have ended, by its number; in ticks.
+fn program_ticks() -> Result<HashMap<i32, u64>> {
+    let own = std::process::id().cast_signed();
+    let processes = procfs::process::all_processes().context("/proc")?;
+    // One that has just ended is none.
+    let stats = processes.filter_map(|process| process.ok()?.stat().ok());
+    let ticks = |stat: procfs::process::Stat| {
+        (stat.pid, (stat.utime + stat.stime).saturating_add_signed(stat.cutime + stat.cstime))
+    };
+    Ok(stats.filter(|stat| stat.pid != own).map(ticks).collect())
+}
+
+/// What those used in between that are in both: the others belong to the measurement.
+fn used_ticks(before: &HashMap<i32, u64>, after: &HashMap<i32, u64>) -> u64 {
+    after.iter().filter_map(|(pid, ticks)| Some(ticks.saturating_sub(*before.get(pid)?))).sum()
+}
+
 /// The largest share of the time of a CPU that was given to others.
 fn stolen_most(before: &[(u64, u64)], after: &[(u64, u64)]) -> f64 {
     let share = |((stolen, all), (stolen_after, all_after)): (&(u64, u64), &(u64, u64))| {
@@ -115,6 +141,12 @@ mod tests {
     fn the_cpu_that_others_had_most_of_counts() {
         let stolen = stolen_most(&[(5, 1000), (0, 1000)], &[(5, 1500), (10, 1500)]);
         assert!((stolen - 0.02).abs() < 1e-9, "{stolen}");
+    }
+
+    #[test]
+    fn what_began_with_the_measurement_is_no_other_program() {
+        let used = used_ticks(&[(1, 10), (2, 5), (3, 7)].into(), &[(1, 14), (2, 5), (4, 100)].into());
+        assert_eq!(used, 4);
     }
 
     #[test]

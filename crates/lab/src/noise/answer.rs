@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::case::Case;
-use crate::median::median;
+use stats::median;
 
 /// What the pool of the built-in server can do: 4 workers of 2 ms each.
 pub(super) const TRUTH_PER_S: f64 = 2000.0;

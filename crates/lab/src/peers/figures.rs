@@ -1,6 +1,6 @@
 //! The few statistics of the side-by-side page.
 
-use crate::median::median;
+use stats::median;
 
 /// Median and range of per-round ratios: the only figure that a shared machine's drift leaves alone.
 #[derive(Debug, PartialEq)]

@@ -10,7 +10,7 @@ use super::tables::{CPU, Figure, MEMORY, values};
 use super::throughput::Case;
 use super::tools::Tool;
 use super::{Results, latency};
-use crate::median::median;
+use stats::median;
 
 /// An upper limit and what was measured.
 struct Goal {

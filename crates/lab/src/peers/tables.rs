@@ -8,7 +8,7 @@ use super::pacing::Pacing;
 use super::readers::Quantiles;
 use super::throughput::{Case, Load, Outcome};
 use super::tools::{Mode, Tool};
-use crate::median::median;
+use stats::median;
 
 /// A figure of a load.
 pub(super) type Figure = fn(&Load) -> f64;

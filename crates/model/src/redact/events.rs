@@ -2,7 +2,8 @@
 
 use super::{REDACTED, Redact, Redacted, names};
 use crate::{
-    Begun, Environment, Event, Fetch, Measurement, Plan, Probe, Request, Served, SessionEvent, StatusLook, TargetCheck,
+    ArmRecord, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, Plan, Probe, Request,
+    SampledProcess, SamplesAdded, SamplesBegun, Served, SessionEvent, StatusLook, TargetCheck,
 };
 
 impl Redact for Event {
@@ -36,13 +37,29 @@ impl From<Redacted<Begun>> for Redacted<Event> {
     }
 }
 
+impl Redact for ExperimentEvent {
+    fn redact(&mut self) {
+        match self {
+            Self::Begun(begun) => begun.environment.redact(),
+            // Its result was made of what is recorded.
+            Self::Step(step) => step.error.iter_mut().for_each(text),
+        }
+    }
+}
+
 impl Redact for SessionEvent {
     fn redact(&mut self) {
         match self {
             Self::Begun(begun) => begun.redact(),
+            Self::TargetGone { why } => text(why),
+            Self::Blocks { arms, .. } => arms.iter_mut().for_each(Redact::redact),
+            Self::Thresholds { conditions: _, baseline } => baseline.iter_mut().for_each(|baseline| baseline.redact()),
             // Texts of this program, names of functions, and facts of a fingerprint.
             Self::Arms { .. }
             | Self::Point { .. }
+            | Self::Search { .. }
+            | Self::Trial { .. }
+            | Self::Compared { .. }
             | Self::Changed { .. }
             | Self::Profiled { .. }
             | Self::Confirmed { .. }
@@ -51,13 +68,34 @@ impl Redact for SessionEvent {
     }
 }
 
+impl Redact for Baseline {
+    /// Of conditions nothing but names and numbers is left once they have been read.
+    fn redact(&mut self) {
+        text(&mut self.name);
+        self.factors.iter_mut().for_each(|factor| text(&mut factor.value));
+    }
+}
+
 impl Redact for Begun {
     fn redact(&mut self) {
         self.environment.redact();
         match &mut self.measurement {
-            Measurement::Run { .. } => {}
+            // Of a goal nothing but names and numbers is left once it has been read.
+            Measurement::Run { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => {}
             Measurement::Sweep { arm, .. } => arm.iter_mut().for_each(text),
         }
+    }
+}
+
+impl Redact for ArmRecord {
+    /// Facts of fingerprints have been redacted when they were taken.
+    fn redact(&mut self) {
+        text(&mut self.name);
+        match self.target.contains("://") {
+            true => url(&mut self.target),
+            false => text(&mut self.target),
+        }
+        self.served.iter_mut().for_each(Redact::redact);
     }
 }
 
@@ -66,6 +104,23 @@ impl Redact for Environment {
     fn redact(&mut self) {
         self.command = Redacted::own_command(&self.command).into_inner();
         self.served.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl Redact for SamplesBegun {
+    fn redact(&mut self) {
+        if let Some(profile) = &mut self.profile {
+            text(&mut profile.scope);
+            profile.environment.redact();
+        }
+    }
+}
+
+impl Redact for SamplesAdded {
+    fn redact(&mut self) {
+        for SampledProcess { name, code, .. } in &mut self.processes {
+            name.iter_mut().chain(code.iter_mut().filter_map(|code| code.file.as_mut())).for_each(text);
+        }
     }
 }
 

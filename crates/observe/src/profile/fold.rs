@@ -105,22 +105,40 @@ impl Recorded {
         let waits: Vec<_> = self.stacks.each(Kind::Waiting).filter(|(pid, ..)| tree.is_of(*pid, &waiters)).collect();
         let all = stacks.iter().chain(&waits);
         let places = all.flat_map(|(pid, places, _)| places.iter().map(|place| (*pid, *place)));
-        let symbols = Symbols::new(places, &self.stacks.maps);
+        let symbols = Symbols::new(places, &self.stacks.maps, self.names);
         let mut sums = Sums::default();
         for (pid, places, count) in &stacks {
-            let process = (name(*pid, &tree, scope), role(*pid, wanted[pid]));
+            let process = (self.name(*pid, &tree, scope), self.role(*pid, wanted[pid]));
             sums.add(*pid, process, &frames(&symbols, *pid, places), *count);
         }
         let mut waited = BTreeMap::new();
         for (pid, places, ns) in &waits {
-            add_wait(&mut waited, &name(*pid, &tree, scope), &frames(&symbols, *pid, places), *ns);
+            add_wait(&mut waited, &self.name(*pid, &tree, scope), &frames(&symbols, *pid, places), *ns);
         }
         Profile { waits: folded(&waited), ..self.profile(sums) }
     }
 
+    /// What a process is called: one word, as in perf's folded stacks.
+    fn name(&self, pid: u32, tree: &Tree, scope: &Scope) -> String {
+        match pid {
+            IDLE => INTERRUPTS.to_owned(),
+            pid if pid == self.own => scope.own_name.to_owned(),
+            pid => tree.name(pid).replace(|c: char| [' ', ';'].contains(&c) || c.is_control(), "_"),
+        }
+    }
+
+    const fn role(&self, pid: u32, is_server: bool) -> ProcessRole {
+        match pid {
+            _ if is_server => ProcessRole::Server,
+            IDLE => ProcessRole::Interrupts,
+            pid if pid == self.own => ProcessRole::Own,
+            _ => ProcessRole::Other,
+        }
+    }
+
     fn profile(&self, sums: Sums) -> Profile {
         let share = |samples: u64| if sums.samples == 0 { 0.0 } else { samples as f64 / sums.samples as f64 };
-        let machine_ns = (self.sampled_ns * u64::from(self.cpus)).max(1);
+        let machine_ns = self.sampled_ns.saturating_mul(u64::from(self.cpus)).max(1);
         let profiled = Profiled {
             event: "cpu-clock".into(),
             frequency_hz: FREQUENCY_HZ,
@@ -218,24 +236,6 @@ fn program_frames(frames: &[&Frame]) -> usize {
     let is_kernel = |frame: &Frame| frame.names.last().is_some_and(|name| name.ends_with("_[k]"));
     let is_code = |frame: &Frame| !matches!(frame.known, Known::Stray | Known::Nothing) && !is_kernel(frame);
     frames.iter().filter(|frame| is_code(frame)).count()
-}
-
-/// What a process is called: one word, as in perf's folded stacks.
-fn name(pid: u32, tree: &Tree, scope: &Scope) -> String {
-    match pid {
-        IDLE => INTERRUPTS.to_owned(),
-        pid if pid == std::process::id() => scope.own_name.to_owned(),
-        pid => tree.name(pid).replace([' ', ';'], "_"),
-    }
-}
-
-fn role(pid: u32, is_server: bool) -> ProcessRole {
-    match pid {
-        _ if is_server => ProcessRole::Server,
-        IDLE => ProcessRole::Interrupts,
-        pid if pid == std::process::id() => ProcessRole::Own,
-        _ => ProcessRole::Other,
-    }
 }
 
 /// The folded stack of `frames`, which are innermost first.
@@ -339,10 +339,17 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stacks::{Names, Stacks};
     use super::*;
 
     fn frame(name: &str, known: Known) -> Frame {
         Frame { names: vec![name.into()], known }
+    }
+
+    /// A second on two CPUs.
+    fn recorded(stacks: Stacks, no_waits: Option<&str>) -> Recorded {
+        let (own, names) = (std::process::id(), Names::Running);
+        Recorded { stacks, no_waits: no_waits.map(str::to_owned), sampled_ns: NS_PER_S, cpus: 2, own, names }
     }
 
     fn sums() -> Sums {
@@ -382,9 +389,9 @@ mod tests {
     #[test]
     fn what_is_not_seen_of_waiting_is_a_hint() {
         let recorded = |no_waits: Option<&str>, lost_waits| {
-            let mut stacks = super::super::stacks::Stacks::default();
+            let mut stacks = Stacks::default();
             stacks.lost_waits = lost_waits;
-            Recorded { stacks, no_waits: no_waits.map(str::to_owned), sampled_ns: NS_PER_S, cpus: 2 }
+            recorded(stacks, no_waits)
         };
         assert_eq!(recorded(None, 0).unseen_waits(), None);
         assert!(recorded(None, 3).unseen_waits().unwrap().starts_with("3 records"));
@@ -393,8 +400,8 @@ mod tests {
 
     #[test]
     fn shares_are_of_busy_samples_and_idle_ones_stand_apart() {
-        let stacks = super::super::stacks::Stacks::default();
-        let recorded = Recorded { stacks, no_waits: None, sampled_ns: NS_PER_S, cpus: 2 };
+        let stacks = Stacks::default();
+        let recorded = recorded(stacks, None);
         let Profile { profiled, folded, .. } = recorded.profile(sums());
         assert_eq!((profiled.samples, profiled.idle_samples), (100, 900));
         assert_eq!((profiled.symbol_share, profiled.resolved_share), (0.75, 0.85));

@@ -1,7 +1,8 @@
 //! Memory maps of processes, kept for when they have ended.
 
+use model::SampledCode;
 use procfs::process::{MMPermissions, MMapPath, Process};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Processes whose maps are kept. Of more, those that have ended stay without names.
@@ -52,6 +53,39 @@ impl Maps {
         (!maps.is_empty()).then_some(Self(maps))
     }
 
+    /// The pieces with code.
+    fn code(&self) -> Vec<SampledCode> {
+        let piece = |map: &Map| SampledCode {
+            begin: map.begin,
+            end: map.end,
+            offset: map.offset,
+            file: match &map.what {
+                What::File(path) => Some(path.clone()),
+                What::Vdso => Some(String::new()),
+                What::Own => None,
+            },
+        };
+        self.0.iter().filter(|map| map.is_code).map(piece).collect()
+    }
+
+    fn restored(code: Vec<SampledCode>) -> Result<Self, &'static str> {
+        let mut maps = Vec::with_capacity(code.len());
+        let mut last = 0;
+        for SampledCode { begin, end, offset, file } in code {
+            if begin < last || end <= begin || offset.checked_add(end - begin).is_none() {
+                return Err("pieces of code that do not lie one behind the other");
+            }
+            last = end;
+            let what = match file {
+                Some(path) if path.is_empty() => What::Vdso,
+                Some(path) => What::File(path),
+                None => What::Own,
+            };
+            maps.push(Map { begin, end, offset, is_code: true, what });
+        }
+        Ok(Self(maps))
+    }
+
     /// The piece that an address is in.
     pub(super) fn find(&self, address: u64) -> Option<&Map> {
         let after = self.0.partition_point(|map| map.begin <= address);
@@ -68,28 +102,56 @@ impl Map {
 
 /// The maps of all processes that ran, as they were when each was seen first.
 #[derive(Debug, Default)]
-pub(super) struct AllMaps(HashMap<u32, Option<Arc<Maps>>>);
+pub(super) struct AllMaps {
+    of: HashMap<u32, Option<Arc<Maps>>>,
+    /// Processes whose maps are new.
+    changed: BTreeSet<u32>,
+}
 
 impl AllMaps {
     /// Reads those of a process unless that was done. One that has ended already had those of its parent, unless it was
     /// another program.
     pub(super) fn see(&mut self, pid: u32, parent: Option<u32>) {
-        if self.0.contains_key(&pid) || self.0.len() >= PROCESSES_MAX {
+        if self.of.contains_key(&pid) || self.of.len() >= PROCESSES_MAX {
             return;
         }
         let of_parent = || parent.and_then(|parent| self.of(parent).cloned());
         let maps = Maps::read(pid).map(Arc::new).or_else(of_parent);
-        self.0.insert(pid, maps);
+        self.keep(pid, maps);
+    }
+
+    fn keep(&mut self, pid: u32, maps: Option<Arc<Maps>>) {
+        self.of.insert(pid, maps);
+        self.changed.insert(pid);
     }
 
     /// The process has become another program.
     pub(super) fn forget(&mut self, pid: u32) {
-        self.0.remove(&pid);
+        self.of.remove(&pid);
+    }
+
+    /// Processes whose maps are new since this was asked last.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<u32> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Where the code of a process lies, as far as that was seen.
+    pub(super) fn code(&self, pid: u32) -> Vec<SampledCode> {
+        self.of(pid).map_or_else(Vec::new, |maps| maps.code())
+    }
+
+    /// What was written down of a process. The pieces are in rising order.
+    pub(super) fn restore(&mut self, pid: u32, code: Vec<SampledCode>) -> Result<(), &'static str> {
+        if !self.of.contains_key(&pid) && self.of.len() >= PROCESSES_MAX {
+            return Err("more processes with maps than are kept");
+        }
+        self.of.insert(pid, Some(Arc::new(Maps::restored(code)?)));
+        Ok(())
     }
 
     /// Those of a process, if they were seen.
     pub(super) fn of(&self, pid: u32) -> Option<&Arc<Maps>> {
-        self.0.get(&pid)?.as_ref()
+        self.of.get(&pid)?.as_ref()
     }
 }
 

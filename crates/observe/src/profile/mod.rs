@@ -2,6 +2,7 @@
 //!
 //! `sampler` takes them through perf_event while it is switched on, `stacks` counts equal ones, `tree` knows which
 //! process is whose child, `maps` what lies where in it, `symbols` names the addresses afterwards, and `fold` turns all into folded stacks and shares.
+//! `journal` hands over what is new for it to be written down, so that a kill loses little, and `past` reads that again.
 //! `switches` samples threads that leave a CPU, and `waits` makes time spent waiting of them.
 //! The event is the timer `cpu-clock`: it is there with and without a PMU and measures time, not cycles, which cost less
 //! time at a higher clock. A sample stands for 1/99 s of one CPU.
@@ -11,7 +12,9 @@
 
 mod debian;
 mod fold;
+mod journal;
 mod maps;
+mod past;
 mod sampler;
 mod stacks;
 mod switches;
@@ -20,6 +23,8 @@ mod tree;
 mod waits;
 
 pub use fold::{Profile, Scope};
+pub use journal::Take;
+pub use past::{Past, SAMPLES_LINE_MAX_BYTES, SAMPLES_MAX_BYTES, SamplesError};
 pub use sampler::{FREQUENCY_HZ, Profiler, Unprofiled};
 pub use stacks::Recorded;
 pub use tree::{Missing, behind_address, behind_port, running};

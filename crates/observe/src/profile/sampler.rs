@@ -1,9 +1,11 @@
 //! Takes samples through perf_event, of what runs and of threads that leave their CPU: an event of each with its ring buffer
 //! for each CPU, emptied by a thread of its own.
 
-use super::stacks::{Kind, Recorded, Stacks};
+use super::journal::{Journal, Take};
+use super::stacks::{Kind, Names, Recorded, Stacks};
 use super::switches::{Switches, thread_and_time};
 use super::waits::Waits;
+use model::{FORMAT_SAMPLES, SamplesAdded, SamplesBegun};
 use perf_event::data::Record;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, ReadFormat, SampleFlag, Sampler};
@@ -21,6 +23,8 @@ const RING_BYTES: usize = 256 * 1024;
 /// Time between two readings of the rings. Meanwhile that of switches takes 100 of the longest samples.
 const READ_EVERY: Duration = Duration::from_millis(20);
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+/// Differs from one start of the machine to the next.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Why nothing can be sampled.
 #[derive(Debug, Error)]
@@ -59,6 +63,12 @@ struct Rings {
 }
 
 impl Rings {
+    /// Time for which they have been switched on; ns.
+    fn sampled_ns(&mut self) -> u64 {
+        let on = self.running.iter_mut().filter_map(|ring| ring.read_full().ok()?.time_enabled()).max();
+        on.unwrap_or_default().as_nanos() as u64
+    }
+
     fn switch_on(&mut self) {
         // An event of a CPU that has gone offline since cannot be switched; the others can.
         self.running.iter_mut().for_each(|ring| drop(ring.enable()));
@@ -85,8 +95,9 @@ impl Shared {
 }
 
 impl Profiler {
-    /// Gets everything ready, switched off. `thread_cpu_ns` is the CPU time of the thread that calls it.
-    pub fn new(thread_cpu_ns: fn() -> u64) -> Result<Self, Unprofiled> {
+    /// Gets everything ready, switched off. `thread_cpu_ns` is the CPU time of the thread that calls it; `take` writes down
+    /// what is sampled, while it is.
+    pub fn new(thread_cpu_ns: fn() -> u64, take: Option<Take>) -> Result<Self, Unprofiled> {
         let cpus = online_cpus();
         let running = cpus.iter().copied().map(ring).collect::<io::Result<Vec<_>>>().map_err(refused)?;
         if running.is_empty() {
@@ -97,15 +108,22 @@ impl Profiler {
         let shared = Arc::new(Shared { rings: Mutex::new(rings), ended: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let read = move || {
-            let (mut stacks, mut waits) = (Stacks::default(), Waits::default());
+            let mut stacks = if take.is_some() { Stacks::written_down() } else { Stacks::default() };
+            let (mut waits, mut journal) = (Waits::default(), take.map(|take| Journal::new(take, READ_EVERY)));
             loop {
                 // Looked at first, so that the last round finds all there is.
                 let ended = theirs.ended.load(Ordering::Acquire);
                 let mut rings = theirs.rings();
                 rings.running.iter_mut().for_each(|ring| empty(ring, &mut stacks));
                 rings.switches.iter_mut().flatten().for_each(|of_cpu| of_cpu.empty(&mut waits, &mut stacks));
+                let is_due = journal.as_mut().is_some_and(Journal::is_due);
+                let due_ns = is_due.then(|| rings.sampled_ns());
                 drop(rings);
                 waits.settle(&mut stacks);
+                if let Some((journal, sampled_ns)) = journal.as_mut().zip(due_ns) {
+                    let reader_cpu_ns = thread_cpu_ns();
+                    journal.tell(SamplesAdded { sampled_ns, reader_cpu_ns, ..stacks.take_new() });
+                }
                 if ended {
                     waits.finish(&mut stacks);
                     stacks.reader_cpu_ns = thread_cpu_ns();
@@ -116,6 +134,20 @@ impl Profiler {
         };
         let reader = std::thread::Builder::new().name("profile".into()).spawn(read).map_err(Unprofiled::Thread)?;
         Ok(Self { shared, reader: Some(reader) })
+    }
+
+    /// The first line of what is written down, without who is looked at.
+    #[must_use]
+    pub fn begun(&self) -> SamplesBegun {
+        let rings = self.shared.rings();
+        SamplesBegun {
+            format: FORMAT_SAMPLES.into(),
+            boot_id: boot_id(),
+            pid: std::process::id(),
+            cpus: rings.running.len() as u32,
+            no_waits: rings.switches.as_ref().err().cloned(),
+            ..SamplesBegun::default()
+        }
     }
 
     /// Begins to sample.
@@ -135,10 +167,9 @@ impl Profiler {
         self.shared.ended.store(true, Ordering::Release);
         let stacks = self.reader.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         let mut rings = self.shared.rings();
-        let on_ns = rings.running.iter_mut().filter_map(|ring| ring.read_full().ok()?.time_enabled()).max();
         let no_waits = rings.switches.as_ref().err().cloned();
-        let sampled_ns = on_ns.unwrap_or_default().as_nanos() as u64;
-        Recorded { stacks, no_waits, sampled_ns, cpus: rings.running.len() as u32 }
+        let (sampled_ns, cpus) = (rings.sampled_ns(), rings.running.len() as u32);
+        Recorded { stacks, no_waits, sampled_ns, cpus, own: std::process::id(), names: Names::Running }
     }
 }
 
@@ -151,7 +182,7 @@ impl Drop for Profiler {
 impl Recorded {
     /// Samples of all processes for as long as `wait` takes.
     pub fn during(thread_cpu_ns: fn() -> u64, wait: impl FnOnce()) -> Result<Self, Unprofiled> {
-        let profiler = Profiler::new(thread_cpu_ns)?;
+        let profiler = Profiler::new(thread_cpu_ns, None)?;
         profiler.switch_on();
         wait();
         Ok(profiler.finish())
@@ -200,6 +231,11 @@ fn empty(ring: &mut Sampler, stacks: &mut Stacks) {
             Err(_) => stacks.lost += 1,
         }
     }
+}
+
+/// The kernel's name for this start of the machine; empty where it has none.
+pub(super) fn boot_id() -> String {
+    std::fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 
 /// What the kernel's refusal means.

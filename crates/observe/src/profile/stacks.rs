@@ -2,10 +2,11 @@
 
 use super::maps::AllMaps;
 use super::tree::Tree;
-use std::collections::HashMap;
+use model::{SampledProcess, SampledStack, SamplesAdded};
+use std::collections::{BTreeMap, HashMap};
 
 /// Most addresses kept: 64 MB. Samples with new stacks beyond that count as lost.
-const ADDRESSES_MAX: usize = 8 << 20;
+pub(super) const ADDRESSES_MAX: usize = 8 << 20;
 /// Marks in a chain, in place of an address: what follows is of the kernel, of the program
 /// (`PERF_CONTEXT_KERNEL`, `PERF_CONTEXT_USER`); everything from the last on is some mark.
 const KERNEL: u64 = (-128_i64).cast_unsigned();
@@ -20,6 +21,28 @@ pub struct Recorded {
     pub(super) no_waits: Option<String>,
     pub(super) sampled_ns: u64,
     pub(super) cpus: u32,
+    /// The process that has sampled.
+    pub(super) own: u32,
+    pub(super) names: Names,
+}
+
+impl Recorded {
+    /// Time for which was sampled; ns.
+    #[must_use]
+    pub const fn sampled_ns(&self) -> u64 {
+        self.sampled_ns
+    }
+}
+
+/// Where names are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// In processes that run, and in the files of those that have ended.
+    Running,
+    /// In files alone: the processes are those of a recording that was written down.
+    Files,
+    /// Nowhere: the machine was started again, or is another one.
+    Nowhere,
 }
 
 /// What is counted of a stack.
@@ -35,8 +58,10 @@ pub(super) enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     /// By process and chain, innermost first.
-    counts: HashMap<(Kind, u32, Box<[u64]>), u64>,
+    pub(super) counts: HashMap<(Kind, u32, Box<[u64]>), Count>,
     addresses: usize,
+    /// What is new since it was written down last; none where nothing is.
+    new: Option<New>,
     /// Samples of what ran that were taken and could not be kept.
     pub(super) lost: u64,
     /// Records of switches that could not be.
@@ -44,6 +69,20 @@ pub(super) struct Stacks {
     pub(super) tree: Tree,
     pub(super) maps: AllMaps,
     pub(super) reader_cpu_ns: u64,
+}
+
+/// How much is counted of a stack, and its place in the order in which stacks came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) n: u64,
+    pub(super) number: u32,
+}
+
+/// New stacks, and what was counted by number.
+#[derive(Debug, Default)]
+struct New {
+    stacks: Vec<SampledStack>,
+    counts: BTreeMap<u32, u64>,
 }
 
 /// One address of a chain, outermost last.
@@ -55,11 +94,24 @@ pub(super) struct Place {
 }
 
 impl Stacks {
+    /// Empty ones, of which is kept what is new.
+    pub(super) fn written_down() -> Self {
+        Self { new: Some(New::default()), ..Self::default() }
+    }
+
+    /// Empty ones for a recording that was written down.
+    pub(super) fn past() -> Self {
+        Self { tree: Tree::past(), ..Self::default() }
+    }
+
     /// Counts `n` more of a stack.
     pub(super) fn add(&mut self, kind: Kind, pid: u32, chain: &[u64], n: u64) {
         let key = (kind, pid, Box::from(chain));
         if let Some(count) = self.counts.get_mut(&key) {
-            *count += n;
+            count.n += n;
+            if let Some(new) = &mut self.new {
+                *new.counts.entry(count.number).or_default() += n;
+            }
             return;
         }
         if self.addresses + chain.len() > ADDRESSES_MAX {
@@ -72,13 +124,39 @@ impl Stacks {
         self.tree.seen(pid);
         self.maps.see(pid, self.tree.parent(pid));
         self.addresses += chain.len();
-        self.counts.insert(key, n);
+        let number = self.counts.len() as u32;
+        if let Some(new) = &mut self.new {
+            new.stacks.push(SampledStack { is_waiting: kind == Kind::Waiting, pid, chain: chain.to_vec() });
+            new.counts.insert(number, n);
+        }
+        self.counts.insert(key, Count { n, number });
+    }
+
+    /// What is new since this was asked last.
+    pub(super) fn take_new(&mut self) -> SamplesAdded {
+        let New { stacks, counts } = self.new.as_mut().map(std::mem::take).unwrap_or_default();
+        let of_maps = self.maps.take_changed();
+        let mut changed = self.tree.take_changed();
+        changed.extend(&of_maps);
+        let process = |pid| {
+            let (name, parent) = self.tree.known(pid);
+            let code = if of_maps.contains(&pid) { self.maps.code(pid) } else { Vec::new() };
+            SampledProcess { pid, name, parent, code }
+        };
+        SamplesAdded {
+            lost: self.lost,
+            lost_waits: self.lost_waits,
+            processes: changed.into_iter().map(process).collect(),
+            stacks,
+            counts: counts.into_iter().collect(),
+            ..SamplesAdded::default()
+        }
     }
 
     /// Process, places innermost first, and what is counted of each stack of a kind.
     pub(super) fn each(&self, kind: Kind) -> impl Iterator<Item = (u32, Vec<Place>, u64)> + '_ {
         let of_kind = self.counts.iter().filter(move |((of, ..), _)| *of == kind);
-        of_kind.map(|((_, pid, chain), count)| (*pid, places(chain), *count))
+        of_kind.map(|((_, pid, chain), count)| (*pid, places(chain), count.n))
     }
 }
 

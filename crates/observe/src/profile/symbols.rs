@@ -2,17 +2,20 @@
 //! maps that just-in-time compilers leave in `/tmp/perf-PID.map`.
 
 use super::maps::{AllMaps, Maps, What};
-use super::stacks::Place;
+use super::stacks::{Names, Place};
 use blazesym::Pid;
 use blazesym::symbolize::source::{Elf, Kernel, Process, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 use std::rc::Rc;
 
 /// Marks that flame graphs colour by: of the kernel, inlined, compiled just in time.
 const KERNEL_MARK: &str = "_[k]";
 const INLINED_MARK: &str = "_[i]";
 const JIT_MARK: &str = "_[j]";
+/// In place of a function of the kernel.
+const KERNEL: Option<&str> = Some("[kernel]");
 
 /// What an address is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     /// Names all `places` of all processes; `kept` are the maps of those that may have ended.
-    pub(super) fn new(places: impl Iterator<Item = (u32, Place)>, kept: &AllMaps) -> Self {
+    pub(super) fn new(places: impl Iterator<Item = (u32, Place)>, kept: &AllMaps, from: Names) -> Self {
         let symbolizer = Symbolizer::new();
         let (mut kernel, mut programs) = (BTreeSet::new(), BTreeMap::<u32, BTreeSet<u64>>::new());
         for (pid, place) in places {
@@ -56,12 +59,17 @@ impl Symbols {
         }
         let mut symbols = Self { kernel: HashMap::new(), programs: HashMap::new() };
         let addresses: Vec<u64> = kernel.into_iter().collect();
-        let found =
-            frames(&symbolizer, &Source::Kernel(Kernel::default()), Input::AbsAddr(&addresses), Some("[kernel]"));
+        let found = match from {
+            Names::Nowhere => vec![unknown(KERNEL); addresses.len()],
+            _ => frames(&symbolizer, &Source::Kernel(Kernel::default()), Input::AbsAddr(&addresses), KERNEL),
+        };
         symbols.kernel.extend(addresses.into_iter().zip(found));
         for (pid, addresses) in programs {
             let addresses: Vec<u64> = addresses.into_iter().collect();
-            let found = of_program(&symbolizer, pid, &addresses, kept);
+            let found = match from {
+                Names::Running => of_program(&symbolizer, pid, &addresses, kept),
+                _ => of_ended(&symbolizer, pid, &addresses, kept, from == Names::Files),
+            };
             symbols.programs.extend(addresses.into_iter().map(|address| (pid, address)).zip(found));
         }
         symbols
@@ -129,6 +137,11 @@ fn of_program(symbolizer: &Symbolizer, pid: u32, addresses: &[u64], kept: &AllMa
         name_files(&maps, addresses, &mut found);
         return found;
     }
+    of_ended(symbolizer, pid, addresses, kept, true)
+}
+
+/// The same of a process that has ended: its files are read if they may be.
+fn of_ended(symbolizer: &Symbolizer, pid: u32, addresses: &[u64], kept: &AllMaps, reads_files: bool) -> Vec<Rc<Frame>> {
     let mut found = vec![unknown(None); addresses.len()];
     let Some(maps) = kept.of(pid) else { return found };
     let mut files: BTreeMap<&str, (Vec<usize>, Vec<u64>)> = BTreeMap::new();
@@ -139,7 +152,8 @@ fn of_program(symbolizer: &Symbolizer, pid: u32, addresses: &[u64], kept: &AllMa
             offsets.push(map.file_offset(*address));
         }
     }
-    for (file, (indices, offsets)) in files {
+    // A pipe that has taken the place of a program may have no writer.
+    for (file, (indices, offsets)) in files.into_iter().filter(|(file, _)| reads_files && Path::new(file).is_file()) {
         let named = frames(symbolizer, &Source::Elf(Elf::new(file)), Input::FileOffset(&offsets), None);
         indices.into_iter().zip(named).for_each(|(index, frame)| found[index] = frame);
     }

@@ -67,6 +67,10 @@ fn socket_owners(inodes: &BTreeSet<u64>) -> Option<BTreeSet<u32>> {
 pub(super) struct Tree {
     names: BTreeMap<u32, Name>,
     parents: BTreeMap<u32, u32>,
+    /// Processes of which something new is known.
+    changed: BTreeSet<u32>,
+    /// True if it was written down: a process that runs now is another one.
+    is_past: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +81,27 @@ struct Name {
 }
 
 impl Tree {
+    /// One that was written down, of which nothing is looked up.
+    pub(super) fn past() -> Self {
+        Self { is_past: true, ..Self::default() }
+    }
+
+    /// What was written down of a process.
+    pub(super) fn restore(&mut self, pid: u32, name: Option<String>, parent: Option<u32>) {
+        self.names.extend(name.map(|text| (pid, Name { text, told_ns: 0 })));
+        self.parents.extend(parent.map(|parent| (pid, parent)));
+    }
+
+    /// Processes of which something new is known since this was asked last.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<u32> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Name and parent of a process, as far as they are known.
+    pub(super) fn known(&self, pid: u32) -> (Option<String>, Option<u32>) {
+        (self.names.get(&pid).map(|name| name.text.clone()), self.parent(pid))
+    }
+
     /// Looks at a process that ran, unless that was done.
     pub(super) fn seen(&mut self, pid: u32) {
         if !self.parents.contains_key(&pid) {
@@ -89,6 +114,7 @@ impl Tree {
         if pid == parent {
             return;
         }
+        self.changed.insert(pid);
         self.parents.insert(pid, parent);
         self.seen(parent);
         // One that has a name by now was looked at, or named, after it was forked.
@@ -103,6 +129,7 @@ impl Tree {
         self.seen(pid);
         let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
         if self.names.get(&pid).is_none_or(|known| known.told_ns <= told_ns) {
+            self.changed.insert(pid);
             self.names.insert(pid, Name { text: String::from_utf8_lossy(text).into_owned(), told_ns });
         }
     }
@@ -132,7 +159,11 @@ impl Tree {
     }
 
     fn sample(&mut self, pid: u32) {
+        if self.is_past {
+            return;
+        }
         let Ok(stat) = Process::new(pid.cast_signed()).and_then(|process| process.stat()) else { return };
+        self.changed.insert(pid);
         self.names.insert(pid, Name { text: stat.comm, told_ns: 0 });
         self.parents.insert(pid, stat.ppid.cast_unsigned());
     }

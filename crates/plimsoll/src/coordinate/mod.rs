@@ -1,5 +1,7 @@
 //! Coordinators: pure searches that ask for one measurement after the other, and the loop that has these made.
 
+pub(crate) mod capacity;
+pub(crate) mod compare;
 pub(crate) mod confirm;
 pub(crate) mod sweep;
 

@@ -1,16 +1,19 @@
 //! Hands a finished result over: to the run directory, to stdout, and to the shell as an exit code.
 
 use crate::cli::OutputArgs;
+use crate::cli::threshold::ThresholdArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
 use crate::profiling::graphs;
 use crate::store;
 use crate::verbs::report::PAGE;
-use model::{Histograms, VerdictState};
+use model::{Histograms, ThresholdState, VerdictState};
 use report::Named;
 use report::html::Item;
 use report::record::{AnyRecord, arm_folder};
 use report::terminal::Style;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 
 /// Stores `record` in `directory` and prints it: as JSON, or for people, who also get a page, with the `distributions` of a
@@ -26,12 +29,15 @@ pub(crate) fn deliver(
     let json = report::json::record(record);
     let stored = keep(directory, record, &json);
     if output.json {
-        return printer::result(&json);
+        return if output.is_step { Ok(()) } else { printer::result(&json) };
     }
     let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let named = Named { name: &name, record };
     // Without its record a page has nothing to point at, and the disk has no room for it either.
     let shown = stored && write_page(directory, named, distributions);
+    if output.is_step {
+        return Ok(());
+    }
     let style = Style { verbose: output.verbose, ..printer::style() };
     let mut text = report::terminal::results(&[named], &style);
     if stored {
@@ -64,7 +70,39 @@ fn write_page(directory: &Path, named: Named<'_>, distributions: Option<&Histogr
     store::write_page(&directory.join(PAGE), &page)
 }
 
-/// The exit code of a result.
+/// Writes the files that CI reads; the result is delivered already.
+pub(crate) fn deliver_to_ci(
+    directory: &Path,
+    record: AnyRecord<'_>,
+    files: &ThresholdArgs,
+) -> Result<(), CommandError> {
+    let name = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let named = Named { name: &name, record };
+    let wrong = |path: &Path, error: &std::io::Error| {
+        CommandError::usage(format!("cannot write {}: {error}; the result itself is kept", path.display()))
+    };
+    if let Some(path) = &files.junit {
+        std::fs::write(path, report::junit(named)).map_err(|error| wrong(path, &error))?;
+    }
+    if let Some(path) = &files.summary {
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let written = file.and_then(|mut file| file.write_all(report::summary(named).as_bytes()));
+        written.map_err(|error| wrong(path, &error))?;
+    }
+    Ok(())
+}
+
+/// The exit code of a result with what came of its thresholds. What is invalid or interrupted stays that; a goal that is
+/// not met, or a threshold that failed, is worse than what is not known.
+pub(crate) fn with_thresholds(exit: Exit, record: AnyRecord<'_>) -> Exit {
+    match (exit, report::thresholds::worst(record)) {
+        (Exit::Fine | Exit::Inconclusive, Some(ThresholdState::Failed)) => Exit::Failed,
+        (Exit::Fine, Some(ThresholdState::Inconclusive)) => Exit::Inconclusive,
+        (exit, _) => exit,
+    }
+}
+
+/// The exit code of a result by itself.
 pub(crate) const fn exit(verdict: VerdictState, interrupted: bool) -> Exit {
     match verdict {
         _ if interrupted => Exit::Interrupted,
@@ -82,6 +120,7 @@ mod tests {
 
     fn sweep(state: VerdictState, unchecked: &str) -> SweepRecord {
         SweepRecord {
+            thresholds: Vec::new(),
             rests_on: model::RestsOn::default(),
             format: FORMAT_SWEEP.into(),
             arm: None,
@@ -96,8 +135,13 @@ mod tests {
             curve: Vec::new(),
             knee: None,
             peak: None,
+            plateau: None,
+            retrograde: None,
+            model: None,
+            aicc: None,
             capacity: None,
             fit: None,
+            usl: None,
             saturated: false,
             limiter: None,
             profile: None,
@@ -105,6 +149,32 @@ mod tests {
             environment: model::Environment::default(),
             started: "2026-01-02T03:04:05Z".into(),
             interrupted: false,
+        }
+    }
+
+    #[test]
+    fn what_is_invalid_stays_that_and_a_failure_is_worse_than_what_is_not_known() {
+        let mut record = sweep(VerdictState::Valid, "ER-03");
+        let threshold = |state| model::ThresholdRecord {
+            condition: "goodput<1000".into(),
+            state,
+            value: None,
+            limit: 1_000.0,
+            baseline: None,
+            ratio: None,
+            why: None,
+        };
+        use ThresholdState::{Failed, Inconclusive, Passed};
+        for (states, fine, open) in [
+            (vec![], Exit::Fine, Exit::Inconclusive),
+            (vec![Passed], Exit::Fine, Exit::Inconclusive),
+            (vec![Passed, Inconclusive], Exit::Inconclusive, Exit::Inconclusive),
+            (vec![Failed, Inconclusive], Exit::Failed, Exit::Failed),
+        ] {
+            record.thresholds = states.into_iter().map(threshold).collect();
+            let with = |exit| with_thresholds(exit, AnyRecord::Sweep(&record));
+            assert_eq!([with(Exit::Fine), with(Exit::Inconclusive)], [fine, open]);
+            assert_eq!([with(Exit::Invalid), with(Exit::Interrupted)], [Exit::Invalid, Exit::Interrupted]);
         }
     }
 

@@ -1,15 +1,23 @@
 //! From the events of a measurement to its record: the same for one that has just ended and for one that is read back.
 
+mod capacity;
+mod compare;
 pub(crate) mod replay;
 mod sweep;
+mod thresholds;
 
+pub(crate) use capacity::{JudgedTrial, Trial, capacity_record};
+pub(crate) use compare::{ComparedTrial, compare_record, outcome as compare_outcome, stored_comparison};
 pub(crate) use sweep::{Point, keep, sweep_record};
+pub(crate) use thresholds::Asked;
 
 use evidence::EvidenceBuilder;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
-    Begun, Change, Confirmation, Environment, Evidence, Limiter, Measurement, Profiled, RunRecord, SessionEvent,
+    ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence, Limiter,
+    LimiterContext, Measurement, Profiled, RunRecord, SessionEvent,
 };
+use report::record::AnyRecord;
 
 /// What a result is made of beside its loads.
 #[derive(Clone, Debug)]
@@ -20,6 +28,13 @@ pub(crate) struct Facts {
     profile_unavailable: Option<String>,
     confirmation: Option<Confirmation>,
     confirmation_unavailable: Option<String>,
+    /// What is searched for, and good responses per second of the closed loop before.
+    search: Option<(CapacitySettings, f64)>,
+    /// What is compared, and which variants.
+    comparison: Option<(CompareSettings, Vec<ArmRecord>)>,
+    /// Why the target went away; none while it is there.
+    gone: Option<String>,
+    asked: Asked,
     /// Also while its end has not been told.
     interrupted: bool,
 }
@@ -33,6 +48,10 @@ impl Facts {
             profile_unavailable: None,
             confirmation: None,
             confirmation_unavailable: None,
+            search: None,
+            comparison: None,
+            gone: None,
+            asked: Asked { conditions: Vec::new(), baseline: None },
             interrupted: true,
         }
     }
@@ -40,7 +59,17 @@ impl Facts {
     pub(crate) fn apply(&mut self, event: &SessionEvent) {
         match event {
             // Facts begin with the first; whoever has the events of loads takes these in.
-            SessionEvent::Begun(_) | SessionEvent::Point { .. } | SessionEvent::Arms { .. } => {}
+            SessionEvent::Begun(_)
+            | SessionEvent::Point { .. }
+            | SessionEvent::Trial { .. }
+            | SessionEvent::Compared { .. }
+            | SessionEvent::Arms { .. } => {}
+            SessionEvent::Search { settings, pilot_per_s } => self.search = Some((*settings, *pilot_per_s)),
+            SessionEvent::Blocks { settings, arms } => self.comparison = Some(((**settings).clone(), arms.clone())),
+            SessionEvent::TargetGone { why } => self.gone = Some(why.clone()),
+            SessionEvent::Thresholds { conditions, baseline } => {
+                self.asked = Asked { conditions: conditions.clone(), baseline: baseline.as_deref().cloned() };
+            }
             SessionEvent::Changed { changes } => self.changes = Some(changes.clone()),
             SessionEvent::Profiled { profiled, unavailable } => {
                 self.profiled = profiled.as_deref().cloned();
@@ -54,6 +83,25 @@ impl Facts {
         }
     }
 
+    /// What bounds the server.
+    pub(crate) const fn limits(&self) -> &LimiterContext {
+        &self.begun.limits
+    }
+
+    /// A variant of a comparison, as it was looked at before the blocks.
+    pub(crate) fn arm(&self, index: usize) -> Option<&ArmRecord> {
+        self.comparison.as_ref()?.1.get(index)
+    }
+
+    const fn is_capacity(&self) -> bool {
+        matches!(self.begun.measurement, Measurement::Capacity { .. })
+    }
+
+    /// True if it is known what came of the samples.
+    const fn is_profiled(&self) -> bool {
+        self.profiled.is_some() || self.profile_unavailable.is_some()
+    }
+
     fn environment(&self) -> Environment {
         Environment { changes: self.changes.clone(), ..self.begun.environment.clone() }
     }
@@ -62,6 +110,12 @@ impl Facts {
     fn evidence(&self, builder: &EvidenceBuilder) -> Evidence {
         let fingerprint = self.begun.environment.fingerprint.clone();
         Evidence { fingerprint, changes: self.changes.clone(), ..builder.evidence() }
+    }
+
+    /// One of several loads as a run by itself.
+    fn load_record(&self, evidence: &Evidence, builder: &EvidenceBuilder) -> RunRecord {
+        let (verdict, started) = (judge::judge_run(evidence), self.begun.started.clone());
+        report::record::run_record(evidence, verdict, builder.goodput(), self.environment(), started)
     }
 
     /// With what came of its prediction.
@@ -81,9 +135,11 @@ pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord 
     let limiter = facts.confirmed(limiter_of_run(&evidence, &verdict, &facts.begun.limits));
     let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true });
     let (environment, started) = (facts.environment(), facts.begun.started.clone());
-    RunRecord {
+    let record = RunRecord {
         profile_unavailable: facts.profile_unavailable.clone(),
         limiter: (is_wanted || names_a_limit(&limiter)).then_some(limiter),
         ..report::record::run_record(&evidence, verdict, builder.goodput(), environment, started)
-    }
+    };
+    let thresholds = facts.asked.judge(AnyRecord::Run(&record));
+    RunRecord { thresholds, ..record }
 }

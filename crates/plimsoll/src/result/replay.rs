@@ -1,12 +1,15 @@
 //! Reads the events of a measurement back and makes its record of them: also when its program, its machine or its disk has
 //! died, with what was measured until then.
 
-use super::{Facts, Point, keep, run_record, sweep_record};
+use super::{ComparedTrial, Facts, Point, Trial, capacity_record, compare_record, keep, run_record, sweep_record};
 use crate::exit::CommandError;
+use crate::output::printer;
+use crate::profiling::{Sampled, at_peak, keep as keep_profile, samples};
+use crate::store::experiment::{is_experiment, recovered};
 use crate::store::stored::{Record, Stored};
-use crate::store::{EVENTS, HISTOGRAMS, POINTS, RESULT};
+use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
 use evidence::{Events, EvidenceBuilder};
-use model::{Event, Load, Measurement, SessionEvent};
+use model::{Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
 use report::record::{ARMS_FOLDER, sweeps_record};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -17,16 +20,20 @@ use std::path::{Component, Path, PathBuf};
 /// # Errors
 /// When nothing was measured, or what there is cannot be read.
 pub(crate) fn record(directory: &Path) -> Result<Record, CommandError> {
+    if is_experiment(directory) {
+        return recovered(directory).map(|record| Record::Experiment(Box::new(record)));
+    }
     if directory.join(ARMS_FOLDER).is_dir() { arms(directory) } else { one(directory) }
 }
 
-/// That of one run or sweep.
+/// That of one run, sweep, search for a capacity, or comparison.
 fn one(directory: &Path) -> Result<Record, CommandError> {
     let mut replay = Replay::new(directory);
     read(directory, |event| replay.apply(event))?;
-    if replay.points.is_empty() {
+    if replay.points.is_empty() && replay.trials.is_empty() && replay.compared.is_empty() {
         replay.first_load()?;
     }
+    replay.profile()?;
     replay.record()
 }
 
@@ -80,17 +87,41 @@ struct Replay<'a> {
     probed: Option<Event>,
     builder: Option<EvidenceBuilder>,
     points: Vec<Point>,
+    trials: Vec<Trial>,
+    compared: Vec<ComparedTrial>,
 }
 
 impl<'a> Replay<'a> {
     const fn new(directory: &'a Path) -> Self {
-        Self { directory, facts: None, probed: None, builder: None, points: Vec::new() }
+        Self {
+            directory,
+            facts: None,
+            probed: None,
+            builder: None,
+            points: Vec::new(),
+            trials: Vec::new(),
+            compared: Vec::new(),
+        }
     }
 
     fn apply(&mut self, event: Event) -> Result<(), CommandError> {
         match (&event, &mut self.builder) {
             (Event::Session(SessionEvent::Begun(begun)), _) => self.facts = Some(Facts::new((**begun).clone())),
-            (Event::Session(SessionEvent::Point { directory, load }), _) => self.point(directory, *load)?,
+            (Event::Session(SessionEvent::Point { directory, load }), _) => {
+                if let Some(builder) = self.load_below(directory)? {
+                    keep(&mut self.points, *load, builder);
+                }
+            }
+            (Event::Session(SessionEvent::Trial { directory, trial }), _) => {
+                if let Some(builder) = self.load_below(directory)? {
+                    self.trials.push(Trial { made: *trial, builder });
+                }
+            }
+            (Event::Session(SessionEvent::Compared { directory, trial }), _) => {
+                if let Some(builder) = self.load_below(directory)? {
+                    self.compared.push(ComparedTrial { made: *trial, builder });
+                }
+            }
             (Event::Session(event), _) => self.facts.iter_mut().for_each(|facts| facts.apply(event)),
             (Event::Probed(_), None) => self.probed = Some(event),
             (Event::Started { plan, .. }, None) => {
@@ -103,33 +134,74 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Takes in a load of a directory of its own.
-    fn point(&mut self, below: &str, load: f64) -> Result<(), CommandError> {
+    /// A load of a directory of its own; none if it had not begun.
+    fn load_below(&self, below: &str) -> Result<Option<EvidenceBuilder>, CommandError> {
         // A directory may come from anywhere: nothing outside it is read.
         if !Path::new(below).components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(CommandError::usage(format!("{}: its events name {below:?}", self.directory.display())));
         }
-        if let Some(builder) = load_in(&self.directory.join(below))? {
+        load_in(&self.directory.join(below))
+    }
+
+    /// Takes in the load that a sweep or a search was ended in before another was complete, as ^C would.
+    fn first_load(&mut self) -> Result<(), CommandError> {
+        let is_capacity = self.facts.as_ref().is_some_and(Facts::is_capacity);
+        let entries = std::fs::read_dir(self.directory.join(POINTS)).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort_by_key(|path| number(path));
+        // The first of a search is the closed loop that it begins with.
+        let Some(first) = paths.get(usize::from(is_capacity)) else { return Ok(()) };
+        if !first.join(EVENTS).exists() {
+            return Ok(());
+        }
+        let Some(builder) = load_in(first)? else { return Ok(()) };
+        let plan = builder.evidence().plan;
+        let load = match plan.load {
+            Load::Closed { connections } => f64::from(connections),
+            Load::Open { rate_per_s, .. } => rate_per_s,
+        };
+        if is_capacity {
+            let window_ns = plan.stop.duration_ns().unwrap_or(0);
+            let made = TrialMade { load_per_s: load, window_ns, ..TrialMade::default() };
+            self.trials.push(Trial { made, builder });
+        } else {
             keep(&mut self.points, load, builder);
         }
         Ok(())
     }
 
-    /// Takes in the load that a sweep was ended in before another was complete, as ^C would.
-    fn first_load(&mut self) -> Result<(), CommandError> {
-        let entries = std::fs::read_dir(self.directory.join(POINTS)).into_iter().flatten().flatten();
-        let Some(first) = entries.map(|entry| entry.path()).min_by_key(|path| number(path)) else { return Ok(()) };
-        if !first.join(EVENTS).exists() {
+    /// Takes in the profile of a load that its program was killed in, of what was written down. One that cannot be made is
+    /// told, and the rest of the result is made.
+    fn profile(&mut self) -> Result<(), CommandError> {
+        let Some(facts) = self.facts.as_ref().filter(|facts| !facts.is_profiled() && samples::are_in(self.directory))
+        else {
             return Ok(());
-        }
-        if let Some(builder) = load_in(&first)? {
-            let load = match builder.evidence().plan.load {
-                Load::Closed { connections } => f64::from(connections),
-                Load::Open { rate_per_s, .. } => rate_per_s,
-            };
-            keep(&mut self.points, load, builder);
-        }
+        };
+        let of_sweep = matches!(facts.begun.measurement, Measurement::Sweep { .. });
+        let peak = of_sweep.then(|| sweep_record(facts, &self.points).peak).flatten();
+        let profiled = if of_sweep { self.profiled_load()? } else { None };
+        let Some(builder) = profiled.as_ref().or(self.builder.as_ref()) else { return Ok(()) };
+        let profile = match samples::recover(self.directory) {
+            Ok(Some((_, profile))) => Box::new(profile),
+            Ok(None) => return Ok(()),
+            Err(why) => {
+                printer::note(&format!("warning: no profile: {why}"));
+                return Ok(());
+            }
+        };
+        let url = Redacted::url(&builder.evidence().plan.target.url);
+        let event = keep_profile(self.directory, Sampled::Profile(profile), builder.goodput().value, &url);
+        let event = peak.iter().fold(event, at_peak);
+        self.facts.iter_mut().for_each(|facts| facts.apply(&event));
         Ok(())
+    }
+
+    /// The load of a sweep that was measured with samples.
+    fn profiled_load(&self) -> Result<Option<EvidenceBuilder>, CommandError> {
+        let entries = std::fs::read_dir(self.directory.join(POINTS)).into_iter().flatten().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        let is_profiled = |path: &PathBuf| path.to_string_lossy().ends_with(PROFILED) && path.join(EVENTS).exists();
+        paths.find(is_profiled).map_or(Ok(None), |path| load_in(&path))
     }
 
     fn record(self) -> Result<Record, CommandError> {
@@ -140,6 +212,14 @@ impl<'a> Replay<'a> {
             (Measurement::Run { .. }, Some(builder)) => Ok(Record::Run(Box::new(run_record(&facts, &builder)))),
             (Measurement::Sweep { .. }, _) if !self.points.is_empty() => {
                 Ok(Record::Sweep(Box::new(sweep_record(&facts, &self.points))))
+            }
+            (Measurement::Capacity { .. }, _) if !self.trials.is_empty() => {
+                let wrong = |why| CommandError::usage(format!("{}: {why}", self.directory.display()));
+                Ok(Record::Capacity(Box::new(capacity_record(&facts, &self.trials).map_err(wrong)?)))
+            }
+            (Measurement::Compare { .. }, _) if !self.compared.is_empty() => {
+                let wrong = |why| CommandError::usage(format!("{}: {why}", self.directory.display()));
+                Ok(Record::Compare(Box::new(compare_record(&facts, &self.compared).map_err(wrong)?)))
             }
             _ => Err(nothing(self.directory)),
         }
@@ -199,10 +279,13 @@ mod tests {
     fn events_name_nothing_outside_their_directory() {
         let directory = tempfile::tempdir().unwrap();
         for below in ["../../etc", "/etc", "points/../../x"] {
+            let trial = TrialMade { load_per_s: 1.0, ..TrialMade::default() };
             let point = SessionEvent::Point { directory: below.into(), load: 1.0 };
-            let line = serde_json::to_string(&Event::Session(point)).unwrap();
-            std::fs::write(directory.path().join(EVENTS), line + "\n").unwrap();
-            assert!(refused(directory.path()).contains(below), "{below}");
+            for event in [point, SessionEvent::Trial { directory: below.into(), trial }] {
+                let line = serde_json::to_string(&Event::Session(event)).unwrap();
+                std::fs::write(directory.path().join(EVENTS), line + "\n").unwrap();
+                assert!(refused(directory.path()).contains(below), "{below}");
+            }
         }
     }
 

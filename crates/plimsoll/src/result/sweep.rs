@@ -5,10 +5,10 @@ use evidence::EvidenceBuilder;
 use judge::Carriers;
 use judge::limiter::limiter_of_sweep;
 use model::{
-    Capacity, FORMAT_SWEEP, Knee, Limiter, Measurement, PointSummary, PoolFit, RestsOn, SweepEvidence, SweepPoint,
-    SweepRecord,
+    Capacity, FORMAT_SWEEP, Limiter, Measurement, Peak, PointSummary, RestsOn, SweepEvidence, SweepPoint, SweepRecord,
 };
-use stats::{fit_pool, fit_rate};
+use report::record::AnyRecord;
+use stats::{CurveShape, LoadRepeats, curve_shape, goodput_interval};
 
 /// One load and everything measured at it.
 pub(crate) struct Point {
@@ -30,7 +30,7 @@ pub(crate) fn keep(points: &mut Vec<Point>, load: f64, builder: EvidenceBuilder)
 pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     let (limit, over_rate, arm) = match &facts.begun.measurement {
         Measurement::Sweep { limit, over_rate, arm } => (*limit, *over_rate, arm.clone()),
-        Measurement::Run { .. } => (0.0, false, None),
+        Measurement::Run { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => (0.0, false, None),
     };
     let environment = facts.environment();
     let mut points: Vec<&Point> = points.iter().collect();
@@ -40,11 +40,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     let records: Vec<_> = points
         .iter()
         .zip(&evidence.points)
-        .map(|(point, known)| {
-            let verdict = judge::judge_run(&known.evidence);
-            let (goodput, started) = (point.builder.goodput(), facts.begun.started.clone());
-            report::record::run_record(&known.evidence, verdict, goodput, environment.clone(), started)
-        })
+        .map(|(point, known)| facts.load_record(&known.evidence, &point.builder))
         .collect();
     let curve: Vec<_> = points
         .iter()
@@ -55,10 +51,13 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         })
         .collect();
     let saturated = judge::saturated(&evidence);
-    let (knee, fit) = fits(&evidence, saturated);
-    let peak = report::record::peak(&curve);
+    let repeats = judge::fit_repeats(&evidence);
+    // Knee, plateau and fall, as far as the sweep has seen them.
+    let shape = if saturated { curve_shape(&repeats, over_rate) } else { CurveShape::default() };
+    let peak = report::record::peak(&curve).map(|peak| with_interval(peak, &repeats));
     let limiter = limiter_of_sweep(&evidence, &facts.begun.limits).map(|limiter| facts.confirmed(limiter));
-    SweepRecord {
+    let record = SweepRecord {
+        thresholds: Vec::new(),
         rests_on: rests_on(&evidence, limiter.as_ref()),
         format: FORMAT_SWEEP.into(),
         arm,
@@ -77,9 +76,14 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         }),
         points: records,
         curve,
-        knee,
+        knee: shape.knee,
         peak,
-        fit,
+        plateau: shape.plateau,
+        retrograde: shape.retrograde,
+        model: shape.model,
+        aicc: shape.aicc,
+        fit: shape.pool,
+        usl: shape.usl,
         saturated,
         limiter,
         profile: facts.profiled.clone(),
@@ -87,7 +91,9 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         environment,
         started: facts.begun.started.clone(),
         interrupted: facts.interrupted,
-    }
+    };
+    let thresholds = facts.asked.judge(AnyRecord::Sweep(&record));
+    SweepRecord { thresholds, ..record }
 }
 
 fn sweep_point(point: &Point, facts: &Facts) -> SweepPoint {
@@ -103,22 +109,12 @@ fn rests_on(evidence: &SweepEvidence, limiter: Option<&Limiter>) -> RestsOn {
     RestsOn { peak: loads(&carriers.peak), knee: loads(&carriers.knee), limiter }
 }
 
-/// The knee, as far as the sweep has seen it.
-fn fits(evidence: &SweepEvidence, saturated: bool) -> (Option<Knee>, Option<PoolFit>) {
-    let curve = judge::fit_points(evidence);
-    if !saturated {
-        return (None, None);
-    }
-    if evidence.over_rate {
-        let fit = fit_rate(&curve);
-        let knee = fit.and_then(|fit| fit.knee.map(|load| Knee { load, goodput_per_s: fit.plateau_per_s }));
-        return (knee, None);
-    }
-    match fit_pool(&curve) {
-        Some(found) => {
-            let knee = Knee { load: found.knee, goodput_per_s: found.fit.plateau_per_s };
-            (Some(knee), Some(found.fit))
-        }
-        None => (None, None),
+/// The peak with the interval of its goodput.
+fn with_interval(peak: Peak, repeats: &[LoadRepeats]) -> Peak {
+    let interval = goodput_interval(repeats, peak.load);
+    Peak {
+        goodput_low_per_s: interval.map(|(low, _)| low * peak.goodput_per_s),
+        goodput_high_per_s: interval.map(|(_, high)| high * peak.goodput_per_s),
+        ..peak
     }
 }

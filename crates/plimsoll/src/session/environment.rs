@@ -1,6 +1,7 @@
 //! Where a result comes from: stored with it, secrets replaced.
 
 use model::{Change, Environment, NS_PER_S, Redacted, human};
+use observe::TakenFingerprint;
 use rustix::thread::CpuSet;
 
 /// A shorter difference of two clocks may be a thread that had to wait between reading them.
@@ -25,6 +26,12 @@ pub(crate) fn describe() -> Environment {
         check: Vec::new(),
         changes: None,
     }
+}
+
+/// What has changed of machine and server since a fingerprint was taken, when the machine had been suspended for so long; ns.
+pub(crate) fn changes(fingerprint: &TakenFingerprint, suspended_ns: u64) -> Vec<Change> {
+    let suspension = suspension(suspended_ns, clock::suspended_ns());
+    fingerprint.changes().into_iter().chain(suspension).collect()
 }
 
 /// A suspension of this machine, as a change of its clock, from the time for which it has been suspended in all before and

@@ -1,5 +1,6 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
+pub(crate) mod backlog;
 pub(crate) mod environment;
 pub(crate) mod observers;
 pub(crate) mod serving;
@@ -17,6 +18,7 @@ use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
 use crate::store::{Log, Recorder};
 use crate::sys::forget_used_text;
+use backlog::BacklogWatch;
 use engine::run::{Control, RunError};
 use evidence::EvidenceBuilder;
 use judge::check::Machine;
@@ -179,7 +181,9 @@ impl Session {
         check.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
         let recorder = match measurement {
             Measurement::Run { .. } => Recorder::open(&self.directory),
-            Measurement::Sweep { .. } => Recorder::without_histograms(&self.directory),
+            Measurement::Sweep { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => {
+                Recorder::without_histograms(&self.directory)
+            }
         };
         let begun = Begun {
             started: self.started.clone(),
@@ -192,8 +196,12 @@ impl Session {
 
     /// What has changed of machine and server since the begin.
     pub(crate) fn changes(&self) -> Vec<Change> {
-        let suspension = environment::suspension(self.suspended_ns, clock::suspended_ns());
-        self.fingerprint.changes().into_iter().chain(suspension).collect()
+        environment::changes(&self.fingerprint, self.suspended_ns)
+    }
+
+    /// What machine and server were before the first load, and the time for which the machine had been suspended by then; ns.
+    pub(crate) fn before(&self) -> (TakenFingerprint, u64) {
+        (self.fingerprint.clone(), self.suspended_ns)
     }
 
     /// Where the results come from.
@@ -252,6 +260,20 @@ impl Session {
         Ok(builder)
     }
 
+    /// The same, but the load is ended early when its backlog runs away; true if it was.
+    pub(crate) fn measure_trial(
+        &mut self,
+        plan: &Plan,
+        label: &str,
+        recorder: &mut Recorder,
+    ) -> Result<(EvidenceBuilder, bool), CommandError> {
+        let control = self.control(plan);
+        let mut backlog = BacklogWatch::new(plan, &control);
+        let beside = Observers { backlog: Some(&mut backlog), ..self.beside(None, &control) };
+        let builder = self.load(plan, label, recorder, &control, beside)?;
+        Ok((builder, backlog.ran_away))
+    }
+
     /// What acts on the load of `plan`: one that is disturbed may take half as long again, within the budget.
     fn control(&self, plan: &Plan) -> Control {
         let window_ns = plan.stop.duration_ns().unwrap_or(0);
@@ -267,7 +289,7 @@ impl Session {
         recorder: &mut Recorder,
     ) -> Result<(EvidenceBuilder, Sampled), CommandError> {
         let watched = self.watched();
-        let mut sampling = Sampling::new(plan, watched.server.as_ref(), &watched.companions);
+        let mut sampling = Sampling::new(plan, watched.server.as_ref(), &watched.companions, &self.directory);
         let control = self.control(plan);
         let beside = self.beside(Some(&mut sampling), &control);
         let builder = self.load(plan, label, recorder, &control, beside)?;
@@ -295,12 +317,13 @@ impl Session {
                 watch: Watch::off(),
                 pages: StatusPages::watch(std::iter::empty(), &control.clock),
                 sampling,
+                backlog: None,
             };
         }
         let watch = Watch::new(&self.watched(), control, &self.quota);
         let own = self.sut.status_pages();
         let pages = StatusPages::watch(own.iter().chain(&self.selectors.status), &control.clock);
-        Observers { watch, pages, sampling }
+        Observers { watch, pages, sampling, backlog: None }
     }
 
     /// A restart has given the server new processes.

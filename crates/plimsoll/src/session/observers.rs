@@ -1,6 +1,7 @@
-//! Observers of a load: machine and server, status pages, and profile.
+//! Observers of a load: machine and server, status pages, profile, and backlog.
 
 use crate::profiling::Sampling;
+use crate::session::backlog::BacklogWatch;
 use crate::session::status::StatusPages;
 use crate::session::watch::Watch;
 use model::Event;
@@ -11,6 +12,8 @@ pub(crate) struct Observers<'a> {
     pub(crate) pages: StatusPages,
     /// Only in profiled runs.
     pub(crate) sampling: Option<&'a mut Sampling>,
+    /// Only in trials of a search for a capacity.
+    pub(crate) backlog: Option<&'a mut BacklogWatch>,
 }
 
 impl Observers<'_> {
@@ -18,6 +21,9 @@ impl Observers<'_> {
     pub(crate) fn look(&mut self, event: &Event) -> impl Iterator<Item = Event> + use<> {
         if let Some(sampling) = &mut self.sampling {
             sampling.follow(event);
+        }
+        if let Some(backlog) = &mut self.backlog {
+            backlog.follow(event);
         }
         let status = match event {
             Event::Tick(tick) => self.pages.until(tick),

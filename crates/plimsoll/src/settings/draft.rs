@@ -55,6 +55,11 @@ impl Draft {
         })
     }
 
+    /// One plain GET, by the generator as it was typed.
+    pub(crate) fn plain(generator: &GeneratorArgs) -> Result<Self, CommandError> {
+        Self::new(&RequestArgs::plain(), generator)
+    }
+
     /// The requests of `--urls` or `--har`, if one of them was given. `url` is the server that was named.
     pub(crate) fn listed(&self, url: Option<&TargetUrl>) -> Result<Option<Listed>, CommandError> {
         Ok(self.file.as_ref().map(|file| Listed::read(file, &self.request.headers, url)).transpose()?)

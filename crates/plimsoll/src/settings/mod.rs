@@ -1,12 +1,15 @@
 //! From what was typed to what it means: validated, complete, free of clap.
 
 pub(crate) mod auth;
+pub(crate) mod capacity;
+pub(crate) mod compare;
 pub(crate) mod connect_override;
 pub(crate) mod draft;
 pub(crate) mod expect;
 pub(crate) mod redirects;
 pub(crate) mod selectors;
 pub(crate) mod target_url;
+pub(crate) mod threshold;
 
 use crate::cli::{ArrivalsArg, WarmupArg};
 use crate::exit::CommandError;
@@ -26,6 +29,8 @@ const SPIN_NS: u64 = 500_000;
 /// What it may take of the mean time between two requests on a CPU that several load threads share, so that they do not
 /// keep each other from sending on time.
 const SPIN_SHARE_SHARED: f64 = 0.25;
+/// How long a warm-up takes that ends by itself, about; ns.
+const WARMUP_AUTO_NS: u64 = 2 * model::NS_PER_S;
 /// Longest window or warm-up; ns (one week).
 const TIME_MAX_NS: u64 = 7 * 24 * 3600 * model::NS_PER_S;
 
@@ -166,6 +171,20 @@ pub(crate) fn warmup(arg: WarmupArg) -> Result<Warmup, CommandError> {
         WarmupArg::Auto => Ok(Warmup::Auto),
         WarmupArg::Fixed(time) if time.ns <= TIME_MAX_NS => Ok(Warmup::Fixed { duration_ns: time.ns }),
         WarmupArg::Fixed(time) => Err(CommandError::usage(format!("--warmup {time} is longer than a week"))),
+    }
+}
+
+/// A positive value with two digits.
+pub(crate) fn two_digits(value: f64) -> f64 {
+    let unit = 10f64.powf(value.log10().floor() - 1.0);
+    (value / unit).round() * unit
+}
+
+/// About how long a warm-up takes; ns.
+pub(crate) const fn expected_warmup_ns(warmup: Warmup) -> u64 {
+    match warmup {
+        Warmup::Fixed { duration_ns } => duration_ns,
+        Warmup::Auto => WARMUP_AUTO_NS,
     }
 }
 

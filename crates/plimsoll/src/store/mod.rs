@@ -6,6 +6,7 @@
 //! What was recorded is never overwritten: events are written to new files only, and one program at a time writes into a
 //! directory.
 
+pub(crate) mod experiment;
 pub(crate) mod page_file;
 pub(crate) mod private;
 pub(crate) mod stored;
@@ -30,8 +31,14 @@ const RESULT_PART: &str = "run.json.part";
 /// Events of a measurement, one JSON object a line, and the histograms of its ticks.
 pub(crate) const EVENTS: &str = "events.jsonl";
 pub(crate) const HISTOGRAMS: &str = "latency.hlog";
+/// The file of an experiment, its steps in their order, and what came of them.
+const EXPERIMENT_FILE: &str = "experiment.toml";
+const PLAN: &str = "plan.json";
+const STEPS_LOG: &str = "steps.jsonl";
 /// Directory of the loads of a sweep.
 pub(crate) const POINTS: &str = "points";
+/// End of the name of the one that is measured with samples.
+pub(crate) const PROFILED: &str = "-profile";
 /// Attempts to find a free name for a new directory.
 const NAME_TRIES: u32 = 1000;
 
@@ -68,8 +75,8 @@ fn occupied(path: &Path) -> Option<String> {
 }
 
 /// True if something was recorded in a directory.
-fn has_events(path: &Path) -> bool {
-    [EVENTS, POINTS, ARMS_FOLDER].iter().any(|name| path.join(name).exists())
+pub(crate) fn has_events(path: &Path) -> bool {
+    [EVENTS, POINTS, ARMS_FOLDER, PLAN].iter().any(|name| path.join(name).exists())
 }
 
 /// True if a program that still runs writes into a directory.
@@ -171,6 +178,16 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
+    /// Opens the record of one of several loads: the name of its directory below `directory`, that of the measurement, and
+    /// what writes there.
+    pub(crate) fn of_load(directory: &Path, name: &str) -> Result<(String, Self), CommandError> {
+        let name = format!("{POINTS}/{name}");
+        let path = directory.join(&name);
+        private::create_directory(&path)
+            .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", path.display())))?;
+        Ok((name, Self::open(&path)?))
+    }
+
     /// Opens the files of a load in `directory`, which exists.
     pub(crate) fn open(directory: &Path) -> Result<Self, CommandError> {
         let mut recorder = Self::without_histograms(directory)?;

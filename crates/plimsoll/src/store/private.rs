@@ -42,6 +42,11 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     options(OFlags::empty()).write(true).create(true).truncate(false).open(path)
 }
 
+/// Opens a file to write behind its end; creates it if need be.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    options(OFlags::empty()).append(true).create(true).open(path)
+}
+
 /// Opens a file that is there, whatever it is: a pipe without a writer holds nobody up.
 pub(crate) fn look(path: &Path) -> io::Result<File> {
     options(OFlags::NONBLOCK).read(true).open(path)
@@ -85,7 +90,7 @@ mod tests {
         let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
         std::fs::write(&victim, "precious").unwrap();
         symlink(&victim, &link).unwrap();
-        assert!(create(&link).is_err() && open(&link).is_err() && create_new(&link).is_err());
+        assert!(create(&link).is_err() && open(&link).is_err() && create_new(&link).is_err() && append(&link).is_err());
         write(&link, b"x").unwrap();
         assert!(std::fs::symlink_metadata(&link).unwrap().is_file(), "the link has given way");
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");

@@ -37,11 +37,13 @@ impl Stored {
         Named { name: &self.name, record: self.record.as_ref() }
     }
 
-    /// The distributions of a run; none of sweeps, or when the histograms are gone or damaged.
+    /// The distributions of a run; none of sweeps and capacities, or when the histograms are gone or damaged.
     pub(crate) fn distributions(&self) -> Option<Histograms> {
         match &self.record {
             Record::Run(record) => distributions(&self.directory, basis(record)),
-            Record::Sweep(_) | Record::Sweeps(_) => None,
+            Record::Sweep(_) | Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => {
+                None
+            }
         }
     }
 }

@@ -1,8 +1,12 @@
 //! One file a verb.
 
 pub(crate) mod audit;
+pub(crate) mod capacity;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod experiment;
+pub(crate) mod history;
 pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod profile;

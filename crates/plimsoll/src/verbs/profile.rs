@@ -7,13 +7,14 @@ use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
 use crate::output::progress::Progress;
-use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, write, write_file};
+use crate::profiling::samples::{self, OWN_NAME, SampleFile};
+use crate::profiling::{FOLDED, GRAPH, STACKS_GRAPH, keep_stacks, remove_samples, write, write_file};
 use crate::session::environment;
 use crate::settings;
 use crate::store;
 use crate::store::private;
-use model::{FORMAT_PROFILE, NS_PER_S, ProfileRecord, Redacted, human};
-use observe::profile::{Missing, Recorded, Scope, Unprofiled, behind_port, running};
+use model::{FORMAT_PROFILE, NS_PER_S, ProfileBegun, ProfileRecord, Redacted, SamplesBegun, human};
+use observe::profile::{Missing, Profile, Profiler, Scope, behind_port, running};
 use report::flame::Scale;
 use report::off_cpu;
 use std::collections::BTreeSet;
@@ -30,50 +31,79 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<Exit, CommandError> {
         return diff::diff(args);
     }
     settings::window(args.duration)?;
-    let (scope, mut words) = scope(args)?;
+    let (scope, words) = scope(args)?;
     let asked = args.output.as_deref().map(directory).transpose()?;
     let stop = interrupt::watch()?;
     let progress = Progress::new(args.quiet);
     let started = clock::wall_clock();
-    let mut rest = Rest::Whole;
-    let wait = || rest = wait(args.duration.ns, &scope.server, &stop, &progress);
-    let recorded = Recorded::during(clock::thread_cpu_ns, wait);
-    let recorded = recorded.map_err(|error: Unprofiled| CommandError::usage(format!("cannot profile: {error}")))?;
-    // One of our own is made when there is something to put into it.
+    let (take, added) = samples::channel();
+    let profiler = Profiler::new(clock::thread_cpu_ns, Some(take));
+    let profiler = profiler.map_err(|error| CommandError::usage(format!("cannot profile: {error}")))?;
     let directory = asked.map_or_else(|| store::create_new("profile", &started), Ok)?;
+    let mut begun = ProfileBegun { scope: words, environment: environment::describe(), started };
+    let first = SamplesBegun { profile: Some(begun.clone()), ..samples::begun(profiler.begun(), &scope) };
+    let file = SampleFile::start(&directory, first, added);
+    profiler.switch_on();
+    let rest = wait(args.duration.ns, &scope.server, &stop, &progress);
+    let recorded = profiler.finish();
+    file.end();
     progress.say("looking up names");
     let profile = recorded.resolve(&scope);
     progress.end();
     if rest == Rest::Gone {
-        words.push_str(", which has ended meanwhile");
+        begun.scope.push_str(", which has ended meanwhile");
     }
-    let of = Redacted::text(&format!("of {words}"));
-    write(&directory, &profile, &Redacted::text(&format!("CPU time {of}")), Scale::Samples)?;
-    keep_stacks(&directory, off_cpu::of_switches(&profile.waits, None, &of));
-    let record = ProfileRecord {
-        format: FORMAT_PROFILE.into(),
-        scope: words,
-        profile: profile.profiled,
-        environment: environment::describe(),
-        started,
-        interrupted: rest != Rest::Whole,
-    };
-    let json = report::json::profile(&record);
-    write_file(&directory.join(RECORD), &json)?;
-    if args.json {
-        printer::result(&json)?;
-    } else {
-        let mut text = report::terminal::profile(&record, &printer::style());
-        text.push_str(&format!("\nstacks: {}\n", directory.join(FOLDED).display()));
-        if directory.join(GRAPH).exists() {
-            text.push_str(&format!("graph: {}\n", directory.join(GRAPH).display()));
-        }
-        if directory.join(STACKS_GRAPH).exists() {
-            text.push_str(&format!("waits: {}\n", directory.join(STACKS_GRAPH).display()));
-        }
-        printer::result(&text)?;
-    }
+    let record = stored(&directory, profile, begun, rest != Rest::Whole)?;
+    remove_samples(&directory);
+    printer::result(&shown(&directory, &record, args.json))?;
     Ok(if rest == Rest::Stopped { Exit::Interrupted } else { Exit::Fine })
+}
+
+/// True if there are samples in `directory` that were taken without a load, and whose program did not come to its end.
+pub(super) fn is_unfinished(directory: &Path) -> bool {
+    samples::are_in(directory) && !store::has_events(directory) && !directory.join(RECORD).exists()
+}
+
+/// Makes the profile of what was written down until the program was killed.
+pub(super) fn recover(directory: &Path) -> Result<ProfileRecord, CommandError> {
+    let nothing = || format!("{}: nothing was sampled that could be recovered", directory.display());
+    let (begun, profile) =
+        samples::recover(directory).and_then(|found| found.ok_or_else(nothing)).map_err(CommandError::usage)?;
+    let begun = begun.profile.ok_or_else(|| CommandError::usage(nothing()))?;
+    stored(directory, profile, begun, true)
+}
+
+/// Writes stacks, graphs and record of a profile.
+fn stored(
+    directory: &Path,
+    profile: Profile,
+    begun: ProfileBegun,
+    interrupted: bool,
+) -> Result<ProfileRecord, CommandError> {
+    let of = Redacted::text(&format!("of {}", begun.scope));
+    write(directory, &profile, &Redacted::text(&format!("CPU time {of}")), Scale::Samples)?;
+    keep_stacks(directory, off_cpu::of_switches(&profile.waits, None, &of));
+    let ProfileBegun { scope, environment, started } = begun;
+    let (format, profile) = (FORMAT_PROFILE.into(), profile.profiled);
+    let record = ProfileRecord { format, scope, profile, environment, started, interrupted };
+    write_file(&directory.join(RECORD), &report::json::profile(&record))?;
+    Ok(record)
+}
+
+/// The record, as JSON or for people.
+pub(super) fn shown(directory: &Path, record: &ProfileRecord, as_json: bool) -> String {
+    if as_json {
+        return report::json::profile(record);
+    }
+    let mut text = report::terminal::profile(record, &printer::style());
+    text.push_str(&format!("\nstacks: {}\n", directory.join(FOLDED).display()));
+    for (what, name) in [("graph", GRAPH), ("waits", STACKS_GRAPH)] {
+        let path = directory.join(name);
+        if path.exists() {
+            text.push_str(&format!("{what}: {}\n", path.display()));
+        }
+    }
+    text
 }
 
 /// Who is looked at, and in words.
@@ -85,7 +115,7 @@ fn scope(args: &ProfileArgs) -> Result<(Scope, String), CommandError> {
         (None, None) => (BTreeSet::new(), "this machine".to_owned()),
     };
     let only_server = !args.all;
-    Ok((Scope { server, only_server, own_name: "plimsoll_profile", ..Scope::default() }, words))
+    Ok((Scope { server, only_server, own_name: OWN_NAME, ..Scope::default() }, words))
 }
 
 /// Why the sampling has ended.
@@ -120,13 +150,16 @@ fn wait(duration_ns: u64, server: &BTreeSet<u32>, stop: &AtomicBool, progress: &
 
 /// Where the files are asked to go: a directory without a profile.
 fn directory(path: &Path) -> Result<PathBuf, CommandError> {
+    let shown = path.display();
+    let wrong = |why: String| CommandError::usage(format!("--output {shown}: {why}"));
     if path.join(FOLDED).exists() {
-        return Err(CommandError::usage(format!(
-            "--output {}: there is a profile in it already; name another directory",
-            path.display()
+        return Err(wrong("there is a profile in it already; name another directory".into()));
+    }
+    if samples::are_in(path) {
+        return Err(wrong(format!(
+            "a profile in it did not end, and plimsoll report --recover {shown} makes one of what there is"
         )));
     }
-    private::create_directory(path)
-        .map_err(|error| CommandError::usage(format!("--output {}: cannot write there: {error}", path.display())))?;
+    private::create_directory(path).map_err(|error| wrong(format!("cannot write there: {error}")))?;
     Ok(path.into())
 }

@@ -1,16 +1,21 @@
 //! `plimsoll report`: stored results once more, as a page, a table or data.
 
+mod table;
+
 use crate::cli::{FormatArg, ReportArgs};
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::graphs;
+use crate::profiling::{graphs, keep_waits};
 use crate::result::replay;
 use crate::store;
-use crate::store::stored::Stored;
+use crate::store::stored::{Record, Stored};
 use crate::store::{page_file, private};
+use crate::verbs::profile;
 use report::Named;
 use report::html::Item;
+use report::record::AnyRecord;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The page in a run directory, or of several results in the current one.
@@ -18,16 +23,30 @@ pub(crate) const PAGE: &str = "report.html";
 
 pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
     if args.recover {
-        args.directories.iter().try_for_each(|directory| recover(directory))?;
+        let (profiles, results): (Vec<_>, Vec<_>) =
+            args.directories.iter().partition(|directory| profile::is_unfinished(directory));
+        match (&profiles[..], &results[..]) {
+            ([], _) => results.into_iter().try_for_each(|directory| recover(directory))?,
+            ([only], []) => return recover_profile(only, args),
+            ([one, ..], _) => {
+                let why = "it is a profile without a load: recover it by itself";
+                return Err(CommandError::usage(format!("{}: {why}", one.display())));
+            }
+        }
     }
     let stored: Vec<Stored> = args.directories.iter().map(|path| Stored::read(path)).collect::<Result<_, _>>()?;
     let named: Vec<_> = stored.iter().map(Stored::named).collect();
-    let text = match args.format {
+    let text = match args.format.unwrap_or(FormatArg::Html) {
+        _ if args.table.table.is_some() => table::table(&args.table, args.format, &named)?,
         FormatArg::Html => return page(args, &stored),
+        FormatArg::Tsv => return Err(CommandError::usage("--format tsv is for --table; try csv")),
         FormatArg::Markdown => report::markdown(&named),
         FormatArg::Csv => report::csv(&named),
         FormatArg::Text => text(&named, args.output.is_some()),
         FormatArg::Json => json(&named),
+        FormatArg::Overhead => report::overhead(of_comparisons(&named)?),
+        FormatArg::Latex => report::latex(of_comparisons(&named)?),
+        FormatArg::Svg => return figures(args, &stored),
     };
     match &args.output {
         Some(path) => write(path, &text)?,
@@ -49,7 +68,57 @@ fn recover(directory: &Path) -> Result<(), CommandError> {
         )));
     }
     let record = replay::record(directory)?;
+    match &record {
+        Record::Run(record) => keep_waits(directory, report::off_cpu::of_run(record)),
+        Record::Sweep(record) => keep_waits(directory, report::off_cpu::of_sweep(record)),
+        Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => {}
+    }
     store::write_recovered(directory, &report::json::record(record.as_ref()))
+}
+
+/// Makes a profile of its samples, and prints it.
+fn recover_profile(directory: &Path, args: &ReportArgs) -> Result<Exit, CommandError> {
+    let as_json = match (args.format, &args.output) {
+        (Some(FormatArg::Json), None) => true,
+        (None | Some(FormatArg::Text), None) => false,
+        _ => {
+            let why = "it is a profile without a load, which is shown as --format text or json, on stdout";
+            return Err(CommandError::usage(format!("{}: {why}", directory.display())));
+        }
+    };
+    let record = profile::recover(directory)?;
+    printer::result(&profile::shown(directory, &record, as_json))?;
+    Ok(Exit::Fine)
+}
+
+/// The results, if all are comparisons.
+fn of_comparisons<'a, 'b>(named: &'a [Named<'b>]) -> Result<&'a [Named<'b>], CommandError> {
+    let other = named.iter().find(|named| !matches!(named.record, AnyRecord::Compare(_)));
+    match other {
+        None => Ok(named),
+        Some(other) => Err(CommandError::usage(format!(
+            "{}: this format is of comparisons (plimsoll compare); use --format markdown or csv",
+            other.name
+        ))),
+    }
+}
+
+/// Writes the figures of one comparison and prints their paths.
+fn figures(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
+    let [one] = stored else {
+        return Err(CommandError::usage("--format svg takes one result: its figures have fixed names".to_owned()));
+    };
+    of_comparisons(&[one.named()])?;
+    let folder = args.output.as_deref().unwrap_or(&one.directory);
+    for figure in report::svg_figures(one.named().record) {
+        let path = folder.join(figure.file);
+        // As with the page: beside a result of somebody else it must not be a link.
+        let file = if args.output.is_some() { File::create(&path) } else { private::create(&path) };
+        let written = file.and_then(|mut file| file.write_all(figure.svg.as_bytes()));
+        written.map_err(|error| cannot_write(&path, &error))?;
+        printer::result(&format!("{}\n", path.display()))?;
+    }
+    Ok(Exit::Fine)
 }
 
 /// Writes the page and prints its path.

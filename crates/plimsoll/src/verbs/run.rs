@@ -4,16 +4,18 @@ use crate::cli::{ArrivalsArg, RunArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::{deliver, exit};
-use crate::profiling::{keep, keep_waits};
-use crate::result::run_record;
+use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
+use crate::profiling::{keep, keep_waits, remove_samples};
+use crate::result::{Asked, run_record};
 use crate::session::serving;
 use crate::session::{Session, SessionOptions, check_limits};
 use crate::settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
+use crate::settings::threshold;
 use crate::store;
 use model::{Count, Load, Measurement, Rate, Redacted, SessionEvent, Stop, Warmup};
+use report::factors::of_run_plan;
 use report::record::AnyRecord;
 use stack::Spec;
 use std::path::Path;
@@ -30,16 +32,44 @@ const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
 const REQUESTS_MAX: u64 = 1_000_000_000_000;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
-    let load = load(args.connections, args.rate, args.arrivals, args.request.pipeline)?;
-    let until = match args.requests {
-        Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
-        None => settings::window(args.duration.unwrap_or(DURATION))?,
-    };
-    let warmup = settings::warmup(args.warmup)?;
-    check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
-    let spec = serving::specs(args.serve.as_slice())?.pop();
-    let draft = Draft::new(&args.request, &args.generator)?;
-    let stop = interrupt::watch()?;
+    let checked = Checked::new(args)?;
+    measure(args, checked, &interrupt::watch()?)
+}
+
+/// What was typed, as far as it can be checked before anything is started.
+pub(super) struct Checked {
+    load: Load,
+    until: Stop,
+    warmup: Warmup,
+    spec: Option<Spec>,
+    pub(super) draft: Draft,
+    asked: Asked,
+}
+
+impl Checked {
+    pub(super) fn new(args: &RunArgs) -> Result<Self, CommandError> {
+        let load = load(args.connections, args.rate, args.arrivals, args.request.pipeline)?;
+        let until = match args.requests {
+            Some(n) => Stop::Count { requests: settings::in_range("--requests", n, 1, REQUESTS_MAX)? },
+            None => settings::window(args.duration.unwrap_or(DURATION))?,
+        };
+        let warmup = settings::warmup(args.warmup)?;
+        check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
+        let spec = serving::specs(args.serve.as_slice())?.pop();
+        let draft = Draft::new(&args.request, &args.generator)?;
+        let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.no_observe)?;
+        Ok(Self { load, until, warmup, spec, draft, asked })
+    }
+
+    /// About how long it takes without starting and ending; none for a number of requests; ns.
+    pub(super) fn expected_ns(&self) -> Option<u64> {
+        Some(self.until.duration_ns()?.saturating_add(settings::expected_warmup_ns(self.warmup)))
+    }
+}
+
+/// Measures it, until its end or until `stop` is set.
+pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
+    let Checked { load, until, warmup, spec, draft, asked } = checked;
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
@@ -48,11 +78,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
         is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
-        stop: Arc::clone(&stop),
+        stop: Arc::clone(stop),
     };
     let mut session = Session::new(options, |started| store::create(args.output.output.as_deref(), "run", started))?;
     let plan = session.plan(load, until, warmup);
+    asked.may_compare(&of_run_plan(&Redacted::new(plan.clone()), &Redacted::new(session.environment())))?;
     let mut log = session.begin(Measurement::Run { wants_limiter: args.confirm }, &plan)?;
+    asked.event().into_iter().for_each(|event| log.tell(event));
     // A number of requests has no length, and is not prolonged.
     let half_ns = until.duration_ns().unwrap_or(0) / 2;
     session.budget_ns = args.budget.map_or(half_ns, |budget| budget.ns);
@@ -66,6 +98,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
 
     if let Some(sampled) = sampled {
         log.tell(keep(&directory, sampled, builder.goodput().value, &Redacted::url(&plan.target.url)));
+        remove_samples(&directory);
     }
     log.tell(SessionEvent::Changed { changes: session.changes() });
     // A server of ours that ended under the load is told after what was measured until then.
@@ -76,7 +109,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     let mut record = run_record(&log.facts, &builder);
     keep_waits(&directory, report::off_cpu::of_run(&record));
     if let (true, true, false, Some(limiter)) = (args.confirm, checked.is_ok(), interrupted, &record.limiter) {
-        match confirm::confirm(limiter, &confirming(args, &draft, spec, load, warmup, &directory, &stop)?) {
+        match confirm::confirm(limiter, &confirming(args, &draft, spec, load, warmup, &directory, stop)?) {
             Ok(confirmed) => {
                 log.tell(confirmed);
                 record = run_record(&log.facts, &builder);
@@ -86,8 +119,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandError> {
     }
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) });
     deliver(&directory, AnyRecord::Run(&record), Some(&builder.histograms()), &args.output)?;
+    deliver_to_ci(&directory, AnyRecord::Run(&record), &args.thresholds)?;
     checked?;
-    Ok(exit(record.verdict.state, stop.load(Ordering::Relaxed)))
+    Ok(with_thresholds(exit(record.verdict.state, stop.load(Ordering::Relaxed)), AnyRecord::Run(&record)))
 }
 
 /// The load of the run once more, in a closed loop.

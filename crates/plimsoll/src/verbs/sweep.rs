@@ -8,18 +8,20 @@ use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
 use crate::coordinate::{Measure, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
-use crate::output::deliver::{deliver, exit};
-use crate::profiling::{keep as keep_profile, keep_waits};
-use crate::result::{Point, keep, sweep_record};
+use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
+use crate::profiling::{at_peak, keep as keep_profile, keep_waits, remove_samples};
+use crate::result::{Asked, Point, keep, sweep_record};
 use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
+use crate::settings::threshold;
 use crate::store;
-use crate::store::{Log, POINTS, Recorder, private};
+use crate::store::{Log, PROFILED, Recorder};
 use evidence::EvidenceBuilder;
 use model::{Count, Limiter, Load, Measurement, NS_PER_S, Plan, Redacted, SessionEvent, SweepRecord, Warmup, human};
+use report::factors::of_sweep_plan;
 use report::record::AnyRecord;
 use stack::Spec;
 use stats::{Outcome, SweepSettings};
@@ -30,33 +32,69 @@ use std::time::Duration;
 
 /// Rest between points: what the last one left in the server's queues and ours must not reach the next.
 const REST: Duration = Duration::from_millis(200);
-/// How long a warm-up takes that ends by itself, for the estimate of time left; ns.
-const WARMUP_AUTO_NS: u64 = 2 * NS_PER_S;
 const LOAD_MAX: u64 = 1_000_000_000;
 const POINTS_MAX: u64 = 100;
 const ITERATIONS_MAX: u64 = 1000;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<Exit, CommandError> {
-    let search = search(args)?;
-    // Checks the flags that every point will use, before anything is started.
-    load_of(args, search.to)?;
-    settings::window(args.duration)?;
-    settings::warmup(args.warmup)?;
-    if args.over == OverArg::Rate {
-        settings::no_pipeline(args.request.pipeline)?;
+    let checked = Checked::new(args)?;
+    sweep_checked(args, &checked, &interrupt::watch()?)
+}
+
+/// What was typed, as far as it can be checked before anything is started.
+pub(super) struct Checked {
+    search: SweepSettings,
+    specs: Vec<Spec>,
+    pub(super) draft: Draft,
+    warmup: Warmup,
+    asked: Asked,
+}
+
+impl Checked {
+    pub(super) fn new(args: &SweepArgs) -> Result<Self, CommandError> {
+        let search = search(args)?;
+        // The flags that every point will use.
+        load_of(args, search.to)?;
+        settings::window(args.duration)?;
+        let warmup = settings::warmup(args.warmup)?;
+        if args.over == OverArg::Rate {
+            settings::no_pipeline(args.request.pipeline)?;
+        }
+        let specs = serving::specs(&args.serve)?;
+        let draft = Draft::new(&args.request, &args.generator)?;
+        let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.no_observe)?;
+        if specs.len() > 1 && args.thresholds.baseline.is_some() {
+            return Err(CommandError::usage(
+                "--baseline is one result, and --serve names several servers: sweep one of them",
+            ));
+        }
+        Ok(Self { search, specs, draft, warmup, asked })
     }
-    let specs = serving::specs(&args.serve)?;
-    let draft = Draft::new(&args.request, &args.generator)?;
-    let stop = interrupt::watch()?;
+
+    /// About how long it takes without starting and ending: as many loads as are aimed for; ns.
+    pub(super) fn expected_ns(&self, args: &SweepArgs) -> u64 {
+        let rest_ns = REST.as_nanos() as u64;
+        let each_ns =
+            args.duration.ns.saturating_add(settings::expected_warmup_ns(self.warmup)).saturating_add(rest_ns);
+        each_ns.saturating_mul((self.search.points * self.search.iterations) as u64)
+    }
+}
+
+/// Sweeps one server or several, until the end or until `stop` is set.
+pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
+    let Checked { search, specs, draft, asked, .. } = checked;
+    let options = (draft, asked);
     if specs.len() > 1 {
-        return arms::sweep(args, &draft, &search, &specs, &stop);
+        return arms::sweep(args, options, search, specs, stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
-    let measured = measure(args, &draft, &search, Server { spec: specs.first(), arm: None }, &stop, create)?;
+    let measured = measure(args, options, search, Server { spec: specs.first(), arm: None }, stop, create)?;
     deliver(&measured.directory, AnyRecord::Sweep(&measured.record), None, &args.output)?;
+    let record = AnyRecord::Sweep(&measured.record);
+    deliver_to_ci(&measured.directory, record, &args.thresholds)?;
     // What made the sweep end early is told after what was measured until then.
     measured.walked?;
-    Ok(exit(measured.record.verdict.state, measured.record.interrupted))
+    Ok(with_thresholds(exit(measured.record.verdict.state, measured.record.interrupted), record))
 }
 
 /// A finished sweep, or as much of it as there is.
@@ -78,7 +116,7 @@ struct Server<'a> {
 /// Sweeps one target. At least one point is measured.
 fn measure(
     args: &SweepArgs,
-    draft: &Draft,
+    (draft, asked): (&Draft, &Asked),
     search: &SweepSettings,
     Server { spec, arm }: Server<'_>,
     stop: &Arc<AtomicBool>,
@@ -97,7 +135,11 @@ fn measure(
     let session = Session::new(options, create)?;
     let most = plan(args, &session, search.to)?;
     let arm = arm.map(Redacted::into_inner);
-    let log = session.begin(Measurement::Sweep { limit: search.to, over_rate: search.over_rate, arm }, &most)?;
+    let over = if search.over_rate { "rate" } else { "connections" };
+    let own = of_sweep_plan(over, &Redacted::new(most.clone()), &Redacted::new(session.environment()));
+    asked.may_compare(&own)?;
+    let mut log = session.begin(Measurement::Sweep { limit: search.to, over_rate: search.over_rate, arm }, &most)?;
+    asked.event().into_iter().for_each(|event| log.tell(event));
     let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };
     let mut walked = walk(&mut SweepSearch::new(*search, times(args, &most)), &mut loads, stop);
     if loads.points.is_empty() {
@@ -190,7 +232,7 @@ impl Measure<SweepSearch> for Loads<'_> {
             }
         };
         let plan = self.plan(load)?;
-        let (name, mut recorder) = self.open(&name)?;
+        let (name, mut recorder) = Recorder::of_load(&self.session.directory, &name)?;
         self.session.budget_ns = trial.budget_ns;
         let builder = self.session.measure(&plan, &label, &mut recorder)?;
         let outcome = TrialOutcome {
@@ -228,17 +270,14 @@ impl Loads<'_> {
         std::thread::sleep(REST);
         let plan = self.plan(peak.load)?;
         self.measured += 1;
-        let (_, mut recorder) = self.open(&format!("{:02}-profile", self.measured))?;
+        let (_, mut recorder) = Recorder::of_load(&self.session.directory, &format!("{:02}{PROFILED}", self.measured))?;
         let label = format!("profile, {}: ", self.load_text(peak.load));
         let (builder, sampled) = self.session.measure_profiled(&plan, &label, &mut recorder)?;
         let goodput_per_s = builder.goodput().value;
         let directory = &self.session.directory;
-        let mut event = keep_profile(directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
-        if let SessionEvent::Profiled { profiled: Some(profile), .. } = &mut event {
-            profile.load = Some(peak.load);
-            profile.goodput_change = (peak.goodput_per_s > 0.0).then(|| goodput_per_s / peak.goodput_per_s - 1.0);
-        }
-        self.log.tell(event);
+        let event = keep_profile(directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
+        self.log.tell(at_peak(event, &peak));
+        remove_samples(directory);
         keep_waits(directory, report::off_cpu::of_sweep(&sweep_record(&self.log.facts, &self.points)));
         self.session.check()
     }
@@ -248,15 +287,6 @@ impl Loads<'_> {
         // Another order of arrivals each time, so that a repeat is a repeat of the load and not of its accidents.
         plan.seed = plan.seed.wrapping_add(self.measured as u64);
         Ok(plan)
-    }
-
-    /// Opens the record of a load: its directory below that of the sweep, and what writes there.
-    fn open(&self, name: &str) -> Result<(String, Recorder), CommandError> {
-        let name = format!("{POINTS}/{name}");
-        let path = self.session.directory.join(&name);
-        private::create_directory(&path)
-            .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", path.display())))?;
-        Ok((name, Recorder::open(&path)?))
     }
 
     fn load_text(&self, load: f64) -> String {
@@ -284,10 +314,7 @@ fn plan(args: &SweepArgs, session: &Session, load: f64) -> Result<Plan, CommandE
 
 /// Times of each load, which is as long as `plan`.
 fn times(args: &SweepArgs, plan: &Plan) -> Times {
-    let warmup_ns = match plan.warmup {
-        Warmup::Fixed { duration_ns } => duration_ns,
-        Warmup::Auto => WARMUP_AUTO_NS,
-    };
+    let warmup_ns = settings::expected_warmup_ns(plan.warmup);
     Times { window_ns: args.duration.ns, warmup_ns, budget_ns: args.budget.map(|budget| budget.ns) }
 }
 

@@ -4,12 +4,15 @@
 //! Measuring tests: they put a load on something, so only one runs at a time (group `measuring` of `.config/nextest.toml`), and
 //! where a busy machine could change an outcome, [`support::decide`] judges.
 
+mod capacity;
 mod check;
 mod chosen_server;
+mod compare;
 mod contract;
 mod credentials;
 mod detours;
 mod endings;
+mod experiment;
 mod failing_servers;
 mod fastcgi;
 mod golden;

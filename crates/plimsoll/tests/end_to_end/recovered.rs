@@ -1,7 +1,7 @@
 //! `report --recover`: the events of a measurement are enough to make its result again, to the byte, and what there is of a
 //! measurement that was killed.
 
-use crate::support::{Ended, Target, count, list, number, plimsoll, wait_for};
+use crate::support::{Ended, Program, Target, count, list, number, plimsoll, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
@@ -79,6 +79,27 @@ fn every_kind_of_sweep_is_made_again_of_its_events() {
 }
 
 #[test]
+fn a_search_for_a_capacity_is_made_again_of_its_events() {
+    let target = Target::start(&["--pool", "5", "--pool-time", "5ms"]);
+    let url = target.url("/pool");
+    // Trials that hold, that fail, and that are ended early; and a goal of its own.
+    let args = ["--goal", "p95<200ms", "-d", "6s", "--warmup", "0s", "--timeout", "1s", "--budget", "28s", "-q"];
+    let ended = plimsoll(["capacity", &url].iter().chain(&args)).run();
+    assert!([Some(0), Some(5)].contains(&ended.status.code()), "{ended:#?}");
+    is_the_same_again(&ended);
+}
+
+#[test]
+fn a_comparison_is_made_again_of_its_events() {
+    let variants = ["--serve", "target pool=2 pool-time=2ms", "--serve", "target pool=2 pool-time=3ms"];
+    let few = ["-d", "1s", "--warmup", "0s", "--blocks", "1", "--budget", "12s", "--only=saturated"];
+    let short = [&few[..], &["--fail-if", "goodput<-3%", "-q"]].concat();
+    let ended = plimsoll(["compare"].iter().chain(&variants).chain(&short)).run();
+    assert!([Some(4), Some(5)].contains(&ended.status.code()), "{ended:#?}");
+    is_the_same_again(&ended);
+}
+
+#[test]
 fn a_run_that_was_killed_is_recovered_as_far_as_it_was_measured() {
     let target = Target::start(&[]);
     let started =
@@ -148,4 +169,62 @@ fn where_nothing_was_measured_there_is_nothing_to_recover() {
     recover(b"no JSON\n").fails(2, &["line 1"]);
     let outside = r#"{"event":"session","session":"point","directory":"../../etc","load":1.0}"#;
     recover(format!("{outside}\n").as_bytes()).fails(2, &["../../etc"]);
+}
+
+/// Waits until samples of a profile were written down so often in a directory.
+#[track_caller]
+fn wait_for_samples(directory: &Path, n: usize) {
+    wait_for(SOON, || {
+        let samples = std::fs::read_to_string(directory.join("profile.samples")).ok()?;
+        (samples.lines().filter(|line| line.contains("\"counts\":[[")).count() >= n).then_some(())
+    })
+    .expect("samples are written down");
+}
+
+#[test]
+fn a_profile_that_was_killed_is_recovered() {
+    // An idle machine has nothing to sample.
+    let burner = Program::new("sh", ["-c", "while :; do :; done"]).start();
+    let pid = burner.pid().to_string();
+    let started = plimsoll(["profile", "--pid", &pid, "-d", "30s", "-o", "out", "-q"]).start();
+    wait_for_samples(&started.directory().join("out"), 2);
+    started.signal(Signal::KILL);
+    let ended = started.end();
+    drop(burner);
+    let out = ended.path("out");
+    let out = out.to_str().expect("UTF-8");
+    plimsoll(["profile", "--all", "-d", "1s", "-o", out]).run().fails(2, &["did not end", "--recover"]);
+    plimsoll(["report", "--recover", "--format", "html", out]).run().fails(2, &["profile without a load"]);
+    let record: Value = serde_json::from_str(&recover(Path::new(out))).expect("JSON");
+    assert!(record["interrupted"] == true && count(&record, "profile.samples") > 10, "{record:#}");
+    assert_eq!(record["scope"], format!("process {pid}"));
+    // The shell has ended, and its file names its functions as far as it has names.
+    let process = &record["profile"]["processes"][0];
+    assert_eq!((&process["name"], &process["role"]), (&"sh".into(), &"server".into()), "{record:#}");
+    assert!(number(process, "resolved_share") >= 0.95, "{record:#}");
+    let [folded, json] = ["out/profile.folded", "out/profile.json"].map(|name| ended.file(name));
+    assert!(folded.lines().count() > 1 && folded.lines().all(|line| line.starts_with("sh;")), "{folded}");
+    assert_eq!(serde_json::from_str::<Value>(&json).expect("JSON"), record);
+    plimsoll(["report", "--recover", out]).run().exits(2);
+}
+
+#[test]
+fn a_profiled_run_that_was_killed_has_its_profile() {
+    let target = Target::start(&["--workers", "1"]);
+    let url = target.url("/cpu?us=2000");
+    let args = ["run", &url, "-c", "2", "-d", "30s", "--warmup", "0s", "--profile", "-q", "-o", "plimsoll-runs/out"];
+    let started = plimsoll(args).start();
+    started.wait_for_events("tick", 3);
+    wait_for_samples(&started.directory().join("plimsoll-runs/out"), 3);
+    started.signal(Signal::KILL);
+    let ended = started.end();
+    let record: Value = serde_json::from_str(&recover(&ended.run_directory())).expect("JSON");
+    assert!(record["interrupted"] == true && count(&record, "profile.samples") > 10, "{record:#}");
+    assert!(number(&record, "profile.goodput_per_s") > 0.0, "{record:#}");
+    let processes = record["profile"]["processes"].as_array().expect("a list");
+    let has = |role: &str| processes.iter().any(|process| process["role"] == role);
+    assert!(has("server") && has("own"), "{record:#}");
+    let folded = ended.recorded("profile.folded");
+    assert!(folded.contains("Worker::burn") && folded.contains("_[k]"), "names are found: {folded}");
+    assert!(ended.recorded("profile.svg").contains("CPU time under"));
 }

@@ -7,9 +7,13 @@
 //! meet.
 
 mod arms;
+mod capacity;
 mod chart;
+mod compare;
 mod cpu;
+mod experiment;
 mod graph;
+mod history;
 mod kernel;
 mod layers;
 mod pools;
@@ -17,6 +21,7 @@ mod profile;
 mod resources;
 mod run;
 mod status;
+mod strips;
 mod sweep;
 mod threads;
 mod timeline;
@@ -26,7 +31,7 @@ use crate::Named;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
 use graph::Graph;
-use model::{Histograms, SweepRecord};
+use model::{Histograms, HistoryRecord, SweepRecord};
 use std::fmt::Display;
 use view::{Page, ResultView, Table, fact};
 
@@ -49,15 +54,15 @@ pub struct Graphs {
 pub struct Item<'a> {
     /// The result.
     pub named: Named<'a>,
-    /// Of a run; a sweep has none.
+    /// Of a run; others have none.
     pub distributions: Option<&'a Histograms>,
-    /// Of a run or sweep one, of several sweeps one for each; missing where there is no profile.
+    /// Of several sweeps one for each, of others one; missing where there is no profile.
     pub graphs: &'a [Graphs],
     /// Way from the page to the raw files, ending in a slash; empty when it lies beside them.
     pub base: &'a str,
 }
 
-/// One result of the page by itself: a run, a sweep, or one arm of several.
+/// One result of the page by itself: a run, a sweep, one arm of several, a capacity, or a comparison.
 struct Shown<'a> {
     /// Name of the directory.
     name: &'a str,
@@ -73,7 +78,7 @@ impl Shown<'_> {
     /// The graphs of what ran and of where threads waited.
     fn graphs(&self) -> [Option<Graph>; 2] {
         let graphs = self.graphs.map_or([&None, &None], |graphs| [&graphs.running, &graphs.waiting]);
-        graphs.map(|svg| svg.as_deref().map(Graph::new))
+        graphs.map(|svg| svg.as_deref().and_then(Graph::new))
     }
 }
 
@@ -86,6 +91,16 @@ pub fn page(items: &[Item<'_>]) -> impl Display + use<> {
     if results.len() > 1 {
         results.insert(0, side_by_side(items, results.len()));
     }
+    page_of(results)
+}
+
+/// A page about a history: each series by itself, then what is in none.
+#[must_use]
+pub fn history_page(record: &HistoryRecord) -> impl Display + use<> {
+    page_of(history::views(record))
+}
+
+fn page_of(mut results: Vec<ResultView>) -> Page {
     results.iter_mut().for_each(ResultView::make_visible);
     let title = results.first().map_or_else(String::new, |result| result.title.clone());
     Page {
@@ -96,6 +111,11 @@ pub fn page(items: &[Item<'_>]) -> impl Display + use<> {
         has_charts: results.iter().flat_map(|result| &result.charts).any(|chart| chart.json.is_some()),
         results,
     }
+}
+
+/// The document that the page shows of a stored flame graph; none of what is none.
+pub(crate) fn document(svg: &str) -> Option<String> {
+    Graph::new(svg).map(|graph| graph.document)
 }
 
 /// The results of an item, each by itself.
@@ -115,6 +135,9 @@ fn each(item: &Item<'_>) -> Vec<ResultView> {
             let arms = record.sweeps.iter().enumerate();
             arms.map(|(i, arm)| sweep::view(&shown(i, folder(i, arm)), arm)).collect()
         }
+        AnyRecord::Capacity(record) => vec![capacity::view(&shown(0, String::new()), record)],
+        AnyRecord::Compare(record) => vec![compare::view(&shown(0, String::new()), record)],
+        AnyRecord::Experiment(record) => vec![experiment::view(&shown(0, String::new()), record)],
     }
 }
 
@@ -132,6 +155,21 @@ fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     let tables = [
         ("Sweeps", crate::arms::header(&sweeps), sweeps.iter().map(|arm| arm.row()).collect()),
         ("Runs", RUN_HEADER.map(str::to_owned).to_vec(), named.iter().filter_map(|named| row(*named)).collect()),
+        (
+            "Capacities",
+            crate::capacity::HEADER.map(str::to_owned).to_vec(),
+            named.iter().filter_map(|named| crate::capacity::row(*named)).collect(),
+        ),
+        (
+            "Comparisons",
+            crate::compare::HEADER.map(str::to_owned).to_vec(),
+            named.iter().filter_map(|named| crate::compare::row(*named)).collect(),
+        ),
+        (
+            "Experiments",
+            crate::experiment::HEADER.map(str::to_owned).to_vec(),
+            named.iter().flat_map(|named| crate::experiment::rows_of(*named)).collect(),
+        ),
     ];
     let tables = tables.map(|(title, header, rows): (_, _, Vec<_>)| Table { title, header, rows });
     ResultView {

@@ -6,7 +6,7 @@ use super::profile;
 use super::status;
 use super::timeline::{Timeline, clock};
 use super::view::{
-    Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
+    Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
@@ -52,7 +52,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         charts,
         graph,
         files: files(shown, false, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
-        waiting: waiting.map(|graph| Graph::new(&graph.svg)),
+        waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
@@ -110,7 +110,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
 }
 
 fn tables(record: &RunRecord) -> Vec<Table> {
-    let mut tables = Vec::new();
+    let mut tables: Vec<Table> = thresholds(&record.thresholds).into_iter().collect();
     let rows = words::latencies(record);
     if !rows.is_empty() {
         let header = ["", "p50", "p90", "p99", "p99.9", "max"].map(str::to_owned).to_vec();

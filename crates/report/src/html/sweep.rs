@@ -2,22 +2,24 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, RED, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once,
+    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once,
     share_axis, time_axis, upright,
 };
 use super::graph::Graph;
 use super::profile;
 use super::run::plan;
-use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter};
+use super::view::{
+    Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
+};
 use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
-use crate::terminal::sweep::{Over, disturbed, knee_text, load, peak_text};
-use crate::{off_cpu, table};
+use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text};
+use crate::{off_cpu, shape, table};
 use model::human::{percent, rate};
-use model::{PoolFit, SweepRecord};
+use model::{PoolFit, SweepRecord, UslLaw};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
-use plotly::layout::Margin;
+use plotly::layout::{Margin, Shape};
 use plotly::{Layout, Scatter};
 
 /// Points of the drawn pool model.
@@ -50,9 +52,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         charts: reasons_once(charts.into_iter().flatten()),
         graph,
         files: files(shown, true, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
-        waiting: waiting.map(|graph| Graph::new(&graph.svg)),
+        waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,
-        tables: std::iter::once(Table { title: "Points", header, rows: table::point_rows(record) })
+        tables: thresholds(&record.thresholds)
+            .into_iter()
+            .chain([Table { title: "Points", header, rows: table::point_rows(record) }])
             .chain(peak.and_then(|peak| pools::table("What the workers did at the peak", peak)))
             .chain(record.profile.iter().flat_map(profile::tables))
             .chain(fingerprint(&record.environment))
@@ -68,7 +72,8 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
 
 fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     let peak = record.peak.map_or_else(|| "nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
-    let mut facts = vec![fact("peak goodput", peak), fact("knee", knee_text(record, over))];
+    let mut facts = vec![fact("peak goodput", peak)];
+    facts.extend(shape::lines(record, over, is_peak_bound(record)).into_iter().map(|(label, text)| fact(label, text)));
     facts.push(fact("load", load(record, over)));
     if let Some(text) = disturbed(record) {
         facts.push(fact("disturbed", text));
@@ -100,10 +105,9 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
         .marker(Marker::new().color(GREY).size(4))
         .y_axis("y2");
     let mut traces = vec![busy];
-    if let Some(fit) = record.fit {
-        let (x, y) = model_curve(&fit, low, high);
+    if let Some((name, (x, y))) = model_curve(record, low, high) {
         let style = Line::new().color(COLOURS[0]).width(1.0).dash(DashType::Dash);
-        let fit = Scatter::new(x, y).name("pool model").mode(Mode::Lines).line(style).hover_info(HoverInfo::Skip);
+        let fit = Scatter::new(x, y).name(name).mode(Mode::Lines).line(style).hover_info(HoverInfo::Skip);
         traces.push(fit.opacity(0.7));
     }
     if record.curve.iter().any(|point| point.iterations_per_s.len() > 1) {
@@ -125,17 +129,35 @@ fn goodput(record: &SweepRecord, over: Over) -> Option<Chart> {
         .y_axis2(share_axis())
         .margin(Margin::new().left(68).right(52).top(40).bottom(50));
     let title = format!("Goodput by {}", over.axis());
-    let note = "good responses per second; each doubling of the load has the same width";
-    Some(chart(&title, note, traces, marked(axes, record)))
+    let mut note = "good responses per second; each doubling of the load has the same width".to_owned();
+    let bands = bands(record, high);
+    if !bands.is_empty() {
+        note.push_str("; grey bands are 95 % intervals of knee and plateau");
+    }
+    let axes = bands.into_iter().fold(marked(axes, record), |mut axes, band| {
+        axes.add_shape(band);
+        axes
+    });
+    Some(chart(&title, &note, traces, axes))
 }
 
-/// Vertical lines at knee and peak.
+/// Intervals of the knee over connections, from bottom to top, and of the plateau, from the knee to the highest load.
+fn bands(record: &SweepRecord, high: f64) -> Vec<Shape> {
+    let knee = record.knee.filter(|_| record.over == "connections");
+    let upright = knee.and_then(|knee| knee.low.zip(knee.high)).map(|(low, high)| band(low, high));
+    let plateau = record.plateau.and_then(|plateau| plateau.low.zip(plateau.high)).zip(record.knee);
+    let level = plateau.map(|((bottom, top), knee)| band(knee.load, high).y_ref("y").y0(bottom).y1(top));
+    upright.into_iter().chain(level).collect()
+}
+
+/// Vertical lines at knee, peak and where goodput begins to fall.
 fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
     let knee = record.knee.map(|knee| (knee.load, "knee", 0.3, DashType::Dash));
     let peak = record.peak.map(|peak| (peak.load, "peak", 0.2, DashType::Dot));
+    let fall = record.retrograde.map(|fall| (fall.from_load, "falls beyond", 0.1, DashType::DashDot));
     let ends = record.curve.first().zip(record.curve.last());
     let middle = ends.map_or(f64::INFINITY, |(first, last)| (first.load * last.load).sqrt());
-    for (load, name, y, dash) in knee.into_iter().chain(peak).filter(|(load, ..)| *load > 0.0) {
+    for (load, name, y, dash) in knee.into_iter().chain(peak).chain(fall).filter(|(load, ..)| *load > 0.0) {
         axes.add_shape(upright(load, GREY, dash));
         let text = plain(&format!("{name} {}", Over::of(record).number(load)));
         // On the side where there is room, and not the numbers of the right axis.
@@ -145,17 +167,35 @@ fn marked(mut axes: Layout, record: &SweepRecord) -> Layout {
     axes
 }
 
-/// The pool model `X = ((D/N)^p + (1/C)^p)^(-1/p)` from `low` to `high` connections.
-fn model_curve(fit: &PoolFit, low: f64, high: f64) -> (Vec<f64>, Vec<f64>) {
-    let at = |load: f64| {
-        let (residence, service) = (fit.residence_ns / 1e9 / load, 1.0 / fit.plateau_per_s);
-        // The larger taken out, so that a sharp bend does not underflow.
-        let largest = residence.max(service);
-        let sum = (residence / largest).powf(fit.sharpness) + (service / largest).powf(fit.sharpness);
-        1.0 / (largest * sum.powf(1.0 / fit.sharpness))
-    };
+/// Horizontal and vertical values.
+type Points = (Vec<f64>, Vec<f64>);
+
+/// The model of the curve from `low` to `high` connections, and its name.
+fn model_curve(record: &SweepRecord, low: f64, high: f64) -> Option<(&'static str, Points)> {
     let loads = (0..=FIT_POINTS).map(|i| low * (high / low).powf(i as f64 / FIT_POINTS as f64));
+    match (record.usl, record.fit) {
+        (Some(law), _) => Some(("scalability law (USL)", drawn(loads, |load| law_at(&law, load)))),
+        (None, Some(fit)) => Some(("pool model", drawn(loads, |load| pool_at(&fit, load)))),
+        (None, None) => None,
+    }
+}
+
+fn drawn(loads: impl Iterator<Item = f64>, at: impl Fn(f64) -> f64) -> Points {
     loads.map(|load| (load, at(load))).filter(|(_, y)| y.is_finite()).unzip()
+}
+
+/// `X = ((D/N)^p + (1/C)^p)^(-1/p)`; per second.
+fn pool_at(fit: &PoolFit, load: f64) -> f64 {
+    let (residence, service) = (fit.residence_ns / 1e9 / load, 1.0 / fit.plateau_per_s);
+    // The larger taken out, so that a sharp bend does not underflow.
+    let largest = residence.max(service);
+    let sum = (residence / largest).powf(fit.sharpness) + (service / largest).powf(fit.sharpness);
+    1.0 / (largest * sum.powf(1.0 / fit.sharpness))
+}
+
+/// `X = l N / (1 + s (N-1) + k N (N-1))`; per second.
+fn law_at(law: &UslLaw, load: f64) -> f64 {
+    law.single_per_s * load / (1.0 + law.contention * (load - 1.0) + law.coherency * load * (load - 1.0))
 }
 
 /// Median and 99th percentile; a percentile that rests on too few requests is left out.

@@ -8,7 +8,7 @@ use crate::served;
 use crate::terminal::verdict::{meaning, unchecked};
 use crate::visible;
 use askama::Template;
-use model::{Environment, FindingState, Limiter, Verdict, VerdictState};
+use model::{Environment, FindingState, Limiter, ThresholdRecord, Verdict, VerdictState};
 
 /// The whole page.
 #[derive(Template)]
@@ -88,7 +88,8 @@ impl ResultView {
         }
         let facts = groups.iter_mut().flat_map(|group| &mut group.facts);
         facts.chain(limiter).chain(headline).for_each(|fact| clean(&mut fact.value));
-        files.iter_mut().for_each(|file| clean(&mut file.name));
+        let texts = |FileView { name, linked: _, what }: &mut FileView| [name, what].into_iter().for_each(clean);
+        files.iter_mut().for_each(texts);
     }
 }
 
@@ -136,11 +137,22 @@ pub(super) struct Table {
 pub(super) struct FileView {
     name: String,
     linked: bool,
-    what: &'static str,
+    what: String,
+}
+
+impl FileView {
+    pub(super) const fn new(name: String, linked: bool, what: String) -> Self {
+        Self { name, linked, what }
+    }
 }
 
 impl VerdictView {
     pub(super) fn of(verdict: &Verdict) -> Self {
+        Self::in_words(verdict, meaning(verdict))
+    }
+
+    /// With a meaning of its own.
+    pub(super) fn in_words(verdict: &Verdict, meaning: String) -> Self {
         let (class, word) = match verdict.state {
             VerdictState::Valid => ("valid", "VALID"),
             VerdictState::Bound => ("bound", "BOUND"),
@@ -161,7 +173,7 @@ impl VerdictView {
                 remedy: finding.remedy.clone(),
             }
         });
-        Self { class, word, meaning: meaning(verdict), findings: findings.collect(), unchecked: unchecked(verdict) }
+        Self { class, word, meaning, findings: findings.collect(), unchecked: unchecked(verdict) }
     }
 }
 
@@ -181,6 +193,13 @@ pub(super) fn limiter(limiter: Option<&Limiter>) -> Vec<Fact> {
 
 pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
     Fact { name, value: value.into() }
+}
+
+/// What came of thresholds; none without any.
+pub(super) fn thresholds(records: &[ThresholdRecord]) -> Option<Table> {
+    let header = crate::thresholds::HEADER.map(str::to_owned).to_vec();
+    let rows: Vec<_> = records.iter().map(crate::thresholds::row).collect();
+    (!rows.is_empty()).then_some(Table { title: "Thresholds", header, rows })
 }
 
 /// Where it ran.
@@ -248,5 +267,6 @@ pub(super) fn files(shown: &Shown<'_>, sweep: bool, has: [bool; 3]) -> Vec<FileV
     ];
     let (folder, linked) = (&shown.folder, shown.is_beside);
     let made = graphs.iter().zip(has).filter(|(_, is_there)| *is_there).flat_map(|(files, _)| files);
-    kept.iter().chain(made).map(|(name, what)| FileView { name: format!("{folder}{name}"), linked, what }).collect()
+    let file = |(name, what): &(&str, &str)| FileView::new(format!("{folder}{name}"), linked, (*what).to_owned());
+    kept.iter().chain(made).map(file).collect()
 }

@@ -28,13 +28,17 @@ pub(crate) fn curve(record: &SweepRecord, axis: &str, width: usize) -> Option<St
     let mut out = grid.framed(&lines, axis, width, &ticks(&[record]));
     let mut marks = Vec::new();
     if let Some((load, x)) = knee {
-        marks.push((grid.column(x), format!("knee {}", rounded(load))));
+        let ends = record.knee.and_then(|knee| knee.low.zip(knee.high)).filter(|(low, _)| *low > 0.0);
+        let [left, right] = ends.map_or([x; 2], |(low, high)| [low.log2() as f32, high.log2() as f32]);
+        let [left, right] = [left, right].map(|end| grid.column(end));
+        marks.push((Mark { left, at: grid.column(x), right }, format!("knee {}", rounded(load))));
     }
     if let Some(peak) = record.peak.filter(|peak| peak.load > 0.0) {
-        marks.push((grid.column(peak.load.log2() as f32), format!("peak {}", rounded(peak.load))));
+        let at = grid.column(peak.load.log2() as f32);
+        marks.push((Mark { left: at, at, right: at }, format!("peak {}", rounded(peak.load))));
     }
-    for (column, name) in marks {
-        out.push_str(&mark_line(column, &name, grid.margin, grid.columns));
+    for (mark, name) in marks {
+        out.push_str(&mark_line(mark, &name, grid.margin, grid.columns));
     }
     Some(out)
 }
@@ -183,13 +187,29 @@ fn tick_line(ticks: &[(f32, f64)], margin: usize, columns: usize, place: impl Fn
     line.into_iter().collect::<String>().trim_end().to_owned() + "\n"
 }
 
-/// `^ name` below its column, or `name ^` where there is no room to the right.
-fn mark_line(column: usize, name: &str, margin: usize, columns: usize) -> String {
-    let length = name.chars().count() + 2;
-    if column + length <= columns {
-        format!("{}^ {name}\n", " ".repeat(margin + column))
+/// Columns of a place below the picture and of the interval round it.
+#[derive(Clone, Copy)]
+struct Mark {
+    left: usize,
+    at: usize,
+    right: usize,
+}
+
+/// `├─^─┤ name` below its columns, or `name ├─^─┤` where there is no room to the right.
+fn mark_line(mark: Mark, name: &str, margin: usize, columns: usize) -> String {
+    let (left, right) = (mark.left.min(mark.at), mark.right.max(mark.at));
+    let symbol = |column: usize| match column {
+        _ if column == mark.at => '^',
+        _ if column == left => '├',
+        _ if column == right => '┤',
+        _ => '─',
+    };
+    let drawn: String = (left..=right).map(symbol).collect();
+    let length = name.chars().count() + 1;
+    if right + 1 + length <= columns {
+        format!("{}{drawn} {name}\n", " ".repeat(margin + left))
     } else {
-        format!("{}{name} ^\n", " ".repeat((margin + column + 1).saturating_sub(length)))
+        format!("{}{name} {drawn}\n", " ".repeat((margin + left).saturating_sub(length)))
     }
 }
 
@@ -228,8 +248,17 @@ mod tests {
 
     #[test]
     fn marks_turn_round_at_the_right_edge() {
-        assert_eq!(mark_line(0, "knee 2.1", 3, 20), "   ^ knee 2.1\n");
-        assert_eq!(mark_line(19, "peak 16", 3, 20), "              peak 16 ^\n");
+        let at = |at| Mark { left: at, at, right: at };
+        assert_eq!(mark_line(at(0), "knee 2.1", 3, 20), "   ^ knee 2.1\n");
+        assert_eq!(mark_line(at(19), "peak 16", 3, 20), "              peak 16 ^\n");
+    }
+
+    #[test]
+    fn an_interval_is_drawn_round_its_mark() {
+        assert_eq!(mark_line(Mark { left: 4, at: 6, right: 7 }, "knee 4", 3, 20), "       ├─^┤ knee 4\n");
+        assert_eq!(mark_line(Mark { left: 17, at: 17, right: 19 }, "knee 9", 3, 20), "             knee 9 ^─┤\n");
+        // an end of a foreign record may be on the wrong side
+        assert_eq!(mark_line(Mark { left: 7, at: 6, right: 4 }, "knee 4", 3, 20), "         ^ knee 4\n");
     }
 
     #[test]

@@ -98,12 +98,12 @@ pub(crate) fn limiter(limiter: Option<&Limiter>, style: Style) -> String {
 /// A table without borders, numbers to the right, the first `left` columns to the left; ends with a newline.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>], left: usize, gap: u16) -> String {
     let align = |i| if i < left { CellAlignment::Left } else { CellAlignment::Right };
+    let cell = |(i, text): (usize, &str)| Cell::new(visible::line(text)).set_alignment(align(i));
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(header.iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))));
+    table.set_header(header.iter().copied().enumerate().map(cell));
     for row in rows {
-        let cell = |(i, text): (usize, &String)| Cell::new(visible::line(text)).set_alignment(align(i));
-        table.add_row(row.iter().enumerate().map(cell));
+        table.add_row(row.iter().map(String::as_str).enumerate().map(cell));
     }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { gap }, 0));

@@ -2,8 +2,12 @@
 
 mod arms;
 mod audit;
+mod capacity;
 mod check;
+mod compare;
 mod curve;
+mod experiment;
+mod history;
 mod layout;
 mod observation;
 pub(crate) mod observed;
@@ -12,11 +16,16 @@ pub(crate) mod profile;
 mod rules;
 pub(crate) mod run;
 pub(crate) mod sweep;
+mod thresholds;
 pub(crate) mod verdict;
 
 pub use arms::sweeps;
 pub use audit::{audit, audits};
+pub use capacity::capacity;
 pub use check::{check, check_row};
+pub use compare::compare;
+pub use experiment::{experiment, plan};
+pub use history::history;
 pub use observation::{missing, observation, observation_lines};
 pub use probe::probe;
 pub use profile::{profile, profile_change};
@@ -35,6 +44,9 @@ pub fn results(results: &[Named<'_>], style: &Style) -> String {
         AnyRecord::Run(record) => run(record, style),
         AnyRecord::Sweep(record) => sweep(record, style),
         AnyRecord::Sweeps(_) => sweeps(&[*named], style),
+        AnyRecord::Capacity(record) => capacity(record, style),
+        AnyRecord::Compare(record) => compare(record, style),
+        AnyRecord::Experiment(record) => experiment(record, style),
     };
     match results {
         [only] => full(only),
@@ -44,6 +56,12 @@ pub fn results(results: &[Named<'_>], style: &Style) -> String {
             each.collect::<Vec<_>>().join("\n")
         }
     }
+}
+
+/// A table without borders, the first `left` columns to the left; ends with a newline.
+pub(crate) fn text_table(header: &[String], rows: &[Vec<String>], left: usize) -> String {
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    layout::table(&header, rows, left, 2)
 }
 
 /// How to render: what the caller knows about the terminal.

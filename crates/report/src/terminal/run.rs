@@ -4,6 +4,7 @@ use super::Style;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed;
 pub(crate) use super::profile::line as profile;
+use super::thresholds::thresholds;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Basis, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
@@ -76,6 +77,7 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if let Some(text) = profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
         out.push_str(&labelled("profile", &text, style));
     }
+    out.push_str(&thresholds(&record.thresholds, style));
     out.push_str(&findings(&record.verdict, style));
     out
 }
@@ -153,6 +155,11 @@ pub(crate) fn is_disturbed(verdict: &Verdict) -> bool {
     DISTURBANCE_RULES.iter().any(|rule| is_bound_by(verdict, rule))
 }
 
+/// True if the goodput is only a lower bound.
+pub(crate) fn is_goodput_bound(record: &RunRecord) -> bool {
+    is_bound_by(&record.verdict, "CL-01") || is_disturbed(&record.verdict)
+}
+
 /// What was set aside, and why; none when nothing was.
 pub(crate) fn disturbed(record: &RunRecord) -> Option<String> {
     let seen = record.disturbance.as_ref()?;
@@ -184,8 +191,7 @@ pub(crate) fn cpu_per_request(record: &RunRecord) -> Option<String> {
 
 pub(crate) fn goodput(record: &RunRecord) -> String {
     let Estimate { value, low, high, n } = record.goodput_per_s;
-    let is_bound = is_bound_by(&record.verdict, "CL-01") || is_disturbed(&record.verdict);
-    let bound = if is_bound { ">= " } else { "" };
+    let bound = if is_goodput_bound(record) { ">= " } else { "" };
     match (low, high) {
         (Some(low), Some(high)) => {
             format!("{bound}{} (95 % interval {} to {}, n = {n})", rate(value), rate(low), rate(high))

@@ -5,8 +5,11 @@ use super::curve::curve;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed::server_column;
 use super::run::{is_disturbed, measured, quantile};
+use super::thresholds::thresholds;
 use super::verdict::{findings, headline, is_bound_by};
-use model::human::{count, percent, plural, rate, time};
+pub(crate) use crate::over::Over;
+use crate::shape;
+use model::human::{percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, SweepRecord};
 
 /// Head of the column of the CPUs that the server kept busy.
@@ -21,7 +24,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     let peak =
         record.peak.map_or_else(|| "none, nothing was measured".to_owned(), |peak| peak_text(record, peak, over));
     out.push_str(&labelled_bold("peak", &peak, style));
-    out.push_str(&labelled("knee", &knee_text(record, over), style));
+    for (label, text) in shape::lines(record, over, is_peak_bound(record)) {
+        out.push_str(&labelled(label, &text, style));
+    }
     out.push_str(&limiter(record.limiter.as_ref(), style));
     out.push_str(&labelled("load", &load(record, over), style));
     if let Some(text) = disturbed(record) {
@@ -46,47 +51,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     if let Some(text) = profile {
         out.push_str(&labelled("profile", &text, style));
     }
+    out.push_str(&thresholds(&record.thresholds, style));
     out.push_str(&findings(&record.verdict, style));
     out
-}
-
-/// What was varied.
-#[derive(Clone, Copy)]
-pub(crate) enum Over {
-    Connections,
-    Rate,
-}
-
-impl Over {
-    pub(crate) fn of(record: &SweepRecord) -> Self {
-        if record.over == "rate" { Self::Rate } else { Self::Connections }
-    }
-
-    /// A load in a sentence.
-    fn place(self, load: f64) -> String {
-        match self {
-            Self::Rate => format!("{} offered", rate(load)),
-            Self::Connections if load.fract() == 0.0 => plural(load as u64, "connection"),
-            Self::Connections => format!("{} connections", self.number(load)),
-        }
-    }
-
-    /// A load in a table.
-    pub(crate) fn number(self, load: f64) -> String {
-        match self {
-            Self::Rate => rate(load),
-            Self::Connections if load.fract() == 0.0 => count(load as u64),
-            Self::Connections if load < 99.95 => format!("{load:.1}"),
-            Self::Connections => count(load.round() as u64),
-        }
-    }
-
-    pub(crate) fn axis(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Rate => "offered rate",
-        }
-    }
 }
 
 pub(crate) fn load(record: &SweepRecord, over: Over) -> String {
@@ -108,9 +75,13 @@ pub(crate) fn peak_text(record: &SweepRecord, peak: Peak, over: Over) -> String 
 
 /// The goodput of the peak, as a lower bound where it is one.
 pub(crate) fn peak_rate(record: &SweepRecord, peak: Peak) -> String {
+    format!("{}{}", if is_peak_bound(record) { ">= " } else { "" }, rate(peak.goodput_per_s))
+}
+
+/// True if the goodput of the peak is only a lower bound.
+pub(crate) fn is_peak_bound(record: &SweepRecord) -> bool {
     let is_bound = ["CL-01", "SA-01", "SA-03"].iter().any(|rule| is_bound_by(&record.verdict, rule));
-    let bound = is_bound || is_disturbed(&record.verdict);
-    format!("{}{}", if bound { ">= " } else { "" }, rate(peak.goodput_per_s))
+    is_bound || is_disturbed(&record.verdict)
 }
 
 /// What was set aside over all loads; none when nothing was.
@@ -130,14 +101,6 @@ pub(crate) fn disturbed(record: &SweepRecord) -> Option<String> {
         time(all_ns as f64),
         cause.words()
     ))
-}
-
-pub(crate) fn knee_text(record: &SweepRecord, over: Over) -> String {
-    match record.knee {
-        Some(knee) => format!("{}; beyond it, more load only adds queueing delay", over.place(knee.load)),
-        None if record.saturated => "not found, though more load bought no more goodput".to_owned(),
-        None => "not reached, more load still bought more goodput".to_owned(),
-    }
 }
 
 /// The table of points; on a narrow terminal only its most telling columns.

@@ -174,7 +174,7 @@ pub(crate) const fn consequence(state: FindingState) -> (&'static str, &'static 
     (word(state), means)
 }
 
-fn bold(colour: AnsiColor) -> Ansi {
+pub(crate) fn bold(colour: AnsiColor) -> Ansi {
     colour.on_default().bold()
 }
 

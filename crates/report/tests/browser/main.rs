@@ -1,14 +1,26 @@
 //! A browser draws every chart of the HTML page.
 
 #[allow(dead_code, reason = "a browser needs fewer records than the golden texts")]
+#[path = "../render/capacities.rs"]
+mod capacities;
+#[allow(dead_code, reason = "a browser needs fewer records than the golden texts")]
+#[path = "../render/comparisons.rs"]
+mod comparisons;
+#[allow(dead_code, reason = "a browser needs fewer records than the golden texts")]
 #[path = "../render/fixtures.rs"]
 mod fixtures;
+#[allow(dead_code, reason = "a browser needs fewer records than the golden texts")]
+#[path = "../render/histories.rs"]
+mod histories;
 #[path = "../render/pages.rs"]
 mod pages;
 #[path = "../render/series.rs"]
 mod series;
 
+use capacities::bracketed;
+use comparisons::compared;
 use fixtures::{arms, invalid_run, valid_sweep};
+use histories::changed_history;
 use model::Redacted;
 use pages::{charts, is_strips, item, of_run, of_sweep, page, profiled, with_seconds};
 use report::flame::Scale;
@@ -19,7 +31,7 @@ use std::process::Command;
 #[test]
 fn a_browser_draws_every_chart_without_an_error() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let arms = arms();
+    let (arms, capacity, comparison) = (arms(), bracketed(), compared());
     let profiled = profiled(with_seconds(invalid_run()));
     let (title, here) = (Redacted::text("CPU"), Redacted::text("here"));
     let running = report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", &title, Scale::Samples);
@@ -32,6 +44,9 @@ fn a_browser_draws_every_chart_without_an_error() {
         ("profiled", page(&[with_graph])),
         ("sweep", of_sweep(&valid_sweep())),
         ("arms", page(&[item("both", AnyRecord::Sweeps(&arms), None)])),
+        ("capacity", page(&[item("capacity", AnyRecord::Capacity(&capacity), None)])),
+        ("compare", page(&[item("compare", AnyRecord::Compare(&comparison), None)])),
+        ("history", report::html::history_page(&changed_history()).to_string()),
     ];
     for (name, page) in pages {
         let path = directory.path().join(format!("{name}.html"));

@@ -1,7 +1,9 @@
 //! The JSON contract: these names may be added to, never renamed.
 
 use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_sweep};
+use crate::golden::WIDE;
 use model::{RunRecord, SweepRecord, SweepsRecord};
+use report::terminal;
 use serde_json::Value;
 
 /// Paths of a run's object; `.0` is the first of a list.
@@ -93,6 +95,19 @@ const SWEEP: &[&str] = &[
     "format",
     "points.0.goodput_per_s.value",
     "knee.load",
+    "knee.low",
+    "knee.high",
+    "plateau.value",
+    "plateau.low",
+    "plateau.high",
+    "retrograde.from_load",
+    "retrograde.load",
+    "retrograde.loss",
+    "retrograde.low",
+    "retrograde.high",
+    "model",
+    "aicc.pool",
+    "aicc.usl",
     "peak.load",
     "capacity",
     "limiter.name",
@@ -181,6 +196,26 @@ fn records_from_before_anything_was_observed_read_back() {
     let sweep: SweepRecord = serde_json::from_value(json).expect("a sweep");
     assert!(sweep.points[0].observed.is_none() && sweep.curve[0].server_cpu_cores.is_none());
     assert_eq!(sweep.curve.len(), valid_sweep().curve.len());
+}
+
+#[test]
+fn records_from_before_there_were_intervals_read_back() {
+    let mut json: Value = serde_json::from_str(&report::json::sweep(&valid_sweep())).expect("JSON");
+    let sweep = json.as_object_mut().expect("an object");
+    for name in ["plateau", "retrograde", "model", "aicc", "usl"] {
+        assert!(sweep.remove(name).is_some(), "{name}");
+    }
+    for (of, name) in [("knee", "low"), ("knee", "high"), ("peak", "goodput_low_per_s"), ("peak", "goodput_high_per_s")]
+    {
+        assert!(sweep[of].as_object_mut().and_then(|object| object.remove(name)).is_some(), "{of}.{name}");
+    }
+    let old: SweepRecord = serde_json::from_value(json).expect("a sweep");
+    assert_eq!(old.knee.map(|knee| (knee.load, knee.low)), Some((4.2, None)));
+    let text = terminal::sweep(&old, &WIDE);
+    assert!(
+        text.contains("\nknee         4.2 connections; beyond it, more load only adds queueing delay\nlimiter"),
+        "{text}"
+    );
 }
 
 /// The value at a path; an underscore stands for the dot inside a failure's name.

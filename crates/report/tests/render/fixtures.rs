@@ -3,12 +3,12 @@
 use crate::series::series;
 use model::{
     Arrivals, Body, Capacity, Change, CheckRow, CheckState, Cohort, Confidence, Confirmation, ConfirmationOutcome,
-    Connections, Contract, CpuShares, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding, FindingState,
-    Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load,
-    MachineObserved, NS_PER_S, NextLimiter, Observed, ObservedSecond, OtherObserved, OthersObserved, Outstanding, Plan,
-    PoolFit, Prediction, Probe, ProcessObserved, Request, RestsOn, RunRecord, SamplerObserved, Second, ServerObserved,
-    ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord, SweepsRecord, Target, ThreadObserved,
-    ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
+    Connections, Contract, CpuShares, CurveModel, Environment, Estimate, Evidence, FORMAT_SWEEP, Fetch, Finding,
+    FindingState, Fingerprint, Flow, GaugeObserved, GeneratorObserved, Knee, Latencies, LatencySummary, Limiter, Load,
+    MachineObserved, ModelAicc, NS_PER_S, NextLimiter, Observed, ObservedSecond, OtherObserved, OthersObserved,
+    Outstanding, Plan, PoolFit, Prediction, Probe, ProcessObserved, Request, RestsOn, Retrograde, RunRecord,
+    SamplerObserved, Second, ServerObserved, ServerThreadObserved, SizeBand, SocketsObserved, Stop, SweepRecord,
+    SweepsRecord, Target, ThreadObserved, ThreadUse, Utilisation, Verdict, VerdictState, Warmup,
 };
 use report::record::{peak, point_summary, run_record, sweeps_record};
 use std::collections::BTreeMap;
@@ -102,7 +102,18 @@ pub(crate) fn invalid_run() -> RunRecord {
 /// A pool of 4 workers behind 1 to 1024 connections.
 pub(crate) fn valid_sweep() -> SweepRecord {
     let mut record = sweep(4.0, (0..11).map(|i| f64::from(1 << i)).collect(), true);
-    record.knee = Some(Knee { load: 4.2, goodput_per_s: 4_000.0 });
+    record.knee = Some(Knee { load: 4.2, low: Some(4.04), high: Some(4.41), goodput_per_s: 4_000.0 });
+    record.plateau = Some(Estimate { value: 4_000.0, low: Some(3_962.0), high: Some(4_041.0), n: 33 });
+    record.retrograde = Some(Retrograde {
+        from_load: 32.0,
+        load: 1024.0,
+        goodput_per_s: 2_976.0,
+        loss: 0.255,
+        low: Some(0.241),
+        high: Some(0.269),
+    });
+    record.model = Some(CurveModel::Pool);
+    record.aicc = Some(ModelAicc { pool: Some(-44.1), usl: Some(-30.2) });
     record.saturated = true;
     record.limiter = Some(limiter());
     record.fit = Some(PoolFit { residence_ns: 1_050_000.0, plateau_per_s: 4_000.0, sharpness: 3.0, error_max: 0.02 });
@@ -190,7 +201,7 @@ pub(crate) fn bound_sweep() -> SweepRecord {
 /// Pools of 4 and of 2 workers, one after the other.
 pub(crate) fn arms() -> SweepsRecord {
     let mut slower = sweep(2.0, (0..9).map(|i| f64::from(1 << i)).collect(), true);
-    slower.knee = Some(Knee { load: 2.1, goodput_per_s: 2_000.0 });
+    slower.knee = Some(Knee { load: 2.1, goodput_per_s: 2_000.0, ..Knee::default() });
     slower.saturated = true;
     slower.limiter = Some(Limiter {
         name: "single-thread-limited".to_owned(),
@@ -267,6 +278,7 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         points.push(run);
     }
     SweepRecord {
+        thresholds: Vec::new(),
         rests_on: RestsOn::default(),
         format: FORMAT_SWEEP.to_owned(),
         arm: None,
@@ -274,10 +286,15 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         over: "connections".to_owned(),
         points,
         peak: peak(&curve),
+        plateau: None,
+        retrograde: None,
+        model: None,
+        aicc: None,
         curve,
         knee: None,
         capacity: None,
         fit: None,
+        usl: None,
         saturated: false,
         limiter: None,
         profile: None,

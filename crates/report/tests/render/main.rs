@@ -2,12 +2,23 @@
 
 mod audits;
 mod beside;
+mod capacities;
+mod capacity;
+mod compare;
+mod comparisons;
 mod contract;
+mod experiment;
+mod experiments;
 mod fixtures;
 mod golden;
+mod histories;
+mod history;
 mod hostile;
 mod page;
 mod pages;
+mod paper;
 mod pools;
 mod promises;
 mod series;
+mod tabulate;
+mod thresholds;

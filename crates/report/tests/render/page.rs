@@ -2,7 +2,9 @@
 
 use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
 use crate::pages::{charts, distributions, item, of_run, of_sweep, page, profiled, with_seconds};
+use model::Redacted;
 use report::Named;
+use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
 use report::record::AnyRecord;
 use serde_json::Value;
@@ -87,7 +89,12 @@ fn a_sweep_has_its_parts_in_order() {
     assert_eq!(names(&charts[0]), ["generator busy (right)", "pool model", "each iteration", "goodput"]);
     let marks: Vec<_> =
         charts[0]["layout"]["annotations"].as_array().expect("marks").iter().map(|m| &m["text"]).collect();
-    assert_eq!(marks, ["knee 4.2", "peak 4"]);
+    assert_eq!(marks, ["knee 4.2", "peak 4", "falls beyond 32"]);
+    let shapes = charts[0]["layout"]["shapes"].as_array().expect("lines and bands");
+    let bands: Vec<_> = shapes.iter().filter(|shape| shape["type"] == "rect").collect();
+    assert_eq!((&bands[0]["x0"], &bands[0]["x1"], &bands[0]["yref"]), (&4.04.into(), &4.41.into(), &"paper".into()));
+    let plateau = [&bands[1]["x0"], &bands[1]["x1"], &bands[1]["y0"], &bands[1]["y1"]].map(|it| it.as_f64());
+    assert_eq!(plateau, [4.2, 1024.0, 3962.0, 4041.0].map(Some));
     assert_eq!(charts[0]["layout"]["annotations"][1]["xanchor"], "left");
     // Rule LD-04 keeps p99 of the loads below 4 back, and so does the chart.
     assert_eq!(charts[1]["data"][0]["x"].as_array().map(Vec::len), Some(11));
@@ -309,16 +316,21 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
 #[test]
 fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
     let record = profiled(valid_run());
-    let svg = "<?xml?><svg width=\"1200\" height=\"134\" onload=\"init(evt)\"><a&b></svg>".to_owned();
-    let graph = [Graphs { running: Some(svg), waiting: Some("<svg>waits</svg>".to_owned()) }];
+    let drawn = |folded, title| flame::graph(folded, &Redacted::text(title), Scale::Samples);
+    let graph = [Graphs { running: drawn("nginx;a&b 3\n", "CPU time"), waiting: drawn("php;poll 1\n", "waits") }];
+    let running = graph[0].running.as_deref().expect("it was drawn");
+    let height = running.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it has one");
     let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
     in_order(
         &page,
         &[
             "server (nginx) 75 %, 30.0 µs per good response, 100 % of it known by function",
             "others (cron) 25 %",
-            r#"sandbox="allow-scripts" style="aspect-ratio: 1200 / 134" srcdoc="&#60;!doctype html&#62;"#,
-            "&#60;svg width=&#34;1200&#34; height=&#34;134&#34; &#62;&#60;a&#38;b&#62;",
+            &format!(
+                "sandbox=\"allow-scripts\" style=\"aspect-ratio: 1200 / {height}\" srcdoc=\"&#60;!doctype html&#62;"
+            ),
+            &format!("&#60;svg version=&#34;1.1&#34; width=&#34;1200&#34; height=&#34;{height}&#34; "),
+            "&#60;title&#62;a&#38;amp;b (3 samples, 100.00%)&#60;/title&#62;",
             "<h2>Where the threads waited</h2>",
             "CPU time by process",
             r#"<th scope="row">nginx (server)</th><td>2</td><td>75 %</td>"#,
@@ -328,6 +340,15 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
             r#"<a href="off-cpu-stacks.svg">"#,
         ],
     );
+}
+
+#[test]
+fn what_is_no_graph_of_ours_is_left_out_of_the_page() {
+    let record = profiled(valid_run());
+    let foreign = "<svg width=\"9\" height=\"9\"><script>alert(1)</script></svg>".to_owned();
+    let graph = [Graphs { running: Some(foreign), waiting: None }];
+    let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
+    assert!(!page.contains("<iframe") && !page.contains("alert(1)"));
 }
 
 /// With a profile: nginx, and something that has nothing to do with the load.

@@ -2,13 +2,17 @@
 //!
 //! Texts are put into all places of full records that take any, found by trying: so are those of fields still to come.
 
+use crate::capacities::bracketed;
+use crate::comparisons::{compared, undecided};
+use crate::experiments::experiment;
 use crate::fixtures::{invalid_run, redirecting_probe, valid_sweep};
-use crate::pages::{item, page, profiled, with_seconds};
+use crate::histories::changed_history;
+use crate::pages::{item, profiled, with_seconds};
 use model::{
-    AuditsRecord, CheckRecord, CheckRow, CheckState, Coded, CpuTimes, Figure, GroupObservation, HttpTraits,
-    KernelFigures, MachineCpu, MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse,
-    ProfileRecord, Redacted, RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession,
-    WaitObserved,
+    AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
+    ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, MachineCpu, MixRecord,
+    NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, Redacted, RunRecord, Served,
+    Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
@@ -19,7 +23,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Display, Write as _};
 use std::sync::OnceLock;
 
 /// What parts the texts of an input; the last control character that has no other use.
@@ -70,8 +74,38 @@ pub(crate) fn keep(input: &str) {
     running.iter().chain(waiting.as_ref().map(|waiting| &waiting.svg)).for_each(|svg| in_graph(svg));
     let graphs = [Graphs { running, waiting: None }];
     let with_graph = Item { graphs: &graphs, ..item(name, AnyRecord::Run(&run), None) };
-    in_page(&page(&[with_graph, item(name, AnyRecord::Sweeps(&sweeps), None)]));
-    in_page(&page(&[Item { base: name, ..item(name, AnyRecord::Sweep(&sweep), None) }]));
+    in_page(&[with_graph, item(name, AnyRecord::Sweeps(&sweeps), None)]);
+    in_page(&[Item { base: name, ..item(name, AnyRecord::Sweep(&sweep), None) }]);
+    of_others(forms, &mut texts, &run);
+}
+
+/// Results that are no run and no sweep; the loads of those that have some are `run`.
+fn of_others(forms: &Forms, texts: &mut Texts<'_>, run: &RunRecord) {
+    let mut capacity: CapacityRecord = forms.capacity.filled(texts);
+    capacity.trials = vec![run.clone(); capacity.outcomes.len()];
+    reads_back(&json::capacity(&capacity), &capacity);
+    everywhere(texts.take(), AnyRecord::Capacity(&capacity));
+    let mut comparison: CompareRecord = forms.comparison.filled(texts);
+    comparison.runs.iter_mut().for_each(|of| of.run = run.clone());
+    reads_back(&json::compare(&comparison), &comparison);
+    everywhere(texts.take(), AnyRecord::Compare(&comparison));
+    let experiment: ExperimentRecord = forms.experiment.filled(texts);
+    is_plain(|style| terminal::plan(&experiment.plan, style));
+    reads_back(&json::experiment(&experiment), &experiment);
+    everywhere(texts.take(), AnyRecord::Experiment(&experiment));
+    let history: HistoryRecord = forms.history.filled(texts);
+    is_plain(|style| terminal::history(&history, style));
+    reads_back(&json::history(&history), &history);
+    in_shown(&report::html::history_page(&history));
+}
+
+/// A result in every format that shows it.
+fn everywhere(name: &str, record: AnyRecord<'_>) {
+    let results = [Named { name, record }];
+    is_plain(|style| terminal::results(&results, style));
+    in_markdown(&report::markdown(&results));
+    in_csv(&report::csv(&results));
+    in_page(&[item(name, record, None)]);
 }
 
 /// What is only shown in terminals, and as JSON.
@@ -176,10 +210,16 @@ fn in_graph(svg: &str) {
 }
 
 /// The tags and attributes of the page are those of its template; charts are JSON without markup.
-fn in_page(page: &str) {
-    let shown = page.split(PLOTLY).next().unwrap_or_default();
-    stand_still(&shown.replace('\t', " "));
-    let mut rest = shown;
+fn in_page(items: &[Item<'_>]) {
+    in_shown(&report::html::page(items));
+}
+
+/// The same of any page.
+fn in_shown(page: &dyn Display) {
+    let mut shown = Shown { text: String::new(), is_over: false };
+    write!(shown, "{page}").expect("it takes everything");
+    stand_still(&shown.text.replace('\t', " "));
+    let mut rest = shown.text.as_str();
     while let Some(begin) = rest.find('<') {
         let (name, after) = tag(&rest[begin + 1..]);
         rest = after;
@@ -192,6 +232,25 @@ fn in_page(page: &str) {
             assert!(!inside.contains('<'), "{inside}");
             in_chart(&serde_json::from_str(inside).expect("JSON"));
         }
+    }
+}
+
+/// A page up to plotly, of which 4.7 MB need not be copied for each input.
+struct Shown {
+    text: String,
+    is_over: bool,
+}
+
+impl fmt::Write for Shown {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if !self.is_over {
+            self.text.push_str(piece);
+            if let Some(before) = self.text.strip_suffix(PLOTLY).map(str::len) {
+                self.text.truncate(before);
+                self.is_over = true;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -345,6 +404,10 @@ fn fill(value: &Value, at: &mut Place, free: Free<'_>, texts: &mut Texts<'_>) ->
 struct Forms {
     run: Form,
     sweep: Form,
+    capacity: Form,
+    comparison: Form,
+    experiment: Form,
+    history: Form,
     probe: Form,
     audits: Form,
     check: Form,
@@ -367,6 +430,10 @@ impl Forms {
         Self {
             run: Form::of(&run),
             sweep: Form::of(&full_sweep()),
+            capacity: Form::of(&full_capacity()),
+            comparison: Form::of(&full_comparison()),
+            experiment: Form::of(&experiment()),
+            history: Form::of(&changed_history()),
             probe: Form::of(&redirecting_probe()),
             audits: Form::of(&audits),
             check: Form::of(&full_check(&run)),
@@ -440,6 +507,29 @@ fn full_sweep() -> SweepRecord {
     sweep.profile_unavailable = Some(text());
     sweep.environment.served = Some(served());
     sweep
+}
+
+/// Its trials come later.
+fn full_capacity() -> CapacityRecord {
+    let mut capacity = bracketed();
+    capacity.trials.clear();
+    capacity.outcomes.truncate(POINTS);
+    capacity.outcomes[0].obstacle = Some(text());
+    capacity.environment.served = Some(served());
+    capacity.limiter = valid_sweep().limiter;
+    capacity
+}
+
+/// Its runs come later.
+fn full_comparison() -> CompareRecord {
+    let mut comparison = CompareRecord { conditions: undecided().conditions, ..compared() };
+    comparison.blocks.truncate(POINTS);
+    comparison.arms[1].served = Some(served());
+    comparison.arms[1].differences = vec![Change { section: text(), name: text(), before: text(), after: text() }];
+    if let Some(plan) = &mut comparison.plan {
+        plan.fail_if = vec![text()];
+    }
+    comparison
 }
 
 fn full_check(run: &RunRecord) -> CheckRecord {

@@ -11,9 +11,10 @@ const WIDTH: f64 = 0.02;
 pub(crate) const RULE: Rule = Rule {
     id: "SA-02",
     title: "coarse capacity bracket",
-    detects: "capacity known only to lie between two measured rates",
-    threshold: "rates > 2 % apart: note",
-    data: "sweep over rates, one sustained below one that was not",
+    detects: "capacity known only to lie between two measured rates, or below one",
+    threshold: "rates > 2 % apart, or > 1.5 times the width that was asked for: note; no rate held, or an end not \
+                confirmed by fresh trials: bound (plimsoll defaults)",
+    data: "sweep over rates, one sustained below one that was not; search for a capacity",
     check: Check::Sweep(check),
 };
 

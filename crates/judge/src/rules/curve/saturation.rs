@@ -10,10 +10,10 @@ use model::{FindingState, SweepEvidence};
 pub(crate) const NO_FAILING_LOAD: Rule = Rule {
     id: "SA-01",
     title: "not saturated",
-    detects: "sweep that ended while more load still raised goodput",
+    detects: "sweep that ended while more load still raised goodput, or search for a capacity in which no load failed",
     threshold: "goodput gain >= 3 % per doubling over the last one and two doublings of connections and no fall \
-                (plimsoll default), or last rate sustained to 99 % (Nighthawk): bound",
-    data: "sweep of >= 2 loads",
+                (plimsoll default), or last rate sustained to 99 % (Nighthawk), or no failing load: bound",
+    data: "sweep of >= 2 loads, or search for a capacity",
     check: Check::Sweep(check_saturated),
 };
 

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     detects: "load that did worse than a higher one",
     threshold: "a rate sustained above one that was not; over connections, goodput before the peak < 0.9 of that at a \
                 smaller load: warning (plimsoll default)",
-    data: "sweep of >= 2 loads",
+    data: "sweep of >= 2 loads, or search for a capacity",
     check: Check::Sweep(check),
 };
 

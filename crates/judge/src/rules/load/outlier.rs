@@ -4,13 +4,7 @@ use crate::sweep::place;
 use crate::{Check, Outcome, Rule};
 use model::human::rate;
 use model::{FindingState, SweepEvidence};
-use stats::RUNS_MIN;
-
-/// In median absolute deviations, scaled as those of a normal distribution.
-const DEVIATIONS: f64 = 3.0;
-const NORMAL: f64 = 1.4826;
-/// Iterations that agree closely have strays of no importance.
-const SHARE: f64 = 0.05;
+use stats::{RUNS_MIN, median, strays};
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-07",
@@ -29,15 +23,14 @@ fn check(sweep: &SweepEvidence) -> Outcome {
     let Some((at, (which, centre))) = found else { return Outcome::Pass };
     let values = &sweep.points[at].iterations_per_s;
     let others: Vec<f64> = values.iter().enumerate().filter(|(i, _)| *i != which).map(|(_, value)| *value).collect();
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let message = format!(
         "iteration {} at {} had {}, the others about {}: mean {} with it, {} without",
         which + 1,
         place(sweep, at),
         rate(values[which]),
         rate(centre),
-        rate(mean(values)),
-        rate(mean(&others))
+        rate(stats::mean(values)),
+        rate(stats::mean(&others))
     );
     let remedy = "check what else ran then (points/ in the record), and measure again".to_owned();
     let figures = [("value_per_s", values[which]), ("median_per_s", centre), ("load", sweep.points[at].load)];
@@ -46,21 +39,10 @@ fn check(sweep: &SweepEvidence) -> Outcome {
 
 /// Position of the value that is furthest out, and the median; none when all are like each other.
 fn outlier(values: &[f64]) -> Option<(usize, f64)> {
-    if values.len() < RUNS_MIN {
-        return None;
-    }
     let centre = median(values);
-    let off = |value: &f64| (value - centre).abs();
-    let spread = NORMAL * median(&values.iter().map(off).collect::<Vec<_>>());
-    let (which, furthest) = values.iter().enumerate().max_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
-    (off(furthest) > DEVIATIONS * spread && off(furthest) > SHARE * centre).then_some((which, centre))
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
+    let off = |at: &usize| (values[*at] - centre).abs();
+    let furthest = strays(values).into_iter().max_by(|a, b| off(a).total_cmp(&off(b)))?;
+    Some((furthest, centre))
 }
 
 #[cfg(test)]

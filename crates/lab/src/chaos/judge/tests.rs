@@ -30,6 +30,7 @@ fn nothing() -> Seen {
         printed: String::new(),
         again: Err("no such directory".into()),
         log: Log::default(),
+        has_samples: false,
         under_way: None,
     }
 }
@@ -86,11 +87,38 @@ fn before_the_first_event_there_is_nothing() {
     for (verb, kept) in [
         (Verb::Run, Kept::Nothing),
         (Verb::Sweep, Kept::Nothing),
-        (Verb::Profile, Kept::Gone),
+        (Verb::Profile, Kept::Nothing),
         (Verb::Serve, Kept::NoResult),
     ] {
         check(verb, &nothing(), kept, "");
     }
+}
+
+#[test]
+fn samples_are_a_profile_up_to_the_last_second() {
+    let profile = |sampled_ns: u64| json!({ "format": "plimsoll.profile/1", "profile": { "sampled_ns": sampled_ns } });
+    let killed = |elapsed_ms, sampled_ns| Seen {
+        again: Ok(profile(sampled_ns).to_string()),
+        under_way: under_way(elapsed_ms, 0),
+        ..nothing()
+    };
+    check(Verb::Profile, &killed(1900, SECOND), Kept::Recovered, "");
+    check(Verb::Profile, &killed(1900, SECOND / 2), Kept::Recovered, "the profile lacks 1.40s of 1.90s");
+    let gone = Seen { again: Err("nothing was sampled".into()), ..killed(1900, 0) };
+    check(Verb::Profile, &gone, Kept::Nothing, "the profile lacks 1.90s");
+    // A run has them beside its events.
+    let run = |profile: Value| json!({ "format": "plimsoll.run/1", "measured_ns": 2 * SECOND, "profile": profile });
+    let of_run = |profile| Seen {
+        again: Ok(run(profile).to_string()),
+        log: log(2 * SECOND, 0),
+        has_samples: true,
+        under_way: under_way(2900, 2 * SECOND),
+        ..nothing()
+    };
+    let sampled = |ns: u64| json!({ "sampled_ns": ns });
+    check(Verb::ProfiledRun, &of_run(sampled(2 * SECOND)), Kept::Recovered, "");
+    check(Verb::ProfiledRun, &of_run(sampled(SECOND / 2)), Kept::Recovered, "its profile lacks 1.50s");
+    check(Verb::ProfiledRun, &of_run(Value::Null), Kept::Recovered, "not made a profile");
 }
 
 #[test]

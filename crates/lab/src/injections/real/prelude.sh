@@ -98,8 +98,8 @@ repeats() {
     measure sweep "$url/pool" --to 2 --points 2 -d $((800 * LONGER))ms --warmup 100ms --iterations "$1" -t 1 --cpus 1
 }
 
-# half_way: waits until about half of `repeats 6` is over.
-half_way() { sleep $((8 * LONGER)); }
+# half_way: waits until half of the iterations of `repeats 6` are over.
+half_way() { until compgen -G 'plimsoll-runs/*-sweep/points/*-4' >half; do sleep 0.05; done; }
 
 # underway: waits until a load in this directory is being measured.
 underway() { until grep -qs '"event":"tick"' plimsoll-runs/*/events.jsonl; do sleep 0.05; done; }

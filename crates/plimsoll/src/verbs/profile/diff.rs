@@ -3,7 +3,7 @@
 use crate::cli::profile::DiffArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::{FOLDED, write_file};
+use crate::profiling::{FOLDED, is_file_itself, write_file};
 use crate::store::private;
 use crate::store::stored::{Record, Stored};
 use input::text_at_most;
@@ -46,6 +46,14 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, CommandError> {
     Ok(Exit::Fine)
 }
 
+/// The stacks of a profile, which may come from anywhere.
+fn stacks(path: &Path) -> Result<String, String> {
+    if path.symlink_metadata().is_ok() && !is_file_itself(path) {
+        return Err("it is no file".into());
+    }
+    text_at_most(path, FOLDED_MAX_BYTES).map_err(|error| error.to_string())
+}
+
 impl Half {
     fn read(directory: &Path) -> Result<Self, CommandError> {
         let wrong = |what: String| CommandError::usage(format!("{}: {what}", directory.display()));
@@ -54,14 +62,16 @@ impl Half {
             Record::Run(record) => record.profile,
             Record::Sweep(record) => record.profile,
             Record::Sweeps(_) => return Err(wrong("several sweeps; name one of its arms/".into())),
+            Record::Compare(_) => return Err(wrong("a comparison, which has no profile".into())),
+            Record::Capacity(_) => return Err(wrong("a search for a capacity, which has no profile".into())),
+            Record::Experiment(_) => return Err(wrong("an experiment; name the directory of one of its steps".into())),
         };
         let profiled = profiled.ok_or_else(|| wrong("not profiled; measure it with --profile".into()))?;
         let sample_us_per_good = profiled.sample_us_per_good_request.ok_or_else(|| {
             wrong("no good response while it was profiled, so there is nothing to relate CPU time to".into())
         })?;
         let path = directory.join(FOLDED);
-        let folded = text_at_most(&path, FOLDED_MAX_BYTES)
-            .map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))?;
+        let folded = stacks(&path).map_err(|why| CommandError::usage(format!("{}: {why}", path.display())))?;
         Ok(Self { name: stored.name, folded, profiled, sample_us_per_good })
     }
 
@@ -72,5 +82,21 @@ impl Half {
             profiled: &self.profiled,
             sample_us_per_good: self.sample_us_per_good,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stacks;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn stacks_are_read_of_a_file_and_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("profile.folded"), folder.path().join("link"));
+        assert!(stacks(&file).unwrap_err().contains("No such file"));
+        std::fs::write(&file, "main 1\n").unwrap();
+        symlink(&file, &link).unwrap();
+        assert_eq!((stacks(&file).as_deref(), stacks(&link)), (Ok("main 1\n"), Err("it is no file".to_owned())));
     }
 }

@@ -3,8 +3,9 @@
 use super::{Server, measure};
 use crate::cli::SweepArgs;
 use crate::exit::{CommandError, Exit};
-use crate::output::deliver::{deliver, exit};
+use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::output::printer;
+use crate::result::Asked;
 use crate::session::serving;
 use crate::session::sinks::Sink;
 use crate::settings::draft::Draft;
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Sweeps each server. When one fails the others are still reported, and the first failure is the outcome.
 pub(super) fn sweep(
     args: &SweepArgs,
-    draft: &Draft,
+    options: (&Draft, &Asked),
     search: &SweepSettings,
     specs: &[Spec],
     stop: &Arc<AtomicBool>,
@@ -40,7 +41,7 @@ pub(super) fn sweep(
         // Arms that nothing was measured of have no place in the report.
         let folder = arm_folder(arms.len(), &label);
         let server = Server { spec: Some(spec), arm: Some(label.clone()) };
-        let measured = measure(args, draft, search, server, stop, |started| {
+        let measured = measure(args, options, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,
                 None => top.insert(create(args, started, specs.len())?),
@@ -66,8 +67,9 @@ pub(super) fn sweep(
     if let (Some(top), false) = (&top, arms.is_empty()) {
         let record = sweeps_record(arms);
         deliver(top, AnyRecord::Sweeps(&record), None, &args.output)?;
-        let interrupted = stop.load(Ordering::Relaxed);
-        return failed.map_or_else(|| Ok(exit(record.verdict.state, interrupted)), Err);
+        let (whole, interrupted) = (AnyRecord::Sweeps(&record), stop.load(Ordering::Relaxed));
+        deliver_to_ci(top, whole, &args.thresholds)?;
+        return failed.map_or_else(|| Ok(with_thresholds(exit(record.verdict.state, interrupted), whole)), Err);
     }
     Err(failed.unwrap_or_else(CommandError::interrupted))
 }

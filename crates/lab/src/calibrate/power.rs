@@ -1,0 +1,128 @@
+//! A true change of 2 %: how often it is called, within the blocks that were asked for.
+
+use super::blocks::Blocks;
+use super::environment::{Environment, Machine};
+use super::section::{Section, percent, quantile};
+use super::sequential::THREE;
+use model::{Call, Direction};
+use stats::{Looks, call, effect, precision};
+use std::fmt::Write;
+
+/// Blocks from which the number is asked for.
+const PILOT: usize = 6;
+/// Server CPU time of the variant for a request, over that of the baseline.
+const SLOWER: f64 = 1.02;
+const MARGIN: f64 = 0.005;
+/// Blocks beyond which no comparison is planned.
+const BLOCKS_MAX: u64 = 5000;
+const CALLED_MIN: f64 = 0.8;
+/// Half width that is wanted without a look at the margin, for which there is no goal.
+const PLAIN_HALF_WIDTH: f64 = 0.01;
+/// Runs that make a share.
+const RUNS_MIN: u64 = 20;
+
+/// A comparison as it ended.
+#[derive(Debug)]
+struct Ended {
+    asked: u64,
+    made: usize,
+    call: Call,
+}
+
+/// Pilot, the number of blocks that it asks for, and these blocks at most.
+fn compared(environment: Environment, noise: f64, wanted_half_width: f64, ratio: f64, seed: u64) -> Ended {
+    let mut looks = Looks { wanted_half_width, margin: MARGIN, blocks_max: BLOCKS_MAX, variants: 1 };
+    let mut blocks = Blocks::new(Machine::new(environment, noise, 24, seed), &[ratio], seed);
+    blocks.add(PILOT);
+    let confidence = looks.confidence(None);
+    let pilot = effect(&blocks.pairs[0], confidence).map(|pilot| precision(&pilot, wanted_half_width, confidence));
+    let asked = pilot.and_then(|pilot| pilot.blocks_needed).unwrap_or(BLOCKS_MAX).min(BLOCKS_MAX);
+    looks.blocks_max = asked;
+    loop {
+        let pairs = &blocks.pairs[0];
+        if let Some(stop) = looks.look(&[pairs]) {
+            let ratio = effect(pairs, looks.confidence(Some(stop))).map(|effect| effect.ratio).unwrap_or_default();
+            return Ended { asked, made: blocks.made, call: call(&ratio, Direction::LowerIsBetter, MARGIN) };
+        }
+        blocks.add(1);
+    }
+}
+
+/// Calls of a change of 2 %, and of none, by a quarter of the runs, as these take hundreds of looks each.
+pub(super) fn section(runs: u64) -> Section {
+    let runs = (runs / 4).max(RUNS_MIN);
+    let mut section = Section { text: TITLE.to_owned(), ..Section::default() };
+    let machines = [
+        (Environment::Quiet, 0.005),
+        (Environment::Quiet, 0.01),
+        (Environment::Quiet, 0.02),
+        (Environment::Drift, 0.01),
+    ];
+    for (environment, noise) in machines {
+        for wanted in [PLAIN_HALF_WIDTH, Looks::half_width_for(MARGIN)] {
+            let all = |ratio| (0..runs).map(move |seed| compared(environment, noise, wanted, ratio, seed));
+            let slower: Vec<Ended> = all(SLOWER).collect();
+            let share = |ended: &[Ended], is: fn(Call) -> bool| {
+                ended.iter().filter(|ended| is(ended.call)).count() as f64 / ended.len() as f64
+            };
+            let called = share(&slower, |call| call == Call::Worse);
+            let itself: Vec<Ended> = all(1.0).collect();
+            let wrongly = share(&itself, |call| matches!(call, Call::Worse | Call::Better));
+            let same = share(&itself, |call| call == Call::Same);
+            let mut asked: Vec<f64> = slower.iter().map(|ended| ended.asked as f64).collect();
+            let mut made: Vec<f64> = slower.iter().map(|ended| ended.made as f64).collect();
+            let machine = format!("{}, {}", environment.words(), percent(noise));
+            if wanted < PLAIN_HALF_WIDTH {
+                section.expect(&format!("power, {machine}"), called, CALLED_MIN..=1.0, runs);
+            }
+            section.expect(&format!("power, {machine}, no change"), wrongly, 0.0..=0.05, runs);
+            let _ = writeln!(
+                section.text,
+                "| {machine} | {} | {:.0} | {:.0} | {} | {} | {} |",
+                percent(wanted),
+                quantile(&mut asked, 0.5),
+                quantile(&mut made, 0.5),
+                percent(called),
+                percent(wrongly),
+                percent(same)
+            );
+        }
+    }
+    section.text.push_str(PUBLISHED);
+    for (environment, noise) in machines {
+        let flagged = |ratio: f64, side: fn(i32) -> bool| {
+            let of = |seed| THREE.compare(&mut Machine::new(environment, noise, 2 * THREE.trials, seed), ratio);
+            (0..runs).filter(|seed| side(of(*seed))).count() as f64 / runs as f64
+        };
+        let _ = writeln!(
+            section.text,
+            "| {}, {} | {} | {} | {} |",
+            environment.words(),
+            percent(noise),
+            percent(flagged(SLOWER, |side| side > 0)),
+            percent(flagged(SLOWER, |side| side < 0)),
+            percent(flagged(1.0, |side| side != 0))
+        );
+    }
+    section
+}
+
+const TITLE: &str = "
+## A true change of 2 %
+
+A variant whose server takes 2 % more CPU time for a request, margin 0.5 %. After a pilot of 6 blocks the precision
+that is wanted gives the number of blocks; the comparison ends by its rules, at latest with that number. *Precise to*:
+wanted half width, 1 %, or 0.3 % as follows from the margin. Goal of the latter: called *worse* in at least 80 % of
+the runs. *Wrong*: variants that do not differ called *worse* or *better*, goal at most 5 %; *same*: called so. By a
+quarter of the runs.
+
+| machine, noise | precise to | blocks asked for (median) | made (median) | called *worse* | wrong | same |
+| --- | --- | --- | --- | --- | --- | --- |
+";
+
+const PUBLISHED: &str = "
+The same by the usual design: three trials of the baseline, then three of the variant, and Student's t test at 5 %.
+
+| machine, noise | 2 % slower: flagged as slower | as faster | no change: flagged |
+| --- | --- | --- | --- |
+";

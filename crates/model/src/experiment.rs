@@ -1,0 +1,194 @@
+//! Experiment: its plan, what came of each step, and the result of all.
+
+use crate::{Environment, Estimate, Quantiles, Verdict, VerdictState};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Steps of an experiment in their order: `plan.json`. The same file gives the same plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExperimentPlan {
+    /// [`crate::FORMAT_PLAN`].
+    pub format: String,
+    /// What the experiment is about; else the name of its file.
+    pub name: String,
+    /// Version of the program that made it.
+    pub plimsoll: String,
+    /// Seed of the order of the steps, and of their random numbers.
+    pub seed: u64,
+    /// Measurements of each variant with each load; each is a block, shuffled.
+    pub repetitions: u64,
+    /// Time that all steps may take; null without a limit; ns.
+    pub budget_ns: Option<u64>,
+    /// In the order measured.
+    pub steps: Vec<PlannedStep>,
+}
+
+/// One measurement of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedStep {
+    /// Place in the order, from 1.
+    pub number: u64,
+    /// Repetition (block) it is part of, from 1.
+    pub repetition: u64,
+    /// Place of its variant and load in the file, from 1; each repetition measures it once.
+    pub combination: u64,
+    /// Label of the variant.
+    pub variant: String,
+    /// Values of the variant by name; empty where the file declares no variants.
+    pub values: BTreeMap<String, String>,
+    /// Label of the load.
+    pub load: String,
+    /// Verb that measures it: `run`, `sweep` or `capacity`.
+    pub verb: String,
+    /// Command that makes the same measurement by itself.
+    pub command: Vec<String>,
+    /// Directory below that of the experiment; a step that is measured again has a number behind it.
+    pub directory: String,
+    /// About how long it takes; null where a number of requests is measured; ns.
+    pub estimated_ns: Option<u64>,
+}
+
+/// What came of a step: a line of `steps.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// Number in the plan.
+    pub number: u64,
+    /// Directory below that of the experiment.
+    pub directory: String,
+    /// Time it took in all, with start and end of its server; null when the program ended before that was written; ns.
+    pub took_ns: Option<u64>,
+    /// Exit code that the verb would have had by itself.
+    pub exit: u8,
+    /// Why it ended early or gave no result, in a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Its result in short; null when there is none, and the step is still to be made.
+    pub result: Option<StepResult>,
+}
+
+/// Result of a step in short: that of a run, of the load at a sweep's peak, or of a trial at the lower end of a
+/// capacity's bracket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Verdict of the whole step.
+    pub verdict: VerdictState,
+    /// Rules that made it invalid or a bound.
+    pub rules: Vec<String>,
+    /// Rules that could not be checked.
+    pub unchecked: Vec<String>,
+    /// True if it was stopped from outside before its plan was done: it is then still to be made.
+    pub interrupted: bool,
+    /// Target.
+    pub url: String,
+    /// Connections, or requests per second.
+    pub load: f64,
+    /// `connections` or `per_s`.
+    pub load_unit: String,
+    /// Responses per second that met the contract.
+    pub goodput_per_s: Estimate,
+    /// Complete responses per second, good or not.
+    pub throughput_per_s: f64,
+    /// Response times; ns.
+    pub response_ns: Quantiles,
+    /// 99th percentile of the response time; null where too few requests are behind it; ns.
+    pub response_p99_ns: Option<u64>,
+    /// Failed share of the requests, 0 to 1.
+    pub failed_share: f64,
+    /// Largest busy share of any load thread, 0 to 1.
+    pub generator_busy_max: f64,
+    /// Length of the measured windows; ns.
+    pub measured_ns: u64,
+    /// CPUs that the server kept busy; null where it was not observed.
+    pub server_cpu_cores: Option<f64>,
+    /// CPU time of the server per complete response; null where it was not observed; ns.
+    pub server_cpu_ns_per_request: Option<Estimate>,
+    /// Resident memory of the server at its largest; null where it was not observed; bytes.
+    pub server_rss_bytes_max: Option<u64>,
+    /// Bracket of a capacity; null of other verbs.
+    pub capacity: Option<StepCapacity>,
+}
+
+/// A capacity in short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepCapacity {
+    /// Highest load that held; null when none did; per second.
+    pub low: Option<f64>,
+    /// Lowest load above it that failed; null when none did; per second.
+    pub high: Option<f64>,
+    /// Why the search ended.
+    pub reason: String,
+}
+
+/// Result of an experiment: `experiment --json`, and its `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentRecord {
+    /// [`crate::FORMAT_EXPERIMENT`].
+    pub format: String,
+    /// The worst state of the steps, and all that any of them left unchecked. The findings stand in the steps.
+    pub verdict: Verdict,
+    /// Each variant with each load, in the order of the file, over its repetitions.
+    pub rows: Vec<ExperimentRow>,
+    /// What came of the steps that were made, in the order of the plan.
+    pub steps: Vec<StepRecord>,
+    /// What was to be done.
+    pub plan: ExperimentPlan,
+    /// Where it ran.
+    pub environment: Environment,
+    /// Wall-clock start of the first step, RFC 3339, UTC.
+    pub started: String,
+    /// True if steps are missing that were not tried: it can be resumed.
+    pub interrupted: bool,
+}
+
+/// One variant under one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentRow {
+    /// Label of the variant.
+    pub variant: String,
+    /// Label of the load.
+    pub load: String,
+    /// Verb that measured it.
+    pub verb: String,
+    /// Worst state of its steps; null when none has a result.
+    pub verdict: Option<VerdictState>,
+    /// Numbers of its steps that have a result.
+    pub steps: Vec<u64>,
+    /// Steps without a result.
+    pub missing: u64,
+    /// Goodput. Of several repetitions their mean, with a 95 % t interval from 6 on; of one its own interval. Of a sweep
+    /// at its peak, of a capacity at the lower end of its bracket.
+    pub goodput_per_s: Option<Estimate>,
+    /// 99th percentile of the response time in each repetition that knows it, in rising order; ns.
+    pub response_p99_ns: Vec<u64>,
+    /// CPU time of the server per complete response, over repetitions as the goodput; ns.
+    pub server_cpu_ns_per_request: Option<Estimate>,
+    /// Bracket of a capacity: the lowest of the lower ends and the highest of the upper ends; null of other verbs.
+    pub capacity: Option<StepCapacity>,
+}
+
+/// A line of `steps.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "experiment", rename_all = "snake_case")]
+pub enum ExperimentEvent {
+    /// It begins, or goes on.
+    Begun(Box<ExperimentBegun>),
+    /// A step has been made.
+    Step(Box<StepRecord>),
+}
+
+/// Where and when an experiment began or went on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentBegun {
+    /// Wall-clock time, RFC 3339, UTC.
+    pub started: String,
+    /// Where.
+    pub environment: Environment,
+}
+
+impl StepRecord {
+    /// True if it need not be made any more: it has a result, and was not cut short.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.result.as_ref().is_some_and(|result| !result.interrupted)
+    }
+}

@@ -1,0 +1,21 @@
+//! Promises of samples that were written down, on arbitrary bytes, for the fuzz target and the tests that fuzz a little.
+
+use crate::profile::{Past, Scope};
+
+/// Takes `data` as a `profile.samples`: no panic, neither while it is read nor while it becomes a profile, and no more is in
+/// its stacks than was counted.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn fuzz_samples(data: &[u8]) {
+    let Past { begun, recorded } = match Past::read(data) {
+        Ok(past) => past,
+        Err(error) => return assert!(!error.to_string().contains('\n'), "{error}"),
+    };
+    let scope =
+        Scope { server: begun.server, companions: begun.companions, only_server: begun.only_server, own_name: "own" };
+    let profile = recorded.resolve(&scope);
+    let count = |line: &str| line.rsplit_once(' ').and_then(|(_, count)| count.parse::<u64>().ok()).expect("a count");
+    assert_eq!(profile.folded.lines().map(count).sum::<u64>(), profile.profiled.samples);
+    assert!(profile.waits.lines().all(|line| count(line) < u64::MAX));
+}

@@ -1,0 +1,36 @@
+//! The flags of `plimsoll experiment`.
+
+use crate::cli::OutputArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll experiment --print > nginx.toml             an example to begin with
+  plimsoll experiment nginx.toml --dry-run             steps in their order, and their duration
+  plimsoll experiment nginx.toml -o nginx              measures them
+  plimsoll experiment nginx.toml -o nginx              goes on after ^C or a crash
+
+Exit code: the worst of the steps, in the order 130, 3, 2, 4, 1, 5, 0; 5 also if the budget was used up before the last
+step. Codes as in plimsoll --help.";
+
+/// Declared experiment: variants of a server under several loads, in shuffled blocks, resumable.
+///
+/// The file names a server with placeholders, variants that fill them in (all combinations of a grid, or a list), loads,
+/// and repetitions. Each repetition is a block that measures every variant under every load once, in an order of its
+/// own. Steps are runs, sweeps or searches for a capacity, each with a result and a page of its own.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExperimentArgs {
+    /// Experiment in TOML
+    #[arg(value_name = "FILE", required_unless_present = "print", conflicts_with = "print")]
+    pub(crate) file: Option<PathBuf>,
+    /// Print the steps in their order and their duration; nothing is measured
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print an example file with comments
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) print: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

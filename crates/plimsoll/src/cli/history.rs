@@ -1,0 +1,51 @@
+//! The flags of `plimsoll history`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll history plimsoll-runs                       all results in it
+  plimsoll history plimsoll-runs -o history.html       the same as a page with charts
+  plimsoll history nightly-* --fail-if-worse --margin 3%
+  plimsoll history plimsoll-runs --json | jq '.series[0].figures[].changes'
+
+Exit codes: 0 also with changes; 1 with --fail-if-worse if the last change of any figure made it worse; others as in
+plimsoll --help.";
+
+/// Change points over many stored results: when goodput, p99, server CPU per request or capacity moved, and by how much.
+///
+/// Results that were measured alike (target, load, client, machine) form a series; each figure of a series is searched by
+/// E-divisive with a permutation test, which keeps its rate of false alarms for any noise. Invalid and interrupted results
+/// and numbers that are only bounds are left out, and said to be.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct HistoryArgs {
+    /// Result directories of run, sweep or capacity, or directories that hold them
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directories: Vec<PathBuf>,
+    /// Smallest change that is reported
+    #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true)]
+    pub(crate) margin: String,
+    /// Share of figures without a change in which one is found, 0.1% to 20%
+    #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true)]
+    pub(crate) false_alarms: String,
+    /// Count numbers that are only bounds too, as those of disturbed results
+    #[arg(long)]
+    pub(crate) bounds: bool,
+    /// Seed of the permutations
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Exit code 1 if the last change of any figure made it worse
+    #[arg(long)]
+    pub(crate) fail_if_worse: bool,
+    /// Page with charts: a file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// One JSON object on stdout instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// All results left out, and all that the results of a series have in common
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}

@@ -1,0 +1,244 @@
+//! Comparisons of made-up variants, whose effect is known.
+
+use super::*;
+use crate::coordinate::{Measure, walk};
+use crate::exit::CommandError;
+use model::{Call, CompareTimes, Direction, NS_PER_S};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const CPU: CompareMetric = CompareMetric::ServerCpuNsPerRequest;
+const TRIAL_NS: u64 = 6 * NS_PER_S;
+
+fn settings() -> CompareSettings {
+    CompareSettings {
+        arms: 2,
+        loads: vec![CompareLoad::Fixed, CompareLoad::Saturated],
+        rate_per_s: 700.0,
+        connections: 64,
+        seed: 1,
+        blocks_max: 1_000,
+        precision: Some(0.01),
+        margin: 0.02,
+        fail_if: Vec::new(),
+        is_aa: false,
+        times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
+    }
+}
+
+/// Variants whose values differ by a known ratio, with noise and a drift of the machine.
+struct Lab<'a> {
+    /// CPU time and goodput of each variant, in parts of the baseline's.
+    ratios: Vec<f64>,
+    noise: f64,
+    state: u64,
+    kept: Vec<Asked>,
+    /// `stop` is set in the trial of this number.
+    stop_at: Option<(u64, &'a AtomicBool)>,
+    /// Trials that cannot be made.
+    fails_at: u64,
+    /// Undisturbed share of the trials of a variant in a block (as measured), if it is not all of it.
+    disturbed: Vec<(u64, usize, f64)>,
+}
+
+impl Default for Lab<'_> {
+    fn default() -> Self {
+        Self {
+            ratios: vec![1.0, 1.0],
+            noise: 0.01,
+            state: 7,
+            kept: Vec::new(),
+            stop_at: None,
+            fails_at: 0,
+            disturbed: Vec::new(),
+        }
+    }
+}
+
+impl Lab<'_> {
+    /// About normal, of variance 1.
+    fn normal(&mut self) -> f64 {
+        let uniform = |state: &mut u64| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform(&mut self.state)).sum::<f64>() - 6.0
+    }
+
+    /// The machine gets slower by the hour, and by steps.
+    fn level(asked: &Asked) -> f64 {
+        1.0 + 0.002 * asked.number as f64 + if asked.block > 10 { 0.1 } else { 0.0 }
+    }
+}
+
+impl Measure<BlockSearch> for Lab<'_> {
+    type Measured = u64;
+
+    fn measure(&mut self, asked: &Asked) -> Result<(Outcome, u64), CommandError> {
+        if let Some((at, stop)) = self.stop_at {
+            stop.store(at == asked.number, Ordering::Relaxed);
+        }
+        if asked.number == self.fails_at {
+            return Err(CommandError::target("it is gone"));
+        }
+        let noise = (self.noise * self.normal()).exp();
+        let ratio = asked.arm.map_or(1.0, |arm| self.ratios[arm]) * Self::level(asked) * noise;
+        let values = match asked.load {
+            CompareLoad::Saturated => [(CompareMetric::GoodputPerS, 1_000.0 / ratio)].into(),
+            _ => [(CPU, 50_000.0 * ratio)].into(),
+        };
+        let is_of = |one: &&(u64, usize, f64)| (one.0, Some(one.1)) == (asked.block, asked.arm);
+        let share = self.disturbed.iter().find(is_of).map_or(1.0, |one| one.2);
+        let outcome = Outcome { values, clean_share: Some(share), says_little: share < 0.3, took_ns: TRIAL_NS };
+        Ok((outcome, asked.number))
+    }
+
+    fn keep(&mut self, asked: &Asked, number: u64) -> Result<(), CommandError> {
+        assert_eq!(asked.number, number);
+        self.kept.push(*asked);
+        Ok(())
+    }
+}
+
+fn compared(settings: CompareSettings, lab: &mut Lab<'_>) -> BlockSearch {
+    let mut search = BlockSearch::new(settings);
+    walk(&mut search, lab, &AtomicBool::new(false)).unwrap();
+    search
+}
+
+fn called(search: &BlockSearch, arm: usize) -> (model::Effect, Call) {
+    let confidence = search.confidence(CompareLoad::Fixed, CPU);
+    let effect = effect(&search.pairs(arm, CompareLoad::Fixed, CPU), confidence).expect("there are blocks");
+    (effect, stats::call(&effect.ratio, Direction::LowerIsBetter, search.settings().margin))
+}
+
+#[test]
+fn each_block_has_a_canary_and_each_variant_once_at_each_load_in_an_order_of_its_own() {
+    let mut lab = Lab::default();
+    let search = compared(CompareSettings { arms: 3, ..settings() }, &mut Lab { ratios: vec![1.0; 3], ..lab });
+    lab = Lab { ratios: vec![1.0; 3], ..Lab::default() };
+    let again = compared(CompareSettings { arms: 3, ..settings() }, &mut lab);
+    assert_eq!(search.counted(), again.counted(), "the same seed gives the same");
+    let orders: Vec<_> = again.blocks().iter().map(|block| block.order.clone()).collect();
+    assert!(orders.iter().any(|order| *order != orders[0]), "{orders:?}");
+    for block in 0..again.blocks().len() as u64 {
+        let trials: Vec<_> = lab.kept.iter().filter(|asked| asked.block == block).collect();
+        assert_eq!((trials.len(), trials[0].arm, trials[0].load), (7, None, CompareLoad::Canary));
+        let order: Vec<_> = trials[1..].iter().step_by(2).filter_map(|asked| asked.arm).collect();
+        assert_eq!(order, orders[block as usize]);
+        let loads: Vec<_> = trials[1..].iter().map(|asked| asked.load).collect();
+        assert_eq!(loads, [CompareLoad::Fixed, CompareLoad::Saturated].repeat(3));
+    }
+}
+
+#[test]
+fn a_known_effect_is_found_in_spite_of_drift_and_no_more_blocks_are_made_than_it_needs() {
+    let mut lab = Lab { ratios: vec![1.0, 1.12], ..Lab::default() };
+    let search = compared(settings(), &mut lab);
+    let (effect, call) = called(&search, 1);
+    assert!(effect.ratio.low.unwrap() < 1.12 && 1.12 < effect.ratio.high.unwrap(), "{effect:?}");
+    assert_eq!(call, Call::Worse);
+    assert!([Some(CompareEnd::Precise), Some(CompareEnd::Clear)].contains(&search.end()), "{:?}", search.end());
+    assert!((PILOT..40).contains(&search.counted()), "{}", search.counted());
+    assert!(lab.kept.iter().filter(|asked| asked.counted < PILOT).all(|asked| asked.blocks_needed.is_none()));
+}
+
+#[test]
+fn variants_that_do_not_differ_are_the_same() {
+    let search = compared(settings(), &mut Lab { noise: 0.005, ..Lab::default() });
+    assert_eq!((called(&search, 1).1, search.end()), (Call::Same, Some(CompareEnd::Precise)));
+}
+
+#[test]
+fn a_fixed_number_of_blocks_is_measured_whatever_they_say() {
+    let fixed = CompareSettings { precision: None, blocks_max: 4, ..settings() };
+    let search = compared(fixed, &mut Lab::default());
+    assert_eq!((search.counted(), search.end()), (4, Some(CompareEnd::BlocksDone)));
+    assert_eq!(called(&search, 1).1, Call::CannotTell, "too few for an interval");
+}
+
+#[test]
+fn no_block_is_begun_that_does_not_fit_into_the_budget() {
+    let times = CompareTimes { budget_ns: 100 * NS_PER_S, ..CompareTimes::default() };
+    let mut lab = Lab { noise: 0.2, ..Lab::default() };
+    let search = compared(CompareSettings { times, ..settings() }, &mut lab);
+    // 30 s a block.
+    assert_eq!((search.counted(), search.end(), search.spent_ns()), (3, Some(CompareEnd::BudgetEnded), 90 * NS_PER_S));
+    assert_eq!(lab.kept[5].left_ns, 70 * NS_PER_S);
+}
+
+#[test]
+fn a_block_in_which_one_variant_was_disturbed_is_measured_again_whole() {
+    let fixed = CompareSettings { precision: None, blocks_max: 6, ..settings() };
+    let mut lab = Lab { disturbed: vec![(2, 1, 0.7)], ..Lab::default() };
+    let search = compared(fixed, &mut lab);
+    let counts: Vec<bool> = search.blocks().iter().map(Block::counts).collect();
+    assert_eq!(counts, [true, true, false, true, true, true, true]);
+    assert!(lab.kept.iter().filter(|asked| asked.is_block_again).all(|asked| asked.block == 3));
+    assert_eq!(search.pairs(1, CompareLoad::Fixed, CPU).len(), 6);
+}
+
+#[test]
+fn a_block_in_which_all_were_disturbed_alike_counts() {
+    let fixed = CompareSettings { precision: None, blocks_max: 6, ..settings() };
+    let mut lab = Lab { disturbed: vec![(2, 0, 0.7), (2, 1, 0.7)], ..Lab::default() };
+    assert_eq!(compared(fixed, &mut lab).blocks().len(), 6);
+}
+
+#[test]
+fn a_machine_that_stays_uneven_comes_to_an_end_and_says_so() {
+    let fixed = CompareSettings { precision: None, blocks_max: 2, ..settings() };
+    let mut lab = Lab { disturbed: (0..20).map(|block| (block, 1, 0.7)).collect(), ..Lab::default() };
+    let search = compared(fixed, &mut lab);
+    // Two more of the first, and none of the second: it does not get better.
+    assert_eq!((search.blocks().len(), search.counted()), (4, 2));
+    assert!(search.blocks().iter().filter(|block| block.counts()).all(Block::is_disturbed));
+}
+
+#[test]
+fn a_trial_that_says_little_is_made_again_within_its_block() {
+    let fixed = CompareSettings { precision: None, blocks_max: 1, ..settings() };
+    let mut lab = Lab { disturbed: vec![(0, 1, 0.1)], ..Lab::default() };
+    let search = compared(fixed, &mut lab);
+    assert_eq!(search.blocks()[0].repeated(), 2, "one more of each load, and neither was better");
+    assert_eq!(lab.kept.iter().filter(|asked| asked.is_again && asked.block == 0).count(), 2);
+}
+
+#[test]
+fn what_was_measured_before_an_interrupt_or_an_error_is_kept_and_whole_blocks_count() {
+    let stop = AtomicBool::new(false);
+    let mut lab = Lab { stop_at: Some((13, &stop)), ..Lab::default() };
+    let mut search = BlockSearch::new(settings());
+    walk(&mut search, &mut lab, &stop).unwrap();
+    assert_eq!((lab.kept.len(), search.counted()), (12, 2), "the thirteenth was cut short");
+    let mut lab = Lab { fails_at: 8, ..Lab::default() };
+    let mut search = BlockSearch::new(settings());
+    assert!(walk(&mut search, &mut lab, &AtomicBool::new(false)).is_err());
+    assert_eq!((lab.kept.len(), search.counted(), search.end()), (7, 1, None));
+}
+
+#[test]
+fn without_the_servers_cpu_time_the_median_response_decides() {
+    let mut search = BlockSearch::new(CompareSettings { blocks_max: 1, precision: None, ..settings() });
+    while let Some(asked) = search.next(0) {
+        let values = match asked.load {
+            CompareLoad::Fixed => [(CompareMetric::ResponseP50Ns, 1e6)].into(),
+            _ => [(CompareMetric::GoodputPerS, 1e3)].into(),
+        };
+        search.apply(&asked, Outcome { values, took_ns: 1, ..Outcome::default() }, 0);
+    }
+    assert_eq!(search.primary(CompareLoad::Fixed), Some(CompareMetric::ResponseP50Ns));
+    assert_eq!(search.primary(CompareLoad::Saturated), Some(CompareMetric::GoodputPerS));
+    assert!(!search.blocks()[0].is_disturbed(), "nobody kept an account");
+}
+
+#[test]
+fn blocks_whose_canary_is_far_off_are_found() {
+    let mut search = BlockSearch::new(CompareSettings { blocks_max: 8, precision: None, ..settings() });
+    while let Some(asked) = search.next(0) {
+        let off = if asked.block == 5 { 1.3 } else { 1.0 + 0.001 * asked.block as f64 };
+        let values = [(CPU, 20_000.0 * off)].into();
+        search.apply(&asked, Outcome { values, took_ns: 1, ..Outcome::default() }, 0);
+    }
+    assert_eq!(deviating(search.blocks()), [5]);
+    assert!(deviating(&search.blocks()[..5]).is_empty(), "too few");
+}

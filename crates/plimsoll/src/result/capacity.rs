@@ -1,0 +1,335 @@
+//! From the trials of a search for a capacity to its record: what each says, bracket, limiter and verdict.
+//!
+//! The search is made again from its trials, so that a record is the same for one that has just ended and for one that
+//! is read back.
+
+use super::{Facts, Point, keep};
+use evidence::EvidenceBuilder;
+use judge::goal::{Goal, Measured};
+use judge::limiter::limiter_of_sweep;
+use judge::{CapacityClaim, judge_capacity, judge_run};
+use model::human::rate;
+use model::{
+    CapacityBracket, CapacityReason, CapacityRecord, ConditionRecord, Evidence, FORMAT_CAPACITY, FindingState,
+    LimiterContext, Measurement, NS_PER_S, Second, SweepEvidence, SweepPoint, TrialMade, TrialPurpose, TrialRecord,
+};
+use report::record::AnyRecord;
+use stats::{CapacityOutcome, CapacityResult, CapacitySearch, CapacityTrial, Obstacle, backlog_grew};
+
+/// Shorter ticks are pieces of a second.
+const TICK_MIN_NS: u64 = NS_PER_S * 9 / 10;
+/// A second with less undisturbed time says nothing about the growth of the backlog.
+const CLEAN_SHARE_MIN: f64 = 0.9;
+/// Faults of the client by which it offers less than it should, or later, whatever the server does.
+const CLIENT_LIMITS: [&str; 5] = ["CL-01", "CL-03", "CL-05", "CL-07", "CL-11"];
+/// What is said of a backlog beside the conditions of the goal.
+const BACKLOG: &str = "backlog";
+
+/// One trial, and everything that was measured in it.
+pub(crate) struct Trial {
+    pub(crate) made: TrialMade,
+    pub(crate) builder: EvidenceBuilder,
+}
+
+/// What a trial says of its load.
+#[derive(Debug)]
+pub(crate) struct JudgedTrial {
+    pub(crate) outcome: CapacityOutcome,
+    /// Each condition of the goal.
+    conditions: Vec<ConditionRecord>,
+    backlog_grew: bool,
+    /// True if it was cut short, and does not count.
+    is_cut: bool,
+}
+
+impl JudgedTrial {
+    /// Puts the goal to a trial; `limits` says which CPUs the server may use.
+    pub(crate) fn new(goal: &Goal, limits: &LimiterContext, trial: &Trial) -> Self {
+        let Trial { made, builder } = trial;
+        let evidence = builder.evidence();
+        let histograms = builder.histograms();
+        let measured =
+            Measured { evidence: &evidence, response: &histograms.response, server_cpus: &limits.server_cpus };
+        let judged = goal.judge(&measured);
+        let conditions: Vec<_> = goal
+            .conditions()
+            .iter()
+            .zip(&judged)
+            .map(|(condition, judged)| ConditionRecord {
+                condition: condition.to_string(),
+                value: judged.value,
+                limit: condition.limit,
+                held: judged.held,
+            })
+            .collect();
+        let backlog = backlog(&evidence.seconds, made.load_per_s);
+        let grew = made.ran_away || backlog_grew(&backlog, made.load_per_s, 1.0);
+        let is_failed = grew || judged.iter().any(|judged| !judged.held);
+        let outcome = CapacityOutcome {
+            conditions: judged.iter().map(|judged| judged.held).collect(),
+            achieved_per_s: builder.goodput().value,
+            backlog,
+            tick_ns: NS_PER_S,
+            ran_away: made.ran_away,
+            obstacle: if is_failed { client_limit(&evidence) } else { None },
+            clean_share: clean_share(builder, &evidence),
+            measured_ns: evidence.measured_ns,
+            took_ns: made.took_ns,
+        };
+        Self { outcome, conditions, backlog_grew: grew, is_cut: evidence.interrupted && !made.ran_away }
+    }
+
+    /// True if the goal was met.
+    pub(crate) fn held(&self) -> bool {
+        self.outcome.obstacle.is_none() && self.failed().is_empty()
+    }
+
+    /// The conditions that were not met, and the backlog if it grew.
+    pub(crate) fn failed(&self) -> Vec<&str> {
+        let conditions = self.conditions.iter().filter(|one| !one.held).map(|one| one.condition.as_str());
+        conditions.chain(self.backlog_grew.then_some(BACKLOG)).collect()
+    }
+
+    /// The first condition on the server of which nothing is known.
+    pub(crate) fn unknown(&self, goal: &Goal) -> Option<&str> {
+        let conditions = goal.conditions().iter().zip(&self.conditions);
+        let mut unknown = conditions.filter(|(one, record)| one.quantity.is_of_server() && record.value.is_none());
+        unknown.next().map(|(_, record)| record.condition.as_str())
+    }
+}
+
+/// Backlog at the end of each whole second, in requests: in flight, and due and not sent. Growth in seconds that were
+/// disturbed is left out, and so is the fall of those in which what they left behind was worked off.
+fn backlog(seconds: &[Second], rate_per_s: f64) -> Vec<f64> {
+    let whole: Vec<&Second> = seconds.iter().filter(|second| second.length_ns >= TICK_MIN_NS).collect();
+    let waiting = |second: &Second| second.outstanding + rate_per_s * second.late_ns as f64 / NS_PER_S as f64;
+    let Some(first) = whole.first() else { return Vec::new() };
+    let mut backlog = vec![waiting(first)];
+    for pair in whole.windows(2) {
+        if pair[1].clean_ns as f64 >= CLEAN_SHARE_MIN * pair[1].length_ns as f64 {
+            let last = backlog[backlog.len() - 1];
+            backlog.push(last + waiting(pair[1]) - waiting(pair[0]));
+        }
+    }
+    backlog
+}
+
+fn clean_share(builder: &EvidenceBuilder, evidence: &Evidence) -> Option<f64> {
+    builder.clean_ns().map(|clean_ns| clean_ns as f64 / evidence.measured_ns.max(1) as f64)
+}
+
+/// The limit of the client, if that is what a failed load has shown.
+fn client_limit(evidence: &Evidence) -> Option<Obstacle> {
+    let verdict = judge_run(evidence);
+    let is_limit = verdict
+        .findings
+        .iter()
+        .any(|finding| CLIENT_LIMITS.contains(&finding.rule.as_str()) && finding.state == FindingState::Invalid);
+    let offered_per_s = evidence.flow.sent as f64 * NS_PER_S as f64 / evidence.measured_ns.max(1) as f64;
+    is_limit.then_some(Obstacle::ClientCeiling { offered_per_s })
+}
+
+/// Makes the record of a search for a capacity.
+///
+/// # Errors
+/// One line, when the facts are not those of such a search, or its closed loop was not measured.
+pub(crate) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<CapacityRecord, String> {
+    let Measurement::Capacity { goal } = &facts.begun.measurement else {
+        return Err("it is no search for a capacity".to_owned());
+    };
+    let goal = Goal::parse(Some(goal)).map_err(|why| format!("its goal {why}"))?;
+    let (settings, pilot_per_s) = facts.search.ok_or("its search had not begun")?;
+    let mut walked = Walked::new(CapacitySearch::new(settings));
+    for trial in trials {
+        walked.take(&goal, &facts.begun.limits, trial);
+    }
+    if facts.gone.is_some() && walked.search.next().is_some() {
+        let gone = CapacityOutcome { obstacle: Some(Obstacle::TargetGone), ..CapacityOutcome::default() };
+        walked.search.apply(&gone);
+    }
+    let result = walked.search.result();
+    let points = walked.points(facts);
+    let last = trials.last().map(|trial| facts.evidence(&trial.builder));
+    let at = |load: Option<f64>| load.and_then(|load| points.iter().find(|point| point.load == load));
+    let claim = CapacityClaim {
+        low: at(result.low_per_s).map(|point| (point.load, &point.evidence)),
+        high: at(result.high_per_s).map(|point| (point.load, &point.evidence)),
+        uncounted: last.as_ref(),
+        reason: result.reason,
+        is_confirmed: result.is_confirmed,
+        width: settings.width,
+        to_per_s: settings.to_per_s,
+    };
+    let verdict = judge_capacity(&claim);
+    let spent_ns = result.spent_ns;
+    // Found as in a sweep over rates.
+    let sweep = SweepEvidence { points, limit: settings.to_per_s, over_rate: true };
+    let record = CapacityRecord {
+        format: FORMAT_CAPACITY.into(),
+        verdict,
+        thresholds: Vec::new(),
+        capacity: bracket(result, &goal),
+        goal: goal.to_string(),
+        trials: trials.iter().map(|trial| facts.load_record(&facts.evidence(&trial.builder), &trial.builder)).collect(),
+        outcomes: walked.records,
+        search: settings,
+        pilot_per_s,
+        spent_ns,
+        limiter: limiter_of_sweep(&sweep, &facts.begun.limits),
+        environment: facts.environment(),
+        started: facts.begun.started.clone(),
+        interrupted: facts.interrupted,
+    };
+    let thresholds = facts.asked.judge(AnyRecord::Capacity(&record));
+    Ok(CapacityRecord { thresholds, ..record })
+}
+
+/// A search that is made again from its trials.
+struct Walked {
+    search: CapacitySearch,
+    records: Vec<TrialRecord>,
+    /// The loads of the trials that counted, merged.
+    merged: Vec<Point>,
+}
+
+impl Walked {
+    fn new(search: CapacitySearch) -> Self {
+        Self { search, records: Vec::new(), merged: Vec::new() }
+    }
+
+    /// Takes in the next trial. One that was cut short, or that was not asked for, is told and does not count.
+    fn take(&mut self, goal: &Goal, limits: &LimiterContext, trial: &Trial) {
+        let judged = JudgedTrial::new(goal, limits, trial);
+        let asked = self.search.next();
+        let asked = asked.filter(|asked| !judged.is_cut && asked.load_per_s == trial.made.load_per_s);
+        let counted = asked.is_some() && self.search.apply(&judged.outcome);
+        if counted {
+            keep(&mut self.merged, trial.made.load_per_s, trial.builder.clone());
+        }
+        let bracket = self.search.bracket();
+        self.records.push(trial_record(trial, &judged, asked, counted, bracket));
+    }
+
+    /// What is known of each load, in rising order.
+    fn points(&self, facts: &Facts) -> Vec<SweepPoint> {
+        let mut points: Vec<SweepPoint> = self
+            .merged
+            .iter()
+            .map(|point| SweepPoint {
+                load: point.load,
+                goodput_per_s: point.builder.goodput_per_s(),
+                iterations_per_s: point.builder.iterations_per_s(),
+                evidence: facts.evidence(&point.builder),
+            })
+            .collect();
+        points.sort_by(|a, b| a.load.total_cmp(&b.load));
+        points
+    }
+}
+
+fn trial_record(
+    trial: &Trial,
+    judged: &JudgedTrial,
+    asked: Option<CapacityTrial>,
+    counted: bool,
+    (low_after, high_after): (Option<f64>, Option<f64>),
+) -> TrialRecord {
+    let Trial { made, .. } = trial;
+    let obstacle = match judged.outcome.obstacle {
+        Some(Obstacle::ClientCeiling { offered_per_s }) => {
+            Some(format!("the client offered no more than {}", rate(offered_per_s)))
+        }
+        Some(Obstacle::TargetGone) | None => None,
+    };
+    TrialRecord {
+        load_per_s: made.load_per_s,
+        purpose: asked.map_or(TrialPurpose::Bracket, |asked| asked.purpose),
+        held: judged.held(),
+        counted,
+        obstacle,
+        goodput_per_s: judged.outcome.achieved_per_s,
+        conditions: judged.conditions.clone(),
+        backlog_grew: judged.backlog_grew,
+        ran_away: made.ran_away,
+        clean_share: judged.outcome.clean_share,
+        took_ns: made.took_ns,
+        low_after,
+        high_after,
+    }
+}
+
+fn bracket(result: CapacityResult, goal: &Goal) -> CapacityBracket {
+    let conditions = goal.conditions();
+    let mut failed: Vec<String> =
+        result.failed.iter().filter_map(|at| conditions.get(*at)).map(ToString::to_string).collect();
+    failed.extend(result.backlog_grew.then(|| BACKLOG.to_owned()));
+    CapacityBracket {
+        value: result.value_per_s,
+        low: result.low_per_s,
+        high: result.high_per_s,
+        n: result.n,
+        reason: reason(result.reason, &failed, result.high_per_s),
+        ended: result.reason,
+        low_confirmed: result.is_confirmed.0,
+        high_confirmed: result.is_confirmed.1,
+        estimate_per_s: result.estimate_per_s,
+        noise: result.noise,
+        disturbed: result.disturbed,
+        failed,
+        more: result.more,
+    }
+}
+
+/// Why the search ended, and what failed at the upper end.
+fn reason(ended: CapacityReason, failed: &[String], high_per_s: Option<f64>) -> String {
+    match high_per_s {
+        Some(high) if !failed.is_empty() => {
+            format!("{}; failed at {}: {}", ended.words(), rate(high), failed.join(", "))
+        }
+        _ => ended.words().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds with so many requests in flight; `disturbed` ones have nothing undisturbed.
+    fn seconds(in_flight: &[f64], disturbed: &[usize]) -> Vec<Second> {
+        let second = |(i, outstanding): (usize, &f64)| Second {
+            length_ns: NS_PER_S,
+            outstanding: *outstanding,
+            clean_ns: if disturbed.contains(&i) { 0 } else { NS_PER_S },
+            ..Second::default()
+        };
+        in_flight.iter().enumerate().map(second).collect()
+    }
+
+    #[test]
+    fn growth_in_disturbed_seconds_is_none_of_the_servers() {
+        let in_flight = [10.0, 12.0, 500.0, 900.0, 905.0, 906.0];
+        assert_eq!(backlog(&seconds(&in_flight, &[]), 1_000.0), in_flight);
+        let calm = backlog(&seconds(&in_flight, &[2, 3]), 1_000.0);
+        assert_eq!(calm, [10.0, 12.0, 17.0, 18.0]);
+        assert!(!backlog_grew(&calm, 1_000.0, 1.0) && backlog_grew(&in_flight, 1_000.0, 1.0));
+    }
+
+    #[test]
+    fn what_waits_to_be_sent_is_backlog_and_pieces_of_a_second_are_none() {
+        let mut seconds = seconds(&[10.0, 10.0, 10.0], &[]);
+        seconds[1].late_ns = NS_PER_S / 2;
+        seconds[2].length_ns = NS_PER_S / 3;
+        assert_eq!(backlog(&seconds, 1_000.0), [10.0, 510.0]);
+        assert!(backlog(&[], 1_000.0).is_empty());
+    }
+
+    #[test]
+    fn the_reason_names_what_failed() {
+        let failed = ["p99<100ms".to_owned(), BACKLOG.to_owned()];
+        assert_eq!(
+            reason(CapacityReason::Bracketed, &failed, Some(1_250.0)),
+            "fresh trials confirmed both ends; failed at 1,250/s: p99<100ms, backlog"
+        );
+        assert_eq!(reason(CapacityReason::RangeEnded, &[], None), "the highest load allowed held");
+    }
+}

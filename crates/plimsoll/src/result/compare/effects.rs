@@ -1,0 +1,79 @@
+//! Effects of the variants on each quantity, and what may be said of them.
+
+use crate::coordinate::compare::BlockSearch;
+use model::{ArmRecord, CompareLoad, CompareMetric, Direction, Effect, MetricRecord};
+use stats::{Looks, call, effect, geometric_mean, precision, with_holm};
+use std::collections::BTreeMap;
+
+/// Every quantity of every variant, and why others are missing.
+pub(super) fn metrics(
+    search: &BlockSearch,
+    arms: &[ArmRecord],
+) -> (Vec<MetricRecord>, BTreeMap<CompareMetric, String>) {
+    let (mut metrics, mut unavailable) = (Vec::new(), BTreeMap::new());
+    for load in &search.settings().loads {
+        for metric in load.metrics() {
+            if search.is_known(*load, *metric) {
+                metrics.extend(of_metric(search, arms, *load, *metric));
+            } else if search.counted() > 0 {
+                unavailable.entry(*metric).or_insert_with(|| why_unknown(*metric));
+            }
+        }
+    }
+    (metrics, unavailable)
+}
+
+/// One quantity of every variant.
+fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric: CompareMetric) -> Vec<MetricRecord> {
+    let settings = search.settings();
+    let confidence = search.confidence(load, metric);
+    let wanted = settings.precision.unwrap_or_else(|| Looks::half_width_for(settings.margin));
+    let variants = 1..settings.arms as usize;
+    let pairs: Vec<_> = variants.clone().map(|arm| search.pairs(arm, load, metric)).collect();
+    let effects: Option<Vec<Effect>> = pairs.iter().map(|pairs| effect(pairs, confidence)).collect();
+    let Some(mut effects) = effects else { return Vec::new() };
+    with_holm(&mut effects);
+    let record = |arm: usize, pairs: &[(f64, f64)], effect: &Effect| {
+        let (baselines, values): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        MetricRecord {
+            metric,
+            load,
+            arm: super::name(arms, arm),
+            primary: search.primary(load) == Some(metric),
+            baseline: geometric_mean(&baselines),
+            value: geometric_mean(&values),
+            ratio: effect.ratio,
+            call: call(&effect.ratio, direction(metric), settings.margin),
+            method: Some(effect.method),
+            p_value: effect.p_value,
+            p_adjusted: effect.p_adjusted,
+            sd_log: effect.sd_log,
+            precision: Some(precision(effect, wanted, confidence)),
+        }
+    };
+    variants.zip(&pairs).zip(&effects).map(|((arm, pairs), effect)| record(arm, pairs, effect)).collect()
+}
+
+/// Which way a quantity is wanted to go.
+pub(crate) const fn direction(metric: CompareMetric) -> Direction {
+    match metric {
+        CompareMetric::GoodputPerS => Direction::HigherIsBetter,
+        CompareMetric::ServerCpuNsPerRequest
+        | CompareMetric::ResponseP50Ns
+        | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP99Ns
+        | CompareMetric::ServerRssBytes => Direction::LowerIsBetter,
+    }
+}
+
+fn why_unknown(metric: CompareMetric) -> String {
+    match metric {
+        CompareMetric::ServerCpuNsPerRequest | CompareMetric::ServerRssBytes => {
+            "the server of a variant was not observed".to_owned()
+        }
+        CompareMetric::GoodputPerS => "a variant gave no good response".to_owned(),
+        CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
+            "too few responses in a window for this quantile: longer windows (-d), or a higher rate (-R)".to_owned()
+        }
+    }
+}

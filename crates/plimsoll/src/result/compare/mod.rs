@@ -1,0 +1,229 @@
+//! From the trials of a comparison to its record: effects, calls, floor and verdict.
+//!
+//! The search is made again from its trials, so that a record is the same for one that has just ended and for one that
+//! is read back.
+
+mod effects;
+mod floors;
+mod stored;
+mod trial;
+
+use super::Facts;
+use crate::coordinate::Search;
+use crate::coordinate::compare::{Block, BlockSearch, deviating};
+use evidence::EvidenceBuilder;
+use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
+use model::{
+    ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareRecord, CompareTrialRecord,
+    CompareValues, Evidence, FORMAT_COMPARE, FailIfRecord, FailIfState, MetricRecord, Verdict, VerdictState,
+};
+use std::collections::BTreeMap;
+pub(crate) use stored::stored_comparison;
+use trial::stored_value as trial_values;
+pub(crate) use trial::{ComparedTrial, outcome};
+
+/// Makes the record of a comparison.
+///
+/// # Errors
+/// One line, when the facts are not those of a comparison whose blocks have begun.
+pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<CompareRecord, String> {
+    let (settings, arms) = facts.comparison.as_ref().ok_or("its blocks had not begun")?;
+    let walked = Walked::new(BlockSearch::new(settings.clone()), trials);
+    let search = &walked.search;
+    let loads = walked.merged();
+    let known: Vec<(usize, CompareLoad, Evidence)> =
+        loads.iter().map(|(arm, load, builder)| (*arm, *load, facts.evidence(builder))).collect();
+    let verdict = verdict(&walked, arms, &known);
+    let (mut metrics, unavailable) = effects::metrics(search, arms);
+    if verdict.state == VerdictState::Invalid {
+        metrics.iter_mut().for_each(|metric| metric.call = Call::CannotTell);
+    }
+    let runs = loads.iter().zip(&known).map(|((arm, load, builder), (.., evidence))| ArmLoadRecord {
+        arm: name(arms, *arm),
+        load: *load,
+        run: facts.load_record(evidence, builder),
+    });
+    let ended = ended(facts, search);
+    let (aa_floor, aa_floor_basis) = floors::floors(search, &metrics);
+    Ok(CompareRecord {
+        format: FORMAT_COMPARE.into(),
+        verdict,
+        arms: arms.clone(),
+        conditions: conditions(&settings.fail_if, &settings.loads, arms, &metrics)?,
+        metrics,
+        aa_floor,
+        aa_floor_basis,
+        ended,
+        reason: facts.gone.clone().filter(|_| ended == CompareEnd::TargetGone).unwrap_or_else(|| ended.words().into()),
+        blocks: walked.blocks(arms),
+        trials: walked.trials(arms),
+        runs: runs.collect(),
+        unavailable,
+        plan: Some(settings.clone()),
+        margin: settings.margin,
+        spent_ns: search.spent_ns(),
+        environment: facts.environment(),
+        started: facts.begun.started.clone(),
+        interrupted: facts.interrupted,
+    })
+}
+
+/// Why it ended.
+fn ended(facts: &Facts, search: &BlockSearch) -> CompareEnd {
+    match search.end() {
+        _ if facts.gone.is_some() => CompareEnd::TargetGone,
+        Some(end) => end,
+        None => CompareEnd::Interrupted,
+    }
+}
+
+/// What came of the conditions of `--fail-if`, for each variant.
+fn conditions(
+    texts: &[String],
+    loads: &[CompareLoad],
+    arms: &[ArmRecord],
+    metrics: &[MetricRecord],
+) -> Result<Vec<FailIfRecord>, String> {
+    let mut records = Vec::new();
+    for text in texts {
+        for condition in FailIf::parse(text)? {
+            let load = condition.load(loads)?;
+            for arm in arms.iter().skip(1) {
+                let of = |metric: &&MetricRecord| {
+                    (metric.metric, metric.load, &metric.arm) == (condition.metric, load, &arm.name)
+                };
+                let state = metrics.iter().find(of).map_or(FailIfState::CannotTell, |one| condition.judge(&one.ratio));
+                records.push(FailIfRecord { condition: condition.to_string(), arm: arm.name.clone(), state });
+            }
+        }
+    }
+    Ok(records)
+}
+
+fn verdict(walked: &Walked<'_>, arms: &[ArmRecord], known: &[(usize, CompareLoad, Evidence)]) -> Verdict {
+    let names: Vec<String> = (0..arms.len()).map(|arm| name(arms, arm)).collect();
+    let loads: Vec<ComparedLoad<'_>> = known
+        .iter()
+        .map(|(arm, load, evidence)| ComparedLoad {
+            arm: names.get(*arm).map_or("", String::as_str),
+            is_baseline: *arm == 0,
+            load: *load,
+            evidence,
+        })
+        .collect();
+    let blocks = walked.search.blocks();
+    let differ = arms.iter().skip(1).find_map(|arm| {
+        let baseline = arms.first()?;
+        let words = responses_differ((baseline.status, baseline.size_bytes), (arm.status, arm.size_bytes))?;
+        Some(format!("'{}' and '{}': {words}", baseline.name, arm.name))
+    });
+    judge_comparison(&ComparisonClaim {
+        loads: &loads,
+        blocks: walked.search.counted(),
+        deviating: &deviating(blocks).iter().map(|block| *block as u64 + 1).collect::<Vec<_>>(),
+        uneven: blocks.iter().filter(|block| block.counts() && block.is_disturbed()).count() as u64,
+        responses_differ: differ.as_deref(),
+    })
+}
+
+fn name(arms: &[ArmRecord], arm: usize) -> String {
+    arms.get(arm).map_or_else(String::new, |arm| arm.name.clone())
+}
+
+/// A search that is made again from its trials.
+struct Walked<'a> {
+    search: BlockSearch,
+    trials: &'a [ComparedTrial],
+    /// Block of each trial, and its place in that; none of one that was cut short or not asked for.
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl<'a> Walked<'a> {
+    fn new(mut search: BlockSearch, trials: &'a [ComparedTrial]) -> Self {
+        let mut places = Vec::new();
+        for trial in trials {
+            let asked = search.next(0);
+            let is_asked = |arm: Option<usize>, load| {
+                arm.map(|arm| arm as u64) == trial.made.arm && load == trial.made.load && !trial.is_cut()
+            };
+            let asked = asked.filter(|asked| is_asked(asked.arm, asked.load));
+            places.push(asked.map(|asked| {
+                let place = search.blocks().last().map_or(0, |block| block.made.len());
+                search.apply(&asked, outcome(trial), 0);
+                (asked.block as usize, place)
+            }));
+        }
+        Self { search, trials, places }
+    }
+
+    /// True if a trial is part of the result.
+    fn counts(&self, index: usize) -> bool {
+        let Some(Some((block, place))) = self.places.get(index) else { return false };
+        let block = self.search.blocks().get(*block);
+        block.is_some_and(|block| block.counts() && block.made.get(*place).is_some_and(|(.., counted)| *counted))
+    }
+
+    /// The trials of each variant at each load, merged: those that count, or while none do, all.
+    fn merged(&self) -> Vec<(usize, CompareLoad, EvidenceBuilder)> {
+        let any_counts = (0..self.trials.len()).any(|index| self.counts(index));
+        let mut merged: BTreeMap<(usize, CompareLoad), EvidenceBuilder> = BTreeMap::new();
+        for (index, trial) in self.trials.iter().enumerate() {
+            let Some(arm) = trial.made.arm.filter(|_| self.counts(index) || !any_counts) else { continue };
+            let arms = self.search.settings().arms;
+            if arm >= arms {
+                continue;
+            }
+            match merged.get_mut(&(arm as usize, trial.made.load)) {
+                Some(builder) => builder.merge(&trial.builder),
+                None => drop(merged.insert((arm as usize, trial.made.load), trial.builder.clone())),
+            }
+        }
+        merged.into_iter().map(|((arm, load), builder)| (arm, load, builder)).collect()
+    }
+
+    fn trials(&self, arms: &[ArmRecord]) -> Vec<CompareTrialRecord> {
+        let record = |(index, trial): (usize, &ComparedTrial)| {
+            let outcome = outcome(trial);
+            let last = self.search.blocks().len().saturating_sub(1);
+            CompareTrialRecord {
+                block: self.places[index].map_or(last, |(block, _)| block) as u64,
+                arm: trial.made.arm.map(|arm| name(arms, arm as usize)),
+                load: trial.made.load,
+                counted: self.counts(index),
+                values: outcome.values,
+                clean_share: outcome.clean_share,
+                took_ns: trial.made.took_ns,
+            }
+        };
+        self.trials.iter().enumerate().map(record).collect()
+    }
+
+    fn blocks(&self, arms: &[ArmRecord]) -> Vec<BlockRecord> {
+        let deviating = deviating(self.search.blocks());
+        let begun = self.search.blocks().iter().enumerate().filter(|(_, block)| !block.made.is_empty());
+        begun.map(|(index, block)| block_record(block, deviating.contains(&index), arms)).collect()
+    }
+}
+
+fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> BlockRecord {
+    let mut values: BTreeMap<String, CompareValues> = BTreeMap::new();
+    for (arm, load, of_load) in block.values() {
+        values.entry(name(arms, arm)).or_default().insert(load, of_load.clone());
+    }
+    let why = match (block.is_complete(), block.counts()) {
+        (_, true) => None,
+        (true, false) => Some("one variant was disturbed more than the others: measured again".to_owned()),
+        (false, false) => Some("not complete".to_owned()),
+    };
+    BlockRecord {
+        order: block.order.iter().map(|arm| name(arms, *arm)).collect(),
+        values,
+        clean_shares: block.clean_shares().into_iter().map(|(arm, share)| (name(arms, arm), share)).collect(),
+        canary_cpu_ns_per_request: block.canary(),
+        canary_deviates,
+        counted: block.counts(),
+        uncounted_why: why,
+        trials_repeated: block.repeated(),
+        took_ns: block.took_ns(),
+    }
+}

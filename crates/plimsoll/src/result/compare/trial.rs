@@ -1,0 +1,93 @@
+//! One trial of a comparison: what was measured in it.
+
+use crate::coordinate::compare::Outcome;
+use evidence::EvidenceBuilder;
+use model::{CompareMetric, CompareTrialMade, Estimate, Evidence, Observed, RunRecord};
+use std::collections::BTreeMap;
+
+/// Response times beyond a quantile that a window has at least, for the quantile to be one.
+const BEYOND_MIN: f64 = 10.0;
+
+/// One trial, and everything that was measured in it.
+pub(crate) struct ComparedTrial {
+    pub(crate) made: CompareTrialMade,
+    pub(crate) builder: EvidenceBuilder,
+}
+
+impl ComparedTrial {
+    /// True if it was ended before its window was over.
+    pub(super) fn is_cut(&self) -> bool {
+        self.builder.evidence().interrupted
+    }
+}
+
+/// What a trial says, as far as a search needs it.
+pub(crate) fn outcome(trial: &ComparedTrial) -> Outcome {
+    let ComparedTrial { made, builder } = trial;
+    let evidence = builder.evidence();
+    let known = made.load.metrics().iter().filter_map(|metric| Some((*metric, value(*metric, builder, &evidence)?)));
+    let values: BTreeMap<CompareMetric, f64> = known.filter(|(_, value)| value.is_finite() && *value > 0.0).collect();
+    Outcome {
+        values,
+        clean_share: builder.clean_ns().map(|clean_ns| clean_ns as f64 / evidence.measured_ns.max(1) as f64),
+        says_little: builder.says_little(),
+        took_ns: made.took_ns,
+    }
+}
+
+fn value(metric: CompareMetric, builder: &EvidenceBuilder, evidence: &Evidence) -> Option<f64> {
+    let response = &evidence.latency.response;
+    let quantile = |share: f64, ns: u64| (response.n as f64 * (1.0 - share) >= BEYOND_MIN - 1e-9).then_some(ns as f64);
+    match metric {
+        CompareMetric::ServerCpuNsPerRequest => {
+            let completed = (evidence.flow.completed > 0).then_some(evidence.flow.completed as f64)?;
+            Some(cpus(evidence.observed.as_ref()?)? * evidence.measured_ns as f64 / completed)
+        }
+        CompareMetric::GoodputPerS => Some(builder.goodput().value),
+        CompareMetric::ResponseP50Ns => quantile(0.5, response.p50_ns),
+        CompareMetric::ResponseP90Ns => quantile(0.9, response.p90_ns),
+        CompareMetric::ResponseP99Ns => quantile(0.99, response.p99_ns),
+        CompareMetric::ServerRssBytes => rss_bytes(evidence.observed.as_ref()?),
+    }
+}
+
+/// A quantity of a run that was measured before, with the interval that it has by itself.
+pub(super) fn stored_value(run: &RunRecord, metric: CompareMetric) -> Option<Estimate> {
+    let response = &run.latency_ns.response;
+    let alone = |value: f64| Estimate { value, low: None, high: None, n: 1 };
+    let quantile =
+        |share: f64, ns: u64| (response.n as f64 * (1.0 - share) >= BEYOND_MIN - 1e-9).then(|| alone(ns as f64));
+    match metric {
+        CompareMetric::ServerCpuNsPerRequest => {
+            let server = run.server_cpu_ns_per_request?;
+            let companions: f64 = run
+                .observed
+                .iter()
+                .flat_map(|observed| observed.companions.values())
+                .map(|group| group.cpu_cores)
+                .sum();
+            // The interval is that of the server by itself.
+            if companions > 0.0 {
+                return Some(alone(cpus(run.observed.as_ref()?)? * 1e9 / run.throughput_per_s));
+            }
+            Some(server)
+        }
+        CompareMetric::GoodputPerS => Some(run.goodput_per_s),
+        CompareMetric::ResponseP50Ns => quantile(0.5, response.p50),
+        CompareMetric::ResponseP90Ns => quantile(0.9, response.p90),
+        CompareMetric::ResponseP99Ns => quantile(0.99, response.p99),
+        CompareMetric::ServerRssBytes => rss_bytes(run.observed.as_ref()?).map(alone),
+    }
+}
+
+/// CPUs that the server and what is monitored with it keep busy.
+fn cpus(observed: &Observed) -> Option<f64> {
+    let companions: f64 = observed.companions.values().map(|group| group.cpu_cores).sum();
+    Some(observed.server.as_ref()?.cpu_cores + companions)
+}
+
+/// Their resident memory, each at its largest.
+fn rss_bytes(observed: &Observed) -> Option<f64> {
+    let companions = observed.companions.values().map(|group| group.rss_bytes_max);
+    Some(companions.fold(observed.server.as_ref()?.rss_bytes_max, u64::saturating_add) as f64)
+}

@@ -1,0 +1,133 @@
+//! From a finished record to what came of the thresholds that it was put to.
+
+use judge::threshold::Threshold;
+use model::{Baseline, KnownFigure, ThresholdRecord, ThresholdState, VerdictState};
+use report::factors::{differences, factors};
+use report::figures::figures;
+use report::record::AnyRecord;
+
+/// Thresholds as they are told, and the baseline of those that are relative.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) conditions: Vec<String>,
+    pub(crate) baseline: Option<Baseline>,
+}
+
+impl Asked {
+    /// What comes of each for a result.
+    pub(super) fn judge(&self, record: AnyRecord<'_>) -> Vec<ThresholdRecord> {
+        if self.conditions.is_empty() {
+            return Vec::new();
+        }
+        let known = figures(record);
+        let apart = self.baseline.as_ref().map(|baseline| differences(&factors(record), &baseline.factors));
+        let apart = apart.unwrap_or_default();
+        let is_invalid = state(record) == Some(VerdictState::Invalid);
+        let one = |condition: &String| match Threshold::parse_all(condition).as_deref() {
+            Ok([threshold]) => self.put(threshold, known.get(threshold.figure()).copied(), &apart),
+            // Events may come from another version.
+            _ => unread(condition),
+        };
+        let of_invalid = |one: ThresholdRecord| match is_invalid {
+            true => ThresholdRecord {
+                state: ThresholdState::Inconclusive,
+                why: Some("the result is INVALID".to_owned()),
+                ..one
+            },
+            false => one,
+        };
+        self.conditions.iter().map(one).map(of_invalid).collect()
+    }
+
+    fn put(
+        &self,
+        threshold: &Threshold,
+        known: Option<KnownFigure>,
+        apart: &[(String, String, String)],
+    ) -> ThresholdRecord {
+        let baseline = self.baseline.as_ref().and_then(|baseline| baseline.figures.get(threshold.figure())).copied();
+        let record = threshold.judge(known, baseline);
+        match apart.first() {
+            Some((name, own, other)) if threshold.is_relative() => ThresholdRecord {
+                state: ThresholdState::Inconclusive,
+                why: Some(format!("not to be compared with the baseline (CP-01): {name}: {own}, not {other}")),
+                ..record
+            },
+            _ => record,
+        }
+    }
+}
+
+/// The verdict; none of what takes no thresholds as a whole.
+const fn state(record: AnyRecord<'_>) -> Option<VerdictState> {
+    match record {
+        AnyRecord::Run(record) => Some(record.verdict.state),
+        AnyRecord::Sweep(record) => Some(record.verdict.state),
+        AnyRecord::Capacity(record) => Some(record.verdict.state),
+        AnyRecord::Sweeps(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => None,
+    }
+}
+
+fn unread(condition: &str) -> ThresholdRecord {
+    ThresholdRecord {
+        condition: condition.to_owned(),
+        state: ThresholdState::Inconclusive,
+        value: None,
+        limit: 0.0,
+        baseline: None,
+        ratio: None,
+        why: Some("this plimsoll does not know the condition".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::RunRecord;
+
+    const RUN: &str = include_str!("../../../report/tests/stored/run");
+
+    fn run() -> RunRecord {
+        serde_json::from_str(RUN).unwrap()
+    }
+
+    fn judged(conditions: &[&str], baseline: Option<&RunRecord>, record: &RunRecord) -> Vec<(ThresholdState, String)> {
+        let baseline = baseline.map(|record| Baseline {
+            name: "before".into(),
+            factors: factors(AnyRecord::Run(record)),
+            figures: figures(AnyRecord::Run(record)).into_iter().map(|(name, one)| (name.to_owned(), one)).collect(),
+        });
+        let conditions = conditions.iter().map(|one| (*one).to_owned()).collect();
+        let records = Asked { conditions, baseline }.judge(AnyRecord::Run(record));
+        records.into_iter().map(|one| (one.state, one.why.unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn thresholds_are_put_to_the_figures_of_the_record() {
+        let states: Vec<_> = judged(&["goodput<900", "p99>1ms", "errors>1%", "rss>1GiB"], None, &run());
+        let states: Vec<_> = states.into_iter().map(|(state, _)| state).collect();
+        use ThresholdState::{Failed, Inconclusive, Passed};
+        assert_eq!(states, [Passed, Failed, Passed, Inconclusive], "1,000/s, 4 ms, 0.1 %, and nobody saw the server");
+    }
+
+    #[test]
+    fn a_baseline_that_was_measured_otherwise_leaves_changes_open_and_names_the_factor() {
+        let mut before = run();
+        before.goodput_per_s.value = 1_100.0;
+        assert_eq!(judged(&["goodput<-3%"], Some(&before), &run())[0].0, ThresholdState::Failed);
+        before.plan.threads = 2;
+        let judged = judged(&["goodput<-3%", "goodput<900"], Some(&before), &run());
+        assert_eq!((judged[0].0, judged[1].0), (ThresholdState::Inconclusive, ThresholdState::Passed));
+        assert_eq!(judged[0].1, "not to be compared with the baseline (CP-01): load threads: 1, not 2");
+    }
+
+    #[test]
+    fn of_an_invalid_result_and_of_an_unknown_condition_nothing_passes() {
+        let mut invalid = run();
+        invalid.verdict.state = VerdictState::Invalid;
+        let known = judged(&["goodput<900"], None, &invalid);
+        assert_eq!(known, [(ThresholdState::Inconclusive, "the result is INVALID".to_owned())]);
+        assert_eq!(judged(&["elegance<3"], None, &run())[0].0, ThresholdState::Inconclusive);
+        assert!(judged(&[], None, &run()).is_empty());
+    }
+}

@@ -1,0 +1,378 @@
+//! Settings of a comparison: its variants, loads, precision and times.
+
+use crate::cli::compare::{CompareArgs, OnlyArg};
+use crate::exit::CommandError;
+use crate::session::serving;
+use crate::settings;
+use judge::FailIf;
+use model::human::{percent, plural, time};
+use model::{
+    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareLoad, CompareSettings, CompareTimes, Load, NS_PER_S, Redacted, Stop,
+    Warmup,
+};
+use stack::Spec;
+use stats::Looks;
+
+/// Rest before each trial on a server that is not restarted: what the last one left in its queues must not reach the next.
+pub(crate) const REST_NS: u64 = NS_PER_S / 2;
+/// Warm-up that ends by itself, and start of a server, about.
+const WARMUP_AUTO_NS: u64 = 5 * NS_PER_S / 2;
+const START_NS: u64 = NS_PER_S / 2;
+/// Window of the closed loop that shows what a variant gets out.
+const PILOT_NS: u64 = 3 * NS_PER_S;
+/// Share of what the baseline gets out at which the variants are held against each other ...
+const FIXED_SHARE: f64 = 0.7;
+/// ... and of what the slowest gets out at most, as latencies above its capacity would be those of a queue.
+const SLOWEST_SHARE: f64 = 0.85;
+/// Connections of the fixed load: the limit of requests in flight.
+const OPEN_CONNECTIONS: u64 = 256;
+/// Shortest window.
+const WINDOW_MIN_NS: u64 = NS_PER_S;
+/// Window of a canary at most, its warm-up, rate and connections.
+const CANARY_NS: u64 = 2 * NS_PER_S;
+const CANARY_WARMUP_NS: u64 = NS_PER_S / 4;
+const CANARY_RATE_PER_S: f64 = 500.0;
+const CANARY_CONNECTIONS: u64 = 8;
+/// What a canary asks for: bytes that cost the machine something to compute and to send.
+pub(crate) const CANARY: &str = "target workers=1 path=/urandom?size=16384&seed=1";
+/// Shares that may be asked for.
+const SHARES: std::ops::RangeInclusive<f64> = 0.001..=0.5;
+/// Longest budget.
+const BUDGET_MAX_NS: u64 = 7 * 24 * 3600 * NS_PER_S;
+/// Starts of the server that is compared with itself, in each block, and blocks.
+const AA_ARMS: usize = 4;
+const AA_BLOCKS: u64 = 12;
+
+/// Comparison that was asked for, as far as it is known before the servers are.
+#[derive(Clone, Debug)]
+pub(crate) struct CompareOptions {
+    /// The baseline first.
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) loads: Vec<CompareLoad>,
+    rate_per_s: Option<f64>,
+    connections: u32,
+    window_ns: u64,
+    pub(crate) warmup: Warmup,
+    blocks_max: u64,
+    precision: Option<f64>,
+    margin: f64,
+    fail_if: Vec<String>,
+    budget_ns: u64,
+    seed: u64,
+    is_aa: bool,
+}
+
+/// A variant.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm {
+    /// Name that no other has.
+    pub(crate) name: String,
+    pub(crate) target: ArmTarget,
+}
+
+/// What a variant is.
+#[derive(Clone, Debug)]
+pub(crate) enum ArmTarget {
+    /// Somebody else's server.
+    Url(String),
+    /// A server to be started.
+    Serve(Box<Spec>),
+    /// The built-in server, as it is where nothing is named.
+    Builtin,
+}
+
+impl ArmTarget {
+    /// What it is called wherever it is shown or recorded.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Self::Url(url) => Redacted::url(url).into_inner(),
+            Self::Serve(spec) => serving::label(spec).into_inner(),
+            Self::Builtin => "built-in server".to_owned(),
+        }
+    }
+}
+
+impl CompareOptions {
+    /// Checks what was typed, before anything is started.
+    pub(crate) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
+        let loads = match args.only {
+            None => vec![CompareLoad::Fixed, CompareLoad::Saturated],
+            Some(OnlyArg::Fixed) => vec![CompareLoad::Fixed],
+            Some(OnlyArg::Saturated) => vec![CompareLoad::Saturated],
+        };
+        let rate_per_s = args.rate.map(|rate| rate.per_s);
+        if rate_per_s.is_some() && !loads.contains(&CompareLoad::Fixed) {
+            return Err(CommandError::usage("--rate is the fixed load, which --only saturated leaves out"));
+        }
+        settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s.unwrap_or(1.0)), args.arrivals)?;
+        if loads.contains(&CompareLoad::Fixed) {
+            settings::no_pipeline(args.request.pipeline)?;
+        }
+        let Load::Closed { connections } = settings::load(args.connections, None, args.arrivals)? else {
+            return Err(CommandError::usage("--connections are those of a closed loop"));
+        };
+        let margin = share("--margin", &args.margin)?;
+        let precision = args.precision.as_deref().map(|text| share("--precision", text)).transpose()?;
+        let is_fixed = (args.blocks.is_some() || args.aa) && precision.is_none();
+        let blocks_max = match args.blocks {
+            Some(blocks) => settings::in_range("--blocks", blocks, 1, COMPARE_BLOCKS_MAX)?,
+            None if is_fixed => AA_BLOCKS,
+            None => COMPARE_BLOCKS_MAX,
+        };
+        let options = Self {
+            arms: arms(args)?,
+            rate_per_s,
+            connections,
+            window_ns: window_ns(args)?,
+            warmup: settings::warmup(args.warmup)?,
+            blocks_max,
+            precision: (!is_fixed).then(|| precision.unwrap_or_else(|| Looks::half_width_for(margin))),
+            margin,
+            fail_if: fail_if(args, &loads)?,
+            budget_ns: args.budget.ns,
+            seed: args.generator.seed,
+            is_aa: args.aa,
+            loads,
+        };
+        let block_ns = options.block_ns();
+        if options.budget_ns < block_ns || options.budget_ns > BUDGET_MAX_NS {
+            return Err(CommandError::usage(format!(
+                "--budget {} is not between one block ({} with --duration and --warmup as they are) and a week",
+                args.budget,
+                time(block_ns as f64)
+            )));
+        }
+        Ok(options)
+    }
+
+    /// About how long a block takes; ns.
+    fn block_ns(&self) -> u64 {
+        let trial_ns = self.window_ns + self.warmup_ns() + REST_NS;
+        let arm_ns = self.loads.len() as u64 * trial_ns + START_NS;
+        self.arms.len() as u64 * arm_ns + self.canary_ns() + CANARY_WARMUP_NS + START_NS
+    }
+
+    const fn warmup_ns(&self) -> u64 {
+        match self.warmup {
+            Warmup::Fixed { duration_ns } => duration_ns,
+            Warmup::Auto => WARMUP_AUTO_NS,
+        }
+    }
+
+    fn canary_ns(&self) -> u64 {
+        self.window_ns.min(CANARY_NS)
+    }
+
+    /// The closed loop that a variant begins with.
+    pub(crate) fn pilot(&self) -> (Load, Stop) {
+        let load = Load::Closed { connections: self.connections };
+        (load, Stop::Duration { duration_ns: self.window_ns.min(PILOT_NS) })
+    }
+
+    /// A trial of a load at this rate, if it has one.
+    pub(crate) fn trial(
+        &self,
+        args: &CompareArgs,
+        load: CompareLoad,
+        rate_per_s: f64,
+    ) -> Result<(Load, Stop, Warmup), CommandError> {
+        let window = Stop::Duration { duration_ns: self.window_ns };
+        match load {
+            CompareLoad::Canary => {
+                let load = settings::load(
+                    model::Count(CANARY_CONNECTIONS),
+                    Some(CANARY_RATE_PER_S),
+                    crate::cli::ArrivalsArg::Constant,
+                )?;
+                let warmup = Warmup::Fixed { duration_ns: CANARY_WARMUP_NS };
+                Ok((load, Stop::Duration { duration_ns: self.canary_ns() }, warmup))
+            }
+            CompareLoad::Fixed => {
+                let load = settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s), args.arrivals)?;
+                Ok((load, window, self.warmup))
+            }
+            CompareLoad::Saturated | CompareLoad::Stored => {
+                Ok((Load::Closed { connections: self.connections }, window, self.warmup))
+            }
+        }
+    }
+
+    /// The plan, where closed loops got so many good responses per second out of the variants.
+    pub(crate) fn settings(&self, pilots_per_s: &[f64]) -> CompareSettings {
+        let baseline = pilots_per_s.first().copied().unwrap_or_default();
+        let slowest = pilots_per_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let share = (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest);
+        CompareSettings {
+            arms: self.arms.len() as u64,
+            loads: self.loads.clone(),
+            rate_per_s: self.rate_per_s.unwrap_or_else(|| settings::two_digits(share)),
+            connections: self.connections,
+            seed: self.seed,
+            blocks_max: self.blocks_max,
+            precision: self.precision,
+            margin: self.margin,
+            fail_if: self.fail_if.clone(),
+            is_aa: self.is_aa,
+            times: CompareTimes { window_ns: self.window_ns, block_ns: self.block_ns(), budget_ns: self.budget_ns },
+        }
+    }
+}
+
+/// The variants, with their names.
+fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
+    let urls = args.targets.iter().map(|url| ArmTarget::Url(url.clone()));
+    let specs = serving::specs(&args.serve)?.into_iter().map(|spec| ArmTarget::Serve(Box::new(spec)));
+    let mut targets: Vec<ArmTarget> = urls.chain(specs).collect();
+    if args.aa && targets.is_empty() {
+        targets.push(ArmTarget::Builtin);
+    }
+    match (args.aa, targets.len()) {
+        (true, 1) => targets = vec![targets[0].clone(); AA_ARMS],
+        (true, n) => return Err(CommandError::usage(format!("--aa compares one server with itself, not {n}"))),
+        (false, 0 | 1) => {
+            return Err(CommandError::usage(
+                "a comparison needs a baseline and a variant: two URLs, two --serve, two directories of runs, or --aa \
+                 for one server with itself",
+            ));
+        }
+        (false, n) if n as u64 > COMPARE_ARMS_MAX => {
+            return Err(CommandError::usage(format!("{n} variants are more than {COMPARE_ARMS_MAX}")));
+        }
+        (false, _) => {}
+    }
+    if args.observe.server.is_some() && !args.aa {
+        return Err(CommandError::usage(
+            "--server names one server, and each variant has its own; leave it out, or run each variant by itself",
+        ));
+    }
+    let labels: Vec<String> = targets.iter().map(ArmTarget::label).collect();
+    let names = names(&args.name, &labels)?;
+    Ok(targets.into_iter().zip(names).map(|(target, name)| Arm { name, target }).collect())
+}
+
+/// A name for each label that no other has: those that were given, or the labels.
+pub(crate) fn names(given: &[String], labels: &[String]) -> Result<Vec<String>, CommandError> {
+    let is_for_all = given.len() == 1 && labels.iter().all(|label| *label == labels[0]);
+    if !given.is_empty() && given.len() != labels.len() && !is_for_all {
+        return Err(CommandError::usage(format!(
+            "{} with --name and {}: name all of them or none",
+            plural(given.len() as u64, "name"),
+            plural(labels.len() as u64, "variant")
+        )));
+    }
+    if given.iter().any(|name| name.trim().is_empty()) {
+        return Err(CommandError::usage("--name is empty"));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (i, label) in labels.iter().enumerate() {
+        let name = given.get(i).or_else(|| given.last()).map_or_else(|| label.clone(), |name| name.trim().to_owned());
+        let name = Redacted::text(&name).into_inner();
+        let mut numbered = (2..).map(|n| format!("{name} ({n})"));
+        let free = if names.contains(&name) { numbered.find(|other| !names.contains(other)) } else { None };
+        names.push(free.unwrap_or(name));
+    }
+    Ok(names)
+}
+
+/// Conditions of `--fail-if`, each for a quantity that is measured.
+pub(crate) fn fail_if(args: &CompareArgs, loads: &[CompareLoad]) -> Result<Vec<String>, CommandError> {
+    let wrong = |why: String| CommandError::usage(format!("--fail-if {why}"));
+    let mut texts = Vec::new();
+    for text in &args.fail_if {
+        for condition in FailIf::parse(text).map_err(wrong)? {
+            condition.load(loads).map_err(wrong)?;
+            texts.push(condition.to_string());
+        }
+    }
+    Ok(texts)
+}
+
+fn window_ns(args: &CompareArgs) -> Result<u64, CommandError> {
+    settings::window(args.duration)?;
+    match args.duration.ns {
+        WINDOW_MIN_NS.. => Ok(args.duration.ns),
+        _ => Err(CommandError::usage(format!(
+            "--duration {} is shorter than 1s: CPU time is sampled once a second",
+            args.duration
+        ))),
+    }
+}
+
+/// Percent of a flag, as a share.
+pub(crate) fn share(flag: &str, text: &str) -> Result<f64, CommandError> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let is_plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let share = number.parse::<f64>().ok().filter(|_| is_plain).map(|percent| percent / 100.0);
+    share.filter(|share| SHARES.contains(share)).ok_or_else(|| {
+        let (least, most) = (percent(*SHARES.start()), percent(*SHARES.end()));
+        CommandError::usage(format!("{flag} {text:?} is not between {least} and {most}; try 2%"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
+
+    fn args(flags: &[&str]) -> CompareArgs {
+        let words = ["plimsoll", "compare"].iter().chain(flags);
+        let Verb::Compare(args) = Cli::try_parse_from(words).unwrap().verb else { panic!("another verb") };
+        args
+    }
+
+    fn options(flags: &[&str]) -> CompareOptions {
+        let flags = [&["http://127.0.0.1:1/", "http://127.0.0.1:2/"], flags].concat();
+        CompareOptions::new(&args(&flags)).unwrap_or_else(|error| panic!("{flags:?}: {}", error.message))
+    }
+
+    #[test]
+    fn the_fixed_load_is_below_what_any_variant_gets_out() {
+        let rate = |flags: &[&str], pilots: &[f64]| options(flags).settings(pilots).rate_per_s;
+        assert_eq!(rate(&[], &[1_000.0, 990.0]), 700.0);
+        assert_eq!(rate(&[], &[1_000.0, 400.0]), 340.0, "85 % of the slowest");
+        assert_eq!(rate(&["-R", "123"], &[1_000.0, 400.0]), 123.0);
+    }
+
+    #[test]
+    fn precision_follows_from_the_margin_unless_the_blocks_are_fixed() {
+        let plan = |flags: &[&str]| {
+            let plan = options(flags).settings(&[1.0, 1.0]);
+            (plan.precision, plan.blocks_max, plan.margin)
+        };
+        assert_eq!(plan(&[]), (Some(0.012), COMPARE_BLOCKS_MAX, 0.02));
+        assert_eq!(plan(&["--margin", "5%"]), (Some(0.03), COMPARE_BLOCKS_MAX, 0.05));
+        assert_eq!(plan(&["--blocks", "8"]), (None, 8, 0.02));
+        assert_eq!(plan(&["--blocks", "30", "--precision", "1%"]), (Some(0.01), 30, 0.02));
+    }
+
+    #[test]
+    fn one_server_is_started_several_times_to_be_compared_with_itself() {
+        let options = CompareOptions::new(&args(&["--aa", "http://127.0.0.1:1/", "--name", "a"])).unwrap();
+        let names: Vec<&str> = options.arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)"]);
+        let plan = options.settings(&[1.0; 4]);
+        assert_eq!((plan.is_aa, plan.precision, plan.blocks_max), (true, None, AA_BLOCKS));
+        assert_eq!(CompareOptions::new(&args(&["--aa"])).unwrap().arms.len(), AA_ARMS, "the built-in server");
+    }
+
+    #[test]
+    fn names_are_unique_and_secrets_are_not_shown() {
+        let of = |given: &[&str], labels: &[&str]| {
+            let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            names(&texts(given), &texts(labels)).map_err(|error| error.message)
+        };
+        assert_eq!(of(&[], &["x", "x", "y"]).unwrap(), ["x", "x (2)", "y"]);
+        assert_eq!(of(&["old", "new"], &["x", "y"]).unwrap(), ["old", "new"]);
+        assert!(of(&["old"], &["x", "y"]).unwrap_err().contains("1 name with --name and 2 variants"));
+        let shown = of(&["http://u:s3cret@h/", "b"], &["x", "y"]).unwrap();
+        assert!(!shown[0].contains("s3cret"), "{shown:?}");
+    }
+
+    #[test]
+    fn a_block_is_about_as_long_as_its_trials() {
+        let block_s = |flags: &[&str]| options(flags).block_ns() as f64 / NS_PER_S as f64;
+        assert_eq!(block_s(&["-d", "4s", "--warmup", "1s"]), 2.0 * (2.0 * 5.5 + 0.5) + 2.75);
+        assert_eq!(block_s(&["-d", "1s", "--warmup", "0s", "--only", "fixed"]), 2.0 * 2.0 + 1.75);
+    }
+}

@@ -1,0 +1,114 @@
+//! Thresholds that were asked for, checked before anything is measured.
+
+use crate::cli::threshold::ThresholdArgs;
+use crate::exit::CommandError;
+use crate::result::Asked;
+use crate::store::stored::Stored;
+use judge::threshold::{CPU_SHARE, Threshold};
+use model::{Baseline, Factor, SessionEvent, VerdictState};
+use report::factors::{differences, factors};
+use report::figures::figures;
+use report::record::AnyRecord;
+use std::path::Path;
+
+/// What a capacity has; what others have not.
+const CAPACITY: &str = "capacity";
+/// Figures that are known only where the server is observed.
+const OF_SERVER: [&str; 4] = ["cpu", CPU_SHARE, "cpu-per-request", "rss"];
+
+/// A kind of result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Run,
+    Sweep,
+    Capacity,
+}
+
+/// The thresholds of `args`; `is_observed` unless monitoring is disabled.
+pub(crate) fn read(args: &ThresholdArgs, kind: Kind, is_observed: bool) -> Result<Asked, CommandError> {
+    let wrong = |why: String| CommandError::usage(format!("--fail-if {why}"));
+    let mut all = Vec::new();
+    for text in &args.fail_if {
+        all.extend(Threshold::parse_all(text).map_err(wrong)?);
+    }
+    for threshold in &all {
+        let figure = threshold.figure();
+        if (kind == Kind::Capacity) != (figure == CAPACITY) {
+            return Err(wrong(match kind {
+                Kind::Capacity => {
+                    format!("{threshold}: a capacity has the figure capacity only; put others into --goal")
+                }
+                Kind::Run | Kind::Sweep => format!("{threshold}: only plimsoll capacity finds a capacity; try goodput"),
+            }));
+        }
+        if threshold.is_relative() && args.baseline.is_none() {
+            return Err(wrong(format!("{threshold} is a change: name the result it is relative to (--baseline DIR)")));
+        }
+        if OF_SERVER.contains(&figure) && !is_observed {
+            return Err(wrong(format!("{threshold} needs to see the server: leave out --no-observe")));
+        }
+    }
+    if args.baseline.is_some() && !all.iter().any(Threshold::is_relative) {
+        return Err(CommandError::usage("--baseline has no use: no --fail-if is a change, such as 'goodput<-3%'"));
+    }
+    for file in args.junit.iter().chain(&args.summary) {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(CommandError::usage(format!("cannot write {}: there is no such directory", file.display())));
+        }
+    }
+    let conditions = all.iter().map(ToString::to_string).collect();
+    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    Ok(Asked { conditions, baseline })
+}
+
+/// The figures of a stored result that others may be held against.
+fn baseline(directory: &Path) -> Result<Baseline, CommandError> {
+    let stored = Stored::read(directory)?;
+    let refuse = |why: &str| CommandError::usage(format!("--baseline {}: {why}", directory.display()));
+    let (state, interrupted) = match stored.named().record {
+        AnyRecord::Run(record) => (record.verdict.state, record.interrupted),
+        AnyRecord::Sweep(record) => (record.verdict.state, record.interrupted),
+        AnyRecord::Capacity(record) => (record.verdict.state, record.interrupted),
+        AnyRecord::Sweeps(_) => {
+            return Err(refuse("it has several sweeps; name one of the directories in its arms/"));
+        }
+        AnyRecord::Compare(_) | AnyRecord::Experiment(_) => {
+            return Err(refuse("it has several results; name a run, a sweep or a capacity"));
+        }
+    };
+    if state == VerdictState::Invalid {
+        return Err(refuse("it is INVALID: nothing may be compared with it (CP-10); plimsoll report has the reasons"));
+    }
+    if interrupted {
+        return Err(refuse("it was interrupted before its plan was done; measure it again"));
+    }
+    let record = stored.named().record;
+    let known = figures(record).into_iter().map(|(name, known)| (name.to_owned(), known));
+    Ok(Baseline { figures: known.collect(), factors: factors(record), name: stored.name.clone() })
+}
+
+impl Asked {
+    /// Fails where what is about to be measured, of which the factors are `own`, may not be compared with the baseline. What
+    /// is known only of the result is looked at again in the end.
+    pub(crate) fn may_compare(&self, own: &[Factor]) -> Result<(), CommandError> {
+        let Some(baseline) = &self.baseline else { return Ok(()) };
+        let apart = differences(own, &baseline.factors);
+        let told = apart.iter().filter(|(name, ..)| own.iter().any(|factor| factor.name == *name));
+        let told: Vec<String> = told.map(|(name, own, other)| format!("{name}: {own}, not {other}")).collect();
+        match told.is_empty() {
+            true => Ok(()),
+            false => Err(CommandError::usage(format!(
+                "--baseline {} was not measured alike, so that there is no change to speak of (CP-01): {}",
+                baseline.name,
+                told.join("; ")
+            ))),
+        }
+    }
+
+    /// As it is recorded; none without any threshold.
+    pub(crate) fn event(&self) -> Option<SessionEvent> {
+        let Self { conditions, baseline } = self.clone();
+        (!conditions.is_empty()).then(|| SessionEvent::Thresholds { conditions, baseline: baseline.map(Box::new) })
+    }
+}

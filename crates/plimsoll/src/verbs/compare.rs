@@ -1,0 +1,102 @@
+//! `plimsoll compare`: a baseline and variants of it, measured in blocks, judged.
+
+mod arms;
+mod stored;
+
+use crate::cli::compare::CompareArgs;
+use crate::coordinate::compare::BlockSearch;
+use crate::coordinate::walk;
+use crate::exit::{CommandError, Exit};
+use crate::interrupt;
+use crate::output::deliver::deliver;
+use crate::output::progress::Progress;
+use crate::result::compare_record;
+use crate::settings::compare::{CompareOptions, fail_if};
+use crate::settings::draft::Draft;
+use arms::{Arms, Looked};
+use model::human::{percent, rate, time};
+use model::{Call, CompareLoad, CompareRecord, CompareSettings, FailIfState, SessionEvent, VerdictState};
+use report::record::AnyRecord;
+use std::sync::atomic::Ordering;
+
+pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, CommandError> {
+    if let Some(directories) = stored::directories(args)? {
+        return stored::compare(args, &directories);
+    }
+    let options = CompareOptions::new(args)?;
+    let draft = Draft::new(&args.request, &args.generator)?;
+    let stop = interrupt::watch()?;
+    let Looked { arms: looked, pilots_per_s, mut log, directory, before, sessions } =
+        arms::look(args, &options, &draft, &stop)?;
+    let settings = options.settings(&pilots_per_s);
+    let progress = Progress::new(args.output.quiet);
+    progress.line(&begin_line(&settings, &pilots_per_s));
+    log.tell(SessionEvent::Blocks { settings: Box::new(settings.clone()), arms: looked });
+    let mut arms = Arms::new(args, &options, &draft, &stop, settings.rate_per_s, (log, directory, sessions), progress);
+    let mut search = BlockSearch::new(settings);
+    let walked = walk(&mut search, &mut arms, &stop);
+    let (mut log, directory, trials) = arms.end();
+    if trials.is_empty() {
+        walked?;
+        return Err(CommandError::interrupted());
+    }
+    // ^C while a server starts is one as any other.
+    let walked = walked.or_else(|error| if error.exit == Exit::Interrupted { Ok(()) } else { Err(error) });
+    log.tell(SessionEvent::Changed { changes: before.changes() });
+    log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) || walked.is_err() });
+    let record = compare_record(&log.facts, &trials).map_err(CommandError::usage)?;
+    deliver(&directory, AnyRecord::Compare(&record), None, &args.output)?;
+    // What made it end early is told after what was found until then.
+    walked?;
+    Ok(exit(&record))
+}
+
+fn begin_line(settings: &CompareSettings, pilots_per_s: &[f64]) -> String {
+    let pilots: Vec<String> = pilots_per_s.iter().map(|per_s| rate(*per_s)).collect();
+    let fixed = match settings.loads.contains(&CompareLoad::Fixed) {
+        true => format!("; fixed load {}", rate(settings.rate_per_s)),
+        false => String::new(),
+    };
+    let until = settings.precision.map_or_else(
+        || format!("{} blocks", settings.blocks_max),
+        |wanted| format!("until the intervals are ± {} wide", percent(wanted)),
+    );
+    format!(
+        "closed loops: {} good{fixed}; {until}, at most {}",
+        pilots.join(", "),
+        time(settings.times.budget_ns as f64)
+    )
+}
+
+/// The exit code of a result.
+pub(crate) fn exit(record: &CompareRecord) -> Exit {
+    match record.verdict.state {
+        _ if record.interrupted => Exit::Interrupted,
+        VerdictState::Invalid => Exit::Invalid,
+        _ if record.plan.as_ref().is_some_and(|plan| plan.is_aa) => match record.aa_floor.is_empty() {
+            true => Exit::Inconclusive,
+            false => Exit::Fine,
+        },
+        _ if !record.conditions.is_empty() => by_conditions(record),
+        _ => by_calls(record),
+    }
+}
+
+fn by_conditions(record: &CompareRecord) -> Exit {
+    match record.conditions.iter().map(|condition| condition.state).max() {
+        Some(FailIfState::Failed) => Exit::Failed,
+        Some(FailIfState::Passed) => Exit::Fine,
+        Some(FailIfState::CannotTell) | None => Exit::Inconclusive,
+    }
+}
+
+fn by_calls(record: &CompareRecord) -> Exit {
+    let calls: Vec<Call> = record.metrics.iter().filter(|metric| metric.primary).map(|metric| metric.call).collect();
+    if calls.contains(&Call::Worse) {
+        Exit::Failed
+    } else if calls.is_empty() || calls.contains(&Call::CannotTell) {
+        Exit::Inconclusive
+    } else {
+        Exit::Fine
+    }
+}

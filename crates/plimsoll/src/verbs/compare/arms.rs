@@ -1,0 +1,471 @@
+//! Variants of a comparison: looked at before the blocks, and measured in them.
+
+use crate::cli::compare::CompareArgs;
+use crate::coordinate::Measure;
+use crate::coordinate::compare::{Asked, BlockSearch, Outcome, PILOT};
+use crate::exit::{CommandError, Exit};
+use crate::output::progress::Progress;
+use crate::result::{ComparedTrial, compare_outcome};
+use crate::session::{Session, SessionOptions, environment, serving};
+use crate::settings::compare::{Arm, ArmTarget, CANARY, CompareOptions, REST_NS};
+use crate::settings::draft::Draft;
+use crate::settings::selectors::Selectors;
+use crate::store;
+use crate::store::{Log, Recorder};
+use clock::monotonic_ns;
+use model::human::{percent, plural, rate, time};
+use model::{ArmRecord, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, Measurement, SessionEvent};
+use observe::TakenFingerprint;
+use stack::Spec;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What is known of the variants before the blocks.
+pub(super) struct Looked {
+    pub(super) arms: Vec<ArmRecord>,
+    /// Good responses per second of a closed loop.
+    pub(super) pilots_per_s: Vec<f64>,
+    pub(super) log: Log,
+    pub(super) directory: PathBuf,
+    pub(super) before: Before,
+    /// Of variants that plimsoll does not start; none of those that it does.
+    pub(super) sessions: Vec<Option<Session>>,
+}
+
+/// What machine and baseline were before the first load.
+pub(super) struct Before(TakenFingerprint, u64);
+
+impl Before {
+    pub(super) fn changes(&self) -> Vec<Change> {
+        environment::changes(&self.0, self.1)
+    }
+}
+
+/// Starts each variant once, refuses those that do not answer alike, and puts a closed loop on each.
+pub(super) fn look(
+    args: &CompareArgs,
+    options: &CompareOptions,
+    draft: &Draft,
+    stop: &Arc<AtomicBool>,
+) -> Result<Looked, CommandError> {
+    let mut looked: Option<Looked> = None;
+    for (index, arm) in options.arms.iter().enumerate() {
+        // One server under several names is looked at once.
+        if let Some(looked) = looked.as_mut().filter(|_| args.aa) {
+            looked.arms.push(ArmRecord { name: arm.name.clone(), ..looked.arms[0].clone() });
+            looked.pilots_per_s.push(looked.pilots_per_s[0]);
+            let session = looked.sessions[0].is_some().then(|| open(args, arm, draft, stop));
+            looked.sessions.push(session.transpose()?);
+            continue;
+        }
+        let named = |error: CommandError| named(&arm.name, error);
+        let mut session = match &looked {
+            None => begin(args, arm, draft, stop)?,
+            Some(_) => open(args, arm, draft, stop).map_err(named)?,
+        };
+        let contract = contract(options, &session);
+        if let Some(looked) = &looked {
+            let baseline = &looked.arms[0];
+            refuse_unlike(args, baseline, arm, &contract)?;
+        }
+        let record = arm_record(arm, &session, &contract);
+        let directory = looked.as_ref().map_or_else(|| session.directory.clone(), |looked| looked.directory.clone());
+        if looked.is_none() {
+            let (load, until) = options.pilot();
+            let plan = session.plan(load, until, options.warmup);
+            let log = session.begin(Measurement::Compare { arms: options.arms.len() as u64 }, &plan)?;
+            let (fingerprint, suspended_ns) = session.before();
+            let before = Before(fingerprint, suspended_ns);
+            let (arms, pilots_per_s, sessions) = (Vec::new(), Vec::new(), Vec::new());
+            looked = Some(Looked { arms, pilots_per_s, log, directory: directory.clone(), before, sessions });
+        }
+        let per_s = pilot(options, &mut session, &directory, index, &arm.name).map_err(named)?;
+        let Some(looked) = looked.as_mut() else { continue };
+        looked.arms.push(ArmRecord { pilot_per_s: Some(per_s), ..record });
+        looked.pilots_per_s.push(per_s);
+        // A server of ours ends here.
+        looked.sessions.push(matches!(arm.target, ArmTarget::Url(_)).then_some(session));
+    }
+    looked.ok_or_else(|| CommandError::usage("there is nothing to compare"))
+}
+
+/// The error of a variant, which it names.
+fn named(name: &str, error: CommandError) -> CommandError {
+    match error.exit {
+        Exit::Interrupted => error,
+        _ => CommandError { message: format!("'{name}': {}", error.message), ..error },
+    }
+}
+
+/// The session of the baseline, which makes the directory.
+fn begin(args: &CompareArgs, arm: &Arm, draft: &Draft, stop: &Arc<AtomicBool>) -> Result<Session, CommandError> {
+    let create = |started: &str| store::create(args.output.output.as_deref(), "compare", started);
+    let options = session_options(args, &arm.target, draft, stop, args.output.quiet, false)?;
+    Session::new(options, create).map_err(|error| named(&arm.name, error))
+}
+
+/// A session of another variant, or of the baseline once more.
+fn open(args: &CompareArgs, arm: &Arm, draft: &Draft, stop: &Arc<AtomicBool>) -> Result<Session, CommandError> {
+    let options = session_options(args, &arm.target, draft, stop, true, true)?;
+    Session::new(options, |_| Ok(PathBuf::new()))
+}
+
+fn session_options<'a>(
+    args: &CompareArgs,
+    target: &'a ArmTarget,
+    draft: &'a Draft,
+    stop: &Arc<AtomicBool>,
+    quiet: bool,
+    is_known: bool,
+) -> Result<SessionOptions<'a>, CommandError> {
+    let (url, serve) = match target {
+        ArmTarget::Url(url) => (Some(url.as_str()), None),
+        ArmTarget::Serve(spec) => (None, Some(&**spec)),
+        ArmTarget::Builtin => (None, None),
+    };
+    Ok(SessionOptions {
+        url,
+        serve,
+        draft,
+        selectors: Selectors::read(&args.observe)?,
+        is_observed: !args.no_observe,
+        quiet,
+        is_known,
+        stop: Arc::clone(stop),
+    })
+}
+
+/// What a good response of the first request is.
+fn contract(options: &CompareOptions, session: &Session) -> Contract {
+    let (load, until) = options.pilot();
+    let plan = session.plan(load, until, options.warmup);
+    plan.requests.into_iter().next().map(|request| request.contract).unwrap_or_default()
+}
+
+fn arm_record(arm: &Arm, session: &Session, contract: &Contract) -> ArmRecord {
+    let found = session.probe().found();
+    ArmRecord {
+        name: arm.name.clone(),
+        target: arm.target.label(),
+        served: session.environment().served,
+        status: contract.status.or_else(|| found.map(|fetch| fetch.status)),
+        size_bytes: contract.size_bytes,
+        pilot_per_s: None,
+        differences: Vec::new(),
+    }
+}
+
+/// Fails where two variants do not answer alike, unless that is wanted.
+fn refuse_unlike(args: &CompareArgs, baseline: &ArmRecord, arm: &Arm, contract: &Contract) -> Result<(), CommandError> {
+    let of_baseline = (baseline.status, baseline.size_bytes);
+    match judge::responses_differ(of_baseline, (contract.status, contract.size_bytes)) {
+        Some(differ) if !args.allow_different_responses => Err(CommandError::usage(format!(
+            "'{}' and '{}' do not answer alike ({differ}), so a difference could be that of the responses; make them \
+             alike, or allow it with --allow-different-responses",
+            baseline.name, arm.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Good responses per second of a closed loop on a variant.
+fn pilot(
+    options: &CompareOptions,
+    session: &mut Session,
+    directory: &Path,
+    index: usize,
+    name: &str,
+) -> Result<f64, CommandError> {
+    let (load, until) = options.pilot();
+    let plan = session.plan(load, until, options.warmup);
+    let (_, mut recorder) = Recorder::of_load(directory, &format!("00-pilot-{}", index + 1))?;
+    let builder = session.measure(&plan, &format!("closed loop to begin with, '{name}': "), &mut recorder)?;
+    if session.is_interrupted() {
+        return Err(CommandError::interrupted());
+    }
+    session.check()?;
+    session.progress.end();
+    let per_s = builder.goodput().value;
+    if per_s > 0.0 {
+        return Ok(per_s);
+    }
+    Err(CommandError::target("not one good response in a closed loop; see plimsoll run"))
+}
+
+/// Measures the trials of the blocks.
+pub(super) struct Arms<'a> {
+    args: &'a CompareArgs,
+    options: &'a CompareOptions,
+    draft: &'a Draft,
+    stop: &'a Arc<AtomicBool>,
+    rate_per_s: f64,
+    log: Log,
+    directory: PathBuf,
+    sessions: Vec<Option<Session>>,
+    /// A server of ours that runs, with its block and variant.
+    running: Option<(u64, usize, Session)>,
+    progress: Progress,
+    trials: Vec<ComparedTrial>,
+    told: Told,
+}
+
+/// What came of a block so far.
+#[derive(Default)]
+struct Told {
+    block: u64,
+    /// By variant, in the order measured.
+    values: Vec<(usize, Vec<String>)>,
+    planned: bool,
+}
+
+/// A trial that was made, and the directory of its events below that of the comparison.
+pub(super) struct Kept {
+    name: String,
+    trial: ComparedTrial,
+    outcome: Outcome,
+}
+
+impl<'a> Arms<'a> {
+    pub(super) fn new(
+        args: &'a CompareArgs,
+        options: &'a CompareOptions,
+        draft: &'a Draft,
+        stop: &'a Arc<AtomicBool>,
+        rate_per_s: f64,
+        looked: (Log, PathBuf, Vec<Option<Session>>),
+        progress: Progress,
+    ) -> Self {
+        let (log, directory, sessions) = looked;
+        let (running, trials, told) = (None, Vec::new(), Told::default());
+        Self { args, options, draft, stop, rate_per_s, log, directory, sessions, running, progress, trials, told }
+    }
+
+    /// Ends all servers of ours.
+    pub(super) fn end(mut self) -> (Log, PathBuf, Vec<ComparedTrial>) {
+        self.tell_block();
+        self.progress.end();
+        drop((self.running, self.sessions));
+        (self.log, self.directory, self.trials)
+    }
+
+    fn make(&mut self, asked: &Asked) -> Result<Kept, CommandError> {
+        let begin_ns = monotonic_ns();
+        let label = self.label(asked);
+        self.progress.say(&label);
+        let mut session = self.take_session(asked)?;
+        let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;
+        let mut plan = session.plan(load, until, warmup);
+        // Another order of arrivals in each block, and the same for all its variants.
+        plan.seed = plan.seed.wrapping_add(asked.block + 1);
+        let (name, mut recorder) = Recorder::of_load(&self.directory, &self.trial_name(asked))?;
+        session.budget_ns = if asked.arm.is_some() { asked.left_ns } else { 0 };
+        std::mem::swap(&mut session.progress, &mut self.progress);
+        let measured = session.measure(&plan, &label, &mut recorder);
+        std::mem::swap(&mut session.progress, &mut self.progress);
+        let builder = measured?;
+        session.check()?;
+        self.return_session(asked, session);
+        let took_ns = monotonic_ns().saturating_sub(begin_ns);
+        let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
+        let trial = ComparedTrial { made, builder };
+        Ok(Kept { name, outcome: compare_outcome(&trial), trial })
+    }
+
+    /// The session of a trial: that of the server which runs, or a new one.
+    fn take_session(&mut self, asked: &Asked) -> Result<Session, CommandError> {
+        let Some(index) = asked.arm else {
+            self.running = None;
+            return self.canary();
+        };
+        if let Some((block, arm, session)) = self.running.take() {
+            if (block, arm) == (asked.block, index) {
+                return Ok(session);
+            }
+            // Ends the server of the variant before it, whose port may be needed.
+            drop(session);
+        }
+        if let Some(session) = self.sessions.get_mut(index).and_then(Option::take) {
+            std::thread::sleep(Duration::from_nanos(REST_NS));
+            return Ok(session);
+        }
+        let arm = &self.options.arms[index];
+        open(self.args, &built(arm), self.draft, self.stop).and_then(|session| {
+            let before = self.log.facts.arm(index).and_then(|arm| arm.served.as_ref());
+            unchanged(before, &session)?;
+            Ok(session)
+        })
+    }
+
+    /// Keeps a session for the trials to come; the server of a canary ends.
+    fn return_session(&mut self, asked: &Asked, session: Session) {
+        let Some(index) = asked.arm else { return };
+        match self.options.arms[index].target {
+            ArmTarget::Url(_) => self.sessions[index] = Some(session),
+            ArmTarget::Serve(_) | ArmTarget::Builtin => self.running = Some((asked.block, index, session)),
+        }
+    }
+
+    /// The built-in server, whatever is compared.
+    fn canary(&self) -> Result<Session, CommandError> {
+        let spec = Spec::parse(CANARY).map_err(serving::command_error)?;
+        let draft = Draft::plain(&self.args.generator)?;
+        let options = SessionOptions {
+            url: None,
+            serve: Some(&spec),
+            draft: &draft,
+            selectors: Selectors::default(),
+            is_observed: !self.args.no_observe,
+            quiet: true,
+            is_known: true,
+            stop: Arc::clone(self.stop),
+        };
+        Session::new(options, |_| Ok(PathBuf::new()))
+    }
+
+    fn trial_name(&self, asked: &Asked) -> String {
+        let what = match asked.arm {
+            Some(arm) => format!("{}-{}", arm + 1, short_name(asked.load)),
+            None => short_name(asked.load).to_owned(),
+        };
+        format!("{:03}-block{}-{what}", asked.number, asked.block + 1)
+    }
+
+    fn arm_name(&self, arm: usize) -> &str {
+        self.options.arms.get(arm).map_or("", |arm| &arm.name)
+    }
+
+    /// What stands before the progress of a trial.
+    fn label(&self, asked: &Asked) -> String {
+        let of = asked.blocks_needed.map_or_else(String::new, |needed| format!(" of about {needed}"));
+        let what = match asked.arm {
+            Some(arm) => format!("'{}', {}", self.arm_name(arm), asked.load.words()),
+            None => "canary".to_owned(),
+        };
+        let what = if asked.is_again { format!("{what} again, as it was disturbed") } else { what };
+        format!("block {}{of}, {what}; {}: ", asked.counted + 1, left(asked))
+    }
+
+    /// Tells what came of the last block, and how many more there will be.
+    fn tell_block(&mut self) {
+        let told = std::mem::take(&mut self.told.values);
+        if told.is_empty() {
+            return;
+        }
+        let arms: Vec<String> =
+            told.iter().map(|(arm, values)| format!("'{}' {}", self.arm_name(*arm), values.join(", "))).collect();
+        self.progress.line(&format!("block {:>3}  {}", self.told.block + 1, arms.join("; ")));
+    }
+
+    /// Tells after the pilot how many blocks the wanted precision needs.
+    fn tell_plan(&mut self, asked: &Asked) {
+        let Some(needed) = asked.blocks_needed.filter(|_| asked.counted >= PILOT && !self.told.planned) else { return };
+        self.told.planned = true;
+        let more = needed.saturating_sub(asked.counted).max(1);
+        let wanted = asked.wanted.map_or_else(String::new, |wanted| format!(" for intervals of ± {}", percent(wanted)));
+        let more_ns = more.saturating_mul(asked.block_ns);
+        let fits = if more_ns > asked.left_ns { "; the budget ends before" } else { "" };
+        self.progress.line(&format!(
+            "{needed} blocks are needed{wanted}: {} more, about {}{fits}",
+            plural(more, "block"),
+            time(more_ns as f64)
+        ));
+    }
+
+    /// An error that ends the comparison: a server that is gone is a part of the result.
+    fn ended_by(&mut self, asked: &Asked, error: CommandError) -> CommandError {
+        let error = match asked.arm {
+            Some(arm) => named(self.arm_name(arm), error),
+            None => named("canary", error),
+        };
+        if error.exit == Exit::Target {
+            self.log.tell(SessionEvent::TargetGone { why: error.message.clone() });
+        }
+        error
+    }
+}
+
+impl Measure<BlockSearch> for Arms<'_> {
+    type Measured = Kept;
+
+    fn measure(&mut self, asked: &Asked) -> Result<(Outcome, Kept), CommandError> {
+        if asked.block != self.told.block {
+            self.tell_block();
+            self.told.block = asked.block;
+            self.tell_plan(asked);
+            if asked.is_block_again {
+                self.progress.line("again the whole block: one variant was disturbed more than the others");
+            }
+        }
+        match self.make(asked) {
+            Ok(kept) => Ok((kept.outcome.clone(), kept)),
+            Err(error) => Err(self.ended_by(asked, error)),
+        }
+    }
+
+    fn keep(&mut self, asked: &Asked, kept: Kept) -> Result<(), CommandError> {
+        let Kept { name, trial, outcome } = kept;
+        self.log.tell(SessionEvent::Compared { directory: name, trial: trial.made });
+        self.trials.push(trial);
+        if let Some(arm) = asked.arm {
+            let values = words(asked.load, &outcome);
+            match self.told.values.iter_mut().find(|(of, _)| *of == arm) {
+                Some((_, told)) => told.extend(values),
+                None => self.told.values.push((arm, values.into_iter().collect())),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A variant whose program is there already.
+fn built(arm: &Arm) -> Arm {
+    let mut arm = arm.clone();
+    if let ArmTarget::Serve(spec) = &mut arm.target {
+        spec.settings.build = None;
+    }
+    arm
+}
+
+/// Fails where the program of a server is another than it was before the blocks.
+fn unchanged(before: Option<&model::Served>, session: &Session) -> Result<(), CommandError> {
+    let now = session.environment().served;
+    let hashes = before.zip(now.as_ref()).map(|(before, now)| (&before.program_sha256, &now.program_sha256));
+    match hashes {
+        Some((before, now)) if before != now => Err(CommandError::usage(
+            "its program has changed since it was looked at: do two builds write to one file? Give each its own (binary=)",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a trial has shown, in a word or two.
+fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
+    let metric = match load {
+        CompareLoad::Saturated => CompareMetric::GoodputPerS,
+        CompareLoad::Canary | CompareLoad::Fixed | CompareLoad::Stored => CompareMetric::ServerCpuNsPerRequest,
+    };
+    let value = |metric| outcome.values.get(&metric).copied();
+    match metric {
+        CompareMetric::GoodputPerS => value(metric).map(rate),
+        _ => value(metric)
+            .map(|ns| format!("{} CPU", time(ns)))
+            .or_else(|| value(CompareMetric::ResponseP50Ns).map(|ns| format!("p50 {}", time(ns)))),
+    }
+}
+
+/// Time that is left, as far as it is known.
+fn left(asked: &Asked) -> String {
+    let by_need = asked.blocks_needed.map(|needed| needed.saturating_sub(asked.counted) * asked.block_ns);
+    format!("about {} left", time(by_need.unwrap_or(u64::MAX).min(asked.left_ns) as f64))
+}
+
+const fn short_name(load: CompareLoad) -> &'static str {
+    match load {
+        CompareLoad::Canary => "canary",
+        CompareLoad::Fixed => "fixed",
+        CompareLoad::Saturated => "saturated",
+        CompareLoad::Stored => "stored",
+    }
+}

@@ -1,0 +1,54 @@
+//! `plimsoll compare`: wrong flags, variants and conditions, and targets that do not answer. Nothing is put on a server.
+
+use crate::support::plimsoll;
+
+/// A URL nothing listens behind; it must not get that far.
+const NOWHERE: &str = "http://127.0.0.1:1/";
+
+/// `plimsoll compare NOWHERE NOWHERE ARGS` is a usage error whose line has all of `named`.
+#[track_caller]
+fn refused(args: &[&str], named: &[&str]) {
+    plimsoll(["compare", NOWHERE, NOWHERE].iter().chain(args)).run().fails(2, named);
+}
+
+#[test]
+fn a_comparison_needs_a_baseline_and_a_variant() {
+    let fails = |args: &[&str], named: &[&str]| {
+        plimsoll(["compare"].iter().chain(args)).run().fails(2, named);
+    };
+    fails(&[], &["a baseline and a variant", "--aa"]);
+    fails(&[NOWHERE], &["a baseline and a variant"]);
+    fails(&["--aa", NOWHERE, NOWHERE], &["--aa", "one server with itself, not 2"]);
+    fails(&[NOWHERE, "plimsoll-runs/x"], &["is a URL and plimsoll-runs/x is none"]);
+    fails(&["nowhere/a", "nowhere/b"], &["nowhere/a is neither a URL", "nor the directory of a stored run"]);
+    fails(&[".", "."], &["not a run directory"]);
+    fails(&["."], &["2 to 16 directories", "here are 1"]);
+}
+
+#[test]
+fn conditions_that_are_none_are_named_with_what_was_meant() {
+    refused(&["--fail-if", "godput<-3%"], &["--fail-if", "godput<-3%", "did you mean goodput?"]);
+    refused(&["--fail-if", "cpu>2"], &["--fail-if", "cpu>2", "in percent"]);
+    refused(&["--fail-if", "cpu"], &["--fail-if", "no < or >"]);
+    refused(&["--fail-if", "p99>5%", "--only", "saturated"], &["--fail-if", "p99>5%", "not measured at saturation"]);
+}
+
+#[test]
+fn values_out_of_range_are_named() {
+    refused(&["--margin", "0%"], &["--margin", "0.10 %", "50 %"]);
+    refused(&["--precision", "narrow"], &["--precision", "narrow"]);
+    refused(&["--blocks", "0"], &["--blocks 0"]);
+    refused(&["--budget", "5s"], &["--budget 5s", "one block"]);
+    refused(&["-d", "100ms"], &["--duration 100ms", "1s"]);
+    refused(&["-c", "0"], &["--connections", "0"]);
+    refused(&["--pipeline", "4"], &["--pipeline 4"]);
+    refused(&["-R", "100", "--only", "saturated"], &["--rate", "--only saturated"]);
+    refused(&["--name", "a", "--name", "b", "--name", "c"], &["3 names with --name and 2 variants"]);
+    refused(&["--name", "a", "--name", " "], &["--name is empty"]);
+    refused(&["--server", ":80"], &["--server names one server"]);
+}
+
+#[test]
+fn a_variant_that_cannot_be_reached_is_named() {
+    plimsoll(["compare", NOWHERE, NOWHERE, "--name", "old", "--name", "new"]).run().fails(3, &["'old'", "127.0.0.1:1"]);
+}

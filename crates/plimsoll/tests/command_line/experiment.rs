@@ -1,0 +1,114 @@
+//! `plimsoll experiment`: files that are refused, plans that are printed, and directories that are not gone on with. Nothing
+//! is put on a server.
+
+use crate::support::{Program, list, plimsoll, shell, text};
+
+/// A URL nothing listens behind.
+const FILE: &str = "\
+repetitions = 2
+url = \"http://127.0.0.1:1/{page}\"
+[variants.grid]
+page = [\"a\", \"b\"]
+[flags]
+duration = \"5s\"
+warmup = \"1s\"
+[[loads]]
+connections = 4
+[[loads]]
+rate = 100
+";
+
+fn experiment(content: &str, args: &[&str]) -> Program {
+    plimsoll(["experiment", "x.toml"].iter().chain(args)).with_file("x.toml", content.as_bytes())
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_its_duration() {
+    let ended = experiment(FILE, &["--dry-run"]).run();
+    let expected = "\
+experiment   x.toml
+plan         8 steps: 2 variants, 2 loads, 2 shuffled blocks, seed 1
+duration     about 56.0 s
+
+step  block  variant  load           verb      duration
+1     1      page=a   rate=100       run   about 7.00 s
+2     1      page=a   connections=4  run   about 7.00 s
+3     1      page=b   connections=4  run   about 7.00 s
+4     1      page=b   rate=100       run   about 7.00 s
+5     2      page=a   connections=4  run   about 7.00 s
+6     2      page=a   rate=100       run   about 7.00 s
+7     2      page=b   rate=100       run   about 7.00 s
+8     2      page=b   connections=4  run   about 7.00 s
+";
+    assert_eq!(ended.exits(0).stdout, expected);
+    assert!(!ended.path("plimsoll-runs").exists(), "nothing is written");
+    let plan = experiment(FILE, &["--dry-run", "--json"]).run().exits(0).json();
+    assert_eq!((text(&plan, "format"), &plan["steps"][0]["command"][1]), ("plimsoll.plan/1", &"run".into()));
+    assert_eq!(experiment(FILE, &["--dry-run", "--json"]).run().exits(0).json(), plan, "the same file, the same plan");
+}
+
+#[test]
+fn the_example_that_is_printed_passes() {
+    let example = plimsoll(["experiment", "--print"]).run().exits(0).stdout.clone();
+    let ended = experiment(&example, &["--dry-run"]).run();
+    assert!(ended.exits(0).stdout.contains("12 steps: 2 variants, 3 loads, 2 shuffled blocks"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_line_and_column() {
+    let refused = |content: &str, named: &[&str]| {
+        experiment(content, &["--dry-run"]).run().fails(2, named);
+    };
+    refused("sed = 1", &["x.toml:1:1: unknown key \"sed\"; did you mean \"seed\"?"]);
+    refused("seed = ", &["x.toml:1:"]);
+    refused(&FILE.replace("duration", "druation"), &["x.toml:6:1: ", "did you mean \"duration\"?"]);
+    refused(&FILE.replace("{page}", "{pages}"), &["x.toml:2:7: ", "did you mean \"page\"?"]);
+    refused(&FILE.replace("\"5s\"", "\"soon\""), &["x.toml:6:12: ", "soon"]);
+    refused(&FILE.replace("\"5s\"", "\"0s\""), &["x.toml:6:12: --duration 0s"]);
+    let goal = "verb = \"capacity\"\nurl = \"http://127.0.0.1:1/\"\n[[loads]]\ngoal = \"p50<100ms,p99<50ms\"\n";
+    refused(goal, &["x.toml:4:8: --goal", "p50<100ms", "p99<50ms"]);
+    refused(&goal.replace("p50<100ms,p99<50ms", "p99<10s"), &["x.toml:4:8: --goal p99<10s", "--timeout 5s"]);
+    refused(
+        &format!("budget = \"30s\"\n{FILE}"),
+        &["x.toml:1:10: the budget is 30.0 s, and 8 steps take about 56.0 s"],
+    );
+    refused("serve = \"ngnix\"", &["x.toml:1:9: ", "ngnix"]);
+    refused("[flags]\nheader = \"Authorization: Bearer s3cret\"", &["x.toml:2:10: ", "holds a credential"]);
+    refused("[flags]\nurls = \"nowhere.txt\"", &["x.toml:2:8: ", "nowhere.txt"]);
+    plimsoll(["experiment", "nowhere.toml"]).run().fails(2, &["nowhere.toml", "No such file"]);
+    plimsoll(["experiment", "/dev/zero"]).run().fails(2, &["/dev/zero", "more than 1048576 bytes"]);
+    plimsoll(["experiment"]).run().fails(2, &["required"]);
+}
+
+#[test]
+fn a_target_that_does_not_answer_leaves_steps_without_a_result() {
+    let ended = experiment(FILE, &["-o", "out", "--json", "-q"]).run();
+    let record = ended.exits(3).json();
+    assert_eq!((text(&record, "format"), text(&record, "verdict.state")), ("plimsoll.experiment/1", "invalid"));
+    assert_eq!(record["steps"].as_array().map(Vec::len), Some(8), "all were tried");
+    assert!(text(&record, "steps.0.error").contains("refused") && record["steps"][0]["result"].is_null(), "{record:#}");
+    assert_eq!(ended.file("out/run.json"), ended.stdout);
+    assert!(list(&ended.path("out/steps")).is_empty(), "nothing was measured");
+    assert_eq!(ended.file("out/experiment.toml"), FILE);
+    // The same once more is tried again; another experiment is not put into its place.
+    let again = "\"$PLIMSOLL\" experiment x.toml -o out -q --json >first 2>&1; sed -i s/5s/6s/ x.toml; \
+                 \"$PLIMSOLL\" experiment x.toml -o out";
+    let script = shell(again).with_file("x.toml", FILE.as_bytes()).run();
+    script.fails(2, &["--output out: it holds another experiment", "\"5s\", not \"6s\""]);
+}
+
+#[test]
+fn results_of_others_are_not_taken_for_those_of_an_experiment() {
+    let ended = shell("mkdir out && echo {} >out/run.json && \"$PLIMSOLL\" experiment x.toml -o out")
+        .with_file("x.toml", FILE.as_bytes())
+        .run();
+    ended.fails(2, &["--output out: there is a result in it already"]);
+    let script = "mkdir out && echo '{\"format\":\"x\"}' >out/plan.json && \"$PLIMSOLL\" experiment x.toml -o out";
+    let ended = shell(script).with_file("x.toml", FILE.as_bytes()).run();
+    ended.fails(2, &["out/plan.json: no plan of an experiment"]);
+}
+
+#[test]
+fn a_disk_that_takes_nothing_is_told_before_anything_is_measured() {
+    experiment(FILE, &["-o", "/dev/null/out"]).run().fails(2, &["--output /dev/null/out", "cannot write there"]);
+}

@@ -1,0 +1,42 @@
+//! `plimsoll report --table`: what is written, and flags that do not go together. Nothing is measured.
+
+use crate::support::{Program, plimsoll};
+
+/// A run as it is stored.
+const RUN: &str = include_str!("../../../report/tests/stored/run");
+
+/// `plimsoll report . ARGS` in a directory with a stored run.
+fn report(args: &[&str]) -> Program {
+    plimsoll(["report", "."].iter().chain(args)).with_file("run.json", RUN.as_bytes())
+}
+
+#[test]
+fn a_table_of_a_stored_run_has_the_fields_and_aggregates_that_were_asked_for() {
+    let args = ["--table", "aggregated", "--field", "goodput,p99", "--aggregate", "mean,count", "--format", "tsv"];
+    let head = "instance\tconnections\trate_per_s\tgoodput_per_s:mean\tgoodput_per_s:count\tp99_ns:mean\tp99_ns:count";
+    let rows = format!("{head}\nhttp://h/\t4\t\t1000\t1\t4000000\t1\n");
+    assert_eq!(report(&args).run().exits(0).stdout, rows);
+    let raw = report(&["--table", "raw", "--filter", "connections=4"]).run();
+    assert!(raw.exits(0).stdout.contains("1,000/s") && raw.stdout.contains("4.00 ms"), "{}", raw.stdout);
+    let file = report(&["--table", "raw", "--format", "csv", "-o", "all.csv"]).run();
+    assert!(file.exits(0).file("all.csv").starts_with("result,instance,verdict,connections,rate_per_s,goodput_per_s"));
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused() {
+    for (args, named) in [
+        (&["--table", "overhead"][..], "--baseline"),
+        (&["--table", "overhead", "--baseline", "x"], "there are http://h/"),
+        (&["--table", "raw", "--baseline", "x"], "--table overhead"),
+        (&["--table", "raw", "--aggregate", "mean"], "--table aggregated"),
+        (&["--table", "raw", "--format", "json"], "text, csv or tsv"),
+        (&["--table", "aggregated", "--field", "verdict"], "--group-by"),
+        (&["--table", "aggregated", "--field", "p98"], "there are result, instance"),
+        (&["--table", "aggregated", "--aggregate", "average"], "there are mean, median"),
+        (&["--table", "raw", "--filter", "connections"], "has no ="),
+        (&["--table", "raw", "--filter", "connections=5"], "leaves none of the 1 measurement"),
+        (&["--format", "tsv"], "--table"),
+    ] {
+        report(args).run().fails(2, &[named]);
+    }
+}

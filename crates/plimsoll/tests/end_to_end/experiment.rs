@@ -1,0 +1,147 @@
+//! Experiments on the built-in server: their result, and how they go on after their end. Windows are short, so that every
+//! step is invalid for that reason alone (LD-04).
+
+use crate::support::{count, list, number, plimsoll, shell, text, wait_for};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+const FILE: &str = "\
+name = \"pools\"
+repetitions = 2
+serve = \"target pool={workers} pool-time=1ms\"
+[variants.grid]
+workers = [1, 2]
+[flags]
+duration = \"500ms\"
+warmup = \"100ms\"
+connections = 4
+";
+/// What is written within this time is soon enough.
+const SOON: Duration = Duration::from_secs(30);
+
+fn record(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let name = |path: std::path::PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    list(directory).into_iter().map(name).collect()
+}
+
+#[test]
+fn every_step_is_a_result_of_its_own_and_the_experiment_one_of_all() {
+    let ended = plimsoll(["experiment", "x.toml", "-o", "out"]).with_file("x.toml", FILE.as_bytes()).run();
+    ended.exits(4);
+    assert!(ended.stdout.contains("plan         4 steps: 2 variants, 1 load, 2 shuffled blocks, seed 1"), "{ended:#?}");
+    assert!(ended.stderr.contains("step 4 of 4: workers="), "{ended:#?}");
+    let all = record(&ended.file("out/run.json"));
+    assert_eq!((text(&all, "format"), text(&all, "verdict.state")), ("plimsoll.experiment/1", "invalid"));
+    assert_eq!((count(&all, "plan.seed"), &all["interrupted"]), (1, &Value::Bool(false)));
+    let rows = all["rows"].as_array().expect("rows");
+    assert_eq!(rows.iter().map(|row| text(row, "variant")).collect::<Vec<_>>(), ["workers=1", "workers=2"]);
+    for row in rows {
+        assert_eq!((count(row, "missing"), count(row, "goodput_per_s.n")), (0, 2), "{row:#}");
+        assert!(number(row, "server_cpu_ns_per_request.value") > 0.0, "{row:#}");
+    }
+    for (step, planned) in all["steps"].as_array().expect("steps").iter().zip(all["plan"]["steps"].as_array().unwrap())
+    {
+        let rules = step["result"]["rules"].as_array().expect("rules");
+        assert!(rules.contains(&"LD-04".into()), "{step:#}");
+        let directory = format!("out/{}", text(step, "directory"));
+        let run = record(&ended.file(&format!("{directory}/run.json")));
+        assert_eq!(run["goodput_per_s"], step["result"]["goodput_per_s"]);
+        assert_eq!(run["environment"]["served"]["label"], planned["command"][3]);
+        assert!(ended.path(&format!("{directory}/report.html")).is_file());
+    }
+    let page = ended.file("out/report.html");
+    assert!(page.contains(&format!("href=\"{}/report.html\"", text(&all, "steps.0.directory"))));
+    assert_eq!(ended.file("out/experiment.toml"), FILE);
+}
+
+#[test]
+fn what_is_missing_after_a_crash_is_measured_and_nothing_else() {
+    // The last step has not begun, and the line about the third was being written.
+    let script = r#"
+        "$PLIMSOLL" experiment x.toml -o out --json -q >whole
+        head -3 out/steps.jsonl >lines; printf '{"experiment":"st' >>lines
+        mv lines out/steps.jsonl; rm -r out/run.json out/steps/004*
+        cp -r out dead
+        cat out/steps/00[123]*/run.json >before
+        "$PLIMSOLL" experiment x.toml -o out --json >resumed
+        cat out/steps/00[123]*/run.json >after
+        "$PLIMSOLL" report --recover dead --format json >recovered
+        "$PLIMSOLL" experiment x.toml -o dead -q --json >from-recovered
+    "#;
+    let ended = shell(script).with_file("x.toml", FILE.as_bytes()).run();
+    ended.exits(4);
+    assert_eq!(ended.file("before"), ended.file("after"), "what has a result is not measured again");
+    assert!(ended.stderr.contains("2 of 4 steps have a result already"), "{ended:#?}");
+    assert!(ended.stderr.contains("has a result already\nstep 4 of 4"), "the third only lacks its line: {ended:#?}");
+    assert_eq!(names(&ended.path("out/steps")).len(), 4);
+    let (whole, resumed) = (record(&ended.file("whole")), record(&ended.file("resumed")));
+    assert_eq!(whole["plan"], resumed["plan"]);
+    assert_eq!(whole["started"], resumed["started"], "it began when it first began");
+    assert_eq!(whole["steps"][0], resumed["steps"][0]);
+    assert_eq!((&resumed["interrupted"], &resumed["steps"][2]["took_ns"]), (&Value::Bool(false), &Value::Null));
+    assert_eq!(ended.file("resumed"), ended.file("out/run.json"));
+    let recovered = record(&ended.file("recovered"));
+    assert_eq!((recovered["steps"].as_array().map(Vec::len), &recovered["interrupted"]), (Some(2), &Value::Bool(true)));
+    assert_eq!(record(&ended.file("from-recovered"))["interrupted"], Value::Bool(false), "it goes on all the same");
+}
+
+#[test]
+fn an_interrupt_keeps_the_steps_that_ended_and_the_same_command_goes_on() {
+    let slow = FILE.replace("500ms", "2s");
+    let started =
+        plimsoll(["experiment", "x.toml", "-o", "out", "--json", "-q"]).with_file("x.toml", slow.as_bytes()).start();
+    let out = started.directory().join("out");
+    wait_for(SOON, || {
+        // The second step is under load.
+        let second = names(&out.join("steps")).into_iter().find(|name| name.starts_with("002"))?;
+        let events = std::fs::read_to_string(out.join("steps").join(second).join("events.jsonl")).ok()?;
+        events.contains("\"event\":\"tick\"").then_some(())
+    })
+    .expect("the second step begins");
+    started.signal(Signal::INT);
+    let ended = started.end();
+    let cut = ended.exits(130).json();
+    assert_eq!(cut["interrupted"], Value::Bool(true));
+    let finished = cut["steps"].as_array().expect("steps").iter().filter(|step| step["result"]["interrupted"] == false);
+    assert_eq!(finished.count(), 1, "{cut:#}");
+    assert_eq!(ended.file("out/run.json"), ended.stdout);
+    // Elsewhere, as a program has a directory of its own.
+    let copied = format!("cp -r '{}' out && \"$PLIMSOLL\" experiment x.toml -o out --json -q", out.display());
+    let again = shell(&copied).with_file("x.toml", slow.as_bytes()).run();
+    let whole = again.exits(4).json();
+    assert_eq!((&whole["interrupted"], &whole["steps"][0]), (&Value::Bool(false), &cut["steps"][0]));
+    assert!(text(&whole, "steps.1.directory").ends_with("-2"), "what was cut short is kept beside it");
+}
+
+#[test]
+fn a_variant_that_dies_is_told_and_the_others_are_measured() {
+    let file = "\
+serve = \"{server}\"
+[[variants.list]]
+name = \"dies\"
+server = \"command port=18291 -- sh -c 'echo cannot bind >&2; exit 1'\"
+[[variants.list]]
+name = \"lives\"
+server = \"target\"
+[flags]
+duration = \"500ms\"
+warmup = \"100ms\"
+connections = 4
+";
+    let ended = plimsoll(["experiment", "x.toml", "--json", "-q"]).with_file("x.toml", file.as_bytes()).run();
+    let record = ended.exits(3).json();
+    let step = |variant: &str| {
+        let planned = record["plan"]["steps"].as_array().expect("steps").iter();
+        let number = planned.into_iter().find(|step| step["variant"] == variant).expect("planned")["number"].clone();
+        record["steps"].as_array().expect("steps").iter().find(|step| step["number"] == number).expect("made").clone()
+    };
+    assert!(text(&step("dies"), "error").contains("cannot bind") && step("dies")["result"].is_null(), "{record:#}");
+    assert!(number(&step("lives"), "result.goodput_per_s.value") > 0.0, "{record:#}");
+    assert_eq!(record["interrupted"], Value::Bool(false), "every step was tried");
+}

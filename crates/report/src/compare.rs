@@ -1,0 +1,381 @@
+//! A comparison in words and rows: for the terminal, the page and Markdown.
+
+use crate::Named;
+use crate::record::AnyRecord;
+use crate::terminal::verdict::state_word;
+use model::human::{bytes, percent, percent_exact, plural, rate, time};
+use model::{
+    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, Estimate, FailIfState, MetricRecord,
+    VerdictState,
+};
+
+/// Columns of [`row`].
+pub(crate) const HEADER: [&str; 6] = ["result", "verdict", "baseline", "variants", "blocks", "calls"];
+/// Columns of [`metric_rows`].
+pub(crate) const METRIC_HEADER: [&str; 8] = ["", "at", "baseline", "variant", "", "change", "95 % interval", "call"];
+
+/// The comparison in plain words: what each variant does to each quantity that decides.
+pub(crate) fn summary(record: &CompareRecord) -> String {
+    if record.verdict.state == VerdictState::Invalid {
+        return "Nothing can be said: a measurement that this rests on is not valid; the findings say why.".to_owned();
+    }
+    if is_aa(record) {
+        return aa_summary(record);
+    }
+    let primary: Vec<&MetricRecord> = record.metrics.iter().filter(|metric| metric.primary).collect();
+    if primary.is_empty() {
+        return format!("Nothing can be said yet: {}.", record.reason);
+    }
+    let mut sentences: Vec<String> = primary.iter().map(|metric| sentence(record, metric)).collect();
+    if primary.iter().any(|metric| metric.ratio.low.is_some()) && record.ended != CompareEnd::Stored {
+        sentences.push(format!(
+            "Each range in brackets holds the true change in 95 of 100 such comparisons; {} per variant.",
+            plural(record.blocks.iter().filter(|block| block.counted).count() as u64, "block")
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// One quantity of one variant in a sentence that says what it means.
+fn sentence(record: &CompareRecord, metric: &MetricRecord) -> String {
+    let (variant, baseline) = (format!("'{}'", metric.arm), format!("'{}'", baseline(record)));
+    let does = does(metric, &metric.ratio, &baseline);
+    let margin = percent(record.margin);
+    match metric.call {
+        Call::Better => format!("{variant} is better: it {does}."),
+        Call::Worse => format!("{variant} is worse: it {does}."),
+        Call::SmallChange => format!("{variant} {does}: a change, but less than the {margin} that matter."),
+        Call::Same => {
+            let quantity = metric.metric.words();
+            format!(
+                "{variant} and {baseline} have the same {quantity}{}: if they differ, then by less than {margin}.",
+                at(metric)
+            )
+        }
+        Call::CannotTell => cannot_tell(record, metric, &variant, &baseline),
+    }
+}
+
+/// What a variant does, with the range: `uses 12 % more server CPU per request than 'a' (between 10.1 and 14.2 %)`.
+fn does(metric: &MetricRecord, ratio: &Estimate, baseline: &str) -> String {
+    let change = ratio.value - 1.0;
+    let size = percent(change.abs());
+    let is_more = change >= 0.0;
+    let what = match metric.metric {
+        CompareMetric::ServerCpuNsPerRequest => {
+            format!("uses {size} {} server CPU per request", if is_more { "more" } else { "less" })
+        }
+        CompareMetric::GoodputPerS => {
+            format!("gets {size} {} good responses per second out", if is_more { "more" } else { "fewer" })
+        }
+        CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
+            let quantile = metric.metric.short();
+            format!("answers {size} {} ({quantile} of the response time)", if is_more { "slower" } else { "faster" })
+        }
+        CompareMetric::ServerRssBytes => {
+            format!("takes {size} {} memory", if is_more { "more" } else { "less" })
+        }
+    };
+    let range = range_words(ratio).map_or_else(String::new, |range| format!(" ({range})"));
+    format!("{what} than {baseline}{}{range}", at(metric))
+}
+
+fn at(metric: &MetricRecord) -> String {
+    match metric.load {
+        CompareLoad::Fixed => " at the fixed load".to_owned(),
+        CompareLoad::Saturated => " at saturation".to_owned(),
+        CompareLoad::Canary | CompareLoad::Stored => String::new(),
+    }
+}
+
+/// Between which changes: `between 10.1 and 14.2 %`, `between 2.0 % less and 5.0 % more`.
+fn range_words(ratio: &Estimate) -> Option<String> {
+    let (low, high) = (ratio.low? - 1.0, ratio.high? - 1.0);
+    let sized = |change: f64| percent_exact(change.abs());
+    if low >= 0.0 || high <= 0.0 {
+        let (least, most) = if low >= 0.0 { (low, high) } else { (high, low) };
+        return Some(format!("between {} and {}", sized(least).trim_end_matches(" %"), sized(most)));
+    }
+    Some(format!("between {} less and {} more", sized(low), sized(high)))
+}
+
+fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, baseline: &str) -> String {
+    let quantity = metric.metric.words();
+    let allowed = range_words(&metric.ratio);
+    let why = match allowed {
+        Some(range) => format!("the measurements allow a change {range}"),
+        None => format!("{} give no range, at least {} do", plural(metric.ratio.n, "block"), stats::RUNS_MIN),
+    };
+    let more = more(record, metric).map_or_else(String::new, |more| format!("; {more}"));
+    format!("For {quantity}{} we cannot tell {variant} from {baseline}: {why}{more}.", at(metric))
+}
+
+/// What the wanted precision needs.
+fn more(record: &CompareRecord, metric: &MetricRecord) -> Option<String> {
+    let precision = metric.precision.filter(|precision| !precision.is_reached)?;
+    // The spread of a block or two says nothing.
+    let needed = precision.blocks_needed.filter(|_| metric.ratio.low.is_some())?;
+    let more = needed.checked_sub(metric.ratio.n).filter(|more| *more > 0)?;
+    let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
+    let each_ns = record.spent_ns.checked_div(counted)?;
+    Some(format!(
+        "a range of ± {} needs about {} more, {}",
+        percent(precision.wanted_half_width),
+        plural(more, "block"),
+        time(more.saturating_mul(each_ns) as f64)
+    ))
+}
+
+fn aa_summary(record: &CompareRecord) -> String {
+    let Some(first) = record.aa_floor.first() else {
+        return format!("Nothing can be said of this machine yet: {}.", record.aa_floor_basis);
+    };
+    let of = |metric: CompareMetric| {
+        let found = record.aa_floor.iter().find(|floor| floor.metric == metric)?;
+        let resolvable = found.floor.resolvable?;
+        Some(format!("{} by {}", metric.words(), percent(resolvable)))
+    };
+    let shown: Vec<String> = CompareMetric::ALL.into_iter().filter_map(of).collect();
+    let blocks = record.blocks.iter().filter(|block| block.counted).count() as u64;
+    let (flagged, all) = record
+        .aa_floor
+        .iter()
+        .fold((0, 0), |(flagged, all), one| (flagged + one.floor.flagged, all + one.floor.comparisons));
+    let trust = match record.aa_floor.iter().any(|one| one.floor.is_unreliable) {
+        true => "more than one in ten, so small changes must not be believed on this machine",
+        false => "about as many as there should be (one in twenty)",
+    };
+    format!(
+        "One server was compared with itself ({}), so every difference is noise. Comparisons of some {} here show \
+         changes of {}. Of {all} comparisons {flagged} saw a change that was not there: {trust}.",
+        plural(blocks, "block"),
+        plural(first_blocks(blocks, first.floor.comparisons), "block"),
+        shown.join(", ")
+    )
+}
+
+/// Blocks of each of the comparisons of a server with itself.
+const fn first_blocks(blocks: u64, _comparisons: u64) -> u64 {
+    if blocks < 12 { blocks } else { 6 }
+}
+
+pub(crate) fn is_aa(record: &CompareRecord) -> bool {
+    record.plan.as_ref().is_some_and(|plan| plan.is_aa)
+}
+
+/// Name of the baseline.
+pub(crate) fn baseline(record: &CompareRecord) -> &str {
+    record.arms.first().map_or("", |arm| &arm.name)
+}
+
+/// The floor in a line: what comparing the baseline with itself gives, or why that is not known and what the blocks
+/// themselves resolve.
+pub(crate) fn floor(record: &CompareRecord) -> String {
+    if !record.aa_floor.is_empty() {
+        let each = record.aa_floor.iter().map(|one| {
+            let name = format!("{}, {}", one.metric.words(), one.load.words());
+            let resolvable = one.floor.resolvable.map_or_else(|| "-".to_owned(), percent);
+            format!("{name}: {resolvable} ({} of {} flagged)", one.floor.flagged, one.floor.comparisons)
+        });
+        return each.collect::<Vec<_>>().join("; ");
+    }
+    let resolved = decisive(record).into_iter().filter_map(|(load, metric)| {
+        let of = record.metrics.iter().filter(|one| (one.load, one.metric) == (load, metric));
+        let changes = of.filter_map(|one| Some(stats::resolvable(one.sd_log?, one.ratio.n)));
+        Some(format!("{} {}", metric.words(), percent(changes.reduce(f64::max)?)))
+    });
+    let resolved: Vec<String> = resolved.collect();
+    match resolved.is_empty() {
+        true => record.aa_floor_basis.clone(),
+        false => format!(
+            "{}; by their own spread these blocks show changes of {}",
+            record.aa_floor_basis,
+            resolved.join(", ")
+        ),
+    }
+}
+
+/// How it was measured.
+pub(crate) fn design(record: &CompareRecord) -> Option<String> {
+    let plan = record.plan.as_ref()?;
+    let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
+    let mut parts = vec![format!("{} in shuffled order, seed {}", plural(counted, "block"), plan.seed)];
+    for load in &plan.loads {
+        parts.push(match load {
+            CompareLoad::Fixed => format!("open loop at {}", rate(plan.rate_per_s)),
+            CompareLoad::Saturated | CompareLoad::Canary | CompareLoad::Stored => {
+                format!("closed loop of {}", plural(plan.connections.into(), "connection"))
+            }
+        });
+    }
+    parts.push(format!("windows of {}", time(plan.times.window_ns as f64)));
+    let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
+    let trials: u64 = record.blocks.iter().map(|block| block.trials_repeated).sum();
+    if again > 0 {
+        parts.push(format!("{} not counted", plural(again, "block")));
+    }
+    if trials > 0 {
+        parts.push(format!("{} repeated", plural(trials, "trial")));
+    }
+    Some(format!("{} in {}", parts.join("; "), time(record.spent_ns as f64)))
+}
+
+/// The variants: what each name stands for.
+pub(crate) fn arms(record: &CompareRecord) -> Vec<(String, String)> {
+    let named = record.arms.iter().enumerate().filter(|(_, arm)| !is_aa(record) || arm.name == baseline(record));
+    named
+        .map(|(i, arm)| {
+            let role = if i == 0 { "baseline" } else { "variant" };
+            let target = if arm.target == arm.name { String::new() } else { format!(": {}", arm.target) };
+            let pilot = arm.pilot_per_s.map_or_else(String::new, |per_s| format!("; {} in a closed loop", rate(per_s)));
+            (role.to_owned(), format!("'{}'{target}{pilot}", arm.name))
+        })
+        .collect()
+}
+
+/// Conditions of `--fail-if` with what came of them.
+pub(crate) fn conditions(record: &CompareRecord) -> Vec<String> {
+    let several = record.arms.len() > 2;
+    let words = |state| match state {
+        FailIfState::Passed => "passed",
+        FailIfState::CannotTell => "cannot tell",
+        FailIfState::Failed => "failed",
+    };
+    let one = |condition: &model::FailIfRecord| {
+        let of = if several { format!(" of '{}'", condition.arm) } else { String::new() };
+        format!("{}{of}: {}", condition.condition, words(condition.state))
+    };
+    record.conditions.iter().map(one).collect()
+}
+
+/// Each quantity of each variant, in the columns of [`METRIC_HEADER`].
+pub(crate) fn metric_rows(record: &CompareRecord) -> Vec<Vec<String>> {
+    let several = record.arms.len() > 2;
+    record.metrics.iter().map(|metric| metric_row(metric, several)).collect()
+}
+
+fn metric_row(metric: &MetricRecord, several: bool) -> Vec<String> {
+    vec![
+        metric.metric.words().to_owned(),
+        metric.load.words().to_owned(),
+        value(metric.metric, metric.baseline),
+        value(metric.metric, metric.value),
+        if several { metric.arm.clone() } else { String::new() },
+        signed(metric.ratio.value - 1.0),
+        interval(&metric.ratio).unwrap_or_else(|| "-".to_owned()),
+        metric.call.words().to_owned(),
+    ]
+}
+
+/// `+10.1 to +14.2 %`; none without an interval.
+pub(crate) fn interval(ratio: &Estimate) -> Option<String> {
+    let (low, high) = (signed_exact(ratio.low? - 1.0), signed_exact(ratio.high? - 1.0));
+    Some(format!("{} to {high}", low.trim_end_matches(" %")))
+}
+
+/// A change: `+1.2 %`, `-0.50 %`.
+pub(crate) fn signed(change: f64) -> String {
+    with_sign(change, &percent(change.abs()))
+}
+
+/// The same, above a tenth with one digit after the point.
+fn signed_exact(change: f64) -> String {
+    with_sign(change, &percent_exact(change.abs()))
+}
+
+fn with_sign(change: f64, size: &str) -> String {
+    match size {
+        "0 %" => size.to_owned(),
+        size if change < 0.0 => format!("-{size}"),
+        size => format!("+{size}"),
+    }
+}
+
+/// A value of a quantity in its unit.
+pub(crate) fn value(metric: CompareMetric, value: f64) -> String {
+    match metric {
+        CompareMetric::GoodputPerS => rate(value),
+        CompareMetric::ServerRssBytes => bytes(value as u64),
+        CompareMetric::ServerCpuNsPerRequest
+        | CompareMetric::ResponseP50Ns
+        | CompareMetric::ResponseP90Ns
+        | CompareMetric::ResponseP99Ns => time(value),
+    }
+}
+
+/// Columns of [`block_rows`].
+pub(crate) fn block_header(record: &CompareRecord) -> Vec<String> {
+    let first = ["block", "order"].map(str::to_owned);
+    let primary = decisive(record).into_iter().flat_map(|(load, metric)| {
+        let named = move |arm: &model::ArmRecord| format!("{} {}, {}", arm.name, metric.short(), load.words());
+        record.arms.iter().map(named).collect::<Vec<_>>()
+    });
+    first.into_iter().chain(primary).chain(["canary", "took", ""].map(str::to_owned)).collect()
+}
+
+/// Each block in the order measured.
+pub(crate) fn block_rows(record: &CompareRecord) -> Vec<Vec<String>> {
+    let decisive = decisive(record);
+    let row = |(i, block): (usize, &BlockRecord)| {
+        let values = decisive.iter().flat_map(|(load, metric)| {
+            record.arms.iter().map(move |arm| {
+                let known = block.values.get(&arm.name).and_then(|of| of.get(load)?.get(metric).copied());
+                known.map_or_else(|| "-".to_owned(), |known| value(*metric, known))
+            })
+        });
+        let canary = block.canary_cpu_ns_per_request.map_or_else(|| "-".to_owned(), time);
+        let mark = match (&block.uncounted_why, block.canary_deviates) {
+            (Some(why), _) => why.clone(),
+            (None, true) => "the machine was another".to_owned(),
+            (None, false) => String::new(),
+        };
+        let first = [(i + 1).to_string(), block.order.join(", ")];
+        first.into_iter().chain(values).chain([canary, time(block.took_ns as f64), mark]).collect()
+    };
+    record.blocks.iter().enumerate().map(row).collect()
+}
+
+/// The quantities that decide, in the order of the result.
+pub(crate) fn decisive(record: &CompareRecord) -> Vec<(CompareLoad, CompareMetric)> {
+    let mut all: Vec<_> = record.metrics.iter().filter(|one| one.primary).map(|one| (one.load, one.metric)).collect();
+    all.dedup();
+    all
+}
+
+/// A comparison in a line among others.
+pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
+    let AnyRecord::Compare(record) = named.record else { return None };
+    let variants: Vec<&str> = record.arms.iter().skip(1).map(|arm| arm.name.as_str()).collect();
+    let calls = record.metrics.iter().filter(|metric| metric.primary).map(|metric| {
+        format!(
+            "{} {} {} ({})",
+            metric.arm,
+            metric.metric.short(),
+            signed(metric.ratio.value - 1.0),
+            metric.call.words()
+        )
+    });
+    Some(vec![
+        named.name.to_owned(),
+        state_word(record.verdict.state).to_owned(),
+        baseline(record).to_owned(),
+        variants.join(", "),
+        record.blocks.iter().filter(|block| block.counted).count().to_string(),
+        calls.collect::<Vec<_>>().join("; "),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign_and_ranges_are_words() {
+        assert_eq!([signed(0.123), signed(-0.005), signed(0.0)], ["+12 %", "-0.50 %", "0 %"]);
+        let ratio = |low, high| Estimate { value: 1.0, low: Some(low), high: Some(high), n: 6 };
+        assert_eq!(range_words(&ratio(1.10, 1.14)).as_deref(), Some("between 10.0 and 14.0 %"));
+        assert_eq!(range_words(&ratio(0.86, 0.90)).as_deref(), Some("between 10.0 and 14.0 %"));
+        assert_eq!(range_words(&ratio(0.98, 1.05)).as_deref(), Some("between 2.0 % less and 5.0 % more"));
+        assert_eq!(interval(&ratio(0.98, 1.05)).as_deref(), Some("-2.0 to +5.0 %"));
+    }
+}

@@ -1,0 +1,176 @@
+//! An experiment in words and rows: for the terminal, the page, Markdown and CSV.
+
+use crate::Named;
+use crate::record::AnyRecord;
+use crate::terminal::verdict::state_word;
+use model::human::{count, plural, rate, time};
+use model::{
+    Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, StepCapacity, StepRecord, VerdictState,
+};
+use std::collections::BTreeSet;
+
+/// Columns of [`row`].
+pub(crate) const HEADER: [&str; 9] =
+    ["variant", "load", "verb", "verdict", "goodput", "interval", "p99", "CPU per request", "n"];
+/// Columns of [`step_row`].
+pub(crate) const STEP_HEADER: [&str; 8] = ["step", "block", "variant", "load", "verb", "verdict", "goodput", "took"];
+/// Columns of [`plan_row`].
+pub(crate) const PLAN_HEADER: [&str; 6] = ["step", "block", "variant", "load", "verb", "duration"];
+
+/// All rows of an experiment; none of another result.
+pub(crate) fn rows_of(named: Named<'_>) -> Vec<Vec<String>> {
+    let AnyRecord::Experiment(record) = named.record else { return Vec::new() };
+    record.rows.iter().map(row).collect()
+}
+
+/// One variant under one load.
+pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
+    let none = || "-".to_owned();
+    let interval = match &row.capacity {
+        Some(capacity) => bracket(capacity),
+        None => row.goodput_per_s.and_then(|goodput| interval(&goodput)).unwrap_or_else(none),
+    };
+    vec![
+        row.variant.clone(),
+        row.load.clone(),
+        row.verb.clone(),
+        row.verdict.map_or_else(|| "no result".to_owned(), |state| state_word(state).to_owned()),
+        row.goodput_per_s.map_or_else(none, |goodput| rate(goodput.value)),
+        interval,
+        p99(&row.response_p99_ns),
+        row.server_cpu_ns_per_request.map_or_else(none, |cpu| time(cpu.value)),
+        match row.missing {
+            0 => row.steps.len().to_string(),
+            missing => format!("{} of {}", row.steps.len(), row.steps.len() as u64 + missing),
+        },
+    ]
+}
+
+/// The 95 % interval; none where there is none.
+fn interval(estimate: &Estimate) -> Option<String> {
+    estimate.low.zip(estimate.high).map(|(low, high)| range(low, high))
+}
+
+fn range(low: f64, high: f64) -> String {
+    format!("{} to {}", rate(low).trim_end_matches("/s"), rate(high))
+}
+
+/// Both ends of a capacity, or the one that is known.
+fn bracket(capacity: &StepCapacity) -> String {
+    match (capacity.low, capacity.high) {
+        (Some(low), Some(high)) => range(low, high),
+        (Some(low), None) => format!(">= {}", rate(low)),
+        (None, Some(high)) => format!("< {}", rate(high)),
+        (None, None) => "not known".to_owned(),
+    }
+}
+
+/// Lowest and highest over the repetitions.
+fn p99(values_ns: &[u64]) -> String {
+    match values_ns {
+        [] => "-".to_owned(),
+        [first, .., last] if time(*first as f64) != time(*last as f64) => {
+            format!("{} to {}", time(*first as f64), time(*last as f64))
+        }
+        [first, ..] => time(*first as f64),
+    }
+}
+
+/// One step that was made.
+pub(crate) fn step_row(planned: &PlannedStep, made: &StepRecord) -> Vec<String> {
+    let result = made.result.as_ref();
+    let verdict = match result {
+        Some(result) if result.interrupted => "interrupted".to_owned(),
+        Some(result) if result.rules.is_empty() => state_word(result.verdict).to_owned(),
+        Some(result) => format!("{} ({})", state_word(result.verdict), result.rules.join(", ")),
+        None => "no result".to_owned(),
+    };
+    let mut row = of_step(planned);
+    row.extend([
+        verdict,
+        result.map_or_else(|| "-".to_owned(), |result| rate(result.goodput_per_s.value)),
+        made.took_ns.map_or_else(|| "-".to_owned(), |ns| time(ns as f64)),
+    ]);
+    row
+}
+
+/// One step that is to be made.
+pub(crate) fn plan_row(planned: &PlannedStep) -> Vec<String> {
+    let mut row = of_step(planned);
+    row.push(planned.estimated_ns.map_or_else(|| "not known".to_owned(), |ns| format!("about {}", time(ns as f64))));
+    row
+}
+
+/// What a step is, however far it has come.
+fn of_step(planned: &PlannedStep) -> Vec<String> {
+    vec![
+        planned.number.to_string(),
+        planned.repetition.to_string(),
+        planned.variant.clone(),
+        planned.load.clone(),
+        planned.verb.clone(),
+    ]
+}
+
+/// Steps that were made, with their plan.
+pub(crate) fn made(record: &ExperimentRecord) -> impl Iterator<Item = (&PlannedStep, &StepRecord)> {
+    let planned = |step: &StepRecord| record.plan.steps.iter().find(|planned| planned.number == step.number);
+    record.steps.iter().filter_map(move |step| Some((planned(step)?, step)))
+}
+
+/// What the verdict of all rests on: `worst of 6 steps: 5 valid, 1 bound (CL-01)`.
+pub(crate) fn meaning(record: &ExperimentRecord) -> String {
+    let finished = record.steps.iter().filter(|step| step.is_finished());
+    let results: Vec<_> = finished.filter_map(|step| step.result.as_ref()).collect();
+    if results.is_empty() {
+        return "no step has a result".to_owned();
+    }
+    let states = [VerdictState::Valid, VerdictState::Bound, VerdictState::Invalid].into_iter().filter_map(|state| {
+        let of = results.iter().filter(|result| result.verdict == state);
+        let rules: BTreeSet<&str> = of.clone().flat_map(|result| result.rules.iter().map(String::as_str)).collect();
+        let rules: Vec<&str> = rules.into_iter().collect();
+        let rules = if rules.is_empty() { String::new() } else { format!(" ({})", rules.join(", ")) };
+        let n = of.count();
+        (n > 0).then(|| format!("{n} {}{rules}", state_word(state)))
+    });
+    let states: Vec<String> = states.collect();
+    format!("worst of {}: {}", plural(results.len() as u64, "step"), states.join(", "))
+}
+
+/// Size and order of a plan in a sentence.
+pub(crate) fn size(plan: &ExperimentPlan) -> String {
+    let variants: BTreeSet<&str> = plan.steps.iter().map(|step| step.variant.as_str()).collect();
+    let loads: BTreeSet<(&str, &str)> =
+        plan.steps.iter().map(|step| (step.verb.as_str(), step.load.as_str())).collect();
+    let blocks = match plan.repetitions {
+        1 => "1 shuffled block".to_owned(),
+        n => format!("{} shuffled blocks", count(n)),
+    };
+    format!(
+        "{}: {}, {}, {blocks}, seed {}",
+        plural(plan.steps.len() as u64, "step"),
+        plural(variants.len() as u64, "variant"),
+        plural(loads.len() as u64, "load"),
+        plan.seed
+    )
+}
+
+/// How long a plan takes, with its limit.
+pub(crate) fn duration(plan: &ExperimentPlan) -> String {
+    let known_ns: u64 = plan.steps.iter().filter_map(|step| step.estimated_ns).fold(0, u64::saturating_add);
+    let unknown = plan.steps.iter().filter(|step| step.estimated_ns.is_none()).count();
+    let budget = plan.budget_ns.map_or_else(String::new, |ns| format!("; budget {}", time(ns as f64)));
+    let about = format!("about {}", time(known_ns as f64));
+    match unknown {
+        0 => format!("{about}{budget}"),
+        n if n == plan.steps.len() => format!("not known: a number of requests has no length{budget}"),
+        n => format!("{about}, and {} of unknown length{budget}", plural(n as u64, "step")),
+    }
+}
+
+/// What has to be said of a result that is not whole.
+pub(crate) fn unfinished(record: &ExperimentRecord) -> Option<String> {
+    let left: u64 = record.rows.iter().map(|row| row.missing).sum();
+    let steps = plural(record.plan.steps.len() as u64, "step");
+    (left > 0).then(|| format!("{left} of {steps} without a result; the same command with -o DIR goes on"))
+}

@@ -1,0 +1,149 @@
+//! A comparison as a page: what it says in plain words, the effects with their intervals, and the blocks.
+
+use super::Shown;
+use super::chart::{COLOURS, Chart, GREY, band, chart, layout, line, plain, thin};
+use super::run::plan;
+use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
+use crate::compare::{
+    arms, baseline, block_header, block_rows, conditions, decisive, design, floor, interval, signed, summary,
+};
+use crate::paper::overhead;
+use model::{BlockRecord, CompareRecord, MetricRecord};
+use plotly::Scatter;
+use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
+use plotly::layout::Axis;
+
+pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
+    let names: Vec<&str> = record.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let tables = [
+        Table { title: "Overhead", header: overhead::header(record), rows: overhead::rows(record) },
+        Table { title: "Blocks", header: block_header(record), rows: block_rows(record) },
+    ];
+    let first = record.runs.first();
+    ResultView {
+        kind: "compare",
+        name: shown.name.to_owned(),
+        title: names.join(" / "),
+        started: record.started.clone(),
+        verdict: Some(VerdictView::of(&record.verdict)),
+        remarks: vec![summary(record)],
+        headline: headline(record),
+        charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
+        files: files(shown, true, [false; 3]),
+        tables: tables
+            .into_iter()
+            .filter(|table| !table.rows.is_empty())
+            .chain(fingerprint(&record.environment))
+            .collect(),
+        groups: first
+            .map(|of| plan(&of.run.plan, false))
+            .into_iter()
+            .chain([environment(&record.environment)])
+            .collect(),
+        command: command(&record.environment),
+        ..ResultView::default()
+    }
+}
+
+fn headline(record: &CompareRecord) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = arms(record)
+        .into_iter()
+        .map(|(role, text)| fact(if role == "baseline" { "baseline" } else { "variant" }, text))
+        .collect();
+    facts.extend(conditions(record).into_iter().map(|text| fact("fail-if", text)));
+    facts.push(fact("ended", record.reason.clone()));
+    facts.extend(design(record).map(|text| fact("design", text)));
+    facts.push(fact("A/A floor", floor(record)));
+    facts.extend(
+        record.unavailable.iter().map(|(metric, why)| fact("not compared", format!("{}: {why}", metric.words()))),
+    );
+    if record.interrupted {
+        facts.push(fact("interrupted", "stopped before the comparison was done; whole blocks count"));
+    }
+    facts
+}
+
+/// The change of each quantity with its interval, and the margin that matters as a band.
+fn forest(record: &CompareRecord) -> Option<Chart> {
+    let drawn: Vec<&MetricRecord> = record.metrics.iter().filter(|one| one.ratio.value > 0.0).collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let several = record.arms.len() > 2;
+    let labels: Vec<String> = drawn.iter().map(|metric| label(metric, several)).collect();
+    let places: Vec<f64> = (0..drawn.len()).map(|i| -(i as f64)).collect();
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let mut traces = Vec::new();
+    for (metric, place) in drawn.iter().zip(&places) {
+        if let (Some(low), Some(high)) = (metric.ratio.low, metric.ratio.high) {
+            let ends = vec![percent(low), percent(high)];
+            let range = thin("95 % interval", COLOURS[0], ends, vec![*place; 2]).show_legend(false);
+            traces.push(range.line(Line::new().color(COLOURS[0]).width(3.0)).hover_info(HoverInfo::Skip));
+        }
+    }
+    let hover: Vec<String> = drawn.iter().zip(&labels).map(|(metric, label)| hover(metric, label)).collect();
+    let x: Vec<f64> = drawn.iter().map(|metric| percent(metric.ratio.value)).collect();
+    let points = Scatter::new(x, places.clone()).name("change").mode(Mode::Markers);
+    let points = points.marker(Marker::new().color(COLOURS[0]).size(9));
+    traces.push(points.text_array(hover).hover_template("%{text}<extra></extra>"));
+    let zero = thin("no change", GREY, vec![0.0; 2], vec![0.5, 0.5 - drawn.len() as f64]);
+    traces.push(zero.line(Line::new().color(GREY).width(1.0).dash(DashType::Dash)).hover_info(HoverInfo::Skip));
+    let changes = Axis::new().title("change against the baseline, %").zero_line(false);
+    let names: Vec<String> = labels.iter().map(|label| plain(label)).collect();
+    let rows = Axis::new().tick_values(places).tick_text(names).zero_line(false).auto_margin(true).show_grid(false);
+    let mut axes = layout(changes, rows).show_legend(false);
+    let margin = 100.0 * record.margin;
+    axes.add_shape(band(-margin, margin));
+    let note = "change of each quantity with its interval; within the grey band a change does not matter (--margin)";
+    let height_px = 120 + 34 * drawn.len() as u32;
+    Some(chart("Changes against the baseline", note, traces, axes).height_px(height_px))
+}
+
+/// The change of what decides, block by block, so that a drift can be seen.
+fn course(record: &CompareRecord) -> Option<Chart> {
+    let baseline = baseline(record);
+    let variants: Vec<&str> = record.arms.iter().skip(1).map(|arm| arm.name.as_str()).collect();
+    let counted: Vec<(f64, &BlockRecord)> = record
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, block)| block.counted)
+        .map(|(i, block)| (i as f64 + 1.0, block))
+        .collect();
+    let mut traces = Vec::new();
+    for (load, metric) in decisive(record) {
+        for variant in &variants {
+            let value = |block: &BlockRecord, arm: &str| block.values.get(arm)?.get(&load)?.get(&metric).copied();
+            let change = |block: &BlockRecord| {
+                let (one, other) = (value(block, baseline)?, value(block, variant)?);
+                (one > 0.0).then(|| 100.0 * (other / one - 1.0))
+            };
+            let (x, y): (Vec<f64>, Vec<f64>) =
+                counted.iter().filter_map(|(number, block)| Some((*number, change(block)?))).unzip();
+            if x.is_empty() {
+                continue;
+            }
+            let name = format!("{variant}: {}, {}", metric.words(), load.words());
+            let hover = x.iter().zip(&y).map(|(number, change)| format!("block {number}: {}", signed(change / 100.0)));
+            let hover = hover.collect();
+            traces.push(line(&name, COLOURS[traces.len() % COLOURS.len()], x, y, hover));
+        }
+    }
+    if traces.is_empty() {
+        return None;
+    }
+    let axes = layout(Axis::new().title("block").zero_line(false), Axis::new().title("change, %").zero_line(true));
+    let note = "change against the baseline in each block that counts; a trend would be a drift";
+    Some(chart("Changes by block", note, traces, axes))
+}
+
+fn label(metric: &MetricRecord, several: bool) -> String {
+    let of = if several { format!("{}: ", metric.arm) } else { String::new() };
+    format!("{of}{}, {}", metric.metric.words(), metric.load.words())
+}
+
+fn hover(metric: &MetricRecord, label: &str) -> String {
+    let range = interval(&metric.ratio).map_or_else(String::new, |range| format!(" ({range})"));
+    let change = signed(metric.ratio.value - 1.0);
+    plain(&format!("{label}: {change}{range}, {} blocks, {}", metric.ratio.n, metric.call.words()))
+}

@@ -1,0 +1,137 @@
+//! A history as a page: each figure from result to result, with the levels between its changes.
+
+use super::chart::{COLOURS, Chart, Curve, GREY, RED, chart, layout, line, plain, reasons_once, time_axis, upright};
+use super::view::{Fact, Group, ResultView, Table, fact};
+use crate::history::words::{
+    CHANGES, change_rows, change_text, differs_text, extent, method, remarks, run_header, run_rows, signed, title,
+    value,
+};
+use model::{HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries};
+use plotly::common::{Anchor, DashType, Line, Marker, Mode};
+use plotly::layout::{Annotation, Axis, RangeMode};
+use plotly::{Layout, Scatter};
+
+/// Views of all series, and of what is in none.
+pub(super) fn views(record: &HistoryRecord) -> Vec<ResultView> {
+    let mut views: Vec<ResultView> = record.series.iter().map(|series| view(record, series)).collect();
+    if views.is_empty() || !record.left_out.is_empty() {
+        let rows = record.left_out.iter().map(|one| vec![one.name.clone(), one.why.clone()]).collect();
+        let header = ["result", "why"].map(str::to_owned).to_vec();
+        views.push(ResultView {
+            kind: "history",
+            title: format!("{} results left out", record.left_out.len()),
+            tables: vec![Table { title: "Results in no series", header, rows }],
+            ..ResultView::default()
+        });
+    }
+    views
+}
+
+fn view(record: &HistoryRecord, series: &HistorySeries) -> ResultView {
+    let charts = series.figures.iter().map(|figure| drawn(series, figure));
+    let tables = [
+        ("Changes", CHANGES.map(str::to_owned).to_vec(), change_rows(series)),
+        ("Results", run_header(series), run_rows(series)),
+    ];
+    let tables = tables.into_iter().filter(|(_, _, rows)| !rows.is_empty());
+    let told = remarks(series).into_iter().map(|(label, text)| format!("{label}: {text}"));
+    let alike = series.factors.iter().map(|factor| format!("{}: {}", factor.name, factor.value));
+    ResultView {
+        kind: "history",
+        title: title(series),
+        headline: headline(record, series),
+        remarks: told.collect(),
+        charts: reasons_once(charts),
+        tables: tables.map(|(title, header, rows)| Table { title, header, rows }).collect(),
+        groups: vec![Group {
+            title: "Same in all results",
+            facts: vec![fact("factors", alike.collect::<Vec<_>>().join("; ")), fact("changes", method(record))],
+        }],
+        ..ResultView::default()
+    }
+}
+
+fn headline(record: &HistoryRecord, series: &HistorySeries) -> Vec<Fact> {
+    let mut facts = vec![fact("results", extent(series))];
+    for figure in &series.figures {
+        for change in &figure.changes {
+            let text = change_text(figure.quantity, change);
+            let differs = differs_text(change).map_or_else(String::new, |text| format!("; {text}"));
+            facts.push(fact(if change.is_worse { "worse" } else { "better" }, format!("{text}{differs}")));
+        }
+    }
+    if facts.len() == 1 && !record.series.is_empty() {
+        facts.push(fact("changes", "none found"));
+    }
+    facts
+}
+
+/// A figure from result to result.
+fn drawn(series: &HistorySeries, figure: &HistoryFigure) -> Chart {
+    let name = figure.quantity.words();
+    let title = capitalised(name);
+    let known: Vec<(usize, f64)> =
+        figure.values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
+    if known.is_empty() {
+        return Chart::missing(title, "it is not known of any result, or only a bound");
+    }
+    let (x, y): (Vec<f64>, Vec<f64>) = known.iter().map(|(at, value)| (place(*at), *value)).unzip();
+    let hover = known.iter().map(|(at, known)| {
+        let run = &series.runs[*at];
+        format!("{}: {}, {}", run.name, value(figure.quantity, *known), run.started)
+    });
+    let each = line(name, GREY, x, y.clone(), hover.collect()).line(Line::new().color(GREY).width(1.0));
+    let mut traces = vec![each.marker(Marker::new().color(COLOURS[0]).size(6))];
+    traces.extend(levels(figure));
+    let results = Axis::new().title("result, from the oldest to the latest").zero_line(false);
+    let axes = layout(results, axis(figure.quantity, &y));
+    let note = "each result, and the level between changes (geometric mean)";
+    chart(&title, note, traces, marked(axes, figure))
+}
+
+/// Number of a result, from 1.
+const fn place(at: usize) -> f64 {
+    (at + 1) as f64
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn axis(quantity: HistoryQuantity, values: &[f64]) -> Axis {
+    match quantity {
+        HistoryQuantity::GoodputPerS | HistoryQuantity::CapacityPerS => {
+            Axis::new().range_mode(RangeMode::Normal).tick_format("~s").zero_line(false)
+        }
+        HistoryQuantity::ResponseP99Ns | HistoryQuantity::ServerCpuNsPerRequest => time_axis(values.iter().copied()),
+    }
+}
+
+/// A line at each level, from its first result to its last.
+fn levels(figure: &HistoryFigure) -> Option<Curve> {
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    let ends = figure.changes.iter().skip(1).map(|change| change.at as usize).chain([figure.values.len()]);
+    if let Some(first) = figure.changes.first() {
+        x.extend([place(0), place(first.at as usize) - 0.5]);
+        y.extend([first.before; 2]);
+    }
+    for (change, end) in figure.changes.iter().zip(ends) {
+        x.extend([place(change.at as usize) - 0.5, place(end) - 1.0]);
+        y.extend([change.after; 2]);
+    }
+    (!x.is_empty())
+        .then(|| Scatter::new(x, y).name("level").mode(Mode::Lines).line(Line::new().color(COLOURS[1]).width(2.5)))
+}
+
+/// An upright line with its size at each change.
+fn marked(mut axes: Layout, figure: &HistoryFigure) -> Layout {
+    for change in &figure.changes {
+        let x = place(change.at as usize) - 0.5;
+        let colour = if change.is_worse { RED } else { COLOURS[2] };
+        axes.add_shape(upright(x, colour, DashType::Dot));
+        let words = Annotation::new().text(plain(&signed(change.ratio.value))).show_arrow(false).x(x);
+        axes.add_annotation(words.y(0.98).y_ref("paper").x_anchor(Anchor::Left).y_anchor(Anchor::Top));
+    }
+    axes
+}

@@ -1,0 +1,49 @@
+//! A comparison block by block, in the order of time: what drifts in all lines is the machine.
+
+use super::chart::{COLOURS, Chart, Curve, GREY, chart, layout, line};
+use crate::compare::{baseline, value};
+use crate::paper::blocks::{Strip, StripLine, strips};
+use crate::paper::place;
+use model::CompareRecord;
+use model::human::time;
+use plotly::common::{DashType, Line, Marker};
+use plotly::layout::Axis;
+
+/// A chart for each quantity that decides.
+pub(super) fn charts(record: &CompareRecord) -> Vec<Chart> {
+    strips(record).iter().map(|strip| drawn(record, strip)).collect()
+}
+
+/// One quantity of all variants, and the canary.
+fn drawn(record: &CompareRecord, strip: &Strip) -> Chart {
+    let mut traces: Vec<Curve> = Vec::new();
+    for (i, arm) in strip.arms.iter().enumerate() {
+        traces.extend(curve(arm, COLOURS[i % COLOURS.len()], DashType::Solid, |at| value(strip.metric, at)));
+    }
+    traces.extend(curve(&strip.canary, GREY, DashType::Dot, time));
+    let x = Axis::new().title("block, in the order of time").zero_line(false);
+    let y = Axis::new().tick_format(".1%").zero_line(false);
+    let title = format!("By block: {} {}", strip.metric.words(), place(record, strip.load));
+    let note = format!(
+        "relative to the mean of {}, the canary to its own median: what rises and falls in all lines is the machine; small \
+         marks are blocks that do not count",
+        baseline(record)
+    );
+    chart(&title, &note, traces, layout(x, y))
+}
+
+fn curve(of: &StripLine, colour: &'static str, dash: DashType, words: impl Fn(f64) -> String) -> Option<Curve> {
+    if of.points.is_empty() {
+        return None;
+    }
+    let x = of.points.iter().map(|point| point.block as f64).collect();
+    let y = of.points.iter().map(|point| point.relative).collect();
+    let hover = of.points.iter().map(|point| {
+        let counted = if point.counted { "" } else { ", does not count" };
+        format!("{} {}{counted}", of.name, words(point.value))
+    });
+    let sizes = of.points.iter().map(|point| if point.counted { 7 } else { 3 }).collect();
+    let drawn = line(&of.name, colour, x, y, hover.collect()).line(Line::new().color(colour).width(1.5).dash(dash));
+    // Marks of different sizes would else be taken for bubbles: half transparent, with a rim.
+    Some(drawn.marker(Marker::new().color(colour).size_array(sizes).opacity(1.0).line(Line::new().width(0.0))))
+}

@@ -1,0 +1,116 @@
+//! The overhead table: each quantity of each variant against the baseline, with interval and number of blocks.
+
+use crate::compare::{baseline, interval, signed, value};
+use model::{ArmLoadRecord, Call, CompareLoad, CompareMetric, CompareRecord, Estimate};
+
+/// One quantity of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Overhead<'a> {
+    pub(crate) load: CompareLoad,
+    pub(crate) metric: CompareMetric,
+    pub(crate) arm: &'a str,
+    pub(crate) baseline: f64,
+    pub(crate) value: f64,
+    /// Variant over baseline; `n` is the number of blocks.
+    pub(crate) ratio: Estimate,
+    /// None of what was not compared block by block.
+    pub(crate) call: Option<Call>,
+}
+
+/// Loads in the order of the table.
+const LOADS: [CompareLoad; 3] = [CompareLoad::Saturated, CompareLoad::Fixed, CompareLoad::Stored];
+/// Quantities in the order of the table.
+const METRICS: [CompareMetric; 6] = [
+    CompareMetric::GoodputPerS,
+    CompareMetric::ServerCpuNsPerRequest,
+    CompareMetric::ResponseP50Ns,
+    CompareMetric::ResponseP90Ns,
+    CompareMetric::ResponseP99Ns,
+    CompareMetric::ServerRssBytes,
+];
+
+/// All quantities by load, quantity and variant. What was not compared block by block is that of all blocks merged, without
+/// an interval.
+pub(crate) fn overheads(record: &CompareRecord) -> Vec<Overhead<'_>> {
+    let variants = record.arms.iter().skip(1);
+    let names: Vec<&str> = variants.map(|arm| arm.name.as_str()).collect();
+    let places = LOADS.iter().flat_map(|load| METRICS.iter().map(move |metric| (*load, *metric)));
+    places.flat_map(|(load, metric)| names.iter().filter_map(move |arm| overhead(record, load, metric, arm))).collect()
+}
+
+fn overhead<'a>(
+    record: &'a CompareRecord,
+    load: CompareLoad,
+    metric: CompareMetric,
+    arm: &'a str,
+) -> Option<Overhead<'a>> {
+    let compared = record.metrics.iter().find(|it| it.load == load && it.metric == metric && it.arm == arm);
+    if let Some(it) = compared {
+        let (baseline, value) = (it.baseline, it.value);
+        return Some(Overhead { load, metric, arm, baseline, value, ratio: it.ratio, call: Some(it.call) });
+    }
+    let of = |name: &str| {
+        let run = record.runs.iter().find(|run| run.load == load && run.arm == name)?;
+        merged(run, metric).filter(|value| *value > 0.0)
+    };
+    let (baseline, value) = (of(baseline(record))?, of(arm)?);
+    let ratio = Estimate { value: value / baseline, low: None, high: None, n: 1 };
+    Some(Overhead { load, metric, arm, baseline, value, ratio, call: None })
+}
+
+/// Response times of all trials merged; other quantities are compared block by block or are not known.
+fn merged(run: &ArmLoadRecord, metric: CompareMetric) -> Option<f64> {
+    let response = &run.run.latency_ns.response;
+    match metric {
+        CompareMetric::ResponseP50Ns => Some(response.p50 as f64),
+        CompareMetric::ResponseP90Ns => Some(response.p90 as f64),
+        CompareMetric::ResponseP99Ns => Some(response.p99 as f64),
+        CompareMetric::ServerCpuNsPerRequest | CompareMetric::GoodputPerS | CompareMetric::ServerRssBytes => None,
+    }
+}
+
+/// Columns of [`rows`].
+pub(crate) fn header(record: &CompareRecord) -> Vec<String> {
+    let baseline = match baseline(record) {
+        "" => "baseline".to_owned(),
+        name => format!("{name} (baseline)"),
+    };
+    ["quantity", "load", "variant", &baseline, "variant's", "change", "95 % interval", "blocks", "call"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// The table in words.
+pub(crate) fn rows(record: &CompareRecord) -> Vec<Vec<String>> {
+    overheads(record).iter().map(row).collect()
+}
+
+fn row(it: &Overhead<'_>) -> Vec<String> {
+    vec![
+        it.metric.words().to_owned(),
+        it.load.words().to_owned(),
+        it.arm.to_owned(),
+        value(it.metric, it.baseline),
+        value(it.metric, it.value),
+        signed(it.ratio.value - 1.0),
+        interval(&it.ratio).unwrap_or_else(|| "-".to_owned()),
+        if it.call.is_some() { it.ratio.n.to_string() } else { "merged".to_owned() },
+        it.call.map_or("-", Call::words).to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::comparison;
+    use super::*;
+
+    #[test]
+    fn saturation_comes_first_and_each_quantity_has_its_interval_and_blocks() {
+        let record = comparison();
+        let rows = rows(&record);
+        assert_eq!(rows[0][..3], ["goodput", "saturation", "gzip"]);
+        assert_eq!(rows[0][5..], ["-11 %", "-13.0 to -9.0 %", "18", "worse"]);
+        let cpu = rows.iter().find(|row| row[0] == "server CPU per request" && row[1] == "fixed load").unwrap();
+        assert_eq!(cpu[3..7], ["20.0 µs", "22.4 µs", "+12 %", "+10.0 to +14.0 %"]);
+    }
+}

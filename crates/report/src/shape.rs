@@ -1,0 +1,109 @@
+//! Shape of a sweep's curve in words: knee, plateau, fall past the peak, each with its interval.
+
+use crate::over::Over;
+use model::human::{percent, rate};
+use model::{Estimate, Knee, Retrograde, SweepRecord};
+
+/// Ends of an interval closer than this are told with one digit more.
+const CLOSE: f64 = 0.2;
+/// Loads from here on have no digits behind the point.
+const WHOLE: f64 = 99.95;
+
+/// Label and text of each part that is known; the knee always has one. `is_bound` if goodput is only a lower bound.
+pub(crate) fn lines(record: &SweepRecord, over: Over, is_bound: bool) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("knee", knee_text(record, over))];
+    match (record.retrograde, record.plateau) {
+        (Some(fall), _) => lines.push(("retrograde", fall_text(&fall, over))),
+        (None, Some(plateau)) => lines.push(("plateau", plateau_text(&plateau, is_bound))),
+        (None, None) => {}
+    }
+    lines
+}
+
+fn knee_text(record: &SweepRecord, over: Over) -> String {
+    match record.knee {
+        Some(knee) => {
+            let interval = knee_interval(&knee, over);
+            format!("{}{interval}; beyond it, more load only adds queueing delay", over.place(knee.load))
+        }
+        None if record.saturated => "not found, though more load bought no more goodput".to_owned(),
+        None => "not reached, more load still bought more goodput".to_owned(),
+    }
+}
+
+fn knee_interval(knee: &Knee, over: Over) -> String {
+    match (knee.low, knee.high, over) {
+        (Some(low), Some(high), Over::Connections) => {
+            let digits = if high - low < CLOSE { 2 } else { 1 };
+            let number = |load: f64| if load < WHOLE { format!("{load:.digits$}") } else { over.number(load.round()) };
+            format!(" (95 % interval {} to {})", number(low), number(high))
+        }
+        (_, Some(high), Over::Rate) => format!(" (held; {} was not)", rate(high)),
+        _ => String::new(),
+    }
+}
+
+fn plateau_text(plateau: &Estimate, is_bound: bool) -> String {
+    let interval = plateau.low.zip(plateau.high).filter(|_| !is_bound);
+    let interval = interval.map(|(low, high)| format!(" (95 % interval {} to {})", rate(low), rate(high)));
+    let bound = if is_bound { ">= " } else { "" };
+    format!("{bound}{}{}", rate(plateau.value), interval.unwrap_or_default())
+}
+
+fn fall_text(fall: &Retrograde, over: Over) -> String {
+    let interval = fall.low.zip(fall.high);
+    let interval = interval.map(|(low, high)| format!(" (95 % interval {} to {})", percent(low), percent(high)));
+    format!(
+        "goodput falls beyond {}: {} at {}, {} below the highest{}",
+        over.place(fall.from_load),
+        rate(fall.goodput_per_s),
+        over.number(fall.load),
+        percent(fall.loss),
+        interval.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_an_interval_have_the_digits_that_tell_them_apart() {
+        let text = |load, low, high| {
+            let knee = Knee { load, low: Some(low), high: Some(high), ..Knee::default() };
+            knee_interval(&knee, Over::Connections)
+        };
+        assert_eq!(text(4.3, 4.271, 4.318), " (95 % interval 4.27 to 4.32)");
+        assert_eq!(text(8.0, 7.66, 8.31), " (95 % interval 7.7 to 8.3)");
+        assert_eq!(text(99.0, 95.04, 101.7), " (95 % interval 95.0 to 102)");
+        assert_eq!(knee_interval(&Knee { load: 4.3, ..Knee::default() }, Over::Connections), "");
+    }
+
+    #[test]
+    fn over_rates_the_next_rate_is_named() {
+        let knee = Knee { load: 800.0, low: Some(800.0), high: Some(1_000.0), ..Knee::default() };
+        assert_eq!(knee_interval(&knee, Over::Rate), " (held; 1,000/s was not)");
+    }
+
+    #[test]
+    fn a_fall_says_from_where_how_far_and_how_surely() {
+        let fall = Retrograde {
+            from_load: 32.0,
+            load: 128.0,
+            goodput_per_s: 1_500.0,
+            loss: 0.25,
+            low: Some(0.22),
+            high: Some(0.28),
+        };
+        let text = "goodput falls beyond 32 connections: 1,500/s at 128, 25 % below the highest";
+        assert_eq!(fall_text(&fall, Over::Connections), format!("{text} (95 % interval 22 % to 28 %)"));
+        assert_eq!(fall_text(&Retrograde { low: None, ..fall }, Over::Connections), text);
+    }
+
+    #[test]
+    fn a_plateau_that_is_a_bound_has_no_interval() {
+        let plateau = Estimate { value: 2_000.0, low: Some(1_998.0), high: Some(2_002.0), n: 16 };
+        assert_eq!(plateau_text(&plateau, false), "2,000/s (95 % interval 1,998/s to 2,002/s)");
+        assert_eq!(plateau_text(&plateau, true), ">= 2,000/s");
+    }
+}

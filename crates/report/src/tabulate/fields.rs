@@ -1,0 +1,188 @@
+//! Fields of a measurement, as tables have them.
+
+use crate::Named;
+use crate::figures::of_run;
+use crate::record::AnyRecord;
+use crate::terminal::verdict::state_word;
+use model::human::{bytes, count, percent_exact, rate, time};
+use model::{Load, RunRecord, VerdictState};
+
+/// A field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What its column is called where values are not rounded: with its unit.
+    pub column: &'static str,
+    unit: Unit,
+}
+
+/// What values of a field are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Text,
+    Number,
+    Cpus,
+    Rate,
+    Time,
+    Share,
+    Bytes,
+    BytesRate,
+}
+
+const fn field(name: &'static str, column: &'static str, unit: Unit) -> Field {
+    Field { name, column, unit }
+}
+
+/// All fields. `cpu`, `cpu-proc`, `rss` and `vms` are those of the monitored server's machine.
+const FIELDS: [Field; 25] = [
+    field("result", "result", Unit::Text),
+    field("instance", "instance", Unit::Text),
+    field("target", "target", Unit::Text),
+    field("verdict", "verdict", Unit::Text),
+    field("started", "started", Unit::Text),
+    field("connections", "connections", Unit::Number),
+    field("rate", "rate_per_s", Unit::Rate),
+    field("threads", "threads", Unit::Number),
+    field("iterations", "iterations", Unit::Number),
+    field("duration", "duration_ns", Unit::Time),
+    field("goodput", "goodput_per_s", Unit::Rate),
+    field("throughput", "throughput_per_s", Unit::Rate),
+    field("transferrate", "received_bytes_per_s", Unit::BytesRate),
+    field("errors", "errors_share", Unit::Share),
+    field("mean", "mean_ns", Unit::Time),
+    field("p50", "p50_ns", Unit::Time),
+    field("p90", "p90_ns", Unit::Time),
+    field("p99", "p99_ns", Unit::Time),
+    field("p99.9", "p99_9_ns", Unit::Time),
+    field("max", "max_ns", Unit::Time),
+    field("cpu", "machine_busy_share", Unit::Share),
+    field("cpu-proc", "server_cpu_cores", Unit::Cpus),
+    field("cpu-per-request", "server_cpu_ns_per_request", Unit::Time),
+    field("rss", "server_rss_bytes", Unit::Bytes),
+    field("vms", "server_vms_bytes", Unit::Bytes),
+];
+
+impl Field {
+    /// That of a name.
+    ///
+    /// # Errors
+    /// One line with the names there are.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let found = FIELDS.iter().find(|field| field.name == name).copied();
+        found.ok_or_else(|| format!("no such field: {name:?}; there are {}", FIELDS.map(|field| field.name).join(", ")))
+    }
+
+    /// True if its values are text.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        matches!(self.unit, Unit::Text)
+    }
+
+    /// A value for people.
+    pub(super) fn shown(self, value: f64) -> String {
+        match self.unit {
+            Unit::Text | Unit::Number if value.fract() == 0.0 && value >= 0.0 => count(value as u64),
+            Unit::Text | Unit::Number | Unit::Cpus => format!("{value:.3}"),
+            Unit::Rate => rate(value),
+            Unit::Time => time(value),
+            Unit::Share => percent_exact(value),
+            Unit::Bytes => bytes(value as u64),
+            Unit::BytesRate => format!("{}/s", bytes(value as u64)),
+        }
+    }
+}
+
+/// One measurement: a run, a load of a sweep, or a trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample<'a> {
+    name: &'a str,
+    arm: Option<&'a str>,
+    run: &'a RunRecord,
+    goodput_per_s: f64,
+}
+
+/// A value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    Text(String),
+    Number(f64),
+    Unknown,
+}
+
+/// All measurements of results.
+pub(super) fn samples<'a>(results: &[Named<'a>]) -> Vec<Sample<'a>> {
+    results.iter().flat_map(|named| of_result(*named)).collect()
+}
+
+fn of_result(named: Named<'_>) -> Vec<Sample<'_>> {
+    let plain = |run| Sample { name: named.name, arm: None, run, goodput_per_s: run.goodput_per_s.value };
+    match named.record {
+        AnyRecord::Run(record) => vec![plain(record)],
+        AnyRecord::Capacity(record) => record.trials.iter().map(plain).collect(),
+        AnyRecord::Compare(record) => {
+            let runs = record.runs.iter();
+            runs.map(|of| Sample { arm: Some(of.arm.as_str()), ..plain(&of.run) }).collect()
+        }
+        // What its steps measured is in results of their own.
+        AnyRecord::Experiment(_) => Vec::new(),
+        AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => {
+            let sweeps = named.record.sweeps().iter();
+            let each = sweeps.flat_map(|sweep| {
+                let (arm, points) = (sweep.arm.as_deref(), sweep.curve.iter().zip(&sweep.points));
+                points.map(move |(point, run)| Sample { arm, goodput_per_s: point.goodput_per_s, ..plain(run) })
+            });
+            each.collect()
+        }
+    }
+}
+
+impl Sample<'_> {
+    /// True if its numbers may not be used.
+    pub(super) fn is_invalid(&self) -> bool {
+        self.run.verdict.state == VerdictState::Invalid
+    }
+
+    /// Its value of a field.
+    pub(super) fn cell(&self, field: Field) -> Cell {
+        let text = match field.name {
+            "result" => self.name.to_owned(),
+            "instance" => self.instance(),
+            "target" => self.run.plan.target.url.clone(),
+            "verdict" => state_word(self.run.verdict.state).to_owned(),
+            "started" => self.run.started.clone(),
+            _ => return self.number(field.name).map_or(Cell::Unknown, Cell::Number),
+        };
+        Cell::Text(text)
+    }
+
+    /// The server that was measured: the arm, the server that was started, or the target.
+    fn instance(&self) -> String {
+        let served = self.run.environment.served.as_ref().map(|served| served.label.as_str());
+        self.arm.or(served).unwrap_or(&self.run.plan.target.url).to_owned()
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        let run = self.run;
+        let seconds = run.measured_ns as f64 / 1e9;
+        let observed = run.observed.as_ref();
+        let server = observed.and_then(|observed| observed.server.as_ref());
+        match name {
+            "connections" => Some(f64::from(run.plan.load.connections())),
+            "rate" => match run.plan.load {
+                Load::Open { rate_per_s, .. } => Some(rate_per_s),
+                Load::Closed { .. } => None,
+            },
+            "threads" => Some(f64::from(run.generator.threads)),
+            "iterations" => Some(f64::from(run.iterations)),
+            "duration" => Some(run.measured_ns as f64),
+            "goodput" => Some(self.goodput_per_s),
+            "transferrate" => (seconds > 0.0).then(|| run.bytes.received as f64 / seconds),
+            "cpu" => Some(observed?.machine.as_ref()?.busy_mean),
+            "cpu-proc" => Some(server?.cpu_cores),
+            "rss" => Some(server?.rss_bytes_max as f64),
+            "vms" => Some(server?.processes.iter().map(|process| process.vms_bytes_max as f64).sum()),
+            other => of_run(run).get(other).map(|known| known.value),
+        }
+    }
+}

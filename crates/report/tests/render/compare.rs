@@ -1,0 +1,161 @@
+//! A comparison in the terminal, as a page, as a table, and as JSON.
+
+use crate::comparisons::{compared, floor, undecided};
+use crate::pages::{charts, item, page};
+use model::{CompareRecord, VerdictState};
+use report::Named;
+use report::record::AnyRecord;
+use report::stored::Record;
+use report::terminal::{self, Style};
+use serde_json::Value;
+
+fn text(record: &CompareRecord, width: usize) -> String {
+    let named = [Named { name: "c", record: AnyRecord::Compare(record) }];
+    terminal::results(&named, &Style { width, colour: false, verbose: false })
+}
+
+/// The words of the text, whatever its lines.
+fn words(record: &CompareRecord) -> String {
+    text(record, 100).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_first_paragraph_says_in_plain_words_what_came_of_it() {
+    let said = words(&compared());
+    let paragraph = "'gzip' is worse: it uses 12 % more server CPU per request than 'plain' at the fixed load (between \
+                     10.0 and 14.0 %). 'gzip' and 'plain' have the same goodput at saturation: if they differ, then by less \
+                     than 2.0 %. Each range in brackets holds the true change in 95 of 100 such comparisons; 7 blocks \
+                     per variant.";
+    assert!(said.starts_with(paragraph), "{said}");
+    for line in [
+        "baseline 'plain': nginx workers=1; 2,000/s in a closed loop",
+        "ended the intervals are as narrow as wanted",
+        "design 7 blocks in shuffled order, seed 1; open loop at 1,400/s; closed loop of 64 connections; windows of \
+         4.00 s; 1 block not counted; 1 trial repeated in 4 min 0 s",
+        "A/A floor not measured: plimsoll compare --aa compares the baseline with itself; by their own spread these \
+         blocks show changes of server CPU per request 2.0 %, goodput 2.0 %",
+        "not compared response p90: too few responses in a window",
+        "server CPU per request fixed load 40.0 µs 44.8 µs +12 % +10.0 to +14.0 % worse",
+        "response p99 fixed load 8.00 ms 8.40 ms +5.0 % -3.0 to +14.0 % cannot tell",
+        "server memory saturation 10.0 MB 9.00 MB -10 % -12.0 to -8.0 % better",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_is_told_with_what_would_be_needed() {
+    let said = words(&undecided());
+    let sentence = "For server CPU per request at the fixed load we cannot tell 'gzip' from 'plain': the measurements \
+                    allow a change between 3.0 % less and 5.0 % more; a range of ± 1.2 % needs about 14 blocks more, 8 min 0 s";
+    assert!(said.contains(sentence), "{said}");
+    assert!(said.contains("we cannot tell 'brotli' from 'plain': 2 blocks give no range, at least 6 do"), "{said}");
+    assert!(said.contains("fail-if cpu>2% of 'gzip': cannot tell") && said.contains("cpu>2% of 'brotli': failed"));
+    assert!(said.contains("interrupted stopped before the comparison was done"), "{said}");
+}
+
+#[test]
+fn a_comparison_that_is_not_valid_says_nothing() {
+    let mut record = compared();
+    record.verdict.state = VerdictState::Invalid;
+    assert!(words(&record).starts_with("Nothing can be said: a measurement that this rests on is not valid"));
+    let mut record = compared();
+    record.metrics.clear();
+    assert!(words(&record).starts_with("Nothing can be said yet: the intervals"), "{}", words(&record));
+}
+
+#[test]
+fn a_server_against_itself_says_what_the_machine_can_show() {
+    let said = words(&floor());
+    let paragraph = "One server was compared with itself (7 blocks), so every difference is noise. Comparisons of some 7 \
+                     blocks here show changes of server CPU per request by 0.90 %, goodput by 2.1 %. Of 24 comparisons 2 \
+                     saw a change that was not there: about as many as there should be (one in twenty).";
+    assert!(said.starts_with(paragraph), "{said}");
+    assert!(said.contains("goodput, saturation: 2.1 % (1 of 12 flagged)"), "{said}");
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    for width in [40, 60, 80, 120] {
+        for record in [compared(), undecided(), floor()] {
+            for line in text(&record, width).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+                assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_draws_the_changes_with_their_intervals_and_the_blocks() {
+    let page = page(&[item("c", AnyRecord::Compare(&compared()), None)]);
+    assert!(page.contains("<h1>plain / gzip</h1>") && page.contains("12 % more server CPU"), "no headline");
+    let charts = charts(&page);
+    assert_eq!(charts.len(), 4);
+    let forest = &charts[0];
+    let numbers = |at: &str| -> Vec<f64> {
+        forest.pointer(at).and_then(Value::as_array).expect("numbers").iter().filter_map(Value::as_f64).collect()
+    };
+    let ends = numbers("/data/0/x");
+    assert!((ends[0] - 10.0).abs() < 1e-9 && (ends[1] - 14.0).abs() < 1e-9, "{ends:?}");
+    assert_eq!(numbers("/data/5/x").len(), compared().metrics.len(), "a mark for each");
+    let band = &forest["layout"]["shapes"][0];
+    assert_eq!([&band["x0"], &band["x1"]].map(Value::as_f64), [Some(-2.0), Some(2.0)]);
+    let blocks: Vec<f64> = charts[1]
+        .pointer("/data/0/x")
+        .and_then(Value::as_array)
+        .expect("blocks")
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
+    assert_eq!(blocks, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0], "the third does not count");
+    assert!(page.contains("measured again") && page.contains("the machine was another"), "the table of blocks");
+}
+
+#[test]
+fn a_comparison_beside_others_has_a_row_of_its_own() {
+    let (first, second) = (compared(), undecided());
+    let named =
+        [("a", &first), ("b", &second)].map(|(name, record)| Named { name, record: AnyRecord::Compare(record) });
+    let markdown = report::markdown(&named);
+    let row = "| a | valid | plain | gzip | 7 | gzip cpu +12 % (worse); gzip goodput +0.10 % (same) |";
+    assert!(markdown.contains(row), "{markdown}");
+    assert!(markdown.contains("| server CPU per request | fixed load | gzip | 40.0 µs |"), "{markdown}");
+    let csv = report::csv(&named);
+    assert_eq!(csv.lines().count(), 1 + 2 * 2, "{csv}");
+    assert!(csv.lines().nth(2).is_some_and(|line| line.ends_with(",gzip")), "{csv}");
+    let items = named.map(|named| item(named.name, named.record, None));
+    assert!(page(&items).contains("<h2>Comparisons</h2>"));
+}
+
+#[test]
+fn a_comparison_has_every_name_of_the_contract_and_reads_back() {
+    let record = compared();
+    let text = report::json::compare(&record);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    for path in [
+        "/format",
+        "/verdict/state",
+        "/arms/0/name",
+        "/metrics/0/metric",
+        "/metrics/0/load",
+        "/metrics/0/arm",
+        "/metrics/0/baseline",
+        "/metrics/0/value",
+        "/metrics/0/ratio/value",
+        "/metrics/0/ratio/low",
+        "/metrics/0/ratio/high",
+        "/metrics/0/ratio/n",
+        "/aa_floor",
+        "/blocks/0/order/0",
+        "/blocks/0/values/plain/fixed/server_cpu_ns_per_request",
+        "/blocks/0/canary_cpu_ns_per_request",
+        "/plan/seed",
+        "/trials/0/load",
+    ] {
+        assert!(json.pointer(path).is_some(), "{path}");
+    }
+    assert_eq!((&json["format"], &json["metrics"][0]["call"]), (&"plimsoll.compare/1".into(), &"worse".into()));
+    let Ok(Record::Compare(read)) = Record::parse(&text) else { panic!("it does not read back") };
+    assert_eq!(*read, record);
+}

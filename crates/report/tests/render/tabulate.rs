@@ -1,0 +1,101 @@
+//! Tables of measurements, against figures by hand.
+
+use crate::fixtures::valid_run;
+use model::{Load, RunRecord, Served, VerdictState};
+use report::Named;
+use report::record::AnyRecord;
+use report::tabulate::{Aggregate, Field, Filter, TableFormat, TableKind, TableRequest, tabulate};
+
+/// A run of a server on so many connections.
+fn run(server: &str, connections: u32, goodput_per_s: f64) -> RunRecord {
+    let mut run = valid_run();
+    run.environment.served = Some(Served { label: server.into(), ..Served::default() });
+    run.plan.load = Load::Closed { connections };
+    run.goodput_per_s.value = goodput_per_s;
+    run
+}
+
+/// Two servers, two loads, three runs of each; the last one of the second server is invalid.
+fn runs() -> Vec<RunRecord> {
+    let mut runs = Vec::new();
+    for (server, connections, values) in [
+        ("plain", 1, [100.0, 110.0, 120.0]),
+        ("plain", 8, [600.0, 610.0, 590.0]),
+        ("hardened", 1, [99.0, 88.0, 110.0]),
+        ("hardened", 8, [510.0, 480.0, 9.0]),
+    ] {
+        runs.extend(values.map(|value| run(server, connections, value)));
+    }
+    runs[11].verdict.state = VerdictState::Invalid;
+    runs
+}
+
+fn fields(names: &[&str]) -> Vec<Field> {
+    names.iter().map(|name| Field::parse(name).unwrap()).collect()
+}
+
+fn request(kind: TableKind, aggregates: &[&str]) -> TableRequest {
+    TableRequest {
+        kind,
+        fields: fields(&["goodput"]),
+        aggregates: aggregates.iter().map(|name| Aggregate::parse(name).unwrap()).collect(),
+        group_by: fields(&["instance", "connections"]),
+        filters: Vec::new(),
+    }
+}
+
+fn table(request: &TableRequest, format: TableFormat) -> Result<(String, Vec<String>), String> {
+    let runs = runs();
+    let named: Vec<Named<'_>> = runs.iter().map(|run| Named { name: "n", record: AnyRecord::Run(run) }).collect();
+    tabulate(&named, request, format).map(|table| (table.text, table.notes))
+}
+
+#[test]
+fn aggregates_stand_beside_each_other_and_invalid_measurements_are_left_out() {
+    let (text, notes) = table(&request(TableKind::Aggregated, &["mean", "stdev", "count"]), TableFormat::Csv).unwrap();
+    assert_eq!(
+        text,
+        "instance,connections,goodput_per_s:mean,goodput_per_s:stdev,goodput_per_s:count\n\
+         plain,1,110,10,3\nplain,8,600,10,3\nhardened,1,99,11,3\nhardened,8,495,21.213203435596427,2\n"
+    );
+    assert_eq!(notes, ["1 INVALID measurement left out"]);
+}
+
+#[test]
+fn an_overhead_is_over_the_same_aggregate_of_the_baseline() {
+    let kind = TableKind::Overhead { baseline: "plain".into() };
+    let (text, _) = table(&request(kind.clone(), &["mean", "max", "count"]), TableFormat::Tsv).unwrap();
+    assert_eq!(
+        text,
+        "instance\tconnections\tgoodput_per_s:mean:ratio\tgoodput_per_s:max:ratio\tgoodput_per_s:count\n\
+         hardened\t1\t0.9\t0.9166666666666666\t3\nhardened\t8\t0.825\t0.8360655737704918\t2\n"
+    );
+    let (text, _) = table(&request(kind, &["mean", "stdev"]), TableFormat::Text).unwrap();
+    let rows: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(
+        rows,
+        ["instance connections goodput mean goodput stdev", "hardened 1 -10.0 % 11.0/s", "hardened 8 -17.5 % 21.2/s"]
+    );
+    let error = table(&request(TableKind::Overhead { baseline: "x".into() }, &["mean"]), TableFormat::Csv).unwrap_err();
+    assert_eq!(error, "--baseline \"x\" is no instance; there are hardened, plain");
+}
+
+#[test]
+fn raw_tables_have_every_measurement_and_filters_choose() {
+    let mut raw = TableRequest { fields: fields(&["instance", "verdict", "goodput"]), ..request(TableKind::Raw, &[]) };
+    let (text, notes) = table(&raw, TableFormat::Csv).unwrap();
+    assert_eq!((text.lines().count(), notes.len()), (13, 0));
+    assert!(text.ends_with("hardened,invalid,9\n"), "{text}");
+    raw.filters = ["connections=8", "goodput>=590"].map(|text| Filter::parse(text).unwrap()).to_vec();
+    let (text, _) = table(&raw, TableFormat::Csv).unwrap();
+    assert_eq!(text, "instance,verdict,goodput_per_s\nplain,valid,600\nplain,valid,610\nplain,valid,590\n");
+    raw.filters = vec![Filter::parse("instance!=plain").unwrap(), Filter::parse("verdict=valid").unwrap()];
+    assert_eq!(table(&raw, TableFormat::Tsv).unwrap().0.lines().count(), 6);
+    raw.filters = vec![Filter::parse("rate>1").unwrap()];
+    assert_eq!(table(&raw, TableFormat::Csv).unwrap_err(), "--filter leaves none of the 12 measurements");
+    for (text, said) in
+        [("connections", "has no ="), ("colour=1", "no such field"), ("instance>a", "needs a field of numbers")]
+    {
+        assert!(Filter::parse(text).unwrap_err().contains(said), "{text}");
+    }
+}

@@ -406,6 +406,7 @@ impl EvidenceBuilder {
 
 /// The distributions in a few figures.
 fn summaries(histograms: &Histograms) -> Latencies {
+    let (distinct, step_ns) = steps(&histograms.response);
     Latencies {
         response: histograms.response.summary(),
         service: histograms.service.summary(),
@@ -413,14 +414,19 @@ fn summaries(histograms: &Histograms) -> Latencies {
         slip_blocked: histograms.slip_blocked.summary(),
         handshake: histograms.handshake.summary(),
         corrected_p99_ns: 0,
-        distinct: distinct(&histograms.response),
+        distinct,
+        step_ns,
     }
 }
 
-/// Values up to the 99th percentile that differ in their first three digits.
-fn distinct(histogram: &MergedHistogram) -> u64 {
+/// [`Latencies::distinct`] and [`Latencies::step_ns`].
+fn steps(histogram: &MergedHistogram) -> (u64, u64) {
     let p99_ns = histogram.quantile(0.99);
-    histogram.buckets().take_while(|(ns, _)| *ns <= p99_ns).count() as u64
+    let values: Vec<u64> = histogram.buckets().map(|(ns, _)| ns).take_while(|ns| *ns <= p99_ns).collect();
+    let mut steps: Vec<u64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let middle = steps.len() / 2;
+    let step_ns = if steps.is_empty() { 0 } else { *steps.select_nth_unstable(middle).1 };
+    (values.len() as u64, step_ns)
 }
 
 fn second(tick: &Tick, length_ns: u64) -> Second {

@@ -64,6 +64,7 @@ pub(crate) fn clean_run() -> Evidence {
             service: response,
             corrected_p99_ns: response.p99_ns,
             distinct: 900,
+            step_ns: 4_000,
             ..Latencies::default()
         },
         service_bins: service_bins(),

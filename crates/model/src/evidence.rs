@@ -99,6 +99,9 @@ pub struct Latencies {
     pub corrected_p99_ns: u64,
     /// Response times up to the 99th percentile that differ in their first three digits.
     pub distinct: u64,
+    /// Median distance from one of these to the next, 0 for fewer than two; ns. Not the mean: a few slow answers far from
+    /// all others are no step.
+    pub step_ns: u64,
 }
 
 /// A distribution in a few figures; ns. All zero when `n` is 0.

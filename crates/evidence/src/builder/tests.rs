@@ -107,6 +107,19 @@ fn reconnects_of_every_phase_count() {
     assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 11, reconnects: 7 });
 }
 
+/// One answer in 100 that comes after 300 ms is not "response times in steps of 3 ms".
+#[test]
+fn a_few_slow_answers_far_from_all_others_are_no_steps() {
+    let fast = (0..990).map(|i| 1_000_000 + i % 90 * 1_000);
+    let slow = (0..14).map(|i| 300_000_000 + i * 1_000_000);
+    let (distinct, step_ns) = steps(&times(fast.chain(slow)).response);
+    assert!((90..=100).contains(&distinct) && step_ns < 2_000, "{distinct} values, {step_ns} ns apart");
+    let whole_ms = times((0..1_000).map(|i| (1 + i % 4) * 1_000_000));
+    let (distinct, step_ns) = steps(&whole_ms.response);
+    assert_eq!(distinct, 4);
+    assert!(step_ns.abs_diff(1_000_000) < 5_000, "{step_ns} ns");
+}
+
 #[test]
 fn handshakes_and_resumed_sessions_of_the_whole_run_count() {
     let session = TlsSession { version: "TLSv1.3".into(), cipher: "TLS_X".into(), resumed: 0 };

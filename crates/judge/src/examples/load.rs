@@ -63,7 +63,7 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
             e.seconds[11].good /= 3;
         }),
     ),
-    ("LD-05", Closed(|e| e.latency.distinct = 4)),
+    ("LD-05", Closed(|e| (e.latency.distinct, e.latency.step_ns) = (4, 1_000_000))),
     ("LD-06", Open(|e| e.sends_ns = (0..2000).map(|i| i / 10 * 4_000_000).collect())),
     ("LD-07", Closed(|_| {})),
     (

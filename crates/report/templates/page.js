@@ -25,9 +25,13 @@ function follow(chart, change) {
   Promise.all(others.map(other => Plotly.relayout(other, Object.fromEntries(seen)))).finally(() => { following = false; });
 }
 // The library is megabytes of script: it waits for the moment in which the text gets on the screen.
-addEventListener("load", () => setTimeout(() => {
+addEventListener("load", () => setTimeout(async () => {
   const library = document.createElement("script");
-  library.textContent = document.getElementById("plotly").textContent;
+  library.textContent = await inflated(document.getElementById("plotly").textContent);
   document.head.append(library);
   drawNext();
 }, 50));
+function inflated(base64) {
+  const bytes = Uint8Array.from(atob(base64), character => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}

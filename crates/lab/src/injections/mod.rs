@@ -155,7 +155,7 @@ fn complete() -> Result<()> {
 
 /// Makes all faults round by round, and has what came of them so far kept after each.
 fn make(wanted: &[&'static Real], rounds: Rounds, keep: impl Fn(&[Row]) -> Result<()>) -> Result<Vec<Row>> {
-    let maker = Maker::new(plimsoll()?);
+    let maker = Maker::new(plimsoll()?).after_a_look();
     let scripts = wanted.len() as f64 * f64::from(rounds.faults + rounds.clean);
     let progress = Mutex::new(Progress::new(scripts * SCRIPT_S));
     let progress = || progress.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,8 +2,8 @@
 //!
 //! The page holds the script that draws its charts, and a policy that forbids it every access to a network.
 //!
-//! It carries plotly.js whole (4.7 MB), so that charts can be pointed at offline; their colours come from the style
-//! sheet, so that they follow light and dark. Flame graphs live in frames without an origin: the scripts of two would
+//! It carries plotly.js whole (1.9 MB: compressed, as base64), so that charts can be pointed at offline; their colours come
+//! from the style sheet, so that they follow light and dark. Flame graphs live in frames without an origin: the scripts of two would
 //! meet.
 
 mod arms;
@@ -30,6 +30,8 @@ mod view;
 use crate::Named;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
 use graph::Graph;
 use model::{Histograms, HistoryRecord, SweepRecord};
 use std::fmt::Display;
@@ -37,8 +39,8 @@ use view::{Page, ResultView, Table, fact};
 
 const STYLE: &str = include_str!("../../templates/style.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
-/// Of the crate plotly, by the build script.
-const PLOTLY: &str = include_str!(concat!(env!("OUT_DIR"), "/plotly.js"));
+/// Of the crate plotly, compressed by the build script.
+const PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.gz"));
 
 /// Flame graphs as SVG, as far as they were made.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +109,7 @@ fn page_of(mut results: Vec<ResultView>) -> Page {
         title,
         style: STYLE,
         script: SCRIPT,
-        plotly: PLOTLY,
+        plotly: Base64Display::new(PLOTLY, &STANDARD),
         has_charts: results.iter().flat_map(|result| &result.charts).any(|chart| chart.json.is_some()),
         results,
     }

@@ -8,6 +8,8 @@ use crate::served;
 use crate::terminal::verdict::{meaning, unchecked};
 use crate::visible;
 use askama::Template;
+use base64::display::Base64Display;
+use base64::engine::GeneralPurpose;
 use model::{Environment, FindingState, Limiter, ThresholdRecord, Verdict, VerdictState};
 
 /// The whole page.
@@ -17,7 +19,8 @@ pub(super) struct Page {
     pub(super) title: String,
     pub(super) style: &'static str,
     pub(super) script: &'static str,
-    pub(super) plotly: &'static str,
+    /// Compressed.
+    pub(super) plotly: Base64Display<'static, 'static, GeneralPurpose>,
     pub(super) has_charts: bool,
     pub(super) results: Vec<ResultView>,
 }

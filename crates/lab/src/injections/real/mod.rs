@@ -14,11 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// No injection takes longer, whatever hangs: ended with all that it has started.
 const LIMIT_S: &str = "120";
 /// So much longer are the loads of short sweeps beside noise.
 const LONGER: u32 = 3;
+/// Length of a look at what others take; bursts of noise are apart by less.
+const LOOK: Duration = Duration::from_secs(4);
 /// Exit codes of a script: plimsoll refuses to begin, and `impossible` of the prelude.
 const REFUSED: i32 = 2;
 const IMPOSSIBLE: i32 = 77;
@@ -132,6 +135,13 @@ impl Maker {
     /// With `program` as plimsoll.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), is_noisy: AtomicBool::new(false) }
+    }
+
+    /// The same, for whom no fault is made twice: it looks first whether others take CPU time.
+    #[must_use]
+    pub fn after_a_look(self) -> Self {
+        let is_noisy = watch(|| std::thread::sleep(LOOK)).disturbance().share > QUIET;
+        Self { is_noisy: AtomicBool::new(is_noisy), ..self }
     }
 
     /// Runs a script of a [`Real`]. Faults take CPU time themselves: what others take meanwhile is watched from here.

@@ -2,15 +2,13 @@
 
 use crate::planned_rules;
 use judge::{Check, Rule, example, states_in};
-use model::{CatalogueRecord, FORMAT_RULES, RuleCard, RuleText};
-use std::cmp::Reverse;
+use model::{CatalogueRecord, FORMAT_RULES, RuleCard, RuleText, alike};
 
 /// Families in the order in which a result is questioned.
 const FAMILIES: [&str; 12] = ["CL", "ER", "LD", "ST", "SA", "PH", "NE", "SV", "EN", "PR", "CP", "RP"];
 /// Ids that are named for one that is not there.
 const NEAREST_MAX: usize = 3;
-/// Part of two ids that has to agree for one to be taken for a slip of the other.
-const ALIKE_MIN: f64 = 0.6;
+
 /// All rules, each id once.
 #[must_use]
 pub fn catalogue() -> CatalogueRecord {
@@ -41,12 +39,9 @@ pub fn catalogue() -> CatalogueRecord {
 /// The ids most like `text`, which is none of them.
 #[must_use]
 pub fn nearest(text: &str) -> Vec<String> {
-    let wanted = text.to_ascii_uppercase();
-    let ids = catalogue().rules.into_iter().map(|card| card.id);
-    let likeness = |id: &str| strsim::normalized_damerau_levenshtein(&wanted, id);
-    let mut alike: Vec<_> = ids.map(|id| (likeness(&id), id)).filter(|(likeness, _)| *likeness >= ALIKE_MIN).collect();
-    alike.sort_by_key(|(likeness, _)| Reverse((likeness * 1000.0) as u32));
-    alike.into_iter().take(NEAREST_MAX).map(|(_, id)| id).collect()
+    let rules = catalogue().rules;
+    let alike = alike(text, rules.iter().map(|card| card.id.as_str()));
+    alike.into_iter().take(NEAREST_MAX).map(str::to_owned).collect()
 }
 
 fn own(rule: &Rule) -> RuleCard {

@@ -23,6 +23,8 @@ const LOAD_MAX: f64 = 1e12;
 /// Loads and widths of a bracket that a search for a capacity can have been told.
 const SEARCHED_PER_S: std::ops::RangeInclusive<f64> = 1e-6..=LOAD_MAX;
 const WIDTH: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
+/// Loads of a block at most.
+const LOADS_MAX: usize = 3;
 
 /// Reason why a log cannot be read back.
 #[derive(Debug, Error)]
@@ -129,12 +131,16 @@ fn can_be_searched(settings: &CapacitySettings) -> bool {
 /// True if a comparison of so many variants can have been told this.
 fn can_be_compared(settings: &CompareSettings, arms: usize) -> bool {
     let is_share = |share: f64| share > 0.0 && share < 1.0;
-    let is_load = |load: &CompareLoad| matches!(load, CompareLoad::Fixed | CompareLoad::Saturated);
+    let is_load = |load: &CompareLoad| match load {
+        CompareLoad::Fixed | CompareLoad::Saturated => true,
+        CompareLoad::Capacity => settings.capacity.is_some(),
+        CompareLoad::Canary | CompareLoad::Stored => false,
+    };
     (2..=COMPARE_ARMS_MAX).contains(&settings.arms)
         && settings.arms == arms as u64
         && (1..=COMPARE_BLOCKS_MAX).contains(&settings.blocks_max)
         && !settings.loads.is_empty()
-        && settings.loads.len() <= 2
+        && settings.loads.len() <= LOADS_MAX
         && settings.loads.iter().all(is_load)
         && SEARCHED_PER_S.contains(&settings.rate_per_s)
         && is_share(settings.margin)

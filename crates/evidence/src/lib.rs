@@ -6,6 +6,7 @@
 mod builder;
 mod disturbed;
 mod event_log;
+pub mod factors;
 pub mod interval_log;
 mod lines;
 mod little;

@@ -44,12 +44,14 @@ pub fn vocabulary() -> Vocabulary {
     ];
     let verb = |name: &str, own: &[(&str, Option<char>)]| {
         let own = own.iter().map(|(name, short)| flag(name, *short, Takes::One));
-        VerbFlags { name: name.to_owned(), flags: own.chain(common.clone()).collect() }
+        let takes_all = name == "compare";
+        VerbFlags { name: name.to_owned(), flags: own.chain(common.clone()).collect(), takes_all }
     };
     let verbs = [
         verb("run", &[("rate", Some('R'))]),
         verb("sweep", &[("points", None), ("over", None)]),
         verb("capacity", &[("goal", None), ("budget", None)]),
+        verb("compare", &[("blocks", None), ("only", None)]),
     ];
     Vocabulary { verbs: verbs.into(), of_servers: &["port", "state"] }
 }

@@ -27,7 +27,7 @@ pub struct ComparedLoad<'a> {
     pub is_baseline: bool,
     /// Load.
     pub load: CompareLoad,
-    /// All trials that count, merged.
+    /// All trials that count, merged; of a search for the capacity the load at its lower end.
     pub evidence: &'a Evidence,
 }
 
@@ -70,7 +70,7 @@ fn of_loads(claim: &ComparisonClaim<'_>, check: fn(&Evidence) -> Outcome) -> Out
         Outcome::Pass | Outcome::Fired(_) => None,
     });
     let fired = outcomes.into_iter().filter_map(|(load, outcome)| match outcome {
-        Outcome::Fired(finding) => Some((load, weighed(finding))),
+        Outcome::Fired(finding) => Some((load, weighed(load.load, finding))),
         Outcome::Pass | Outcome::Unchecked(_) => None,
     });
     // The first of the worst: of the baseline, if it is as bad as any.
@@ -83,8 +83,10 @@ fn of_loads(claim: &ComparisonClaim<'_>, check: fn(&Evidence) -> Outcome) -> Out
     }
 }
 
-fn weighed(finding: Finding) -> Finding {
+fn weighed(load: CompareLoad, finding: Finding) -> Finding {
     let most = match finding.rule.as_str() {
+        // It held in spite of that: what a load may not do is in the goal.
+        rule if load == CompareLoad::Capacity && rule != TOO_SHORT => FindingState::Warning,
         // Quantiles that a window is too short for are told as not compared.
         TOO_SHORT if finding.state < FindingState::Invalid => FindingState::Note,
         TOO_SHORT => FindingState::Warning,
@@ -221,6 +223,32 @@ mod tests {
         let short = Evidence { measured_ns: 2_000_000_000, ..trials() };
         let verdict = judged(&short, &short);
         assert_eq!((finding(&verdict, "LD-04").state, verdict.state), (FindingState::Warning, VerdictState::Valid));
+    }
+
+    #[test]
+    fn what_ails_a_load_that_held_makes_no_capacity_invalid() {
+        let mut wrong = trials();
+        wrong.fail("contract.status", 200_000);
+        let load = |load| ComparedLoad { arm: "a", is_baseline: true, load, evidence: &wrong };
+        let state = |of| judge_comparison(&claim(&[load(of)])).state;
+        assert_eq!(
+            (state(CompareLoad::Saturated), state(CompareLoad::Capacity)),
+            (VerdictState::Invalid, VerdictState::Valid)
+        );
+    }
+
+    #[test]
+    fn a_machine_that_was_suspended_between_two_blocks_is_told() {
+        let suspended = model::Change {
+            section: "clock".to_owned(),
+            name: "suspended".to_owned(),
+            before: String::new(),
+            after: "2 h 0 min".to_owned(),
+        };
+        let woken = Evidence { changes: Some(vec![suspended]), ..trials() };
+        let verdict = judged(&woken, &woken);
+        let told = verdict.findings.iter().find(|finding| finding.message.contains("suspended"));
+        assert!(told.is_some_and(|finding| finding.state >= FindingState::Warning), "{verdict:#?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A condition is about the change of a quantity against the baseline. It has failed when the whole interval of the change
 //! is on its side of the limit, and passed when the whole interval is on the other.
 
-use crate::goal::parse::{ALIKE_MIN, change, share};
+use crate::goal::parse::{change, question, share};
 use model::{CompareLoad, CompareMetric, Estimate, FailIfState};
 use std::fmt;
 
@@ -42,6 +42,9 @@ impl FailIf {
     pub fn load(&self, loads: &[CompareLoad]) -> Result<CompareLoad, String> {
         let of = |load: &&CompareLoad| load.metrics().contains(&self.metric);
         loads.iter().find(of).copied().ok_or_else(|| {
+            if self.metric == CompareMetric::CapacityPerS {
+                return format!("{:?}: the capacity is searched for with --capacity only", self.text);
+            }
             let measured: Vec<&str> = loads.iter().map(|load| load.words()).collect();
             format!("{:?}: {} is not measured at {}", self.text, self.metric.words(), measured.join(", "))
         })
@@ -50,8 +53,8 @@ impl FailIf {
     /// What a ratio to the baseline says of it.
     #[must_use]
     pub fn judge(&self, ratio: &Estimate) -> FailIfState {
-        let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return FailIfState::CannotTell };
-        let (least, most) = (low - 1.0, high - 1.0);
+        // An end that is not known is open.
+        let (least, most) = (ratio.low.unwrap_or(0.0) - 1.0, ratio.high.unwrap_or(f64::INFINITY) - 1.0);
         let (failed, passed) = match self.is_above {
             true => (least > self.limit, most <= self.limit),
             false => (most < self.limit, least >= self.limit),
@@ -86,10 +89,9 @@ fn condition(text: &str) -> Result<FailIf, String> {
 
 fn unknown(name: &str) -> String {
     let names: Vec<&str> = CompareMetric::ALL.iter().map(|metric| metric.short()).collect();
-    let alike = |other: &&&str| strsim::normalized_damerau_levenshtein(name, other) >= ALIKE_MIN;
-    match names.iter().find(alike) {
-        Some(meant) => format!("no such quantity (did you mean {meant}?)"),
-        None => format!("no such quantity; there are {}", names.join(", ")),
+    match question(name, names.iter().copied()) {
+        none if none.is_empty() => format!("no such quantity; there are {}", names.join(", ")),
+        meant => format!("no such quantity{meant}"),
     }
 }
 
@@ -117,7 +119,7 @@ mod tests {
             ("", "has no < or >; write for example goodput<-3%"),
             ("goodput", "has no < or >"),
             ("godput<-3%", "did you mean goodput?"),
-            ("speed<-3%", "there are cpu, goodput, p50, p90, p99, rss"),
+            ("speed<-3%", "there are cpu, goodput, p50, p90, p99, rss, capacity"),
             ("cpu>2", "in percent of the baseline"),
             ("cpu>2ms", "in percent of the baseline"),
             ("goodput<-300%", "from -100% on"),
@@ -139,8 +141,9 @@ mod tests {
         assert_eq!(state("goodput<-3%", 0.98, 1.20), FailIfState::Passed);
         assert_eq!(state("cpu>2%", 1.03, 1.05), FailIfState::Failed);
         assert_eq!(state("cpu>2%", 0.90, 1.01), FailIfState::Passed);
-        let without = Estimate { value: 0.5, low: None, high: None, n: 2 };
-        assert_eq!(one("goodput<-3%").judge(&without), FailIfState::CannotTell);
+        let open = |low, high| one("goodput<-3%").judge(&Estimate { value: 0.5, low, high, n: 2 });
+        assert_eq!(open(None, None), FailIfState::CannotTell);
+        assert_eq!((open(Some(0.98), None), open(None, Some(0.9))), (FailIfState::Passed, FailIfState::Failed));
     }
 
     #[test]
@@ -150,5 +153,7 @@ mod tests {
         assert_eq!(one("cpu>2%").load(&both[1..]), Ok(CompareLoad::Saturated));
         assert_eq!(one("goodput<-3%").load(&both), Ok(CompareLoad::Saturated));
         assert!(one("p99>5%").load(&both[1..]).is_err_and(|why| why.contains("not measured at saturation")));
+        assert!(one("capacity<-5%").load(&both).is_err_and(|why| why.contains("with --capacity")));
+        assert_eq!(one("capacity<-5%").load(&[CompareLoad::Capacity]), Ok(CompareLoad::Capacity));
     }
 }

@@ -3,7 +3,7 @@
 //! Pure: a text becomes a [`Threshold`], which is put to figures as far as they are known. Where the interval of a figure has
 //! both sides of the limit in it, or a figure is a bound that the limit lies beyond, the answer is that it is not known.
 
-use crate::goal::parse::{change, limit, meant, number, share, side};
+use crate::goal::parse::{change, limit, number, question, share, side};
 use crate::goal::{Quantity, Side};
 use model::{Bound, Duration, Estimate, KnownFigure, ParseUnitError, Rate, ThresholdRecord, ThresholdState};
 use std::fmt;
@@ -236,7 +236,7 @@ fn known_name(name: &str) -> Result<&'static str, String> {
 /// What to say of a name that is none.
 fn unknown(name: &str) -> String {
     let known = NAMES.iter().map(|(known, _)| *known).chain(QUANTILES.map(|(_, known)| known));
-    let meant = meant(name, known);
+    let meant = question(name, known);
     let names: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
     format!("no such figure{meant}; there are p50, p90, p99.9, and {}", names.join(", "))
 }

@@ -1,7 +1,8 @@
 //! Comparison of variants: how it is planned, what was measured in which block, and what came of it.
 
 use crate::{
-    Call, Change, EffectMethod, Environment, Estimate, Floor, NS_PER_S, Precision, RunRecord, Served, SizeBand, Verdict,
+    Call, CapacityBracket, Change, EffectMethod, Environment, Estimate, Floor, NS_PER_S, Precision, RunRecord, Served,
+    SizeBand, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub enum CompareLoad {
     Fixed,
     /// Closed loop that saturates the server.
     Saturated,
+    /// Open loops at one rate after the other: a search for the capacity.
+    Capacity,
     /// Load of runs that were measured before, one after the other.
     Stored,
 }
@@ -33,6 +36,7 @@ impl CompareLoad {
             Self::Canary => "canary",
             Self::Fixed => "fixed load",
             Self::Saturated => "saturation",
+            Self::Capacity => "search",
             Self::Stored => "stored runs",
         }
     }
@@ -41,12 +45,16 @@ impl CompareLoad {
     #[must_use]
     pub const fn metrics(self) -> &'static [CompareMetric] {
         use CompareMetric::{
-            GoodputPerS, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerCpuNsPerRequest, ServerRssBytes,
+            CapacityPerS, GoodputPerS, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerCpuNsPerRequest,
+            ServerRssBytes,
         };
         match self {
             Self::Canary => &[ServerCpuNsPerRequest],
             Self::Fixed => &[ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns],
-            Self::Saturated => &[GoodputPerS, ServerCpuNsPerRequest, ServerRssBytes],
+            Self::Saturated => {
+                &[GoodputPerS, ServerCpuNsPerRequest, ServerRssBytes, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns]
+            }
+            Self::Capacity => &[CapacityPerS],
             Self::Stored => {
                 &[GoodputPerS, ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerRssBytes]
             }
@@ -70,17 +78,20 @@ pub enum CompareMetric {
     ResponseP99Ns,
     /// Resident memory of the server, and of what is monitored with it, at its largest; bytes.
     ServerRssBytes,
+    /// Highest rate at which the goal is met; per second.
+    CapacityPerS,
 }
 
 impl CompareMetric {
     /// Every quantity.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ServerCpuNsPerRequest,
         Self::GoodputPerS,
         Self::ResponseP50Ns,
         Self::ResponseP90Ns,
         Self::ResponseP99Ns,
         Self::ServerRssBytes,
+        Self::CapacityPerS,
     ];
 
     /// In a few words.
@@ -93,6 +104,7 @@ impl CompareMetric {
             Self::ResponseP90Ns => "response p90",
             Self::ResponseP99Ns => "response p99",
             Self::ServerRssBytes => "server memory",
+            Self::CapacityPerS => "capacity",
         }
     }
 
@@ -106,6 +118,7 @@ impl CompareMetric {
             Self::ResponseP90Ns => "p90",
             Self::ResponseP99Ns => "p99",
             Self::ServerRssBytes => "rss",
+            Self::CapacityPerS => "capacity",
         }
     }
 }
@@ -133,8 +146,20 @@ pub struct CompareSettings {
     pub fail_if: Vec<String>,
     /// True if one server is compared with itself.
     pub is_aa: bool,
+    /// Search for the capacity of each variant in each block; omitted without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CompareCapacity>,
     /// Times.
     pub times: CompareTimes,
+}
+
+/// Search for the capacity of each variant in each block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompareCapacity {
+    /// All conditions that a load has to meet, those by default too.
+    pub goal: String,
+    /// Time of each search; ns.
+    pub budget_ns: u64,
 }
 
 /// Times of a comparison; ns.
@@ -263,6 +288,9 @@ pub struct CompareTrialRecord {
     pub values: BTreeMap<CompareMetric, f64>,
     /// Share of the window that was undisturbed, 0 to 1; null when that is not known.
     pub clean_share: Option<f64>,
+    /// What a search for the capacity has found; omitted of other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityBracket>,
     /// Time that it took in all; ns.
     pub took_ns: u64,
 }
@@ -282,8 +310,11 @@ pub struct MetricRecord {
     pub baseline: f64,
     /// Geometric mean of the variant.
     pub value: f64,
-    /// Variant over baseline with its interval; `n` is the number of blocks.
+    /// Variant over baseline with its interval; `n` is the number of blocks. Of a bound one end is null.
     pub ratio: Estimate,
+    /// Why the ratio is a bound, or open on both sides; omitted of one that is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<String>,
     /// What may be said of it.
     pub call: Call,
     /// How the ratio was computed; null of stored runs.
@@ -328,7 +359,7 @@ pub struct ArmLoadRecord {
     pub arm: String,
     /// Load.
     pub load: CompareLoad,
-    /// The trials of blocks that count, merged.
+    /// The trials of blocks that count, merged; of a search for the capacity the load at the lower end of the last one.
     pub run: RunRecord,
 }
 

@@ -1,6 +1,6 @@
 //! Experiment: its plan, what came of each step, and the result of all.
 
-use crate::{Environment, Estimate, Quantiles, Verdict, VerdictState};
+use crate::{Environment, Estimate, MetricRecord, Quantiles, Verdict, VerdictState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,13 +32,13 @@ pub struct PlannedStep {
     pub repetition: u64,
     /// Place of its variant and load in the file, from 1; each repetition measures it once.
     pub combination: u64,
-    /// Label of the variant.
+    /// Label of the variant, or of all of them.
     pub variant: String,
-    /// Values of the variant by name; empty where the file declares no variants.
+    /// Values of the variant by name; empty where the file declares no variants, and of all of them.
     pub values: BTreeMap<String, String>,
     /// Label of the load.
     pub load: String,
-    /// Verb that measures it: `run`, `sweep` or `capacity`.
+    /// Verb that measures it: `run`, `sweep`, `capacity`, or `compare`, which has all variants in one step.
     pub verb: String,
     /// Command that makes the same measurement by itself.
     pub command: Vec<String>,
@@ -66,8 +66,8 @@ pub struct StepRecord {
     pub result: Option<StepResult>,
 }
 
-/// Result of a step in short: that of a run, of the load at a sweep's peak, or of a trial at the lower end of a
-/// capacity's bracket.
+/// Result of a step in short: that of a run, of the load at a sweep's peak, of a trial at the lower end of a capacity's
+/// bracket, or of the baseline of a comparison at saturation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepResult {
     /// Verdict of the whole step.
@@ -106,6 +106,9 @@ pub struct StepResult {
     pub server_rss_bytes_max: Option<u64>,
     /// Bracket of a capacity; null of other verbs.
     pub capacity: Option<StepCapacity>,
+    /// Quantities of a comparison that decide; omitted of other verbs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<MetricRecord>,
 }
 
 /// A capacity in short.
@@ -156,7 +159,7 @@ pub struct ExperimentRow {
     /// Steps without a result.
     pub missing: u64,
     /// Goodput. Of several repetitions their mean, with a 95 % t interval from 6 on; of one its own interval. Of a sweep
-    /// at its peak, of a capacity at the lower end of its bracket.
+    /// at its peak, of a capacity at the lower end of its bracket, of a comparison that of the baseline.
     pub goodput_per_s: Option<Estimate>,
     /// 99th percentile of the response time in each repetition that knows it, in rising order; ns.
     pub response_p99_ns: Vec<u64>,

@@ -22,6 +22,7 @@ mod histogram;
 mod history;
 pub mod human;
 mod limiter;
+mod meant;
 mod observation;
 mod observed;
 mod plan;
@@ -51,9 +52,9 @@ pub use capacity::{
 pub use catalogue::{CatalogueRecord, RuleCard, RuleText};
 pub use check::{Burst, CheckRecord, CheckRow, CheckState, Coded, HttpTraits, Refusal, TargetCheck};
 pub use compare::{
-    ArmLoadRecord, ArmRecord, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareEnd, CompareLoad,
-    CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord, CompareValues,
-    FailIfRecord, FailIfState, FloorRecord, MetricRecord,
+    ArmLoadRecord, ArmRecord, BlockRecord, COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareEnd,
+    CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
+    CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
 };
 pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use disturbance::{
@@ -84,6 +85,7 @@ pub use limiter::{
     Block, Confidence, Confirmation, ConfirmationOutcome, Control, Limiter, LimiterContext, NextLimiter, Prediction,
     Setting, Utilisation,
 };
+pub use meant::{alike, meant};
 pub use observation::{GroupObservation, Observation};
 pub use observed::{
     CpuShares, GaugeObserved, GeneratorObserved, MachineObserved, NOT_OBSERVED, Observed, ObservedSecond,

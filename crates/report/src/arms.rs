@@ -4,8 +4,9 @@ use crate::Named;
 use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, peak_rate};
 use crate::terminal::verdict::state_word;
+use evidence::factors::conditions;
 use model::human::{count, time};
-use model::{Arrivals, Load, Plan, PointSummary, Stop, SweepRecord, Warmup};
+use model::{Arrivals, Load, PointSummary, SweepRecord};
 
 /// What must be said wherever figures of several arms stand beside each other.
 pub(crate) const NOT_PAIRED: &str = "Side by side, measured one after the other: this is no paired comparison. There is \
@@ -153,25 +154,6 @@ impl Arm<'_> {
         let ns = self.record.curve[i].response_p99_ns;
         self.record.points.get(i).map_or_else(|| "-".to_owned(), |run| quantile(&run.verdict, "p99", ns))
     }
-}
-
-/// How long and how a load is put on, in words.
-pub(crate) fn conditions(plan: &Plan) -> [(&'static str, String); 5] {
-    let window = match plan.stop {
-        Stop::Duration { duration_ns } => time(duration_ns as f64),
-        Stop::Count { requests } => format!("{} requests", count(requests)),
-    };
-    let warmup = match plan.warmup {
-        Warmup::Fixed { duration_ns } => time(duration_ns as f64),
-        Warmup::Auto => "until goodput is settled".to_owned(),
-    };
-    [
-        ("measured window", window),
-        ("warm-up", warmup),
-        ("timeout", time(plan.timeout_ns as f64)),
-        ("connections", if plan.keepalive { "kept alive" } else { "a new one for each request" }.to_owned()),
-        ("requests out on each", plan.pipeline.to_string()),
-    ]
 }
 
 /// CPU time of the server for each good response; none when nobody saw the server, or nothing was good.

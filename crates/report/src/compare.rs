@@ -5,8 +5,8 @@ use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, percent, percent_exact, plural, rate, time};
 use model::{
-    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, Estimate, FailIfState, MetricRecord,
-    VerdictState,
+    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Estimate, FailIfState,
+    MetricRecord, VerdictState,
 };
 
 /// Columns of [`row`].
@@ -75,8 +75,12 @@ fn does(metric: &MetricRecord, ratio: &Estimate, baseline: &str) -> String {
         CompareMetric::ServerRssBytes => {
             format!("takes {size} {} memory", if is_more { "more" } else { "less" })
         }
+        CompareMetric::CapacityPerS => {
+            format!("meets the goal up to a rate {size} {}", if is_more { "higher" } else { "lower" })
+        }
     };
-    let range = range_words(ratio).map_or_else(String::new, |range| format!(" ({range})"));
+    let because = metric.bound.as_ref().map_or_else(String::new, |bound| format!(", as {bound}"));
+    let range = range_words(ratio).map_or_else(String::new, |range| format!(" ({range}{because})"));
     format!("{what} than {baseline}{}{range}", at(metric))
 }
 
@@ -84,14 +88,25 @@ fn at(metric: &MetricRecord) -> String {
     match metric.load {
         CompareLoad::Fixed => " at the fixed load".to_owned(),
         CompareLoad::Saturated => " at saturation".to_owned(),
-        CompareLoad::Canary | CompareLoad::Stored => String::new(),
+        CompareLoad::Canary | CompareLoad::Capacity | CompareLoad::Stored => String::new(),
     }
 }
 
-/// Between which changes: `between 10.1 and 14.2 %`, `between 2.0 % less and 5.0 % more`.
+/// Between which changes: `between 10.1 and 14.2 %`, `between 2.0 % less and 5.0 % more`, of a bound `at least 10.1 %
+/// more`.
 fn range_words(ratio: &Estimate) -> Option<String> {
-    let (low, high) = (ratio.low? - 1.0, ratio.high? - 1.0);
     let sized = |change: f64| percent_exact(change.abs());
+    let (low, high) = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => (low - 1.0, high - 1.0),
+        (None, None) => return None,
+        (Some(end), None) | (None, Some(end)) => {
+            let side = match (ratio.low.is_some(), end >= 1.0) {
+                (true, true) | (false, false) => "at least",
+                (true, false) | (false, true) => "at most",
+            };
+            return Some(format!("{side} {} {}", sized(end - 1.0), if end >= 1.0 { "more" } else { "less" }));
+        }
+    };
     if low >= 0.0 || high <= 0.0 {
         let (least, most) = if low >= 0.0 { (low, high) } else { (high, low) };
         return Some(format!("between {} and {}", sized(least).trim_end_matches(" %"), sized(most)));
@@ -102,9 +117,11 @@ fn range_words(ratio: &Estimate) -> Option<String> {
 fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, baseline: &str) -> String {
     let quantity = metric.metric.words();
     let allowed = range_words(&metric.ratio);
-    let why = match allowed {
-        Some(range) => format!("the measurements allow a change {range}"),
-        None => format!("{} give no range, at least {} do", plural(metric.ratio.n, "block"), stats::RUNS_MIN),
+    let why = match (allowed, &metric.bound) {
+        (Some(range), None) => format!("the measurements allow a change {range}"),
+        (Some(range), Some(bound)) => format!("the change is {range} ({bound})"),
+        (None, Some(bound)) => bound.clone(),
+        (None, None) => format!("{} give no range, at least {} do", plural(metric.ratio.n, "block"), stats::RUNS_MIN),
     };
     let more = more(record, metric).map_or_else(String::new, |more| format!("; {more}"));
     format!("For {quantity}{} we cannot tell {variant} from {baseline}: {why}{more}.", at(metric))
@@ -203,6 +220,7 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
     for load in &plan.loads {
         parts.push(match load {
             CompareLoad::Fixed => format!("open loop at {}", rate(plan.rate_per_s)),
+            CompareLoad::Capacity => search(plan),
             CompareLoad::Saturated | CompareLoad::Canary | CompareLoad::Stored => {
                 format!("closed loop of {}", plural(plan.connections.into(), "connection"))
             }
@@ -218,6 +236,12 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         parts.push(format!("{} repeated", plural(trials, "trial")));
     }
     Some(format!("{} in {}", parts.join("; "), time(record.spent_ns as f64)))
+}
+
+/// The search for the capacity of each variant in each block.
+fn search(plan: &CompareSettings) -> String {
+    let Some(capacity) = &plan.capacity else { return "search for the capacity".to_owned() };
+    format!("search for the highest rate with {} in {}", capacity.goal, time(capacity.budget_ns as f64))
 }
 
 /// The variants: what each name stands for.
@@ -267,10 +291,15 @@ fn metric_row(metric: &MetricRecord, several: bool) -> Vec<String> {
     ]
 }
 
-/// `+10.1 to +14.2 %`; none without an interval.
+/// `+10.1 to +14.2 %`, of a bound `>= +10.1 %`; none without an interval.
 pub(crate) fn interval(ratio: &Estimate) -> Option<String> {
-    let (low, high) = (signed_exact(ratio.low? - 1.0), signed_exact(ratio.high? - 1.0));
-    Some(format!("{} to {high}", low.trim_end_matches(" %")))
+    let end = |ratio: f64| signed_exact(ratio - 1.0);
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => Some(format!("{} to {}", end(low).trim_end_matches(" %"), end(high))),
+        (Some(low), None) => Some(format!(">= {}", end(low))),
+        (None, Some(high)) => Some(format!("<= {}", end(high))),
+        (None, None) => None,
+    }
 }
 
 /// A change: `+1.2 %`, `-0.50 %`.
@@ -294,7 +323,7 @@ fn with_sign(change: f64, size: &str) -> String {
 /// A value of a quantity in its unit.
 pub(crate) fn value(metric: CompareMetric, value: f64) -> String {
     match metric {
-        CompareMetric::GoodputPerS => rate(value),
+        CompareMetric::GoodputPerS | CompareMetric::CapacityPerS => rate(value),
         CompareMetric::ServerRssBytes => bytes(value as u64),
         CompareMetric::ServerCpuNsPerRequest
         | CompareMetric::ResponseP50Ns
@@ -377,5 +406,21 @@ mod tests {
         assert_eq!(range_words(&ratio(0.86, 0.90)).as_deref(), Some("between 10.0 and 14.0 %"));
         assert_eq!(range_words(&ratio(0.98, 1.05)).as_deref(), Some("between 2.0 % less and 5.0 % more"));
         assert_eq!(interval(&ratio(0.98, 1.05)).as_deref(), Some("-2.0 to +5.0 %"));
+    }
+
+    #[test]
+    fn a_bound_is_told_by_the_end_that_is_known() {
+        let ratio = |low, high| Estimate { value: 1.0, low, high, n: 6 };
+        for (low, high, words, short) in [
+            (Some(1.1), None, "at least 10.0 % more", ">= +10.0 %"),
+            (Some(0.9), None, "at most 10.0 % less", ">= -10.0 %"),
+            (None, Some(1.1), "at most 10.0 % more", "<= +10.0 %"),
+            (None, Some(0.9), "at least 10.0 % less", "<= -10.0 %"),
+        ] {
+            let ratio = ratio(low, high);
+            assert_eq!(range_words(&ratio).as_deref(), Some(words));
+            assert_eq!(interval(&ratio).as_deref(), Some(short));
+        }
+        assert_eq!((range_words(&ratio(None, None)), interval(&ratio(None, None))), (None, None));
     }
 }

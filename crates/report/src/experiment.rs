@@ -1,6 +1,7 @@
 //! An experiment in words and rows: for the terminal, the page, Markdown and CSV.
 
 use crate::Named;
+use crate::compare::signed;
 use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{count, plural, rate, time};
@@ -110,6 +111,28 @@ fn of_step(planned: &PlannedStep) -> Vec<String> {
         planned.load.clone(),
         planned.verb.clone(),
     ]
+}
+
+/// What the comparisons among the steps have found: `step 3, new against old: new: goodput, saturation
+/// +12 % (+10.0 to +14.0 %), better`.
+pub(crate) fn effects(record: &ExperimentRecord) -> Vec<String> {
+    let of_step = |(planned, step): (&PlannedStep, &StepRecord)| {
+        let effects = step.result.iter().flat_map(|result| &result.effects);
+        let words = effects.map(|effect| {
+            let range = crate::compare::interval(&effect.ratio).map_or_else(String::new, |range| format!(" ({range})"));
+            format!(
+                "{}: {}, {} {}{range}, {}",
+                effect.arm,
+                effect.metric.words(),
+                effect.load.words(),
+                signed(effect.ratio.value - 1.0),
+                effect.call.words()
+            )
+        });
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| format!("step {}, {}: {}", planned.number, planned.variant, words.join("; ")))
+    };
+    made(record).filter_map(of_step).collect()
 }
 
 /// Steps that were made, with their plan.

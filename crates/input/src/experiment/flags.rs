@@ -1,9 +1,10 @@
 //! Flags in an experiment: named as on the command line, each with its place.
 
-use super::place::{Places, meant};
+use super::place::Places;
 use super::tree::{Entry, Node, Value};
 use super::{FlagShape, Takes, VerbFlags};
 use crate::InputError;
+use model::meant;
 
 /// A flag of the file.
 #[derive(Clone, Debug)]

@@ -34,6 +34,8 @@ pub struct VerbFlags {
     pub name: String,
     /// The flags that may stand in the file.
     pub flags: Vec<FlagShape>,
+    /// True if it measures all variants in one step, and so with the same flags.
+    pub takes_all: bool,
 }
 
 /// A flag.
@@ -69,19 +71,20 @@ pub struct Experiment {
     pub repetitions: u64,
     /// Time that all steps may take.
     pub budget: Option<Duration>,
-    /// Each variant with each load, in the order of the file; never empty. With the repetitions at most [`STEPS_MAX`].
+    /// Each variant with each load, in the order of the file, then all variants with each load that is of all; never empty.
+    /// With the repetitions at most [`STEPS_MAX`].
     pub combinations: Vec<Combination>,
     file: String,
     text: String,
     budget_at: usize,
 }
 
-/// A variant under a load.
+/// A variant under a load, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Combination {
     /// Label of the variant.
     pub variant: String,
-    /// Its values by name; empty where the file declares no variants.
+    /// Its values by name; empty where the file declares no variants, and of all of them.
     pub values: BTreeMap<String, String>,
     /// Label of the load.
     pub load: String,

@@ -1,9 +1,7 @@
 //! Lines and columns of a file, and errors that name them.
 
 use crate::InputError;
-
-/// Part of two names that has to agree for one to be taken for a slip of the other.
-const ALIKE_MIN: f64 = 0.6;
+use model::meant;
 
 /// A text and the name of its file.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +22,6 @@ impl Places<'_> {
         let line_begin = before.rfind('\n').map_or(0, |newline| newline + 1);
         (1 + before.matches('\n').count(), 1 + before[line_begin..].chars().count())
     }
-}
-
-/// The name that was meant by a misspelt one.
-pub(super) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_ascii_lowercase().replace('_', "-");
-    let scored = known.into_iter().map(|known| (strsim::normalized_damerau_levenshtein(&name, known), known));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
-    best.filter(|(likeness, _)| *likeness >= ALIKE_MIN).map(|(_, known)| known)
 }
 
 /// `; did you mean "workers"?`, or all that there are.

@@ -8,7 +8,7 @@ use super::variants::{Variant, Variants, plain, variants};
 use super::{Argument, Combination, Experiment, STEPS_MAX, VerbFlags, Vocabulary};
 use crate::InputError;
 use model::{Duration, Redacted};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const KEYS: [&str; 10] =
     ["name", "seed", "repetitions", "budget", "verb", "serve", "url", "variants", "flags", "loads"];
@@ -54,20 +54,23 @@ pub(super) fn experiment(places: Places<'_>, vocabulary: &Vocabulary) -> Result<
     draft.check_placeholders(vocabulary, &places)?;
     let mut combinations = Vec::new();
     let (repetitions, repetitions_at) = draft.repetitions.unwrap_or((1, 0));
-    let steps = (draft.variants.all.len() as u64).saturating_mul(draft.loads.len() as u64).saturating_mul(repetitions);
+    let verbs: Vec<&VerbFlags> =
+        draft.loads.iter().map(|load| draft.verb_of(load, vocabulary, &places)).collect::<Result<_, _>>()?;
+    let variants = draft.variants.all.as_slice();
+    let in_block = verbs.iter().map(|verb| if verb.takes_all { 1 } else { variants.len() as u64 }).sum::<u64>();
+    let steps = in_block.saturating_mul(repetitions);
     if steps > STEPS_MAX {
         let about = format!("{steps} measurements (variants x loads x repetitions); at most {STEPS_MAX}");
         return Err(places.error(repetitions_at, &about));
     }
-    let verbs: Vec<&VerbFlags> =
-        draft.loads.iter().map(|load| draft.verb_of(load, vocabulary, &places)).collect::<Result<_, _>>()?;
     for (load, verb) in draft.loads.iter().zip(&verbs) {
         draft.flags_of(load).try_for_each(|flag| flag.check(verb, &places))?;
     }
-    for variant in &draft.variants.all {
+    let groups = variants.chunks(1).map(|one| (one, false)).chain([(variants, true)]);
+    for (variants, takes_all) in groups {
         let before = combinations.len();
-        for (load, verb) in draft.loads.iter().zip(&verbs) {
-            let combination = draft.combine(variant, load, verb, vocabulary, &places)?;
+        for (load, verb) in draft.loads.iter().zip(&verbs).filter(|(_, verb)| verb.takes_all == takes_all) {
+            let combination = draft.combine(variants, load, verb, vocabulary, &places)?;
             let is_same = |other: &Combination| (&other.load, &other.verb) == (&combination.load, &combination.verb);
             if combinations[before..].iter().any(is_same) {
                 let about = format!("there is a load {:?} already; give one of them a name", combination.load);
@@ -180,71 +183,110 @@ impl Draft {
         Ok(())
     }
 
+    /// One load on one variant, or on all of them at once.
     fn combine(
         &self,
-        variant: &Variant,
+        variants: &[Variant],
         load: &Load,
         verb: &VerbFlags,
         vocabulary: &Vocabulary,
         places: &Places<'_>,
     ) -> Result<Combination, InputError> {
-        let mut arguments = Vec::new();
-        let filled = |text: &str, at: usize| {
-            let value = |name: &str| variant.values.get(name).map(String::as_str);
-            let kept = vocabulary.of_servers.iter().map(|name| (*name, format!("{{{name}}}"))).collect::<Vec<_>>();
-            let kept = |name: &str| kept.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str());
-            fill(text, |name| value(name).or_else(|| kept(name)))
-                .map_err(|name| places.error(at, &format!("{{{name}}} has no value")))
-        };
-        let mut target = None;
-        match &self.server {
-            Some(("url", url, at)) => target = Some((filled(url, *at)?, *at)),
-            Some((name, spec, at)) => {
-                let spec = filled(spec, *at)?;
-                arguments.push(Argument { name: (*name).to_owned(), words: words(name, &spec), at: *at });
-            }
-            None => {}
-        }
-        let mut own = Vec::new();
-        for flag in self.flags_of(load) {
-            let is_own = load.flags.iter().any(|one| one.name == flag.name);
-            match &flag.values {
-                Values::Switch(false) => {}
-                Values::Switch(true) => {
-                    let words = vec![format!("--{}", flag.name)];
-                    own.extend(is_own.then(|| flag.name.clone()));
-                    arguments.push(Argument { name: flag.name.clone(), words, at: flag.at });
-                }
-                Values::Texts(texts) => {
-                    for (text, at) in texts {
-                        let value = filled(text, *at)?;
-                        own.extend(is_own.then(|| format!("{}={value}", flag.name)));
-                        arguments.push(Argument { name: flag.name.clone(), words: words(&flag.name, &value), at: *at });
-                    }
-                }
+        let mut servers = Vec::new();
+        for variant in variants {
+            if let Some((name, text, at)) = &self.server {
+                servers.push((*name, filled(text, *at, variant, vocabulary, places)?, *at));
             }
         }
-        let served = arguments.first().filter(|argument| argument.name == "serve").map(|served| served.words.last());
-        let server = target.as_ref().map(|(url, _)| url).or_else(|| served.flatten());
-        let variant_label = match variant.label.is_empty() {
-            true => server.map_or(BUILT_IN, String::as_str).to_owned(),
-            false => variant.label.clone(),
-        };
-        if let Some((url, at)) = target {
-            arguments.push(Argument { name: "url".to_owned(), words: vec![url], at });
+        let flags = |variant| self.filled_flags(variant, load, vocabulary, places);
+        let (arguments, own) = flags(&variants[0])?;
+        for variant in &variants[1..] {
+            let (others, _) = flags(variant)?;
+            if let Some((one, _)) = arguments.iter().zip(&others).find(|(one, other)| one.words != other.words) {
+                let about = format!(
+                    "{:?} is another for {:?} than for {:?}: all variants of plimsoll {} have the same flags, and differ in \
+                     serve or url",
+                    one.name, variant.label, variants[0].label, verb.name
+                );
+                return Err(places.error(one.at, &about));
+            }
         }
+        let named = variants.iter().filter(|variant| verb.takes_all && !variant.label.is_empty());
+        let names =
+            named.map(|variant| Argument { name: "name".into(), words: words("name", &variant.label), at: load.at });
+        let argument = |(name, text, at): &(&str, String, usize)| {
+            let words = if *name == "url" { vec![text.clone()] } else { words(name, text) };
+            Argument { name: (*name).to_owned(), words, at: *at }
+        };
+        // URLs stand behind all flags.
+        let (urls, serves): (Vec<_>, Vec<_>) = servers.iter().map(argument).partition(|one| one.name == "url");
         let label = load.name.clone().unwrap_or_else(|| if own.is_empty() { verb.name.clone() } else { own.join(" ") });
         plain("load", &label, load.at, places)?;
         let combination = Combination {
-            variant: variant_label,
-            values: variant.values.clone(),
+            variant: variant_label(variants, servers.first().map(|(_, server, _)| server.as_str())),
+            values: if variants.len() == 1 { variants[0].values.clone() } else { BTreeMap::new() },
             load: label,
             verb: verb.name.clone(),
-            arguments,
+            arguments: serves.into_iter().chain(arguments).chain(names).chain(urls).collect(),
             at: load.at,
         };
         no_secrets(&combination, places)?;
         Ok(combination)
+    }
+
+    /// The flags of a load with the values of a variant, and those of its own in words.
+    fn filled_flags(
+        &self,
+        variant: &Variant,
+        load: &Load,
+        vocabulary: &Vocabulary,
+        places: &Places<'_>,
+    ) -> Result<(Vec<Argument>, Vec<String>), InputError> {
+        let (mut arguments, mut own) = (Vec::new(), Vec::new());
+        for flag in self.flags_of(load) {
+            let is_own = load.flags.iter().any(|one| one.name == flag.name);
+            let mut put = |words: Vec<String>, at: usize, text: String| {
+                own.extend(is_own.then_some(text));
+                arguments.push(Argument { name: flag.name.clone(), words, at });
+            };
+            match &flag.values {
+                Values::Switch(false) => {}
+                Values::Switch(true) => put(vec![format!("--{}", flag.name)], flag.at, flag.name.clone()),
+                Values::Texts(texts) => {
+                    for (text, at) in texts {
+                        let value = filled(text, *at, variant, vocabulary, places)?;
+                        put(words(&flag.name, &value), *at, format!("{}={value}", flag.name));
+                    }
+                }
+            }
+        }
+        Ok((arguments, own))
+    }
+}
+
+/// A text with the values of a variant; what servers fill in is left.
+fn filled(
+    text: &str,
+    at: usize,
+    variant: &Variant,
+    vocabulary: &Vocabulary,
+    places: &Places<'_>,
+) -> Result<String, InputError> {
+    let kept: Vec<(&str, String)> = vocabulary.of_servers.iter().map(|name| (*name, format!("{{{name}}}"))).collect();
+    let value = |name: &str| {
+        let own = variant.values.get(name).map(String::as_str);
+        own.or_else(|| kept.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str()))
+    };
+    fill(text, value).map_err(|name| places.error(at, &format!("{{{name}}} has no value")))
+}
+
+/// What the variants of a step are called: one by its name, else by its server; of several all against the first.
+fn variant_label(variants: &[Variant], server: Option<&str>) -> String {
+    match variants {
+        [one] if one.label.is_empty() => server.unwrap_or(BUILT_IN).to_owned(),
+        [one] => one.label.clone(),
+        [baseline, variant] => format!("{} against {}", variant.label, baseline.label),
+        several => format!("{} variants against {}", several.len() - 1, several[0].label),
     }
 }
 

@@ -226,6 +226,47 @@ fn a_list_names_its_variants_and_servers_keep_their_placeholders() {
 }
 
 #[test]
+fn all_variants_are_one_step_of_a_comparison() {
+    let text = "
+        serve = \"nginx workers={workers}\"
+        [variants.grid]
+        workers = [1, 2, 4]
+        [[loads]]
+        connections = 8
+        [[loads]]
+        name = \"side by side\"
+        verb = \"compare\"
+        blocks = 6
+    ";
+    let experiment = parsed(text);
+    let steps: Vec<_> = experiment.combinations.iter().map(|one| (one.variant.as_str(), one.verb.as_str())).collect();
+    let (one, all) = (|n| (n, "run"), ("2 variants against workers=1", "compare"));
+    assert_eq!(steps, [one("workers=1"), one("workers=2"), one("workers=4"), all]);
+    let compared = &experiment.combinations[3];
+    let words: Vec<&str> = compared.arguments.iter().flat_map(|argument| &argument.words).map(String::as_str).collect();
+    let serve = |n: &'static str| ["--serve", n];
+    let name = |n: &'static str| ["--name", n];
+    let serves = [serve("nginx workers=1"), serve("nginx workers=2"), serve("nginx workers=4")].concat();
+    let names = [name("workers=1"), name("workers=2"), name("workers=4")].concat();
+    assert_eq!(words, [serves, vec!["--blocks", "6"], names].concat());
+    assert!(compared.values.is_empty());
+    let urls = parsed("verb = \"compare\"\nurl = \"http://{h}/\"\n[variants.grid]\nh = [\"a\", \"b\"]");
+    let [only] = urls.combinations.as_slice() else { panic!("one step") };
+    assert_eq!((only.variant.as_str(), only.load.as_str()), ("h=b against h=a", "compare"));
+    let last: Vec<&str> = only.arguments.iter().rev().take(2).map(|argument| argument.words[0].as_str()).collect();
+    assert_eq!(last, ["http://b/", "http://a/"]);
+}
+
+#[test]
+fn variants_of_a_comparison_differ_in_their_servers_only() {
+    refused(&[(
+        "verb = \"compare\"\nserve = \"nginx workers={n}\"\n[variants.grid]\nn = [1, 2]\n[flags]\nconnections = \"{n}\"",
+        "x.toml:6:15: \"connections\" is another for \"n=2\" than for \"n=1\": all variants of plimsoll compare have the \
+         same flags, and differ in serve or url",
+    )]);
+}
+
+#[test]
 fn an_empty_file_is_a_run_of_the_built_in_server() {
     let experiment = parsed("");
     assert_eq!((experiment.name.as_str(), experiment.seed, experiment.repetitions), ("x.toml", 1, 1));

@@ -1,7 +1,7 @@
 //! Goals as they are written: `p99<100ms,errors<0.1%`.
 
 use super::{Condition, Quantity, Side};
-use model::{ByteSize, Duration};
+use model::{ByteSize, Duration, meant};
 
 /// Conditions of every goal, unless it names the quantity itself: errors as in rule ER-01, send rate as in Nighthawk.
 const DEFAULTS: [&str; 2] = ["errors<0.1%", "send-rate>99%"];
@@ -16,8 +16,6 @@ const NAMES: [(&str, &str); 6] = [
 ];
 /// Quantiles that a slip is compared with.
 const QUANTILES: [&str; 4] = ["p50", "p90", "p99", "p99.9"];
-/// Part of two names that has to agree for one to be taken for a slip of the other.
-pub(crate) const ALIKE_MIN: f64 = 0.6;
 
 /// The conditions of `text`, and those of every goal.
 pub(super) fn conditions(text: Option<&str>) -> Result<Vec<Condition>, String> {
@@ -148,17 +146,14 @@ const fn rank(quantity: Quantity) -> Option<u32> {
 
 fn unknown(name: &str) -> String {
     let known = NAMES.iter().map(|(known, _)| *known).chain(QUANTILES);
-    let meant = meant(name, known);
+    let meant = question(name, known);
     let names: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
     format!("no such quantity{meant}; there are quantiles such as p50, p99, p99.9, and {}", names.join(", "))
 }
 
 /// A question about the known name that `name` is taken for a slip of; nothing where it is like none.
-pub(crate) fn meant(name: &str, known: impl Iterator<Item = &'static str>) -> String {
-    let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&name.to_ascii_lowercase(), known);
-    let best = known.map(|known| (likeness(known), known)).max_by(|a, b| a.0.total_cmp(&b.0));
-    let meant = best.filter(|(likeness, _)| *likeness >= ALIKE_MIN).map(|(_, known)| known);
-    meant.map_or_else(String::new, |known| format!(" (did you mean {known}?)"))
+pub(crate) fn question<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    meant(name, known).map_or_else(String::new, |known| format!(" (did you mean {known}?)"))
 }
 
 /// A condition with this quantity.

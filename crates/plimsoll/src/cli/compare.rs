@@ -12,6 +12,7 @@ Examples:
   plimsoll compare --serve 'command -- ./old' --serve 'command -- ./new' --name old --name new
   plimsoll compare A B --only fixed --fail-if 'cpu>2%'              server CPU per request decides
   plimsoll compare A B --fail-if 'goodput<-3%,p99>10%' --json       in a pipeline
+  plimsoll compare A B --only capacity --goal 'p99<50ms'            highest rate that meets the goal
   plimsoll compare --aa --serve nginx                               what this machine can resolve
   plimsoll compare plimsoll-runs/before plimsoll-runs/after         runs that are stored
 
@@ -19,11 +20,11 @@ Calls, from the whole 95 % interval of the change: better or worse (beyond --mar
 same (around 0, within it), cannot tell.
 
 Conditions of --fail-if, comma-separated: cpu>2% (server CPU per request, at the fixed load), p50>5%, p90>5%, p99>10%,
-goodput<-3% (at saturation), rss>10%; a change of the variant against the baseline.
+goodput<-3% (at saturation), rss>10%, capacity<-5% (with --capacity); a change of the variant against the baseline.
 
 Exit codes: 0 nothing is worse, 1 worse or a condition of --fail-if has failed, 5 cannot tell; they rest on server CPU
-per request at the fixed load (response p50 where the server is not seen) and on goodput at saturation; others as in
-plimsoll --help.";
+per request at the fixed load (response p50 where the server is not seen), on goodput at saturation and, with --capacity,
+on the capacity; others as in plimsoll --help.";
 
 /// Comparison of a baseline with variants: change of CPU time, latency and goodput, each with its interval.
 ///
@@ -45,9 +46,18 @@ pub(crate) struct CompareArgs {
     /// Comparison of one server with itself: false alarms, and the smallest change that this machine shows
     #[arg(long)]
     pub(crate) aa: bool,
-    /// One of the two loads only
+    /// One of the loads only
     #[arg(long, value_enum)]
     pub(crate) only: Option<OnlyArg>,
+    /// Search for the capacity of each variant in each block, besides the other loads
+    #[arg(long)]
+    pub(crate) capacity: bool,
+    /// Conditions that a load within the capacity has to meet, such as 'p99<100ms,errors<0.1%', as of plimsoll capacity
+    #[arg(long, value_name = "GOAL", allow_hyphen_values = true)]
+    pub(crate) goal: Option<String>,
+    /// Time for the search of each variant in each block [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) capacity_budget: Option<Duration>,
     /// Rate of the fixed load [default: 70 % of what a closed loop gets out of the baseline]
     #[arg(short = 'R', long, value_name = "PER_SECOND")]
     pub(crate) rate: Option<Rate>,
@@ -103,4 +113,6 @@ pub(crate) enum OnlyArg {
     Fixed,
     /// Closed loop that saturates
     Saturated,
+    /// Search for the capacity
+    Capacity,
 }

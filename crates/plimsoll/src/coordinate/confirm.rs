@@ -166,7 +166,7 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
         is_known: true,
         stop: Arc::clone(how.stop),
     };
-    let create = |_: &str| {
+    let create = |_: &Session| {
         private::create_directory(directory)
             .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", directory.display())))?;
         Ok(directory.to_owned())

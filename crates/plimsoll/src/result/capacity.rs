@@ -31,6 +31,13 @@ pub(crate) struct Trial {
     pub(crate) builder: EvidenceBuilder,
 }
 
+impl Trial {
+    /// True if it was ended before its window was over, and not by its backlog.
+    pub(super) fn is_cut(&self) -> bool {
+        !self.made.ran_away && self.builder.evidence().interrupted
+    }
+}
+
 /// What a trial says of its load.
 #[derive(Debug)]
 pub(crate) struct JudgedTrial {
@@ -258,7 +265,8 @@ fn trial_record(
     }
 }
 
-fn bracket(result: CapacityResult, goal: &Goal) -> CapacityBracket {
+/// What a search has found, in the words of its goal.
+pub(super) fn bracket(result: CapacityResult, goal: &Goal) -> CapacityBracket {
     let conditions = goal.conditions();
     let mut failed: Vec<String> =
         result.failed.iter().filter_map(|at| conditions.get(*at)).map(ToString::to_string).collect();

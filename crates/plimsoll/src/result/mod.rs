@@ -7,11 +7,14 @@ mod sweep;
 mod thresholds;
 
 pub(crate) use capacity::{JudgedTrial, Trial, capacity_record};
-pub(crate) use compare::{ComparedTrial, compare_record, outcome as compare_outcome, stored_comparison};
+pub(crate) use compare::{
+    ComparedTrial, Measured, SearchedCapacity, compare_record, outcome as compare_outcome, stored_comparison,
+};
 pub(crate) use sweep::{Point, keep, sweep_record};
 pub(crate) use thresholds::Asked;
 
 use evidence::EvidenceBuilder;
+use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
     ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence, Limiter,
@@ -88,6 +91,12 @@ impl Facts {
         &self.begun.limits
     }
 
+    /// What the capacities of a comparison are searched with; none without a search.
+    pub(crate) fn compared_goal(&self) -> Option<Goal> {
+        let capacity = self.comparison.as_ref()?.0.capacity.as_ref()?;
+        Goal::parse(Some(&capacity.goal)).ok()
+    }
+
     /// A variant of a comparison, as it was looked at before the blocks.
     pub(crate) fn arm(&self, index: usize) -> Option<&ArmRecord> {
         self.comparison.as_ref()?.1.get(index)
@@ -95,6 +104,10 @@ impl Facts {
 
     const fn is_capacity(&self) -> bool {
         matches!(self.begun.measurement, Measurement::Capacity { .. })
+    }
+
+    const fn is_comparison(&self) -> bool {
+        matches!(self.begun.measurement, Measurement::Compare { .. })
     }
 
     /// True if it is known what came of the samples.

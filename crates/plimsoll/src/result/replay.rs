@@ -1,7 +1,10 @@
 //! Reads the events of a measurement back and makes its record of them: also when its program, its machine or its disk has
 //! died, with what was measured until then.
 
-use super::{ComparedTrial, Facts, Point, Trial, capacity_record, compare_record, keep, run_record, sweep_record};
+use super::{
+    ComparedTrial, Facts, Measured, Point, SearchedCapacity, Trial, capacity_record, compare_record, keep, run_record,
+    sweep_record,
+};
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::profiling::{Sampled, at_peak, keep as keep_profile, samples};
@@ -9,7 +12,7 @@ use crate::store::experiment::{is_experiment, recovered};
 use crate::store::stored::{Record, Stored};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
 use evidence::{Events, EvidenceBuilder};
-use model::{Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
+use model::{CompareLoad, Event, Load, Measurement, Redacted, SessionEvent, TrialMade};
 use report::record::{ARMS_FOLDER, sweeps_record};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -89,6 +92,8 @@ struct Replay<'a> {
     points: Vec<Point>,
     trials: Vec<Trial>,
     compared: Vec<ComparedTrial>,
+    /// A search within a comparison, of which the end has not been told.
+    searching: Option<SearchedCapacity>,
 }
 
 impl<'a> Replay<'a> {
@@ -101,6 +106,7 @@ impl<'a> Replay<'a> {
             points: Vec::new(),
             trials: Vec::new(),
             compared: Vec::new(),
+            searching: None,
         }
     }
 
@@ -114,13 +120,21 @@ impl<'a> Replay<'a> {
             }
             (Event::Session(SessionEvent::Trial { directory, trial }), _) => {
                 if let Some(builder) = self.load_below(directory)? {
-                    self.trials.push(Trial { made: *trial, builder });
+                    let trial = Trial { made: *trial, builder };
+                    self.searching.as_mut().map_or(&mut self.trials, |searching| &mut searching.trials).push(trial);
                 }
             }
             (Event::Session(SessionEvent::Compared { directory, trial }), _) => {
-                if let Some(builder) = self.load_below(directory)? {
-                    self.compared.push(ComparedTrial { made: *trial, builder });
-                }
+                let measured = match (trial.load, self.searching.take()) {
+                    (CompareLoad::Capacity, searched) => searched.map(Measured::Search),
+                    _ => self.load_below(directory)?.map(|builder| Measured::Load(Box::new(builder))),
+                };
+                self.compared.extend(measured.map(|measured| ComparedTrial { made: *trial, measured }));
+            }
+            (Event::Session(SessionEvent::Search { settings, .. }), _)
+                if self.facts.as_ref().is_some_and(Facts::is_comparison) =>
+            {
+                self.searching = Some(SearchedCapacity { settings: *settings, trials: Vec::new() });
             }
             (Event::Session(event), _) => self.facts.iter_mut().for_each(|facts| facts.apply(event)),
             (Event::Probed(_), None) => self.probed = Some(event),

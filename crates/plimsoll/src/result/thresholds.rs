@@ -1,8 +1,9 @@
 //! From a finished record to what came of the thresholds that it was put to.
 
+use evidence::factors::differences;
 use judge::threshold::Threshold;
 use model::{Baseline, KnownFigure, ThresholdRecord, ThresholdState, VerdictState};
-use report::factors::{differences, factors};
+use report::factors::factors;
 use report::figures::figures;
 use report::record::AnyRecord;
 

@@ -98,11 +98,11 @@ pub(crate) struct SessionOptions<'a> {
 }
 
 impl Session {
-    /// Starts the target if need be, probes it, and lets `create` make the directory, with the time of the start in its
-    /// name.
+    /// Starts the target if need be, probes it, and lets `create` make the directory, unless it refuses what there is to be
+    /// measured: what is refused leaves no directory.
     pub(crate) fn new(
         options: SessionOptions<'_>,
-        create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
+        create: impl FnOnce(&Self) -> Result<PathBuf, CommandError>,
     ) -> Result<Self, CommandError> {
         let SessionOptions { draft, selectors, stop, .. } = options;
         forget_used_text();
@@ -130,8 +130,6 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
-        let directory = create(&started)?;
-        sut.keep_build_log(&directory);
         progress.line(&note);
         let first = Redacted::url(&(sut.url.origin() + &settings.requests[0].path));
         progress.line(report::terminal::probe(&Redacted::new(probe.clone()), &first).trim_end());
@@ -142,7 +140,7 @@ impl Session {
         forget_used_text();
         let known = options.is_known.then(TakenFingerprint::default);
         let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
-        Ok(Self {
+        let mut session = Self {
             fingerprint,
             suspended_ns: clock::suspended_ns(),
             sut,
@@ -155,11 +153,14 @@ impl Session {
             loads: 0,
             budget_ns: 0,
             quota: OnceCell::new(),
-            directory,
+            directory: PathBuf::new(),
             started,
             stop,
             progress,
-        })
+        };
+        session.directory = create(&session)?;
+        session.sut.keep_build_log(&session.directory);
+        Ok(session)
     }
 
     /// Ends the server that was started for this and starts it again; does nothing with any other target.

@@ -1,11 +1,12 @@
 //! Settings of a search for a capacity: its goal, its range, and its times.
 
 use crate::cli::capacity::CapacityArgs;
+use crate::cli::compare::CompareArgs;
 use crate::exit::CommandError;
 use crate::settings;
-use judge::goal::Goal;
+use judge::goal::{Goal, Quantity};
 use model::human::{percent, rate, time};
-use model::{CapacitySettings, CapacityTimes, Duration, Load, NS_PER_S, Stop, Warmup};
+use model::{COMPARE_ARMS_MAX, CapacitySettings, CapacityTimes, Duration, Load, NS_PER_S, Stop, Warmup};
 
 /// Rest after each trial: what it left in the server's queues must not reach the next.
 pub(crate) const REST_NS: u64 = NS_PER_S / 2;
@@ -36,6 +37,16 @@ const ERRORS_MAX: f64 = 0.5;
 const BUDGET_NS: std::ops::RangeInclusive<u64> = 10 * NS_PER_S..=7 * 24 * 3600 * NS_PER_S;
 /// Lowest rate; per second.
 const RATE_MIN_PER_S: f64 = 0.001;
+/// In a block of a comparison: time of a search, warm-up of a trial on a server that has just been under load, highest
+/// rate, and middle of the parts of what a closed loop got out at which it begins.
+const BLOCK_BUDGET_NS: u64 = 30 * NS_PER_S;
+const BLOCK_WARMUP_NS: u64 = NS_PER_S / 2;
+const BLOCK_TO_PER_S: f64 = 1e6;
+const BLOCK_START_SHARE: f64 = 0.7;
+/// Multiples of the golden ratio have fractions that fill the range evenly, however many there are.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+/// Beyond so many the fractions lose their digits.
+const PLACES: u64 = 1 << 20;
 
 /// Search that was asked for, as far as it is known before the server is.
 #[derive(Clone, Debug)]
@@ -44,8 +55,9 @@ pub(crate) struct CapacityOptions {
     width: f64,
     from_per_s: Option<f64>,
     pub(crate) to_per_s: f64,
-    /// Window of full trials; none: what the goal needs.
+    /// Window of full trials; none: what the goal needs, at least `full_least_ns`.
     full_ns: Option<u64>,
+    full_least_ns: u64,
     pub(crate) warmup: Warmup,
     /// Time for all; ns.
     pub(crate) budget_ns: u64,
@@ -71,7 +83,7 @@ impl CapacityOptions {
         }
         settings::load(args.connections, Some(args.to.per_s), args.arrivals)?;
         let goal = Goal::parse(args.goal.as_deref()).map_err(|why| CommandError::usage(format!("--goal {why}")))?;
-        agree(&goal, args)?;
+        agree(&goal, args.request.timeout, args.no_observe)?;
         let from_per_s = args.from.map(|from| from.per_s);
         if let Some(from_per_s) = from_per_s.filter(|from_per_s| *from_per_s > args.to.per_s) {
             let (from, to) = (rate(from_per_s), rate(args.to.per_s));
@@ -89,6 +101,7 @@ impl CapacityOptions {
             from_per_s,
             to_per_s: args.to.per_s,
             full_ns: args.duration.map(full_ns).transpose()?,
+            full_least_ns: FULL_NS,
             warmup: settings::warmup(args.warmup)?,
             budget_ns: args.budget.ns,
             seed: args.generator.seed,
@@ -102,6 +115,49 @@ impl CapacityOptions {
             )));
         }
         Ok(options)
+    }
+
+    /// Short searches in the blocks of a comparison, on servers that are warm.
+    pub(crate) fn in_blocks(args: &CompareArgs) -> Result<Self, CommandError> {
+        let goal = Goal::parse(args.goal.as_deref()).map_err(|why| CommandError::usage(format!("--goal {why}")))?;
+        agree(&goal, args.request.timeout, args.no_observe)?;
+        if let Some(share) = goal.conditions().iter().find(|condition| condition.quantity == Quantity::CpuShare) {
+            return Err(CommandError::usage(format!(
+                "--goal {share}: variants may have other CPUs; write a number of CPUs, such as cpu<1.5"
+            )));
+        }
+        settings::no_pipeline(args.request.pipeline)?;
+        let options = Self {
+            width: width(None, goal.errors_max())?,
+            goal,
+            from_per_s: None,
+            to_per_s: BLOCK_TO_PER_S,
+            full_ns: None,
+            full_least_ns: FULL_MIN_NS,
+            warmup: Warmup::Fixed { duration_ns: BLOCK_WARMUP_NS },
+            budget_ns: args.capacity_budget.map_or(BLOCK_BUDGET_NS, |budget| budget.ns),
+            seed: args.generator.seed,
+        };
+        let least_ns = 2 * (FULL_MIN_NS + options.overhead_ns());
+        if !(least_ns..=*BUDGET_NS.end()).contains(&options.budget_ns) {
+            return Err(CommandError::usage(format!(
+                "--capacity-budget {} is not between two trials ({}) and a week",
+                args.capacity_budget.unwrap_or(Duration { ns: BLOCK_BUDGET_NS }),
+                time(least_ns as f64)
+            )));
+        }
+        Ok(options)
+    }
+
+    /// The search in a block of a comparison, of a variant that got `per_s` out of a closed loop. It begins at another
+    /// part of that in each block: what is left open between the last two loads would else be the same in all blocks,
+    /// and look like an effect.
+    pub(crate) fn search_in_block(&self, per_s: f64, block: u64, arm: usize) -> CapacitySettings {
+        let search = self.search(&Pilot { per_s, took_ns: 0 }, 0);
+        let place = (block.wrapping_mul(COMPARE_ARMS_MAX) + arm as u64 + self.seed % PLACES) as f64;
+        let part = BLOCK_START_SHARE * ((place * GOLDEN).fract() - 0.5).exp2();
+        let start_per_s = (part * per_s).clamp(search.from_per_s, search.to_per_s);
+        CapacitySettings { start_per_s, seed: self.seed.wrapping_add(block), ..search }
     }
 
     /// Window of the closed loop; ns.
@@ -145,8 +201,8 @@ impl CapacityOptions {
             _ => 0.0,
         };
         let wanted_ns = (wanted_s.ceil() * NS_PER_S as f64) as u64;
-        let most_ns = (self.budget_ns / WINDOWS_MIN / NS_PER_S * NS_PER_S).max(FULL_NS);
-        self.full_ns.unwrap_or_else(|| wanted_ns.clamp(FULL_NS, most_ns))
+        let most_ns = (self.budget_ns / WINDOWS_MIN / NS_PER_S * NS_PER_S).max(self.full_least_ns);
+        self.full_ns.unwrap_or_else(|| wanted_ns.clamp(self.full_least_ns, most_ns))
     }
 
     /// Window of full trials as far as it is known before the server is; ns.
@@ -161,16 +217,15 @@ impl CapacityOptions {
 }
 
 /// Fails where the goal and another flag contradict each other.
-fn agree(goal: &Goal, args: &CapacityArgs) -> Result<(), CommandError> {
-    if let Some(slowest) = goal.slowest().filter(|slowest| slowest.limit > args.request.timeout.ns as f64) {
+fn agree(goal: &Goal, timeout: Duration, no_observe: bool) -> Result<(), CommandError> {
+    if let Some(slowest) = goal.slowest().filter(|slowest| slowest.limit > timeout.ns as f64) {
         return Err(CommandError::usage(format!(
-            "--goal {slowest}: after --timeout {} a request has failed, however long it would have taken; raise \
-             --timeout",
-            args.request.timeout
+            "--goal {slowest}: after --timeout {timeout} a request has failed, however long it would have taken; raise \
+             --timeout"
         )));
     }
     match goal.of_server() {
-        Some(condition) if args.no_observe => Err(CommandError::usage(format!(
+        Some(condition) if no_observe => Err(CommandError::usage(format!(
             "--goal {condition} needs to see the server, which --no-observe turns off; leave one of them out"
         ))),
         _ => Ok(()),
@@ -286,6 +341,37 @@ mod tests {
         refused(&["--to", "2G"], "--to 2,000,000,000/s is above 1,000,000,000/s");
         refused(&["-c", "0"], "--connections 0");
         assert!(CapacityOptions::new(&args(&["--goal", "p99<10s", "--timeout", "20s"])).is_ok());
+    }
+
+    fn in_blocks(flags: &[&str]) -> Result<CapacityOptions, String> {
+        let urls = ["plimsoll", "compare", "http://127.0.0.1:1/", "http://127.0.0.1:2/", "--capacity"];
+        let Verb::Compare(args) = Cli::try_parse_from(urls.iter().chain(flags)).unwrap().verb else { panic!("a verb") };
+        CapacityOptions::in_blocks(&args).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn searches_in_blocks_are_short_and_begin_at_another_load_in_each() {
+        let options = in_blocks(&[]).unwrap();
+        let search = |block, arm| options.search_in_block(1_000.0, block, arm);
+        let times = search(0, 0).times;
+        assert_eq!((times.budget_ns, times.full_ns, times.short_ns), (30 * NS_PER_S, 4 * NS_PER_S, 3 * NS_PER_S));
+        let starts: Vec<f64> = (0..8).flat_map(|block| [0, 1].map(|arm| search(block, arm).start_per_s)).collect();
+        assert!(starts.iter().all(|start| (490.0..1_000.0).contains(start)), "{starts:?}");
+        let lowest = starts.iter().copied().fold(f64::INFINITY, f64::min);
+        let upper = starts.iter().filter(|start| **start > lowest * 2f64.sqrt()).count();
+        assert!((6..=10).contains(&upper), "as many in either half: {starts:?}");
+        assert_eq!(search(3, 1), search(3, 1), "the same place, the same search");
+    }
+
+    #[test]
+    fn what_cannot_be_searched_in_blocks_is_refused_in_a_line() {
+        assert!(in_blocks(&["--goal", "cpu<80%"]).unwrap_err().contains("write a number of CPUs, such as cpu<1.5"));
+        assert!(in_blocks(&["--goal", "p99<9s"]).unwrap_err().contains("--goal p99<9s: after --timeout 5s"));
+        assert!(in_blocks(&["--goal", "erors<1%"]).unwrap_err().contains("did you mean errors?"));
+        assert!(
+            in_blocks(&["--capacity-budget", "5s"]).unwrap_err().contains("--capacity-budget 5s is not between two")
+        );
+        assert!(in_blocks(&["--goal", "cpu<1.5,p99<50ms", "--capacity-budget", "1m"]).is_ok());
     }
 
     #[test]

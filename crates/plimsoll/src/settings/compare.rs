@@ -4,19 +4,19 @@ use crate::cli::compare::{CompareArgs, OnlyArg};
 use crate::exit::CommandError;
 use crate::session::serving;
 use crate::settings;
+use crate::settings::capacity::CapacityOptions;
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
-    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareLoad, CompareSettings, CompareTimes, Load, NS_PER_S, Redacted, Stop,
-    Warmup,
+    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareLoad, CompareSettings, CompareTimes, Load, NS_PER_S,
+    Redacted, Stop, Warmup,
 };
 use stack::Spec;
 use stats::Looks;
 
 /// Rest before each trial on a server that is not restarted: what the last one left in its queues must not reach the next.
 pub(crate) const REST_NS: u64 = NS_PER_S / 2;
-/// Warm-up that ends by itself, and start of a server, about.
-const WARMUP_AUTO_NS: u64 = 5 * NS_PER_S / 2;
+/// Start of a server, about.
 const START_NS: u64 = NS_PER_S / 2;
 /// Window of the closed loop that shows what a variant gets out.
 const PILOT_NS: u64 = 3 * NS_PER_S;
@@ -60,6 +60,8 @@ pub(crate) struct CompareOptions {
     budget_ns: u64,
     seed: u64,
     is_aa: bool,
+    /// The search in each block; none without one.
+    pub(crate) capacity: Option<CapacityOptions>,
 }
 
 /// A variant.
@@ -95,14 +97,10 @@ impl ArmTarget {
 impl CompareOptions {
     /// Checks what was typed, before anything is started.
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
-        let loads = match args.only {
-            None => vec![CompareLoad::Fixed, CompareLoad::Saturated],
-            Some(OnlyArg::Fixed) => vec![CompareLoad::Fixed],
-            Some(OnlyArg::Saturated) => vec![CompareLoad::Saturated],
-        };
+        let loads = loads(args)?;
         let rate_per_s = args.rate.map(|rate| rate.per_s);
         if rate_per_s.is_some() && !loads.contains(&CompareLoad::Fixed) {
-            return Err(CommandError::usage("--rate is the fixed load, which --only saturated leaves out"));
+            return Err(CommandError::usage("--rate is that of the fixed load, which --only leaves out"));
         }
         settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s.unwrap_or(1.0)), args.arrivals)?;
         if loads.contains(&CompareLoad::Fixed) {
@@ -132,12 +130,13 @@ impl CompareOptions {
             budget_ns: args.budget.ns,
             seed: args.generator.seed,
             is_aa: args.aa,
+            capacity: loads.contains(&CompareLoad::Capacity).then(|| CapacityOptions::in_blocks(args)).transpose()?,
             loads,
         };
         let block_ns = options.block_ns();
         if options.budget_ns < block_ns || options.budget_ns > BUDGET_MAX_NS {
             return Err(CommandError::usage(format!(
-                "--budget {} is not between one block ({} with --duration and --warmup as they are) and a week",
+                "--budget {} is not between one block ({} with the loads, --duration and --warmup as they are) and a week",
                 args.budget,
                 time(block_ns as f64)
             )));
@@ -147,16 +146,21 @@ impl CompareOptions {
 
     /// About how long a block takes; ns.
     fn block_ns(&self) -> u64 {
-        let trial_ns = self.window_ns + self.warmup_ns() + REST_NS;
-        let arm_ns = self.loads.len() as u64 * trial_ns + START_NS;
+        let trial_ns = self.window_ns + settings::expected_warmup_ns(self.warmup) + REST_NS;
+        let of_load = |load: &CompareLoad| match (load, &self.capacity) {
+            (CompareLoad::Capacity, Some(capacity)) => capacity.budget_ns,
+            _ => trial_ns,
+        };
+        let arm_ns = self.loads.iter().map(of_load).sum::<u64>() + START_NS;
         self.arms.len() as u64 * arm_ns + self.canary_ns() + CANARY_WARMUP_NS + START_NS
     }
 
-    const fn warmup_ns(&self) -> u64 {
-        match self.warmup {
-            Warmup::Fixed { duration_ns } => duration_ns,
-            Warmup::Auto => WARMUP_AUTO_NS,
-        }
+    /// About how long all takes at most; ns.
+    pub(crate) fn expected_ns(&self) -> u64 {
+        let pilots = if self.is_aa { 1 } else { self.arms.len() as u64 };
+        let pilot_ns = self.window_ns.min(PILOT_NS) + settings::expected_warmup_ns(self.warmup);
+        let blocks_ns = self.blocks_max.saturating_mul(self.block_ns());
+        pilots * pilot_ns + blocks_ns.min(self.budget_ns)
     }
 
     fn canary_ns(&self) -> u64 {
@@ -191,10 +195,15 @@ impl CompareOptions {
                 let load = settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s), args.arrivals)?;
                 Ok((load, window, self.warmup))
             }
-            CompareLoad::Saturated | CompareLoad::Stored => {
+            CompareLoad::Saturated | CompareLoad::Capacity | CompareLoad::Stored => {
                 Ok((Load::Closed { connections: self.connections }, window, self.warmup))
             }
         }
+    }
+
+    /// A trial of a search for the capacity.
+    pub(crate) fn searched_load(&self, args: &CompareArgs, rate_per_s: f64) -> Result<Load, CommandError> {
+        settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s), args.arrivals)
     }
 
     /// The plan, where closed loops got so many good responses per second out of the variants.
@@ -213,8 +222,35 @@ impl CompareOptions {
             margin: self.margin,
             fail_if: self.fail_if.clone(),
             is_aa: self.is_aa,
+            capacity: self
+                .capacity
+                .as_ref()
+                .map(|capacity| CompareCapacity { goal: capacity.goal.to_string(), budget_ns: capacity.budget_ns }),
             times: CompareTimes { window_ns: self.window_ns, block_ns: self.block_ns(), budget_ns: self.budget_ns },
         }
+    }
+}
+
+/// Loads of each block.
+fn loads(args: &CompareArgs) -> Result<Vec<CompareLoad>, CommandError> {
+    let mut loads = match args.only {
+        None => vec![CompareLoad::Fixed, CompareLoad::Saturated],
+        Some(OnlyArg::Fixed) => vec![CompareLoad::Fixed],
+        Some(OnlyArg::Saturated) => vec![CompareLoad::Saturated],
+        Some(OnlyArg::Capacity) => Vec::new(),
+    };
+    let is_searched = args.capacity || args.only == Some(OnlyArg::Capacity);
+    if is_searched {
+        loads.push(CompareLoad::Capacity);
+    }
+    let flag = args
+        .goal
+        .is_some()
+        .then_some("--goal")
+        .or_else(|| args.capacity_budget.is_some().then_some("--capacity-budget"));
+    match flag.filter(|_| !is_searched) {
+        Some(flag) => Err(CommandError::usage(format!("{flag} is about the capacity: add --capacity"))),
+        None => Ok(loads),
     }
 }
 
@@ -246,13 +282,13 @@ fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
         ));
     }
     let labels: Vec<String> = targets.iter().map(ArmTarget::label).collect();
-    let names = names(&args.name, &labels)?;
+    let names = names(&args.name, &labels, args.aa)?;
     Ok(targets.into_iter().zip(names).map(|(target, name)| Arm { name, target }).collect())
 }
 
-/// A name for each label that no other has: those that were given, or the labels.
-pub(crate) fn names(given: &[String], labels: &[String]) -> Result<Vec<String>, CommandError> {
-    let is_for_all = given.len() == 1 && labels.iter().all(|label| *label == labels[0]);
+/// A name for each label that no other has: those that were given, or the labels; one for all where all are one server.
+pub(crate) fn names(given: &[String], labels: &[String], is_aa: bool) -> Result<Vec<String>, CommandError> {
+    let is_for_all = given.len() == 1 && is_aa;
     if !given.is_empty() && given.len() != labels.len() && !is_for_all {
         return Err(CommandError::usage(format!(
             "{} with --name and {}: name all of them or none",
@@ -360,11 +396,13 @@ mod tests {
     fn names_are_unique_and_secrets_are_not_shown() {
         let of = |given: &[&str], labels: &[&str]| {
             let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-            names(&texts(given), &texts(labels)).map_err(|error| error.message)
+            names(&texts(given), &texts(labels), false).map_err(|error| error.message)
         };
         assert_eq!(of(&[], &["x", "x", "y"]).unwrap(), ["x", "x (2)", "y"]);
         assert_eq!(of(&["old", "new"], &["x", "y"]).unwrap(), ["old", "new"]);
-        assert!(of(&["old"], &["x", "y"]).unwrap_err().contains("1 name with --name and 2 variants"));
+        for labels in [["x", "y"], ["x", "x"]] {
+            assert!(of(&["old"], &labels).unwrap_err().contains("1 name with --name and 2 variants"), "{labels:?}");
+        }
         let shown = of(&["http://u:s3cret@h/", "b"], &["x", "y"]).unwrap();
         assert!(!shown[0].contains("s3cret"), "{shown:?}");
     }
@@ -374,5 +412,22 @@ mod tests {
         let block_s = |flags: &[&str]| options(flags).block_ns() as f64 / NS_PER_S as f64;
         assert_eq!(block_s(&["-d", "4s", "--warmup", "1s"]), 2.0 * (2.0 * 5.5 + 0.5) + 2.75);
         assert_eq!(block_s(&["-d", "1s", "--warmup", "0s", "--only", "fixed"]), 2.0 * 2.0 + 1.75);
+        let searched = ["-d", "4s", "--warmup", "1s", "--capacity"];
+        assert_eq!(block_s(&searched), 2.0 * (2.0 * 5.5 + 30.0 + 0.5) + 2.75);
+        assert_eq!(block_s(&["--only", "capacity", "--capacity-budget", "1m"]), 2.0 * 60.5 + 2.75);
+    }
+
+    #[test]
+    fn a_capacity_is_searched_for_where_it_is_asked_for() {
+        use CompareLoad::{Capacity, Fixed, Saturated};
+        assert_eq!(options(&["--capacity"]).loads, [Fixed, Saturated, Capacity]);
+        assert_eq!(options(&["--capacity", "--only", "fixed"]).loads, [Fixed, Capacity]);
+        let only = options(&["--only", "capacity", "--goal", "p99<50ms"]);
+        assert_eq!(only.loads, [Capacity]);
+        let plan = only.settings(&[1_000.0, 1_000.0]).capacity.expect("it is searched for");
+        assert_eq!((plan.goal.as_str(), plan.budget_ns), ("p99<50ms,errors<0.1%,send-rate>99%", 30 * NS_PER_S));
+        assert_eq!(options(&[]).settings(&[1.0]).capacity, None);
+        let refused = args(&["http://h/", "http://i/", "--goal", "p99<1s"]);
+        assert!(CompareOptions::new(&refused).unwrap_err().message.contains("--goal is about the capacity"));
     }
 }

@@ -302,6 +302,7 @@ mod tests {
             server_cpu_ns_per_request: None,
             server_rss_bytes_max: None,
             capacity: None,
+            effects: Vec::new(),
         };
         StepRecord {
             number,

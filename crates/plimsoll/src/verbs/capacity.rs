@@ -17,14 +17,16 @@ use crate::settings::threshold;
 use crate::store;
 use crate::store::{Log, Recorder};
 use clock::monotonic_ns;
+use evidence::factors::of_capacity_plan;
+use judge::goal::Goal;
 use model::{
     CapacityReason, CapacityRecord, CapacitySettings, Measurement, Plan, Redacted, SessionEvent, Stop, TrialMade,
     TrialPurpose, VerdictState, human,
 };
-use report::factors::of_capacity_plan;
 use report::record::AnyRecord;
 use stack::Spec;
 use stats::{CapacityOutcome, Obstacle};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -73,13 +75,16 @@ pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicB
         is_known: false,
         stop: Arc::clone(stop),
     };
-    let create = |started: &str| store::create(args.output.output.as_deref(), "capacity", started);
-    let session = Session::new(session, create)?;
-    let most = plan(args, options, &session, options.to_per_s, options.window_ns())?;
-    sees_server(options, &session, &most)?;
     let goal = options.goal.to_string();
-    let own = of_capacity_plan(&goal, &Redacted::new(most.clone()), &Redacted::new(session.environment()));
-    thresholds.may_compare(&own)?;
+    let most = |session: &Session| plan(args, options, session, options.to_per_s, options.window_ns());
+    let session = Session::new(session, |session| {
+        let most = most(session)?;
+        sees_server(options, session, &most)?;
+        let environment = Redacted::new(session.environment());
+        thresholds.may_compare(&of_capacity_plan(&goal, &Redacted::new(most), &environment))?;
+        store::create(args.output.output.as_deref(), "capacity", &session.started)
+    })?;
+    let most = most(&session)?;
     let mut log = session.begin(Measurement::Capacity { goal }, &most)?;
     thresholds.event().into_iter().for_each(|event| log.tell(event));
     let mut trials = Trials { args, options, session, log, trials: Vec::new(), told: None };
@@ -214,17 +219,12 @@ impl Trials<'_> {
         if self.args.restart && trial.number > 1 {
             self.session.restart()?;
         }
-        let mut plan = plan(self.args, self.options, &self.session, trial.load_per_s, trial.duration_ns)?;
-        // Another order of arrivals each time.
-        plan.seed = plan.seed.wrapping_add(trial.number);
+        let plan = plan(self.args, self.options, &self.session, trial.load_per_s, trial.duration_ns)?;
         // The closed loop has the first number.
         let name = format!("{:02}-{}-{:.0}", trial.number + 1, short_name(trial.purpose), trial.load_per_s);
-        let (name, mut recorder) = Recorder::of_load(&self.session.directory, &name)?;
-        self.session.budget_ns = asked.prolong_max_ns;
-        let (builder, ran_away) = self.session.measure_trial(&plan, &label(asked), &mut recorder)?;
-        let took_ns = monotonic_ns().saturating_sub(begin_ns);
-        let made = TrialMade { load_per_s: trial.load_per_s, window_ns: trial.duration_ns, took_ns, ran_away };
-        Ok(Kept { name, trial: Trial { made, builder }, line: String::new() })
+        let directory = self.session.directory.clone();
+        let (name, trial) = made(&mut self.session, &directory, &name, (plan, asked), &label(asked), begin_ns)?;
+        Ok(Kept { name, trial, line: String::new() })
     }
 
     /// An error that ends the search; a target that is gone is a part of the result.
@@ -250,11 +250,8 @@ impl Measure<CapacityWalk> for Trials<'_> {
             Err(error) => return Err(self.ended_by(error)),
         };
         let judged = JudgedTrial::new(&self.options.goal, self.log.facts.limits(), &kept.trial);
-        if let (Some(condition), false) = (judged.unknown(&self.options.goal), self.session.is_interrupted()) {
-            return Err(CommandError::usage(format!(
-                "--goal {condition}: {}; leave it out, or see plimsoll check",
-                unseen(&kept.trial)
-            )));
+        if !self.session.is_interrupted() {
+            sees(&self.options.goal, &judged, &kept.trial)?;
         }
         let line = trial_line(asked, &judged);
         Ok((judged.outcome, Kept { line, ..kept }))
@@ -267,6 +264,38 @@ impl Measure<CapacityWalk> for Trials<'_> {
         self.told = Some(line);
         // A server that has ended leaves nothing more to try.
         self.session.check().map_err(|error| self.ended_by(error))
+    }
+}
+
+/// Makes the trial that is asked for, which began at `begin_ns`, with a plan for it; returns the directory of its events
+/// below `directory`, whose last part is `name`.
+pub(super) fn made(
+    session: &mut Session,
+    directory: &Path,
+    name: &str,
+    (mut plan, asked): (Plan, &Asked),
+    label: &str,
+    begin_ns: u64,
+) -> Result<(String, Trial), CommandError> {
+    let trial = &asked.trial;
+    // Another order of arrivals each time.
+    plan.seed = plan.seed.wrapping_add(trial.number);
+    let (name, mut recorder) = Recorder::of_load(directory, name)?;
+    session.budget_ns = asked.prolong_max_ns;
+    let (builder, ran_away) = session.measure_trial(&plan, label, &mut recorder)?;
+    let took_ns = monotonic_ns().saturating_sub(begin_ns);
+    let made = TrialMade { load_per_s: trial.load_per_s, window_ns: trial.duration_ns, took_ns, ran_away };
+    Ok((name, Trial { made, builder }))
+}
+
+/// Fails where the server was not observed that a condition of the goal is about.
+pub(super) fn sees(goal: &Goal, judged: &JudgedTrial, trial: &Trial) -> Result<(), CommandError> {
+    match judged.unknown(goal) {
+        Some(condition) => Err(CommandError::usage(format!(
+            "--goal {condition}: {}; leave it out, or see plimsoll check",
+            unseen(trial)
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -316,7 +345,7 @@ fn trial_line(asked: &Asked, judged: &JudgedTrial) -> String {
 }
 
 /// The bracket in words.
-fn bracket_text(bracket: Bounds) -> String {
+pub(super) fn bracket_text(bracket: Bounds) -> String {
     match bracket {
         (None, None) => "nothing is known yet".to_owned(),
         (Some(low), None) => format!("capacity >= {}", human::rate(low)),

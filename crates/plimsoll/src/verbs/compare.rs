@@ -1,6 +1,7 @@
 //! `plimsoll compare`: a baseline and variants of it, measured in blocks, judged.
 
 mod arms;
+mod capacity;
 mod stored;
 
 use crate::cli::compare::CompareArgs;
@@ -14,27 +15,52 @@ use crate::result::compare_record;
 use crate::settings::compare::{CompareOptions, fail_if};
 use crate::settings::draft::Draft;
 use arms::{Arms, Looked};
-use model::human::{percent, rate, time};
-use model::{Call, CompareLoad, CompareRecord, CompareSettings, FailIfState, SessionEvent, VerdictState};
+use model::human::{percent, plural, rate, time};
+use model::{
+    Call, CompareLoad, CompareMetric, CompareRecord, CompareSettings, FailIfState, SessionEvent, VerdictState,
+};
 use report::record::AnyRecord;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, CommandError> {
     if let Some(directories) = stored::directories(args)? {
         return stored::compare(args, &directories);
     }
-    let options = CompareOptions::new(args)?;
-    let draft = Draft::new(&args.request, &args.generator)?;
-    let stop = interrupt::watch()?;
+    let checked = Checked::new(args)?;
+    measure(args, &checked, &interrupt::watch()?)
+}
+
+/// What was typed, as far as it can be checked before anything is started.
+pub(super) struct Checked {
+    options: CompareOptions,
+    pub(super) draft: Draft,
+}
+
+impl Checked {
+    pub(super) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
+        let options = CompareOptions::new(args)?;
+        Ok(Self { options, draft: Draft::new(&args.request, &args.generator)? })
+    }
+
+    /// About how long it takes at most, without starting and ending; ns.
+    pub(super) fn expected_ns(&self) -> u64 {
+        self.options.expected_ns()
+    }
+}
+
+/// Measures until the end, or until `stop` is set.
+pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
+    let Checked { options, draft } = checked;
     let Looked { arms: looked, pilots_per_s, mut log, directory, before, sessions } =
-        arms::look(args, &options, &draft, &stop)?;
+        arms::look(args, options, draft, stop)?;
     let settings = options.settings(&pilots_per_s);
     let progress = Progress::new(args.output.quiet);
     progress.line(&begin_line(&settings, &pilots_per_s));
     log.tell(SessionEvent::Blocks { settings: Box::new(settings.clone()), arms: looked });
-    let mut arms = Arms::new(args, &options, &draft, &stop, settings.rate_per_s, (log, directory, sessions), progress);
+    let mut arms = Arms::new(args, options, draft, stop, settings.rate_per_s, (log, directory, sessions), progress);
     let mut search = BlockSearch::new(settings);
-    let walked = walk(&mut search, &mut arms, &stop);
+    let walked = walk(&mut search, &mut arms, stop);
     let (mut log, directory, trials) = arms.end();
     if trials.is_empty() {
         walked?;
@@ -58,12 +84,16 @@ fn begin_line(settings: &CompareSettings, pilots_per_s: &[f64]) -> String {
         false => String::new(),
     };
     let until = settings.precision.map_or_else(
-        || format!("{} blocks", settings.blocks_max),
-        |wanted| format!("until the intervals are ± {} wide", percent(wanted)),
+        || plural(settings.blocks_max, "block"),
+        |wanted| format!("until the intervals are ± {} wide, in blocks", percent(wanted)),
     );
+    let searched = settings.capacity.as_ref().map_or_else(String::new, |capacity| {
+        format!("; searches of {} for the rate with {}", time(capacity.budget_ns as f64), capacity.goal)
+    });
     format!(
-        "closed loops: {} good{fixed}; {until}, at most {}",
+        "closed loops: {} good{fixed}{searched}; {until} of about {}, at most {}",
         pilots.join(", "),
+        time(settings.times.block_ns as f64),
         time(settings.times.budget_ns as f64)
     )
 }
@@ -92,9 +122,11 @@ fn by_conditions(record: &CompareRecord) -> Exit {
 
 fn by_calls(record: &CompareRecord) -> Exit {
     let calls: Vec<Call> = record.metrics.iter().filter(|metric| metric.primary).map(|metric| metric.call).collect();
+    // What was asked for and could not be compared is not known.
+    let is_open = record.unavailable.contains_key(&CompareMetric::CapacityPerS);
     if calls.contains(&Call::Worse) {
         Exit::Failed
-    } else if calls.is_empty() || calls.contains(&Call::CannotTell) {
+    } else if calls.is_empty() || is_open || calls.contains(&Call::CannotTell) {
         Exit::Inconclusive
     } else {
         Exit::Fine

@@ -154,6 +154,7 @@ impl Steps<'_> {
         }
         let result = result_of(&directory).and_then(|stored| step_result(stored.record.as_ref()));
         let (exit, error) = match outcome {
+            Ok(Exit::Interrupted) if result.is_none() => return Ok(()),
             Ok(_) if result.is_none() => return Err(not_stored(planned, &directory)),
             Ok(exit) => (exit, None),
             Err(error) if error.exit == Exit::Interrupted && result.is_none() => return Ok(()),

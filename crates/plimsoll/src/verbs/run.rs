@@ -14,8 +14,8 @@ use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::settings::threshold;
 use crate::store;
+use evidence::factors::of_run_plan;
 use model::{Count, Load, Measurement, Rate, Redacted, SessionEvent, Stop, Warmup};
-use report::factors::of_run_plan;
 use report::record::AnyRecord;
 use stack::Spec;
 use std::path::Path;
@@ -80,9 +80,12 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
         is_known: false,
         stop: Arc::clone(stop),
     };
-    let mut session = Session::new(options, |started| store::create(args.output.output.as_deref(), "run", started))?;
+    let mut session = Session::new(options, |session| {
+        let plan = Redacted::new(session.plan(load, until, warmup));
+        asked.may_compare(&of_run_plan(&plan, &Redacted::new(session.environment())))?;
+        store::create(args.output.output.as_deref(), "run", &session.started)
+    })?;
     let plan = session.plan(load, until, warmup);
-    asked.may_compare(&of_run_plan(&Redacted::new(plan.clone()), &Redacted::new(session.environment())))?;
     let mut log = session.begin(Measurement::Run { wants_limiter: args.confirm }, &plan)?;
     asked.event().into_iter().for_each(|event| log.tell(event));
     // A number of requests has no length, and is not prolonged.

@@ -20,8 +20,8 @@ use crate::settings::threshold;
 use crate::store;
 use crate::store::{Log, PROFILED, Recorder};
 use evidence::EvidenceBuilder;
+use evidence::factors::of_sweep_plan;
 use model::{Count, Limiter, Load, Measurement, NS_PER_S, Plan, Redacted, SessionEvent, SweepRecord, Warmup, human};
-use report::factors::of_sweep_plan;
 use report::record::AnyRecord;
 use stack::Spec;
 use stats::{Outcome, SweepSettings};
@@ -132,12 +132,14 @@ fn measure(
         is_known: false,
         stop: Arc::clone(stop),
     };
-    let session = Session::new(options, create)?;
+    let session = Session::new(options, |session| {
+        let over = if search.over_rate { "rate" } else { "connections" };
+        let most = Redacted::new(plan(args, session, search.to)?);
+        asked.may_compare(&of_sweep_plan(over, &most, &Redacted::new(session.environment())))?;
+        create(&session.started)
+    })?;
     let most = plan(args, &session, search.to)?;
     let arm = arm.map(Redacted::into_inner);
-    let over = if search.over_rate { "rate" } else { "connections" };
-    let own = of_sweep_plan(over, &Redacted::new(most.clone()), &Redacted::new(session.environment()));
-    asked.may_compare(&own)?;
     let mut log = session.begin(Measurement::Sweep { limit: search.to, over_rate: search.over_rate, arm }, &most)?;
     asked.event().into_iter().for_each(|event| log.tell(event));
     let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };

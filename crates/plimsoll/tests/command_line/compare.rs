@@ -30,7 +30,11 @@ fn conditions_that_are_none_are_named_with_what_was_meant() {
     refused(&["--fail-if", "godput<-3%"], &["--fail-if", "godput<-3%", "did you mean goodput?"]);
     refused(&["--fail-if", "cpu>2"], &["--fail-if", "cpu>2", "in percent"]);
     refused(&["--fail-if", "cpu"], &["--fail-if", "no < or >"]);
-    refused(&["--fail-if", "p99>5%", "--only", "saturated"], &["--fail-if", "p99>5%", "not measured at saturation"]);
+    refused(
+        &["--fail-if", "goodput<-5%", "--only", "fixed"],
+        &["--fail-if", "goodput<-5%", "not measured at fixed load"],
+    );
+    refused(&["--fail-if", "capacity<-5%"], &["--fail-if", "capacity<-5%", "with --capacity"]);
 }
 
 #[test]
@@ -42,9 +46,15 @@ fn values_out_of_range_are_named() {
     refused(&["-d", "100ms"], &["--duration 100ms", "1s"]);
     refused(&["-c", "0"], &["--connections", "0"]);
     refused(&["--pipeline", "4"], &["--pipeline 4"]);
-    refused(&["-R", "100", "--only", "saturated"], &["--rate", "--only saturated"]);
+    refused(&["-R", "100", "--only", "saturated"], &["--rate", "--only"]);
+    refused(&["--capacity", "--budget", "1m"], &["--budget 1m", "one block"]);
+    refused(&["--capacity", "--capacity-budget", "5s"], &["--capacity-budget 5s", "two trials"]);
+    refused(&["--goal", "p99<50ms"], &["--goal", "--capacity"]);
+    refused(&["--capacity", "--goal", "p99<9s"], &["--goal p99<9s", "--timeout 5s"]);
+    refused(&["--capacity", "--goal", "p50<9ms,p99<5ms"], &["--goal", "p50<9ms", "p99<5ms"]);
     refused(&["--name", "a", "--name", "b", "--name", "c"], &["3 names with --name and 2 variants"]);
     refused(&["--name", "a", "--name", " "], &["--name is empty"]);
+    refused(&["--name", "a"], &["1 name with --name and 2 variants"]);
     refused(&["--server", ":80"], &["--server names one server"]);
 }
 

@@ -1,14 +1,18 @@
 //! Where the result goes when pipes close and disks are full.
 
-use crate::support::{Ended, Target, count, shell};
-use std::process::Command;
+use crate::support::{Ended, Target, count, mounting, shell};
 
 /// A short run of a fresh target; `$RUN` is the command, and the target lives as long as the script.
 #[track_caller]
 fn with_run(script: &str) -> Ended {
     let target = Target::start(&[]);
+    shell(&of(&target, script)).run()
+}
+
+/// The script with the command in it.
+fn of(target: &Target, script: &str) -> String {
     let run = format!("run '{}' -n 500 -c 2 --warmup 0s", target.url("/bytes/64"));
-    shell(&script.replace("RUN", &format!("\"$PLIMSOLL\" {run}"))).run()
+    script.replace("RUN", &format!("\"$PLIMSOLL\" {run}"))
 }
 
 #[test]
@@ -38,18 +42,11 @@ fn stdout_that_takes_nothing_is_named() {
 
 #[test]
 fn full_disk_costs_the_record_and_not_the_result() {
-    // A file system of our own that nobody else sees, where the kernel lets us mount one.
-    let unshare = ["-m", "-rm"].into_iter().find(|how| {
-        let tried = Command::new("unshare").args([how, "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-        tried.is_ok_and(|tried| tried.status.success())
-    });
+    let target = Target::start(&[]);
     let fill = "mkdir d && mount -t tmpfs -o size=64k none d && head -c 60000 /dev/zero >d/ballast; RUN --json -q -o d";
-    let script = match unshare {
-        Some(how) => format!("cat >script <<'END'\n{fill}\nEND\nunshare {how} bash script"),
-        // Elsewhere a limit on the size of files stands for the disk.
-        None => "(trap '' XFSZ; ulimit -f 1; RUN --json -q -o d) | cat; exit ${PIPESTATUS[0]}".into(),
-    };
-    let ended = with_run(&script);
+    // Where no file system can be mounted a limit on the size of files stands for the disk.
+    let limited = "(trap '' XFSZ; ulimit -f 1; RUN --json -q -o d) | cat; exit ${PIPESTATUS[0]}";
+    let ended = mounting(&of(&target, fill)).unwrap_or_else(|| shell(&of(&target, limited))).run();
     let record = ended.exits(4).json();
     assert_eq!(count(&record, "requests.good"), 500);
     let warnings: Vec<&str> = ended.stderr.lines().collect();

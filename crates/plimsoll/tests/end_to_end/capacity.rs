@@ -56,8 +56,16 @@ fn a_range_that_holds_or_fails_as_a_whole_is_a_bound_with_the_reason() {
     let target = Target::start(&[]);
     let url = target.url("/sleep?time=5ms");
     let range = [&url[..], "--from", "100", "--to", "100", "--budget", "25s"];
-    let held = || search(&range).1;
-    decide(held, |record| {
+    // The one holds for a bound, the other is left open by it.
+    let thresholds = ["--fail-if", "capacity<50", "--fail-if", "capacity<200"];
+    let held = || {
+        let (code, record) = search(&[&range[..], &thresholds].concat());
+        (record, code)
+    };
+    decide(held, |(record, code)| {
+        let states: Vec<&str> =
+            record["thresholds"].as_array().expect("a list").iter().map(|one| text(one, "state")).collect();
+        assert_eq!((states, *code), (vec!["passed", "inconclusive"], 5), "{record:#}");
         assert_eq!((text(record, "capacity.ended"), text(record, "verdict.state")), ("range_ended", "bound"));
         assert_eq!((number(record, "capacity.low"), &record["capacity"]["high"]), (100.0, &Value::Null));
         assert_eq!(Findings(record).of("SA-01").0, "bound");

@@ -1,6 +1,6 @@
 //! Comparisons of servers whose difference is known, and what is kept of one that is ended.
 
-use crate::support::{Ended, Target, count, decide, list, number, plimsoll, text, wait_for};
+use crate::support::{Ended, Target, count, decide, list, mounting, number, plimsoll, text, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
@@ -97,6 +97,42 @@ fn variants_that_do_not_answer_alike_are_refused_unless_that_is_wanted() {
 fn a_variant_that_never_gets_ready_or_ends_is_named() {
     let dead = ["--serve", FAST, "--serve", "command port=18431 -- /bin/false", "--name", "good", "--name", "dead"];
     compare(&[&dead[..], &SHORT].concat()).fails(3, &["'dead'"]);
+}
+
+#[test]
+fn a_variant_that_dies_in_a_block_ends_it_and_what_was_measured_is_kept() {
+    let (one, other) = (Target::start(&[]), Target::start(&[]));
+    let urls = [one.url("/sleep?time=1ms"), other.url("/sleep?time=1ms")];
+    let few = ["-d", "1s", "--warmup", "0s", "--blocks", "3", "--only", "saturated", "--json", "-q"];
+    let names = ["--name", "stays", "--name", "dies"];
+    let started = plimsoll(["compare", &urls[0], &urls[1]].iter().copied().chain(few).chain(names)).start();
+    wait_for(SOON, || {
+        let run = list(&started.directory().join("plimsoll-runs")).pop()?;
+        let events = std::fs::read_to_string(run.join("events.jsonl")).ok()?;
+        (events.matches("\"session\":\"compared\"").count() >= 3).then_some(())
+    })
+    .expect("a block is measured");
+    drop(other);
+    let ended = started.end();
+    let record = ended.exits(3).json();
+    assert_eq!(text(&record, "ended"), "target_gone", "{record:#}");
+    assert!(text(&record, "reason").contains("'dies'") && ended.stderr.contains("'dies'"), "{ended:#?}");
+    assert_eq!((&record["blocks"][0]["counted"], &record["interrupted"]), (&Value::Bool(true), &Value::Bool(true)));
+    assert_eq!(ended.recorded("run.json"), ended.stdout);
+}
+
+#[test]
+fn a_disk_that_is_full_in_a_block_ends_it_and_whole_blocks_count() {
+    // So many files have room: those of all, of two closed loops, of one block, and of the canary of the next.
+    let inside = "mkdir d && mount -t tmpfs -o nr_inodes=28 none d
+        \"$PLIMSOLL\" compare --serve target --serve target -d 1s --warmup 0s --blocks 3 --only saturated --json -q -o d/out";
+    let Some(program) = mounting(inside) else { return };
+    let ended = program.run();
+    let record = ended.exits(2).json();
+    assert!(ended.stderr.contains("No space left"), "{ended:#?}");
+    let blocks = record["blocks"].as_array().expect("a list");
+    let counted = blocks.iter().filter(|block| block["counted"] == true).count();
+    assert_eq!((counted, &record["interrupted"]), (1, &Value::Bool(true)), "{record:#}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Experiments on the built-in server: their result, and how they go on after their end. Windows are short, so that every
 //! step is invalid for that reason alone (LD-04).
 
-use crate::support::{count, list, number, plimsoll, shell, text, wait_for};
+use crate::support::{count, list, mounting, number, plimsoll, shell, text, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
@@ -117,6 +117,56 @@ fn an_interrupt_keeps_the_steps_that_ended_and_the_same_command_goes_on() {
     let whole = again.exits(4).json();
     assert_eq!((&whole["interrupted"], &whole["steps"][0]), (&Value::Bool(false), &cut["steps"][0]));
     assert!(text(&whole, "steps.1.directory").ends_with("-2"), "what was cut short is kept beside it");
+}
+
+#[test]
+fn a_comparison_is_a_step_of_all_variants() {
+    let file = "\
+serve = \"target pool={workers} pool-time=2ms\"
+[variants.grid]
+workers = [1, 4]
+[[loads]]
+verb = \"compare\"
+only = \"saturated\"
+duration = \"1s\"
+warmup = \"0s\"
+blocks = 1
+budget = \"12s\"
+";
+    let ended = plimsoll(["experiment", "x.toml", "-o", "out", "-q"]).with_file("x.toml", file.as_bytes()).run();
+    assert!([Some(4), Some(5)].contains(&ended.status.code()), "{ended:#?}");
+    let all = record(&ended.file("out/run.json"));
+    let step = &all["steps"][0];
+    assert_eq!(all["steps"].as_array().map(Vec::len), Some(1), "both variants in one step: {all:#}");
+    assert_eq!(text(&all, "plan.steps.0.variant"), "workers=4 against workers=1");
+    let effects = step["result"]["effects"].as_array().expect("effects");
+    let goodput = effects.iter().find(|one| one["metric"] == "goodput_per_s").expect("it decides");
+    assert_eq!((text(goodput, "arm"), count(goodput, "ratio.n")), ("workers=4", 1));
+    assert!(ended.stdout.contains("workers=4: goodput, saturation +"), "{}", ended.stdout);
+    let compared = record(&ended.file(&format!("out/{}/run.json", text(step, "directory"))));
+    assert_eq!(text(&compared, "format"), "plimsoll.compare/1");
+    plimsoll(["experiment", "x.toml", "-o", ended.path("out").to_str().expect("UTF-8")])
+        .with_file("x.toml", file.as_bytes())
+        .run()
+        .fails(2, &["all steps", "have a result"]);
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_ends_it_and_it_goes_on_when_there_is_room() {
+    let inside = "mkdir d && mount -t tmpfs -o nr_inodes=17 none d
+        \"$PLIMSOLL\" experiment x.toml -o d/out --json -q; echo $? >full
+        mount -o remount,nr_inodes=1000 d
+        cp -r d/out/steps.jsonl before
+        \"$PLIMSOLL\" experiment x.toml -o d/out --json -q >whole; echo $? >room
+        cp d/out/steps.jsonl after";
+    let Some(program) = mounting(inside) else { return };
+    let ended = program.with_file("x.toml", FILE.as_bytes()).run();
+    assert_eq!((ended.file("full").trim(), ended.file("room").trim()), ("2", "4"), "{ended:#?}");
+    assert!(ended.stderr.contains("No space left"), "{ended:#?}");
+    let whole = record(&ended.file("whole"));
+    assert_eq!((&whole["interrupted"], whole["steps"].as_array().map(Vec::len)), (&Value::Bool(false), Some(4)));
+    let (before, after) = (ended.file("before"), ended.file("after"));
+    assert!(before.lines().count() >= 2 && after.starts_with(&before), "what was measured is kept: {before}");
 }
 
 #[test]

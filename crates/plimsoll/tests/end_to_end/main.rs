@@ -39,5 +39,6 @@ mod status_pages;
 mod support;
 mod surroundings;
 mod sweeps;
+mod thresholds;
 mod tls;
 mod truth;

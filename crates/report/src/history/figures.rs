@@ -1,9 +1,9 @@
 //! What a history keeps of a result: its figures, what it may be compared with, and what else could explain a change.
 
 use crate::Named;
-use crate::factors::{of_capacity, of_run, of_sweep};
 use crate::figures::{self, Figures};
 use crate::record::AnyRecord;
+use evidence::factors::{of_capacity, of_run, of_sweep};
 use model::{
     CapacityRecord, Environment, Factor, FindingState, HistoryQuantity, HistoryRun, Plan, RunRecord, SweepRecord,
     Verdict,

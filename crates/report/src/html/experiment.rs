@@ -3,7 +3,7 @@
 use super::Shown;
 use super::chart::{COLOURS, Chart, chart, from_zero, layout, plain};
 use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact};
-use crate::experiment::{HEADER, STEP_HEADER, duration, made, meaning, row, size, step_row, unfinished};
+use crate::experiment::{HEADER, STEP_HEADER, duration, effects, made, meaning, row, size, step_row, unfinished};
 use crate::record::STEPS_FOLDER;
 use model::human::rate;
 use model::{ExperimentRecord, ExperimentRow, PlannedStep, StepRecord};
@@ -42,7 +42,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
         title: record.plan.name.clone(),
         started: record.started.clone(),
         verdict: Some(VerdictView::in_words(&record.verdict, meaning(record))),
-        remarks: errors.collect(),
+        remarks: effects(record).into_iter().map(|text| format!("Compared, {text}")).chain(errors).collect(),
         headline: [fact("plan", size(&record.plan)), fact("duration", duration(&record.plan))]
             .into_iter()
             .chain(unfinished(record).map(|text| fact("unfinished", text)))

@@ -10,10 +10,10 @@ use super::view::{
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
-use crate::arms::conditions;
 use crate::off_cpu;
 use crate::terminal::observed;
 use crate::terminal::run as words;
+use evidence::factors::conditions;
 use model::human::{count, percent, rate, time};
 use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, Request, RunRecord, Second};
 use plotly::Layout;

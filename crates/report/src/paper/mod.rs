@@ -56,6 +56,7 @@ pub(crate) fn place(record: &CompareRecord, load: CompareLoad) -> String {
         }
         (CompareLoad::Fixed, None) => "at the fixed load".to_owned(),
         (CompareLoad::Saturated, None) => "at saturation".to_owned(),
+        (CompareLoad::Capacity, _) => "by search".to_owned(),
         (CompareLoad::Canary, _) => "of the canary".to_owned(),
         (CompareLoad::Stored, _) => "in the stored runs".to_owned(),
     }

@@ -18,9 +18,11 @@ pub(crate) struct Overhead<'a> {
 }
 
 /// Loads in the order of the table.
-const LOADS: [CompareLoad; 3] = [CompareLoad::Saturated, CompareLoad::Fixed, CompareLoad::Stored];
+const LOADS: [CompareLoad; 4] =
+    [CompareLoad::Capacity, CompareLoad::Saturated, CompareLoad::Fixed, CompareLoad::Stored];
 /// Quantities in the order of the table.
-const METRICS: [CompareMetric; 6] = [
+const METRICS: [CompareMetric; 7] = [
+    CompareMetric::CapacityPerS,
     CompareMetric::GoodputPerS,
     CompareMetric::ServerCpuNsPerRequest,
     CompareMetric::ResponseP50Ns,
@@ -65,7 +67,10 @@ fn merged(run: &ArmLoadRecord, metric: CompareMetric) -> Option<f64> {
         CompareMetric::ResponseP50Ns => Some(response.p50 as f64),
         CompareMetric::ResponseP90Ns => Some(response.p90 as f64),
         CompareMetric::ResponseP99Ns => Some(response.p99 as f64),
-        CompareMetric::ServerCpuNsPerRequest | CompareMetric::GoodputPerS | CompareMetric::ServerRssBytes => None,
+        CompareMetric::ServerCpuNsPerRequest
+        | CompareMetric::GoodputPerS
+        | CompareMetric::ServerRssBytes
+        | CompareMetric::CapacityPerS => None,
     }
 }
 

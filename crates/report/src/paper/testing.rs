@@ -20,6 +20,7 @@ pub(crate) fn metric(load: CompareLoad, metric: CompareMetric, [baseline, value]
         baseline,
         value,
         ratio: Estimate { value: value / baseline, low: None, high: None, n: 18 },
+        bound: None,
         call: Call::CannotTell,
         method: Some(EffectMethod::PairedT),
         p_value: Some(1e-6),
@@ -98,6 +99,7 @@ fn settings() -> CompareSettings {
         margin: 0.02,
         fail_if: Vec::new(),
         is_aa: false,
+        capacity: None,
         times: CompareTimes::default(),
     }
 }

@@ -3,9 +3,9 @@
 use super::{AnyRecord, peak_point};
 use crate::terminal::run::{failed_share, quantile};
 use model::{
-    CapacityRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, FORMAT_EXPERIMENT,
-    FindingState, Load, PlannedStep, RunRecord, StepCapacity, StepRecord, StepResult, SweepRecord, TrialRecord,
-    Verdict, VerdictState,
+    CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow,
+    FORMAT_EXPERIMENT, FindingState, Load, PlannedStep, RunRecord, StepCapacity, StepRecord, StepResult, SweepRecord,
+    TrialRecord, Verdict, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,8 @@ pub fn step_result(record: AnyRecord<'_>) -> Option<StepResult> {
         AnyRecord::Run(record) => Some(of_run(record, &record.verdict)),
         AnyRecord::Sweep(record) => of_sweep(record),
         AnyRecord::Capacity(record) => of_capacity(record),
-        AnyRecord::Sweeps(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => None,
+        AnyRecord::Compare(record) => of_compare(record),
+        AnyRecord::Sweeps(_) | AnyRecord::Experiment(_) => None,
     }
 }
 
@@ -56,6 +57,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         server_cpu_ns_per_request: run.server_cpu_ns_per_request,
         server_rss_bytes_max: server.map(|server| server.rss_bytes_max),
         capacity: None,
+        effects: Vec::new(),
     }
 }
 
@@ -81,6 +83,18 @@ fn of_capacity(record: &CapacityRecord) -> Option<StepResult> {
         capacity: Some(StepCapacity { low: found.low, high: found.high, reason: found.reason.clone() }),
         load: found.low.unwrap_or(of_trial.load),
         ..of_trial
+    })
+}
+
+/// The baseline at saturation, or else at another load; none while no load of it is complete.
+fn of_compare(record: &CompareRecord) -> Option<StepResult> {
+    let baseline = record.arms.first()?;
+    let at = |load| record.runs.iter().find(|run| run.arm == baseline.name && run.load == load);
+    let run = [CompareLoad::Saturated, CompareLoad::Fixed, CompareLoad::Capacity].into_iter().find_map(at)?;
+    Some(StepResult {
+        interrupted: record.interrupted,
+        effects: record.metrics.iter().filter(|metric| metric.primary).cloned().collect(),
+        ..of_run(&run.run, &record.verdict)
     })
 }
 

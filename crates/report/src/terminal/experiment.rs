@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_painted, table};
 use crate::experiment::{
-    HEADER, PLAN_HEADER, STEP_HEADER, duration, made, meaning, plan_row, row, size, step_row, unfinished,
+    HEADER, PLAN_HEADER, STEP_HEADER, duration, effects, made, meaning, plan_row, row, size, step_row, unfinished,
 };
 use anstyle::{AnsiColor, Color};
 use model::{ExperimentPlan, ExperimentRecord, VerdictState};
@@ -29,6 +29,9 @@ pub fn experiment(record: &ExperimentRecord, style: &Style) -> String {
     out.push_str(&labelled("experiment", &record.plan.name, style));
     out.push_str(&labelled("plan", &size(&record.plan), style));
     out.extend(unfinished(record).map(|text| labelled("unfinished", &text, style)));
+    for effect in effects(record) {
+        out.push_str(&labelled("compared", &effect, style));
+    }
     for (planned, step) in made(record) {
         if let Some(error) = &step.error {
             let text = format!("step {}, {}, {}: {error}", planned.number, planned.variant, planned.load);

@@ -63,6 +63,7 @@ pub(crate) fn compared() -> CompareRecord {
             margin: 0.02,
             fail_if: Vec::new(),
             is_aa: false,
+            capacity: None,
             times: CompareTimes::default(),
         }),
         margin: 0.02,
@@ -146,6 +147,7 @@ fn metric(
         baseline,
         value,
         ratio: estimate(value / baseline, ends, BLOCKS as u64),
+        bound: None,
         call,
         method: Some(EffectMethod::PairedT),
         p_value: Some(0.001),
@@ -194,6 +196,7 @@ fn trial(arm: Option<&str>, load: CompareLoad) -> CompareTrialRecord {
         counted: true,
         values: [(CPU, 21_000.0)].into(),
         clean_share: Some(1.0),
+        capacity: None,
         took_ns: 7 * NS_PER_S,
     }
 }

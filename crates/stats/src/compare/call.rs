@@ -10,11 +10,13 @@ use model::{Call, Direction, Estimate};
 ///   Pharmacokinetics and Biopharmaceutics 15(6), 1987);
 /// - in all other cases, and without an interval: *cannot tell*.
 ///
+/// An end that is not known is open: a ratio that is a bound may still be better or worse.
+///
 /// An interval beside 1 that has a limit in it shows that there is a change, and not whether it matters: *cannot tell*, as
 /// each of the other words would be wrong more often than its 5 %. An end on a limit lies within it.
 #[must_use]
 pub fn call(ratio: &Estimate, wanted: Direction, margin: f64) -> Call {
-    let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return Call::CannotTell };
+    let (low, high) = (ratio.low.unwrap_or(0.0), ratio.high.unwrap_or(f64::INFINITY));
     let (smallest, largest) = (1.0 - margin, 1.0 + margin);
     let (below, above) = match wanted {
         Direction::HigherIsBetter => (Call::Worse, Call::Better),
@@ -64,6 +66,16 @@ mod tests {
     fn without_an_interval_nothing_is_said() {
         let ratio = Estimate { value: 0.5, low: None, high: None, n: 3 };
         assert_eq!(call(&ratio, Direction::HigherIsBetter, 0.02), Call::CannotTell);
+    }
+
+    #[test]
+    fn a_bound_decides_where_the_end_that_is_known_is_enough() {
+        let of = |low, high| {
+            let ratio = Estimate { value: 1.0, low, high, n: 6 };
+            call(&ratio, Direction::HigherIsBetter, 0.02)
+        };
+        assert_eq!((of(Some(1.1), None), of(None, Some(0.9))), (Call::Better, Call::Worse));
+        assert_eq!((of(Some(1.0), None), of(None, Some(1.0))), (Call::CannotTell, Call::CannotTell));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One block of a comparison: its trials, and whether it counts.
 
 use super::Outcome;
-use model::{CompareLoad, CompareMetric};
+use model::{Bound, CompareLoad, CompareMetric};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How often a trial is made again at most.
@@ -88,6 +88,13 @@ impl Block {
     pub(crate) fn value(&self, arm: usize, load: CompareLoad, metric: CompareMetric) -> Option<f64> {
         let mut values = self.values().filter(|(of, at, _)| (*of, *at) == (arm, load));
         values.find_map(|(.., values)| values.get(&metric).copied()).filter(|value| *value > 0.0)
+    }
+
+    /// What a variant's value at a load is if it is a bound.
+    pub(crate) fn bound(&self, arm: usize, load: CompareLoad) -> Option<Bound> {
+        let is_of = |trial: &Trial| (trial.arm, trial.load) == (Some(arm), load);
+        let mut counted = self.made.iter().filter(|(trial, _, counted)| *counted && is_of(trial));
+        counted.find_map(|(_, outcome, _)| outcome.bound)
     }
 
     /// What the canary has cost; ns per response.

@@ -5,12 +5,14 @@
 //! again whole; neither asks what was measured.
 
 mod block;
+mod bound;
 mod canary;
 
 use super::Search;
 pub(crate) use block::Block;
+pub(crate) use bound::Open;
 pub(crate) use canary::deviating;
-use model::{CompareEnd, CompareLoad, CompareMetric, CompareSettings};
+use model::{Bound, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
 use stats::{BLOCK_REPEATS_MAX, Looks, RUNS_MIN, Stop, effect, precision, shuffled_blocks};
 use std::collections::BTreeMap;
 
@@ -24,9 +26,10 @@ const REPEATED_TRIALS_SHARE: u64 = 8;
 /// Error rate of an interval that is looked at once, when all blocks are measured.
 const ONE_LOOK_ALPHA: f64 = 0.05;
 /// Quantities whose precision decides when to stop, and the exit code: the first known one of each load.
-const PRIMARY: [(CompareLoad, &[CompareMetric]); 2] = [
+const PRIMARY: [(CompareLoad, &[CompareMetric]); 3] = [
     (CompareLoad::Fixed, &[CompareMetric::ServerCpuNsPerRequest, CompareMetric::ResponseP50Ns]),
     (CompareLoad::Saturated, &[CompareMetric::GoodputPerS]),
+    (CompareLoad::Capacity, &[CompareMetric::CapacityPerS]),
 ];
 
 /// One trial to make.
@@ -63,6 +66,8 @@ pub(crate) struct Outcome {
     /// True if so little of it was undisturbed that it says nothing.
     pub(crate) says_little: bool,
     pub(crate) took_ns: u64,
+    /// What the values are if they are a bound.
+    pub(crate) bound: Option<Bound>,
 }
 
 /// The blocks of a comparison.
@@ -106,6 +111,12 @@ impl BlockSearch {
     pub(crate) fn pairs(&self, arm: usize, load: CompareLoad, metric: CompareMetric) -> Vec<(f64, f64)> {
         let blocks = self.blocks.iter().filter(|block| block.counts());
         blocks.filter_map(|block| Some((block.value(0, load, metric)?, block.value(arm, load, metric)?))).collect()
+    }
+
+    /// On which sides the ratios of the variant `arm` at a load are open.
+    pub(crate) fn open(&self, arm: usize, load: CompareLoad) -> Open {
+        let blocks = self.blocks.iter().filter(|block| block.counts());
+        blocks.map(|block| Open::of(block.bound(0, load), block.bound(arm, load))).fold(Open::default(), Open::or)
     }
 
     /// The quantity of `load` that decides; none where none of them is known of all variants in all blocks.

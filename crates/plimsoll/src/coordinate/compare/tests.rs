@@ -21,6 +21,7 @@ fn settings() -> CompareSettings {
         margin: 0.02,
         fail_if: Vec::new(),
         is_aa: false,
+        capacity: None,
         times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
     }
 }
@@ -88,7 +89,8 @@ impl Measure<BlockSearch> for Lab<'_> {
         };
         let is_of = |one: &&(u64, usize, f64)| (one.0, Some(one.1)) == (asked.block, asked.arm);
         let share = self.disturbed.iter().find(is_of).map_or(1.0, |one| one.2);
-        let outcome = Outcome { values, clean_share: Some(share), says_little: share < 0.3, took_ns: TRIAL_NS };
+        let says_little = share < 0.3;
+        let outcome = Outcome { values, clean_share: Some(share), says_little, took_ns: TRIAL_NS, bound: None };
         Ok((outcome, asked.number))
     }
 

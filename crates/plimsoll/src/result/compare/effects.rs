@@ -1,7 +1,8 @@
 //! Effects of the variants on each quantity, and what may be said of them.
 
-use crate::coordinate::compare::BlockSearch;
-use model::{ArmRecord, CompareLoad, CompareMetric, Direction, Effect, MetricRecord};
+use super::bounds;
+use crate::coordinate::compare::{BlockSearch, Open};
+use model::{ArmRecord, CompareLoad, CompareMetric, Direction, Effect, Estimate, MetricRecord};
 use stats::{Looks, call, effect, geometric_mean, precision, with_holm};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub(super) fn metrics(
             }
         }
     }
+    // What is known at one load at least was compared.
+    unavailable.retain(|metric, _| metrics.iter().all(|known: &MetricRecord| known.metric != *metric));
     (metrics, unavailable)
 }
 
@@ -35,6 +38,12 @@ fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric
     with_holm(&mut effects);
     let record = |arm: usize, pairs: &[(f64, f64)], effect: &Effect| {
         let (baselines, values): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let open = search.open(arm, load);
+        let ratio = Estimate {
+            low: effect.ratio.low.filter(|_| !open.below),
+            high: effect.ratio.high.filter(|_| !open.above),
+            ..effect.ratio
+        };
         MetricRecord {
             metric,
             load,
@@ -42,11 +51,12 @@ fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric
             primary: search.primary(load) == Some(metric),
             baseline: geometric_mean(&baselines),
             value: geometric_mean(&values),
-            ratio: effect.ratio,
-            call: call(&effect.ratio, direction(metric), settings.margin),
+            ratio,
+            bound: bounds::why(search, arms, arm, load),
+            call: call(&ratio, direction(metric), settings.margin),
             method: Some(effect.method),
-            p_value: effect.p_value,
-            p_adjusted: effect.p_adjusted,
+            p_value: effect.p_value.filter(|_| open == Open::default()),
+            p_adjusted: effect.p_adjusted.filter(|_| open == Open::default()),
             sd_log: effect.sd_log,
             precision: Some(precision(effect, wanted, confidence)),
         }
@@ -57,7 +67,7 @@ fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric
 /// Which way a quantity is wanted to go.
 pub(crate) const fn direction(metric: CompareMetric) -> Direction {
     match metric {
-        CompareMetric::GoodputPerS => Direction::HigherIsBetter,
+        CompareMetric::GoodputPerS | CompareMetric::CapacityPerS => Direction::HigherIsBetter,
         CompareMetric::ServerCpuNsPerRequest
         | CompareMetric::ResponseP50Ns
         | CompareMetric::ResponseP90Ns
@@ -70,6 +80,9 @@ fn why_unknown(metric: CompareMetric) -> String {
     match metric {
         CompareMetric::ServerCpuNsPerRequest | CompareMetric::ServerRssBytes => {
             "the server of a variant was not observed".to_owned()
+        }
+        CompareMetric::CapacityPerS => {
+            "a search had no time for a load that held or failed: more time (--capacity-budget)".to_owned()
         }
         CompareMetric::GoodputPerS => "a variant gave no good response".to_owned(),
         CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {

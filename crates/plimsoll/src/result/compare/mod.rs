@@ -3,6 +3,8 @@
 //! The search is made again from its trials, so that a record is the same for one that has just ended and for one that
 //! is read back.
 
+mod bounds;
+mod capacity;
 mod effects;
 mod floors;
 mod stored;
@@ -11,6 +13,8 @@ mod trial;
 use super::Facts;
 use crate::coordinate::Search;
 use crate::coordinate::compare::{Block, BlockSearch, deviating};
+use capacity::FoundCapacity;
+pub(crate) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
 use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
 use model::{
@@ -20,7 +24,7 @@ use model::{
 use std::collections::BTreeMap;
 pub(crate) use stored::stored_comparison;
 use trial::stored_value as trial_values;
-pub(crate) use trial::{ComparedTrial, outcome};
+pub(crate) use trial::{ComparedTrial, Measured, outcome};
 
 /// Makes the record of a comparison.
 ///
@@ -28,7 +32,7 @@ pub(crate) use trial::{ComparedTrial, outcome};
 /// One line, when the facts are not those of a comparison whose blocks have begun.
 pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<CompareRecord, String> {
     let (settings, arms) = facts.comparison.as_ref().ok_or("its blocks had not begun")?;
-    let walked = Walked::new(BlockSearch::new(settings.clone()), trials);
+    let walked = Walked::new(facts, BlockSearch::new(settings.clone()), trials);
     let search = &walked.search;
     let loads = walked.merged();
     let known: Vec<(usize, CompareLoad, Evidence)> =
@@ -132,6 +136,7 @@ fn name(arms: &[ArmRecord], arm: usize) -> String {
 
 /// A search that is made again from its trials.
 struct Walked<'a> {
+    facts: &'a Facts,
     search: BlockSearch,
     trials: &'a [ComparedTrial],
     /// Block of each trial, and its place in that; none of one that was cut short or not asked for.
@@ -139,7 +144,7 @@ struct Walked<'a> {
 }
 
 impl<'a> Walked<'a> {
-    fn new(mut search: BlockSearch, trials: &'a [ComparedTrial]) -> Self {
+    fn new(facts: &'a Facts, mut search: BlockSearch, trials: &'a [ComparedTrial]) -> Self {
         let mut places = Vec::new();
         for trial in trials {
             let asked = search.next(0);
@@ -149,11 +154,11 @@ impl<'a> Walked<'a> {
             let asked = asked.filter(|asked| is_asked(asked.arm, asked.load));
             places.push(asked.map(|asked| {
                 let place = search.blocks().last().map_or(0, |block| block.made.len());
-                search.apply(&asked, outcome(trial), 0);
+                search.apply(&asked, outcome(facts, trial), 0);
                 (asked.block as usize, place)
             }));
         }
-        Self { search, trials, places }
+        Self { facts, search, trials, places }
     }
 
     /// True if a trial is part of the result.
@@ -163,7 +168,8 @@ impl<'a> Walked<'a> {
         block.is_some_and(|block| block.counts() && block.made.get(*place).is_some_and(|(.., counted)| *counted))
     }
 
-    /// The trials of each variant at each load, merged: those that count, or while none do, all.
+    /// The trials of each variant at each load, merged: those that count, or while none do, all. Of searches the lower end
+    /// of the last one: their rates differ.
     fn merged(&self) -> Vec<(usize, CompareLoad, EvidenceBuilder)> {
         let any_counts = (0..self.trials.len()).any(|index| self.counts(index));
         let mut merged: BTreeMap<(usize, CompareLoad), EvidenceBuilder> = BTreeMap::new();
@@ -173,17 +179,31 @@ impl<'a> Walked<'a> {
             if arm >= arms {
                 continue;
             }
-            match merged.get_mut(&(arm as usize, trial.made.load)) {
-                Some(builder) => builder.merge(&trial.builder),
-                None => drop(merged.insert((arm as usize, trial.made.load), trial.builder.clone())),
+            let place = (arm as usize, trial.made.load);
+            match (&trial.measured, merged.get_mut(&place)) {
+                (Measured::Load(load), Some(builder)) => builder.merge(load),
+                (Measured::Load(load), None) => drop(merged.insert(place, (**load).clone())),
+                (Measured::Search(searched), _) => {
+                    let found = self.found(trial);
+                    let at_low = found.as_ref().and_then(|found| searched.at_low(found));
+                    merged.extend(at_low.map(|builder| (place, builder.clone())));
+                }
             }
         }
         merged.into_iter().map(|((arm, load), builder)| (arm, load, builder)).collect()
     }
 
+    /// What a search for a capacity has found; none of other trials.
+    fn found(&self, trial: &ComparedTrial) -> Option<FoundCapacity> {
+        match &trial.measured {
+            Measured::Load(_) => None,
+            Measured::Search(searched) => Some(searched.found(&self.facts.compared_goal()?, self.facts.limits())),
+        }
+    }
+
     fn trials(&self, arms: &[ArmRecord]) -> Vec<CompareTrialRecord> {
         let record = |(index, trial): (usize, &ComparedTrial)| {
-            let outcome = outcome(trial);
+            let outcome = outcome(self.facts, trial);
             let last = self.search.blocks().len().saturating_sub(1);
             CompareTrialRecord {
                 block: self.places[index].map_or(last, |(block, _)| block) as u64,
@@ -192,6 +212,7 @@ impl<'a> Walked<'a> {
                 counted: self.counts(index),
                 values: outcome.values,
                 clean_share: outcome.clean_share,
+                capacity: self.found(trial).map(|found| found.bracket),
                 took_ns: trial.made.took_ns,
             }
         };

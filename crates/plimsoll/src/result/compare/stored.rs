@@ -5,11 +5,12 @@
 
 use super::effects::direction;
 use super::{conditions, trial_values};
+use evidence::factors::{self, of_run};
 use judge::{Outcome, responses_differ, verdict};
 use model::human::plural;
 use model::{
     ArmLoadRecord, ArmRecord, Call, Change, CompareEnd, CompareLoad, CompareMetric, CompareRecord, Environment,
-    Estimate, FORMAT_COMPARE, FindingState, Load, MetricRecord, Plan, RunRecord, VerdictState,
+    Estimate, FORMAT_COMPARE, FindingState, MetricRecord, RunRecord, VerdictState,
 };
 use stats::call;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const TOLD_MAX: usize = 5;
 /// Sections of a fingerprint that say what machine and server are, and not how they felt at the time.
 const SECTIONS: [&str; 3] = ["cpu", "memory", "sysctl"];
+
+/// Factors that the environment tells more of, and what is compared.
+const TOLD_ELSEWHERE: [&str; 3] = ["target", "host", "CPU"];
 
 /// Makes the record; each run has its name and its directory, the baseline first.
 ///
@@ -75,48 +79,15 @@ pub(crate) fn stored_comparison(
     })
 }
 
-/// Something that must be equal, and its value in a plan.
-type Aspect = (&'static str, fn(&Plan) -> String);
-
-/// In what two loads differ that have to be alike for a ratio to mean anything; none when they are.
+/// In what two runs differ that has to be alike for a ratio to mean anything; none when they are.
 fn unlike(baseline: &RunRecord, run: &RunRecord) -> Option<String> {
-    let (one, other) = (&baseline.plan, &run.plan);
-    let aspects: [Aspect; 7] = [
-        ("load", |plan| load(plan.load)),
-        ("requests", |plan| {
-            let requests: Vec<String> =
-                plan.requests.iter().map(|one| format!("{} {} x{}", one.method, one.path, one.weight)).collect();
-            requests.join(", ")
-        }),
-        ("timeout", |plan| model::human::time(plan.timeout_ns as f64)),
-        ("connection reuse", |plan| (if plan.keepalive { "kept alive" } else { "new for each request" }).to_owned()),
-        ("pipelining", |plan| plan.pipeline.to_string()),
-        ("TLS", |plan| (if plan.tls.is_some() { "with TLS" } else { "without TLS" }).to_owned()),
-        ("protocol", |plan| format!("{:?}", plan.target.protocol)),
-    ];
-    let found = aspects.iter().find_map(|(what, of)| {
-        let (one, other) = (of(one), of(other));
-        (one != other).then(|| format!("another {what} ({one}, {other})"))
-    });
-    let contract = |plan: &Plan| plan.requests.first().map(|one| (one.contract.status, one.contract.size_bytes));
-    found.or_else(|| {
-        let differ = responses_differ(contract(one)?, contract(other)?)?;
-        Some(format!("another response ({differ})"))
-    })
-}
-
-fn load(load: Load) -> String {
-    match load {
-        Load::Closed { connections } => {
-            format!("closed loop of {}", plural(connections.into(), "connection"))
-        }
-        Load::Open { rate_per_s, arrivals, connections } => {
-            format!(
-                "open loop at {}, {arrivals:?} arrivals, at most {connections} connections",
-                model::human::rate(rate_per_s)
-            )
-        }
+    if let Some((name, one, other)) = factors::unlike(&of_run(baseline), &of_run(run)) {
+        return Some(format!("another {name} ({one}, not {other})"));
     }
+    let contract =
+        |run: &RunRecord| run.plan.requests.first().map(|one| (one.contract.status, one.contract.size_bytes));
+    let differ = responses_differ(contract(baseline)?, contract(run)?)?;
+    Some(format!("another response ({differ})"))
 }
 
 fn arm(name: &str, label: &str, run: &RunRecord, baseline: &RunRecord) -> ArmRecord {
@@ -128,7 +99,10 @@ fn arm(name: &str, label: &str, run: &RunRecord, baseline: &RunRecord) -> ArmRec
         status: contract.and_then(|contract| contract.status),
         size_bytes: contract.and_then(|contract| contract.size_bytes),
         pilot_per_s: None,
-        differences: differences(&baseline.environment, &run.environment),
+        differences: differences(&baseline.environment, &run.environment)
+            .into_iter()
+            .chain(of_load(baseline, run))
+            .collect(),
     }
 }
 
@@ -170,6 +144,18 @@ fn differences(baseline: &Environment, other: &Environment) -> Vec<Change> {
             after: text(after.get(key)),
         })
         .collect()
+}
+
+/// In what the load differs that may differ; where each ran is told already.
+fn of_load(baseline: &RunRecord, run: &RunRecord) -> impl Iterator<Item = Change> {
+    let apart = factors::differences(&of_run(baseline), &of_run(run)).into_iter();
+    let is_told = |name: &str| TOLD_ELSEWHERE.contains(&name);
+    apart.filter(move |(name, ..)| !is_told(name)).map(|(name, before, after)| Change {
+        section: "load".to_owned(),
+        name,
+        before,
+        after,
+    })
 }
 
 /// CP-03: always, as runs that were measured one after the other differ by the time at least.
@@ -229,6 +215,7 @@ fn of_metric(
         baseline: one.value,
         value: other.value,
         ratio,
+        bound: None,
         call,
         method: None,
         p_value: None,

@@ -1,6 +1,8 @@
 //! One trial of a comparison: what was measured in it.
 
+use super::capacity::SearchedCapacity;
 use crate::coordinate::compare::Outcome;
+use crate::result::Facts;
 use evidence::EvidenceBuilder;
 use model::{CompareMetric, CompareTrialMade, Estimate, Evidence, Observed, RunRecord};
 use std::collections::BTreeMap;
@@ -11,19 +13,38 @@ const BEYOND_MIN: f64 = 10.0;
 /// One trial, and everything that was measured in it.
 pub(crate) struct ComparedTrial {
     pub(crate) made: CompareTrialMade,
-    pub(crate) builder: EvidenceBuilder,
+    pub(crate) measured: Measured,
+}
+
+/// What was measured in a trial.
+pub(crate) enum Measured {
+    /// One load.
+    Load(Box<EvidenceBuilder>),
+    /// Several loads, one after the other.
+    Search(SearchedCapacity),
 }
 
 impl ComparedTrial {
     /// True if it was ended before its window was over.
     pub(super) fn is_cut(&self) -> bool {
-        self.builder.evidence().interrupted
+        match &self.measured {
+            Measured::Load(builder) => builder.evidence().interrupted,
+            Measured::Search(searched) => searched.is_cut(),
+        }
     }
 }
 
 /// What a trial says, as far as a search needs it.
-pub(crate) fn outcome(trial: &ComparedTrial) -> Outcome {
-    let ComparedTrial { made, builder } = trial;
+pub(crate) fn outcome(facts: &Facts, trial: &ComparedTrial) -> Outcome {
+    let ComparedTrial { made, measured } = trial;
+    match (measured, facts.compared_goal()) {
+        (Measured::Load(builder), _) => of_load(made, builder),
+        (Measured::Search(searched), Some(goal)) => searched.found(&goal, facts.limits()).outcome(made.took_ns),
+        (Measured::Search(_), None) => Outcome { took_ns: made.took_ns, ..Outcome::default() },
+    }
+}
+
+fn of_load(made: &CompareTrialMade, builder: &EvidenceBuilder) -> Outcome {
     let evidence = builder.evidence();
     let known = made.load.metrics().iter().filter_map(|metric| Some((*metric, value(*metric, builder, &evidence)?)));
     let values: BTreeMap<CompareMetric, f64> = known.filter(|(_, value)| value.is_finite() && *value > 0.0).collect();
@@ -32,6 +53,7 @@ pub(crate) fn outcome(trial: &ComparedTrial) -> Outcome {
         clean_share: builder.clean_ns().map(|clean_ns| clean_ns as f64 / evidence.measured_ns.max(1) as f64),
         says_little: builder.says_little(),
         took_ns: made.took_ns,
+        bound: None,
     }
 }
 
@@ -48,6 +70,8 @@ fn value(metric: CompareMetric, builder: &EvidenceBuilder, evidence: &Evidence) 
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90_ns),
         CompareMetric::ResponseP99Ns => quantile(0.99, response.p99_ns),
         CompareMetric::ServerRssBytes => rss_bytes(evidence.observed.as_ref()?),
+        // One load has none.
+        CompareMetric::CapacityPerS => None,
     }
 }
 
@@ -77,6 +101,7 @@ pub(super) fn stored_value(run: &RunRecord, metric: CompareMetric) -> Option<Est
         CompareMetric::ResponseP90Ns => quantile(0.9, response.p90),
         CompareMetric::ResponseP99Ns => quantile(0.99, response.p99),
         CompareMetric::ServerRssBytes => rss_bytes(run.observed.as_ref()?).map(alone),
+        CompareMetric::CapacityPerS => None,
     }
 }
 

@@ -1,20 +1,24 @@
 //! Variants of a comparison: looked at before the blocks, and measured in them.
 
+use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::Measure;
 use crate::coordinate::compare::{Asked, BlockSearch, Outcome, PILOT};
 use crate::exit::{CommandError, Exit};
 use crate::output::progress::Progress;
-use crate::result::{ComparedTrial, compare_outcome};
+use crate::result::{ComparedTrial, Measured, compare_outcome};
 use crate::session::{Session, SessionOptions, environment, serving};
+use crate::settings::capacity::CapacityOptions;
 use crate::settings::compare::{Arm, ArmTarget, CANARY, CompareOptions, REST_NS};
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::store;
-use crate::store::{Log, Recorder};
+use crate::store::{Log, POINTS, Recorder};
 use clock::monotonic_ns;
 use model::human::{percent, plural, rate, time};
-use model::{ArmRecord, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, Measurement, SessionEvent};
+use model::{
+    ArmRecord, Bound, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, Measurement, SessionEvent,
+};
 use observe::TakenFingerprint;
 use stack::Spec;
 use std::path::{Path, PathBuf};
@@ -101,7 +105,7 @@ fn named(name: &str, error: CommandError) -> CommandError {
 
 /// The session of the baseline, which makes the directory.
 fn begin(args: &CompareArgs, arm: &Arm, draft: &Draft, stop: &Arc<AtomicBool>) -> Result<Session, CommandError> {
-    let create = |started: &str| store::create(args.output.output.as_deref(), "compare", started);
+    let create = |session: &Session| store::create(args.output.output.as_deref(), "compare", &session.started);
     let options = session_options(args, &arm.target, draft, stop, args.output.quiet, false)?;
     Session::new(options, create).map_err(|error| named(&arm.name, error))
 }
@@ -255,22 +259,59 @@ impl<'a> Arms<'a> {
         let label = self.label(asked);
         self.progress.say(&label);
         let mut session = self.take_session(asked)?;
+        std::mem::swap(&mut session.progress, &mut self.progress);
+        let measured = match (asked.load, asked.arm, &self.options.capacity) {
+            (CompareLoad::Capacity, Some(arm), Some(capacity)) => {
+                self.search(asked, arm, capacity, &label, &mut session)
+            }
+            _ => self.put(asked, &label, &mut session),
+        };
+        std::mem::swap(&mut session.progress, &mut self.progress);
+        let (name, measured) = measured?;
+        session.check()?;
+        self.return_session(asked, session);
+        let took_ns = monotonic_ns().saturating_sub(begin_ns);
+        let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
+        let trial = ComparedTrial { made, measured };
+        Ok(Kept { name, outcome: compare_outcome(&self.log.facts, &trial), trial })
+    }
+
+    /// Puts one load on a server.
+    fn put(&self, asked: &Asked, label: &str, session: &mut Session) -> Result<(String, Measured), CommandError> {
         let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;
         let mut plan = session.plan(load, until, warmup);
         // Another order of arrivals in each block, and the same for all its variants.
         plan.seed = plan.seed.wrapping_add(asked.block + 1);
         let (name, mut recorder) = Recorder::of_load(&self.directory, &self.trial_name(asked))?;
         session.budget_ns = if asked.arm.is_some() { asked.left_ns } else { 0 };
-        std::mem::swap(&mut session.progress, &mut self.progress);
-        let measured = session.measure(&plan, &label, &mut recorder);
-        std::mem::swap(&mut session.progress, &mut self.progress);
-        let builder = measured?;
-        session.check()?;
-        self.return_session(asked, session);
-        let took_ns = monotonic_ns().saturating_sub(begin_ns);
-        let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
-        let trial = ComparedTrial { made, builder };
-        Ok(Kept { name, outcome: compare_outcome(&trial), trial })
+        let builder = session.measure(&plan, label, &mut recorder)?;
+        Ok((name, Measured::Load(Box::new(builder))))
+    }
+
+    /// Searches for the capacity of a variant.
+    fn search(
+        &mut self,
+        asked: &Asked,
+        arm: usize,
+        capacity: &CapacityOptions,
+        label: &str,
+        session: &mut Session,
+    ) -> Result<(String, Measured), CommandError> {
+        let name = self.trial_name(asked);
+        let pilot_per_s = self.log.facts.arm(arm).and_then(|arm| arm.pilot_per_s).unwrap_or(self.rate_per_s);
+        let settings = capacity.search_in_block(pilot_per_s, asked.block, arm);
+        let search = BlockSearched {
+            args: self.args,
+            options: self.options,
+            log: &mut self.log,
+            directory: &self.directory,
+            name: &name,
+            label,
+            session,
+            stop: self.stop,
+        };
+        let searched = search.search(&capacity.goal, settings, pilot_per_s)?;
+        Ok((format!("{POINTS}/{name}"), Measured::Search(searched)))
     }
 
     /// The session of a trial: that of the server which runs, or a new one.
@@ -444,11 +485,20 @@ fn unchanged(before: Option<&model::Served>, session: &Session) -> Result<(), Co
 fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
     let metric = match load {
         CompareLoad::Saturated => CompareMetric::GoodputPerS,
+        CompareLoad::Capacity => CompareMetric::CapacityPerS,
         CompareLoad::Canary | CompareLoad::Fixed | CompareLoad::Stored => CompareMetric::ServerCpuNsPerRequest,
     };
     let value = |metric| outcome.values.get(&metric).copied();
     match metric {
         CompareMetric::GoodputPerS => value(metric).map(rate),
+        CompareMetric::CapacityPerS => {
+            let sign = match outcome.bound {
+                Some(Bound::AtLeast) => ">= ",
+                Some(Bound::AtMost) => "<= ",
+                None => "",
+            };
+            value(metric).map(|per_s| format!("capacity {sign}{}", rate(per_s)))
+        }
         _ => value(metric)
             .map(|ns| format!("{} CPU", time(ns)))
             .or_else(|| value(CompareMetric::ResponseP50Ns).map(|ns| format!("p50 {}", time(ns)))),
@@ -466,6 +516,7 @@ const fn short_name(load: CompareLoad) -> &'static str {
         CompareLoad::Canary => "canary",
         CompareLoad::Fixed => "fixed",
         CompareLoad::Saturated => "saturated",
+        CompareLoad::Capacity => "capacity",
         CompareLoad::Stored => "stored",
     }
 }

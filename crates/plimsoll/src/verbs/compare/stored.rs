@@ -52,7 +52,7 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
     let fail_if = super::fail_if(args, &[CompareLoad::Stored])?;
     let runs: Vec<RunRecord> = directories.iter().map(|path| run(path)).collect::<Result<_, _>>()?;
     let labels: Vec<String> = directories.iter().map(|path| path.display().to_string()).collect();
-    let names = names(&args.name, &labels)?;
+    let names = names(&args.name, &labels, false)?;
     let arms: Vec<(String, String, RunRecord)> =
         names.into_iter().zip(labels).zip(runs).map(|((name, label), run)| (name, label, run)).collect();
     let record = stored_comparison(arms, margin, &fail_if).map_err(CommandError::usage)?;

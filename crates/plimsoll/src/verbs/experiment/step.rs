@@ -1,11 +1,12 @@
 //! One step of an experiment: a verb with its flags, as it is typed.
 
 use crate::cli::capacity::CapacityArgs;
+use crate::cli::compare::CompareArgs;
 use crate::cli::{Cli, OutputArgs, RunArgs, SweepArgs, Verb};
 use crate::exit::{CommandError, Exit};
 use crate::settings::draft::Draft;
 use crate::settings::target_url::TargetUrl;
-use crate::verbs::{capacity, run, sweep};
+use crate::verbs::{capacity, compare, run, sweep};
 use clap::{ArgAction, CommandFactory, Parser};
 use input::experiment::{FlagShape, Takes, VerbFlags, Vocabulary};
 use model::NS_PER_S;
@@ -15,9 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Verbs that measure; the first is the default.
-const VERBS: [&str; 3] = ["run", "sweep", "capacity"];
+const VERBS: [&str; 4] = ["run", "sweep", "capacity", COMPARE];
+/// The verb that measures all variants in one step.
+const COMPARE: &str = "compare";
 /// Flags that have a place of their own in the file, or on the command line of the experiment.
-const NOT_IN_FILE: [&str; 7] = ["serve", "json", "output", "quiet", "verbose", "help", "version"];
+const NOT_IN_FILE: [&str; 8] = ["serve", "name", "json", "output", "quiet", "verbose", "help", "version"];
 /// Placeholders of servers, filled in when they are started.
 const OF_SERVERS: [&str; 4] = ["port", "backend_port", "state", "root"];
 /// About how long it takes to start a server and to end it, to probe it and to store the result; ns.
@@ -30,6 +33,7 @@ pub(super) enum Step {
     Run(Box<RunArgs>),
     Sweep(Box<SweepArgs>),
     Capacity(Box<CapacityArgs>),
+    Compare(Box<CompareArgs>),
 }
 
 /// What may stand in a file.
@@ -48,7 +52,7 @@ pub(super) fn vocabulary() -> Vocabulary {
         };
         arguments.filter_map(shape).collect()
     };
-    let verbs = VERBS.map(|verb| VerbFlags { name: verb.to_owned(), flags: flags(verb) });
+    let verbs = VERBS.map(|verb| VerbFlags { name: verb.to_owned(), flags: flags(verb), takes_all: verb == COMPARE });
     Vocabulary { verbs: verbs.into(), of_servers: &OF_SERVERS }
 }
 
@@ -59,6 +63,7 @@ impl Step {
             Verb::Run(args) => Ok(Self::Run(Box::new(args))),
             Verb::Sweep(args) => Ok(Self::Sweep(Box::new(args))),
             Verb::Capacity(args) => Ok(Self::Capacity(Box::new(args))),
+            Verb::Compare(args) => Ok(Self::Compare(Box::new(args))),
             _ => Err(format!("only {} measure", VERBS.join(", "))),
         }
     }
@@ -66,21 +71,28 @@ impl Step {
     /// Checks what can be checked before anything is started, and says about how long it takes; none for a number of
     /// requests; ns.
     pub(super) fn check(&self) -> Result<Option<u64>, CommandError> {
-        let (url, expected_ns, confirms, draft) = match self {
+        let (urls, expected_ns, confirms, draft) = match self {
             Self::Run(args) => {
                 let checked = run::Checked::new(args)?;
-                (&args.url, checked.expected_ns(), args.confirm, checked.draft)
+                (args.url.as_slice(), checked.expected_ns(), args.confirm, checked.draft)
             }
             Self::Sweep(args) => {
                 let checked = sweep::Checked::new(args)?;
-                (&args.url, Some(checked.expected_ns(args)), args.confirm, checked.draft)
+                (args.url.as_slice(), Some(checked.expected_ns(args)), args.confirm, checked.draft)
             }
             Self::Capacity(args) => {
                 let checked = capacity::Checked::new(args)?;
-                (&args.url, Some(checked.expected_ns()), false, checked.draft)
+                (args.url.as_slice(), Some(checked.expected_ns()), false, checked.draft)
+            }
+            Self::Compare(args) => {
+                let checked = compare::Checked::new(args)?;
+                (args.targets.as_slice(), Some(checked.expected_ns()), false, checked.draft)
             }
         };
-        check_target(url.as_deref(), &draft)?;
+        if urls.is_empty() {
+            check_target(None, &draft)?;
+        }
+        urls.iter().try_for_each(|url| check_target(Some(url), &draft))?;
         let confirming_ns = if confirms { CONFIRMING.saturating_mul(self.window_ns() + AROUND_NS) } else { 0 };
         Ok(expected_ns.map(|ns| ns.saturating_add(AROUND_NS).saturating_add(confirming_ns)))
     }
@@ -90,7 +102,7 @@ impl Step {
         match self {
             Self::Run(args) => args.duration.map_or(0, |duration| duration.ns),
             Self::Sweep(args) => args.duration.ns,
-            Self::Capacity(_) => 0,
+            Self::Capacity(_) | Self::Compare(_) => 0,
         }
     }
 
@@ -105,6 +117,7 @@ impl Step {
             Self::Run(args) => &mut args.output,
             Self::Sweep(args) => &mut args.output,
             Self::Capacity(args) => &mut args.output,
+            Self::Compare(args) => &mut args.output,
         };
         *own = OutputArgs {
             json: output.json,
@@ -117,6 +130,7 @@ impl Step {
             Self::Run(args) => run::measure(args, run::Checked::new(args)?, stop),
             Self::Sweep(args) => sweep::sweep_checked(args, &sweep::Checked::new(args)?, stop),
             Self::Capacity(args) => capacity::measure(args, &capacity::Checked::new(args)?, stop),
+            Self::Compare(args) => compare::measure(args, &compare::Checked::new(args)?, stop),
         }
     }
 }
@@ -129,7 +143,7 @@ pub(super) fn exit(record: AnyRecord<'_>) -> Exit {
         AnyRecord::Sweep(record) => exit(record.verdict.state, record.interrupted),
         AnyRecord::Sweeps(record) => exit(record.verdict.state, record.interrupted),
         AnyRecord::Capacity(record) => capacity::exit(record),
-        AnyRecord::Compare(record) => crate::verbs::compare::exit(record),
+        AnyRecord::Compare(record) => compare::exit(record),
         AnyRecord::Experiment(record) => exit(record.verdict.state, record.interrupted),
     }
 }
@@ -190,6 +204,11 @@ mod tests {
         assert_eq!(expected(&["plimsoll", "run", url, "-d", "10s"]), Some(13 * NS_PER_S), "2 s of warm-up");
         assert_eq!(expected(&["plimsoll", "run", url, "-n", "10"]), None);
         assert_eq!(expected(&["plimsoll", "capacity", url, "--budget", "1m"]), Some(61 * NS_PER_S));
+        let compare = ["plimsoll", "compare", url, url, "--warmup", "1s"];
+        assert_eq!(expected(&compare), Some(609 * NS_PER_S), "all of its budget, and the pilots");
+        // Pilots of 4 s, and six blocks of 25.75 s.
+        let fixed = [&compare[..], &["--blocks", "6", "--budget", "1h"]].concat();
+        assert_eq!(expected(&fixed), Some(163_500_000_000));
         let sweep = ["plimsoll", "sweep", url, "-d", "1s", "--points", "4", "--iterations", "2", "--warmup", "auto"];
         assert_eq!(expected(&sweep), Some(8 * 3_200_000_000 + NS_PER_S));
     }

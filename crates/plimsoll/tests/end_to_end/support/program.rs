@@ -32,6 +32,15 @@ pub(crate) fn shell(script: &str) -> Program {
     Program::new("bash", ["-c", script])
 }
 
+/// A bash script in which file systems can be mounted that nobody else sees; none where the kernel does not let us.
+pub(crate) fn mounting(script: &str) -> Option<Program> {
+    let how = ["-m", "-rm"].into_iter().find(|how| {
+        let tried = Command::new("unshare").args([how, "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+        tried.is_ok_and(|tried| tried.status.success())
+    })?;
+    Some(Program::new("unshare", [how, "bash", "-c", script]))
+}
+
 impl Program {
     pub(crate) fn new<A: Into<OsString>>(program: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -5,8 +5,8 @@ use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, percent, percent_exact, plural, rate, time};
 use model::{
-    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, Estimate, FailIfState, MetricRecord,
-    VerdictState,
+    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, Duet, DuetSet, Estimate, FailIfState,
+    MetricRecord, VerdictState,
 };
 
 /// Columns of [`row`].
@@ -209,6 +209,9 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         });
     }
     parts.push(format!("windows of {}", time(plan.times.window_ns as f64)));
+    if plan.duet.is_some() {
+        parts.push("both variants at once, on CPUs that are swapped in each block".to_owned());
+    }
     let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
     let trials: u64 = record.blocks.iter().map(|block| block.trials_repeated).sum();
     if again > 0 {
@@ -218,6 +221,39 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         parts.push(format!("{} repeated", plural(trials, "trial")));
     }
     Some(format!("{} in {}", parts.join("; "), time(record.spent_ns as f64)))
+}
+
+/// Where the two variants of a duet ran, what that means for their figures, and what one set of CPUs does; nothing outside one.
+pub(crate) fn cpu_sets(record: &CompareRecord) -> Vec<String> {
+    let Some(duet) = record.plan.as_ref().and_then(|plan| plan.duet.as_ref()) else { return Vec::new() };
+    let mut lines = vec![sets(duet)];
+    let large = record.positions.iter().filter(|position| position.is_large);
+    lines.extend(large.map(|position| {
+        let range = interval(&position.ratio).map_or_else(String::new, |range| format!(" ({range})"));
+        format!(
+            "{} {} on set 2{range}, whichever variant runs there: the sets are not alike, which cancels as they are swapped",
+            position.metric.words(),
+            signed(position.ratio.value - 1.0)
+        )
+    }));
+    lines
+}
+
+fn sets(duet: &Duet) -> String {
+    let list = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let set = |(i, set): (usize, &DuetSet)| match set.server == set.load {
+        true => format!("set {}: CPU {} for server and load", i + 1, list(&set.server)),
+        false => format!("set {}: server {}, load {}", i + 1, list(&set.server), list(&set.load)),
+    };
+    let each: Vec<String> = duet.sets.iter().enumerate().map(set).collect();
+    let means = match duet.sets.iter().any(|set| set.one_core) {
+        true => {
+            "; server and load share a core, so response times hold what the load takes of it, and differ less than those \
+             of the servers alone"
+        }
+        false => "",
+    };
+    format!("{}{means}", each.join("; "))
 }
 
 /// The variants: what each name stands for.

@@ -1,5 +1,7 @@
 //! Settings of a comparison: its variants, loads, precision and times.
 
+mod duet;
+
 use crate::cli::compare::{CompareArgs, OnlyArg};
 use crate::exit::CommandError;
 use crate::session::serving;
@@ -7,8 +9,8 @@ use crate::settings;
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
-    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareLoad, CompareSettings, CompareTimes, Load, NS_PER_S, Redacted, Stop,
-    Warmup,
+    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareLoad, CompareSettings, CompareTimes, Duet, Load, NS_PER_S, Redacted,
+    Stop, Warmup,
 };
 use stack::Spec;
 use stats::Looks;
@@ -60,6 +62,8 @@ pub(crate) struct CompareOptions {
     budget_ns: u64,
     seed: u64,
     is_aa: bool,
+    /// Where two variants run that are measured at the same time.
+    pub(crate) duet: Option<Duet>,
 }
 
 /// A variant.
@@ -96,6 +100,7 @@ impl CompareOptions {
     /// Checks what was typed, before anything is started.
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
         let loads = match args.only {
+            None if args.duet => vec![CompareLoad::Fixed],
             None => vec![CompareLoad::Fixed, CompareLoad::Saturated],
             Some(OnlyArg::Fixed) => vec![CompareLoad::Fixed],
             Some(OnlyArg::Saturated) => vec![CompareLoad::Saturated],
@@ -119,12 +124,16 @@ impl CompareOptions {
             None if is_fixed => AA_BLOCKS,
             None => COMPARE_BLOCKS_MAX,
         };
+        let arms = arms(args)?;
+        let duet = args.duet.then(|| duet::duet(args, &arms)).transpose()?;
+        let warmup = settings::warmup(args.warmup)?;
         let options = Self {
-            arms: arms(args)?,
+            arms,
             rate_per_s,
             connections,
             window_ns: window_ns(args)?,
-            warmup: settings::warmup(args.warmup)?,
+            warmup: if duet.is_some() { duet::warmup(warmup) } else { warmup },
+            duet,
             blocks_max,
             precision: (!is_fixed).then(|| precision.unwrap_or_else(|| Looks::half_width_for(margin))),
             margin,
@@ -148,8 +157,12 @@ impl CompareOptions {
     /// About how long a block takes; ns.
     fn block_ns(&self) -> u64 {
         let trial_ns = self.window_ns + self.warmup_ns() + REST_NS;
+        let canary_ns = self.canary_ns() + CANARY_WARMUP_NS + START_NS;
+        if self.duet.is_some() {
+            return duet::PLACEMENTS * (trial_ns + 2 * START_NS) + canary_ns;
+        }
         let arm_ns = self.loads.len() as u64 * trial_ns + START_NS;
-        self.arms.len() as u64 * arm_ns + self.canary_ns() + CANARY_WARMUP_NS + START_NS
+        self.arms.len() as u64 * arm_ns + canary_ns
     }
 
     const fn warmup_ns(&self) -> u64 {
@@ -201,7 +214,10 @@ impl CompareOptions {
     pub(crate) fn settings(&self, pilots_per_s: &[f64]) -> CompareSettings {
         let baseline = pilots_per_s.first().copied().unwrap_or_default();
         let slowest = pilots_per_s.iter().copied().fold(f64::INFINITY, f64::min);
-        let share = (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest);
+        let share = match self.duet {
+            Some(_) => duet::FIXED_SHARE * slowest,
+            None => (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest),
+        };
         CompareSettings {
             arms: self.arms.len() as u64,
             loads: self.loads.clone(),
@@ -213,6 +229,7 @@ impl CompareOptions {
             margin: self.margin,
             fail_if: self.fail_if.clone(),
             is_aa: self.is_aa,
+            duet: self.duet.clone(),
             times: CompareTimes { window_ns: self.window_ns, block_ns: self.block_ns(), budget_ns: self.budget_ns },
         }
     }
@@ -227,7 +244,7 @@ fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
         targets.push(ArmTarget::Builtin);
     }
     match (args.aa, targets.len()) {
-        (true, 1) => targets = vec![targets[0].clone(); AA_ARMS],
+        (true, 1) => targets = vec![targets[0].clone(); if args.duet { 2 } else { AA_ARMS }],
         (true, n) => return Err(CommandError::usage(format!("--aa compares one server with itself, not {n}"))),
         (false, 0 | 1) => {
             return Err(CommandError::usage(
@@ -315,7 +332,7 @@ mod tests {
     use crate::cli::{Cli, Verb};
     use clap::Parser;
 
-    fn args(flags: &[&str]) -> CompareArgs {
+    pub(super) fn args(flags: &[&str]) -> CompareArgs {
         let words = ["plimsoll", "compare"].iter().chain(flags);
         let Verb::Compare(args) = Cli::try_parse_from(words).unwrap().verb else { panic!("another verb") };
         args

@@ -68,6 +68,7 @@ pub(crate) fn comparison() -> CompareRecord {
         },
         arms: ["plain", "gzip"].map(arm).to_vec(),
         metrics,
+        positions: Vec::new(),
         conditions: Vec::new(),
         aa_floor: vec![FloorRecord { metric: ServerCpuNsPerRequest, load: fixed, floor }],
         aa_floor_basis: "splits of the baseline".to_owned(),
@@ -98,6 +99,7 @@ fn settings() -> CompareSettings {
         margin: 0.02,
         fail_if: Vec::new(),
         is_aa: false,
+        duet: None,
         times: CompareTimes::default(),
     }
 }

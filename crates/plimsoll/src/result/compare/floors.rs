@@ -75,6 +75,7 @@ mod tests {
             margin: 0.02,
             fail_if: Vec::new(),
             is_aa: true,
+            duet: None,
             times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
         });
         while let Some(asked) = search.next(0) {

@@ -10,7 +10,7 @@ mod trial;
 
 use super::Facts;
 use crate::coordinate::Search;
-use crate::coordinate::compare::{Block, BlockSearch, deviating};
+use crate::coordinate::compare::{Block, BlockSearch, Made, deviating};
 use evidence::EvidenceBuilder;
 use judge::{ComparedLoad, ComparisonClaim, FailIf, judge_comparison, responses_differ};
 use model::{
@@ -50,6 +50,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         verdict,
         arms: arms.clone(),
         conditions: conditions(&settings.fail_if, &settings.loads, arms, &metrics)?,
+        positions: effects::positions(search),
         metrics,
         aa_floor,
         aa_floor_basis,
@@ -158,9 +159,15 @@ impl<'a> Walked<'a> {
 
     /// True if a trial is part of the result.
     fn counts(&self, index: usize) -> bool {
-        let Some(Some((block, place))) = self.places.get(index) else { return false };
-        let block = self.search.blocks().get(*block);
-        block.is_some_and(|block| block.counts() && block.made.get(*place).is_some_and(|(.., counted)| *counted))
+        let Some(Some((block, _))) = self.places.get(index) else { return false };
+        let is_counted = self.search.blocks().get(*block).is_some_and(Block::counts);
+        is_counted && self.made(index).is_some_and(|(.., counted)| *counted)
+    }
+
+    /// A trial as it stands in its block.
+    fn made(&self, index: usize) -> Option<&Made> {
+        let (block, place) = (*self.places.get(index)?)?;
+        self.search.blocks().get(block)?.made.get(place)
     }
 
     /// The trials of each variant at each load, merged: those that count, or while none do, all.
@@ -185,10 +192,12 @@ impl<'a> Walked<'a> {
         let record = |(index, trial): (usize, &ComparedTrial)| {
             let outcome = outcome(trial);
             let last = self.search.blocks().len().saturating_sub(1);
+            let place = self.made(index).and_then(|(trial, ..)| trial.place);
             CompareTrialRecord {
                 block: self.places[index].map_or(last, |(block, _)| block) as u64,
                 arm: trial.made.arm.map(|arm| name(arms, arm as usize)),
                 load: trial.made.load,
+                cpu_set: place.map(|place| place.set as u64),
                 counted: self.counts(index),
                 values: outcome.values,
                 clean_share: outcome.clean_share,
@@ -207,8 +216,8 @@ impl<'a> Walked<'a> {
 
 fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> BlockRecord {
     let mut values: BTreeMap<String, CompareValues> = BTreeMap::new();
-    for (arm, load, of_load) in block.values() {
-        values.entry(name(arms, arm)).or_default().insert(load, of_load.clone());
+    for ((arm, load), of_load) in block.values() {
+        values.entry(name(arms, arm)).or_default().insert(load, of_load);
     }
     let why = match (block.is_complete(), block.counts()) {
         (_, true) => None,

@@ -200,6 +200,9 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
     let plan = record.plan.as_ref()?;
     let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
     let mut parts = vec![format!("{} in shuffled order, seed {}", plural(counted, "block"), plan.seed)];
+    if plan.duet.is_some() {
+        parts.push("both variants at once, on sets of CPUs that are swapped in each block".to_owned());
+    }
     for load in &plan.loads {
         parts.push(match load {
             CompareLoad::Fixed => format!("open loop at {}", rate(plan.rate_per_s)),
@@ -209,9 +212,6 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         });
     }
     parts.push(format!("windows of {}", time(plan.times.window_ns as f64)));
-    if plan.duet.is_some() {
-        parts.push("both variants at once, on CPUs that are swapped in each block".to_owned());
-    }
     let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
     let trials: u64 = record.blocks.iter().map(|block| block.trials_repeated).sum();
     if again > 0 {

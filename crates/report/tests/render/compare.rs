@@ -78,7 +78,7 @@ fn a_server_against_itself_says_what_the_machine_can_show() {
 fn a_duet_says_where_both_ran_and_what_one_of_the_sets_does() {
     let said = words(&duet());
     for line in [
-        "windows of 4.00 s; both variants at once, on CPUs that are swapped in each block; 1 block not counted",
+        "seed 1; both variants at once, on sets of CPUs that are swapped in each block; open loop at 1,400/s; windows of",
         "CPU sets set 1: CPU 0 for server and load; set 2: CPU 1 for server and load; server and load share a core, so \
          response times hold what the load takes of it",
         "CPU sets server CPU per request +10 % on set 2 (+8.0 to +12.0 %), whichever variant runs there: the sets are not alike",

@@ -124,6 +124,7 @@ fn verdict(walked: &Walked<'_>, arms: &[ArmRecord], known: &[(usize, CompareLoad
         deviating: &deviating(blocks).iter().map(|block| *block as u64 + 1).collect::<Vec<_>>(),
         uneven: blocks.iter().filter(|block| block.counts() && block.is_disturbed()).count() as u64,
         responses_differ: differ.as_deref(),
+        is_duet: walked.search.settings().duet.is_some(),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
 use crate::worker::{FromWorker, Setup, work};
 use clock::{Clock, wall_clock};
-use model::{Event, Failure, Load, Plan, Stop, Warmup};
+use model::{Event, Failure, Load, Plan, Stop, Warmup, load_threads};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -67,8 +67,10 @@ pub struct Control {
     pub marks: Arc<SliceMarks>,
     /// By how much the measured window may be prolonged at most when too much of it was disturbed; ns.
     pub prolong_max_ns: u64,
-    /// The clock of the load, once it has started: for who looks on.
+    /// The clock of the load, once it has started: for who looks on. Loads that share one start with the first of them.
     pub clock: Arc<OnceLock<Clock>>,
+    /// Which of several loads of this process it is, from 1, as the names of its threads say; 0: the only one.
+    pub part: u32,
 }
 
 impl Control {
@@ -130,7 +132,8 @@ impl Workers {
                 start: start_inbox,
                 used_ticks: used_inbox,
             };
-            let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || work(setup));
+            let name = format!("{}{thread}", load_threads(control.part));
+            let spawned = std::thread::Builder::new().name(name).spawn(move || work(setup));
             match spawned {
                 Ok(handle) => workers.threads.push(handle),
                 Err(source) => {

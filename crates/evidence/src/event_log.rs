@@ -145,6 +145,7 @@ fn can_be_compared(settings: &CompareSettings, arms: usize) -> bool {
         && SEARCHED_PER_S.contains(&settings.rate_per_s)
         && is_share(settings.margin)
         && settings.precision.is_none_or(is_share)
+        && settings.duet.as_ref().is_none_or(|_| arms == 2 && settings.loads == [CompareLoad::Fixed])
 }
 
 /// Gives a tick its histograms, which are the next in their log; false when they have not been written any more.

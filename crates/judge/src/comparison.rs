@@ -15,6 +15,8 @@ const TOO_SHORT: &str = "LD-04";
 const FEW_UNITS: &str = "ST-06";
 /// Blocks in which the machine was another.
 const OUTLIER: &str = "ST-07";
+/// Client and server on the same CPUs, as those of a duet on a machine of two CPUs are: alike in both variants.
+const SHARED_CPUS: &str = "LD-08";
 /// Variants that are not alike in what they answer.
 const LIKE_WITH_LIKE: &str = "CP-01";
 
@@ -44,6 +46,8 @@ pub struct ComparisonClaim<'a> {
     pub uneven: u64,
     /// In what the responses of the variants differ; none when they are alike.
     pub responses_differ: Option<&'a str>,
+    /// True if both variants were measured at the same time.
+    pub is_duet: bool,
 }
 
 /// Judges a comparison.
@@ -70,7 +74,7 @@ fn of_loads(claim: &ComparisonClaim<'_>, check: fn(&Evidence) -> Outcome) -> Out
         Outcome::Pass | Outcome::Fired(_) => None,
     });
     let fired = outcomes.into_iter().filter_map(|(load, outcome)| match outcome {
-        Outcome::Fired(finding) => Some((load, weighed(load.load, finding))),
+        Outcome::Fired(finding) => Some((load, weighed(load.load, finding, claim.is_duet))),
         Outcome::Pass | Outcome::Unchecked(_) => None,
     });
     // The first of the worst: of the baseline, if it is as bad as any.
@@ -83,7 +87,7 @@ fn of_loads(claim: &ComparisonClaim<'_>, check: fn(&Evidence) -> Outcome) -> Out
     }
 }
 
-fn weighed(load: CompareLoad, finding: Finding) -> Finding {
+fn weighed(load: CompareLoad, finding: Finding, is_duet: bool) -> Finding {
     let most = match finding.rule.as_str() {
         // It held in spite of that: what a load may not do is in the goal.
         rule if load == CompareLoad::Capacity && rule != TOO_SHORT => FindingState::Warning,
@@ -91,6 +95,7 @@ fn weighed(load: CompareLoad, finding: Finding) -> Finding {
         TOO_SHORT if finding.state < FindingState::Invalid => FindingState::Note,
         TOO_SHORT => FindingState::Warning,
         rule if DISTURBANCE_RULES.contains(&rule) => FindingState::Warning,
+        SHARED_CPUS if is_duet => FindingState::Warning,
         _ => FindingState::Invalid,
     };
     Finding { state: finding.state.min(most), ..finding }
@@ -176,7 +181,7 @@ const SIZE_OFF: f64 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Mutate, clean_open_run};
+    use crate::testing::{Mutate, clean_open_run, machine};
     use model::{SizeBand, VerdictState};
 
     /// As merged trials are.
@@ -191,7 +196,7 @@ mod tests {
     }
 
     fn claim<'a>(loads: &'a [ComparedLoad<'a>]) -> ComparisonClaim<'a> {
-        ComparisonClaim { loads, blocks: 6, deviating: &[], uneven: 0, responses_differ: None }
+        ComparisonClaim { loads, blocks: 6, deviating: &[], uneven: 0, responses_differ: None, is_duet: false }
     }
 
     #[track_caller]
@@ -216,6 +221,19 @@ mod tests {
         assert!(finding(&verdict, "ER-01").message.starts_with("'b', fixed load: "), "{verdict:#?}");
         let verdict = judged(&wrong, &trials());
         assert!(finding(&verdict, "ER-01").message.starts_with("baseline 'a', fixed load: "), "{verdict:#?}");
+    }
+
+    #[test]
+    fn cpus_that_client_and_server_share_are_a_bound_except_in_a_duet() {
+        let mut shared = trials();
+        shared.plan.cpus = vec![0, 1];
+        machine(&mut shared).cpu_busy_mean = vec![0.95, 0.9];
+        let load = |arm, is_baseline| ComparedLoad { arm, is_baseline, load: CompareLoad::Fixed, evidence: &shared };
+        let loads = [load("a", true), load("b", false)];
+        for (is_duet, state) in [(false, FindingState::Bound), (true, FindingState::Warning)] {
+            let verdict = judge_comparison(&ComparisonClaim { is_duet, ..claim(&loads) });
+            assert_eq!(finding(&verdict, "LD-08").state, state, "{verdict:#?}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Comparison of variants: how it is planned, what was measured in which block, and what came of it.
 
 use crate::{
-    Call, CapacityBracket, Change, EffectMethod, Environment, Estimate, Floor, NS_PER_S, Precision, RunRecord, Served,
-    SizeBand, Verdict,
+    Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, NS_PER_S, PositionRecord,
+    Precision, RunRecord, Served, SizeBand, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -149,6 +149,9 @@ pub struct CompareSettings {
     /// Search for the capacity of each variant in each block; omitted without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CompareCapacity>,
+    /// Where the two variants run that are measured at the same time; null where one is measured after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<Duet>,
     /// Times.
     pub times: CompareTimes,
 }
@@ -207,7 +210,7 @@ pub struct CompareTrialMade {
     pub arm: Option<u64>,
     /// Load.
     pub load: CompareLoad,
-    /// Time that it took in all, with the start of the server, warm-up and rest; ns.
+    /// Time that it took in all, with the start of the server, warm-up and rest; of two at the same time each has half. ns
     pub took_ns: u64,
 }
 
@@ -250,12 +253,12 @@ impl CompareEnd {
 /// Values of the quantities, by load.
 pub type CompareValues = BTreeMap<CompareLoad, BTreeMap<CompareMetric, f64>>;
 
-/// One block: each variant once, in an order of its own.
+/// One block: each variant once, in an order of its own; in a duet each once on each set of CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockRecord {
-    /// Names of the variants in the order measured.
+    /// Names of the variants in the order measured; in a duet the first begins on the first set of CPUs.
     pub order: Vec<String>,
-    /// What was measured of each variant.
+    /// What was measured of each variant; in a duet the geometric mean of both sets of CPUs.
     pub values: BTreeMap<String, CompareValues>,
     /// Share of the windows of each variant that was undisturbed, 0 to 1; without those of which it is not known.
     pub clean_shares: BTreeMap<String, f64>,
@@ -282,6 +285,9 @@ pub struct CompareTrialRecord {
     pub arm: Option<String>,
     /// Load.
     pub load: CompareLoad,
+    /// Set of CPUs, from 0; null outside a duet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_set: Option<u64>,
     /// False if another took its place, or its block does not count.
     pub counted: bool,
     /// What was measured.
@@ -374,6 +380,9 @@ pub struct CompareRecord {
     pub arms: Vec<ArmRecord>,
     /// Each quantity of each variant, the most telling first.
     pub metrics: Vec<MetricRecord>,
+    /// What the set of CPUs does to each quantity; empty outside a duet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<PositionRecord>,
     /// Conditions of `--fail-if`.
     pub conditions: Vec<FailIfRecord>,
     /// What comparing the baseline with itself gives on this machine, by quantity; empty where that is not known.

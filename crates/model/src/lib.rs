@@ -12,6 +12,7 @@ mod check;
 mod compare;
 mod counts;
 mod disturbance;
+mod duet;
 mod effect;
 mod event;
 mod evidence;
@@ -61,6 +62,7 @@ pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of, works_behind_servers,
 };
+pub use duet::{Duet, DuetSet, OTHER_VARIANT, PositionRecord, load_threads};
 pub use effect::{Call, Direction, Effect, EffectMethod, Floor, Precision};
 pub use event::{Event, Phase, SENDS_MAX, Tick};
 pub use evidence::{

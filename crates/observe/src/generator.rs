@@ -1,13 +1,13 @@
 //! CPU of the own process and of its load threads.
 
 use crate::machine::ticks_ns;
-use model::{GeneratorUse, ThreadRun};
+use model::{GeneratorUse, ThreadRun, load_threads};
 use procfs::ProcError;
 use procfs::process::Process;
 use std::collections::BTreeSet;
 
-/// Load threads are named by the engine.
-const LOAD_THREAD: &str = "load-";
+/// The load that runs at the same time as each part, of two.
+const OTHER_PART: [Option<u32>; 3] = [None, Some(2), Some(1)];
 
 /// The own process at the sample before.
 #[derive(Debug, Default)]
@@ -17,6 +17,10 @@ pub(crate) struct Generator {
     threads: Vec<Thread>,
     /// CPUs that the load threads may run on.
     cpus: Vec<u32>,
+    /// Which of several loads of this process it is; see [`load_threads`].
+    part: u32,
+    /// Numbers of the threads of the load that runs at the same time.
+    others: Vec<i32>,
 }
 
 #[derive(Debug)]
@@ -27,14 +31,28 @@ struct Thread {
 }
 
 impl Generator {
+    /// Of the load `part` of two that run at the same time.
+    pub(crate) fn of_part(part: u32) -> Self {
+        Self { part, ..Self::default() }
+    }
+
     /// Finds the load threads that run now.
     pub(crate) fn find_threads(&mut self) {
         let tasks = Process::myself().and_then(|own| own.tasks());
-        let named = tasks.into_iter().flatten().flatten().filter_map(|task| Some((task.stat().ok()?.comm, task)));
-        self.threads = named
-            .filter(|(name, _)| name.starts_with(LOAD_THREAD))
-            .map(|(name, task)| Thread { tid: task.tid, seen: ThreadRun { name, ..ThreadRun::default() } })
+        let named: Vec<(String, i32)> =
+            tasks.into_iter().flatten().flatten().filter_map(|task| Some((task.stat().ok()?.comm, task.tid))).collect();
+        let of_load = |part: u32| {
+            let prefix = load_threads(part);
+            named.iter().filter(move |(name, _)| name.starts_with(&prefix))
+        };
+        self.threads = of_load(self.part)
+            .map(|(name, tid)| Thread { tid: *tid, seen: ThreadRun { name: name.clone(), ..ThreadRun::default() } })
             .collect();
+        self.others = OTHER_PART
+            .get(self.part as usize)
+            .copied()
+            .flatten()
+            .map_or_else(Vec::new, |other| of_load(other).map(|(_, tid)| *tid).collect());
         self.threads.sort_by_key(|thread| thread.tid);
         self.cpus = cpus(&self.threads);
     }
@@ -49,7 +67,13 @@ impl Generator {
         self.threads.iter().map(|thread| thread.tid)
     }
 
-    /// CPU time since the sample before. Threads that have ended, or of which the kernel tells nothing, are left out.
+    /// Numbers of the threads of the load that runs at the same time.
+    pub(crate) fn others(&self) -> &[i32] {
+        &self.others
+    }
+
+    /// CPU time since the sample before; that of the process is of both loads where two run. Threads that have ended, or of
+    /// which the kernel tells nothing, are left out.
     pub(crate) fn sample(&mut self) -> Result<GeneratorUse, ProcError> {
         let own = Process::myself()?;
         let stat = own.stat()?;
@@ -86,4 +110,38 @@ fn cpus(threads: &[Thread]) -> Vec<u32> {
     let ranges = threads.iter().filter_map(of).flatten();
     let cpus: BTreeSet<u32> = ranges.flat_map(|(first, last)| first..=last).collect();
     cpus.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    #[test]
+    fn threads_of_two_loads_at_once_are_told_apart() {
+        let (started, done) = (Barrier::new(3), Barrier::new(3));
+        std::thread::scope(|scope| {
+            for name in ["load1-0", "load2-0"] {
+                let wait = || {
+                    started.wait();
+                    done.wait();
+                };
+                std::thread::Builder::new().name(name.into()).spawn_scoped(scope, wait).unwrap();
+            }
+            started.wait();
+            let found = [1, 2].map(|part| {
+                let mut generator = Generator::of_part(part);
+                generator.find_threads();
+                let names: Vec<String> = generator.threads.iter().map(|thread| thread.seen.name.clone()).collect();
+                (names, generator.threads().collect::<Vec<_>>(), generator.others().to_vec())
+            });
+            done.wait();
+            let [(first, first_tids, beside_first), (second, second_tids, beside_second)] = found;
+            assert_eq!((first, second), (vec!["load1-0".to_owned()], vec!["load2-0".to_owned()]));
+            assert_eq!((beside_first, beside_second), (second_tids, first_tids));
+        });
+        let mut only = Generator::default();
+        only.find_threads();
+        assert!(only.others().is_empty());
+    }
 }

@@ -92,6 +92,15 @@ impl Observer {
         observer
     }
 
+    /// The load `part`, 1 or 2, of two that run at the same time in this process: its threads are told from those of the other,
+    /// and so are the processes `neighbours` of the other server, with all that they have started.
+    #[must_use]
+    pub fn beside_another(mut self, part: u32, neighbours: Vec<i32>) -> Self {
+        self.generator = Generator::of_part(part);
+        self.others.tell_apart(neighbours);
+        self
+    }
+
     /// The first sample, from which the first sample counts. The load threads have to be there.
     pub fn start(&mut self, now_ns: u64) {
         self.looked_ns = now_ns;
@@ -125,6 +134,7 @@ impl Observer {
             client_cpus: self.generator.cpus().to_vec(),
             server_cpus: self.server_cpus(),
             load_threads: self.generator.threads().collect(),
+            other_load_threads: self.generator.others().to_vec(),
             pids,
             quota_at_begin_ns,
         };

@@ -1,8 +1,8 @@
 //! All processes that are neither server, companion nor load generator: what else uses the machine.
 
-use crate::cpu_accounting::CpuAccounting;
+use crate::cpu_accounting::{CpuAccounting, Seen};
 use crate::processes::Present;
-use model::OthersUse;
+use model::{OTHER_VARIANT, OthersUse};
 use std::collections::BTreeSet;
 
 /// The other processes at the sample before that had all of them.
@@ -10,9 +10,16 @@ use std::collections::BTreeSet;
 pub(crate) struct Others {
     cpu_accounting: CpuAccounting,
     looked_ns: Option<u64>,
+    /// Processes of the variant that is measured at the same time, which are told by names of their own.
+    neighbours: Vec<i32>,
 }
 
 impl Others {
+    /// From now on these processes, with all that they have started, are those of the other variant.
+    pub(crate) fn tell_apart(&mut self, neighbours: Vec<i32>) {
+        self.neighbours = neighbours;
+    }
+
     /// What they used since the sample before; none at the first, and where not all processes were looked at.
     pub(crate) fn sample(&mut self, present: &Present, taken: &BTreeSet<i32>, now_ns: u64) -> Option<OthersUse> {
         if !present.is_complete {
@@ -20,14 +27,24 @@ impl Others {
         }
         // What has begun since the sample before has used all of its time since, also when that sample was some samples ago.
         let is_first = self.looked_ns.is_none();
-        for seen in present.all.values() {
+        let all: Vec<Seen> = present.all.values().map(|seen| self.named(seen, present)).collect();
+        for seen in &all {
             if !self.cpu_accounting.knows(seen) {
                 self.cpu_accounting.open(seen.clone(), !is_first);
             }
         }
-        let used = self.cpu_accounting.settle_without(present.all.values().cloned().collect(), taken);
+        let used = self.cpu_accounting.settle_without(all, taken);
         let processes = used.processes.into_iter().filter(|process| process.cpu_ns > 0).collect();
         self.looked_ns.replace(now_ns).map(|from_ns| OthersUse { from_ns, processes })
+    }
+
+    /// A process with the name by which it is told: that of the other variant says so.
+    fn named(&self, seen: &Seen, present: &Present) -> Seen {
+        let parents = std::iter::successors(Some(seen.pid), |pid| present.all.get(pid).map(|seen| seen.ppid));
+        let is_neighbour = !self.neighbours.is_empty()
+            && parents.take(present.all.len() + 1).any(|pid| self.neighbours.contains(&pid));
+        let name = if is_neighbour { format!("{OTHER_VARIANT}{}", seen.name) } else { seen.name.clone() };
+        Seen { name, ..seen.clone() }
     }
 }
 
@@ -69,6 +86,31 @@ mod tests {
         let used = others.sample(&present(&[seen(3, 1, 0, 91)]), &BTreeSet::new(), 3).unwrap();
         let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
         assert_eq!(told, [("p4", second)]);
+    }
+
+    #[test]
+    fn the_other_variant_and_all_that_it_started_is_told_apart() {
+        let seen = |pid, ppid, name: &str, own_ns| {
+            (pid, Seen { pid, ppid, began: 1, name: name.into(), own_ns, ..Seen::default() })
+        };
+        let present = |ns: u64| Present {
+            all: [
+                seen(2, 1, "nginx", ns),
+                seen(5, 1, "nginx", ns),
+                seen(6, 5, "nginx", 2 * ns),
+                seen(7, 1, "cron", ns),
+            ]
+            .into(),
+            is_complete: true,
+            ..Present::default()
+        };
+        let mut others = Others::default();
+        others.tell_apart(vec![5]);
+        let server = [2].into();
+        others.sample(&present(10), &server, 1);
+        let used = others.sample(&present(110), &server, 2).unwrap();
+        let told: Vec<_> = used.processes.iter().map(|process| (process.name.as_str(), process.cpu_ns)).collect();
+        assert_eq!(told, [("cron", 100), ("other variant: nginx", 300)]);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, percent, percent_exact, plural, rate, time};
 use model::{
-    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Estimate, FailIfState,
-    MetricRecord, VerdictState,
+    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet, DuetSet, Estimate,
+    FailIfState, MetricRecord, VerdictState,
 };
 
 /// Columns of [`row`].
@@ -217,6 +217,9 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
     let plan = record.plan.as_ref()?;
     let counted = record.blocks.iter().filter(|block| block.counted).count() as u64;
     let mut parts = vec![format!("{} in shuffled order, seed {}", plural(counted, "block"), plan.seed)];
+    if plan.duet.is_some() {
+        parts.push("both variants at once, on sets of CPUs that are swapped in each block".to_owned());
+    }
     for load in &plan.loads {
         parts.push(match load {
             CompareLoad::Fixed => format!("open loop at {}", rate(plan.rate_per_s)),
@@ -242,6 +245,39 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
 fn search(plan: &CompareSettings) -> String {
     let Some(capacity) = &plan.capacity else { return "search for the capacity".to_owned() };
     format!("search for the highest rate with {} in {}", capacity.goal, time(capacity.budget_ns as f64))
+}
+
+/// Where the two variants of a duet ran, what that means for their figures, and what one set of CPUs does; nothing outside one.
+pub(crate) fn cpu_sets(record: &CompareRecord) -> Vec<String> {
+    let Some(duet) = record.plan.as_ref().and_then(|plan| plan.duet.as_ref()) else { return Vec::new() };
+    let mut lines = vec![sets(duet)];
+    let large = record.positions.iter().filter(|position| position.is_large);
+    lines.extend(large.map(|position| {
+        let range = interval(&position.ratio).map_or_else(String::new, |range| format!(" ({range})"));
+        format!(
+            "{} {} on set 2{range}, whichever variant runs there: the sets are not alike, which cancels as they are swapped",
+            position.metric.words(),
+            signed(position.ratio.value - 1.0)
+        )
+    }));
+    lines
+}
+
+fn sets(duet: &Duet) -> String {
+    let list = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let set = |(i, set): (usize, &DuetSet)| match set.server == set.load {
+        true => format!("set {}: CPU {} for server and load", i + 1, list(&set.server)),
+        false => format!("set {}: server {}, load {}", i + 1, list(&set.server), list(&set.load)),
+    };
+    let each: Vec<String> = duet.sets.iter().enumerate().map(set).collect();
+    let means = match duet.sets.iter().any(|set| set.one_core) {
+        true => {
+            "; server and load share a core, so response times hold what the load takes of it, and differ less than those \
+             of the servers alone"
+        }
+        false => "",
+    };
+    format!("{}{means}", each.join("; "))
 }
 
 /// The variants: what each name stands for.

@@ -37,4 +37,4 @@ pub use servers::{all, print_config};
 pub use settings::Settings;
 pub use spec::{Server, Spec};
 pub use supervisor::keep;
-pub use topology::{Division, divide};
+pub use topology::{Division, divide, duet};

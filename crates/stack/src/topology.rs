@@ -1,5 +1,6 @@
-//! Who gets which CPUs: server and client on physical cores of their own.
+//! Who gets which CPUs: server and client on physical cores of their own, and two servers at once on a half of them each.
 
+use model::DuetSet;
 use std::fs::read_to_string;
 use std::path::Path;
 
@@ -35,6 +36,35 @@ impl Division {
 #[must_use]
 pub fn divide(usable: &[u32]) -> Division {
     split(&cores(usable, Path::new("/sys/devices/system/cpu")))
+}
+
+/// Two sets of the usable CPUs for two servers at the same time, each with its load: half of the physical cores each.
+///
+/// # Errors
+/// Why there are no two sets, in half a sentence.
+pub fn duet(usable: &[u32]) -> Result<[DuetSet; 2], &'static str> {
+    halves(&cores(usable, Path::new("/sys/devices/system/cpu")))
+}
+
+fn halves(cores: &[Vec<u32>]) -> Result<[DuetSet; 2], &'static str> {
+    match cores {
+        [] => Err("no CPU is known"),
+        [threads] if threads.len() < 2 => Err("this process may use one CPU only"),
+        [_] => Err("the CPUs that this process may use are threads of one physical core"),
+        _ => {
+            let half = cores.len() / 2;
+            Ok([set(&cores[..half]), set(&cores[half..2 * half])])
+        }
+    }
+}
+
+/// Server and load on cores of their own, else on threads of one core, else on one CPU.
+fn set(cores: &[Vec<u32>]) -> DuetSet {
+    let Division { server, load, one_core } = split(cores);
+    match server.is_empty() {
+        true => DuetSet { server: cores.concat(), load: cores.concat(), one_core: true },
+        false => DuetSet { server, load, one_core },
+    }
 }
 
 /// Usable CPUs by core: threads of one core stand together. Without a description each CPU is a core.
@@ -86,6 +116,24 @@ mod tests {
         assert_eq!(split(&[0, 1, 2, 3, 4]), Division { server: vec![0, 1], load: vec![2, 3, 4], one_core: false });
         assert_eq!(split(&[5]), Division::default());
         assert!(split(&[5]).warning().is_some());
+    }
+
+    #[test]
+    fn two_servers_at_once_have_no_core_in_common() {
+        let none = Path::new("/nonexistent");
+        let duet = |cpus: &[u32]| halves(&cores(cpus, none));
+        let set = |server: &[u32], load: &[u32]| DuetSet {
+            server: server.to_vec(),
+            load: load.to_vec(),
+            one_core: server == load,
+        };
+        assert_eq!(duet(&[0, 1]), Ok([set(&[0], &[0]), set(&[1], &[1])]));
+        assert_eq!(duet(&[0, 1, 2, 3]), Ok([set(&[0], &[1]), set(&[2], &[3])]));
+        assert_eq!(duet(&[0, 1, 2, 3, 4]), Ok([set(&[0], &[1]), set(&[2], &[3])]), "alike, so one core stays free");
+        let threads = halves(&[vec![0, 4], vec![1, 5]]).expect("two cores");
+        assert!(threads.iter().all(|set| set.one_core && set.server != set.load), "{threads:?}");
+        assert!(duet(&[3]).is_err_and(|why| why.contains("one CPU")));
+        assert!(halves(&[vec![0, 1]]).is_err_and(|why| why.contains("one physical core")));
     }
 
     #[test]

@@ -16,13 +16,13 @@ const LOOKS: Looks = Looks { wanted_half_width: 0.012, margin: 0.02, blocks_max:
 /// Variants of the comparisons that have several.
 const SEVERAL: usize = 3;
 /// False positives that are those of a nominal 5 %.
-const FLAGGED: std::ops::RangeInclusive<f64> = 0.03..=0.07;
+pub(super) const FLAGGED: std::ops::RangeInclusive<f64> = 0.03..=0.07;
 /// Of any of several variants, whose intervals share the 5 % as if they had nothing in common; they have the baseline.
 const SEVERAL_FLAGGED: std::ops::RangeInclusive<f64> = 0.0..=0.07;
-const CONFIDENCE: f64 = 0.95;
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// -1, 0 or 1: the interval lies below 1, holds it, or lies above.
-fn side(pairs: &[(f64, f64)], confidence: f64) -> i32 {
+pub(super) fn side(pairs: &[(f64, f64)], confidence: f64) -> i32 {
     let ratio = effect(pairs, confidence).map(|effect| effect.ratio).unwrap_or_default();
     match (ratio.low, ratio.high) {
         (Some(low), _) if low > 1.0 => 1,

@@ -5,6 +5,7 @@
 mod aa;
 mod blocks;
 mod capacity;
+mod duet;
 mod environment;
 mod page;
 mod power;
@@ -21,11 +22,12 @@ use xtask::workspace;
 /// A part of the page: its name, how long 1,000 runs of it take (s, debug build), and what makes it.
 type Part = (&'static str, f64, fn(u64) -> Section);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("capacity", 60.0, capacity::section),
     ("queues", 60.0, queue::section),
     ("comparisons with itself", 60.0, aa::designs),
     ("uneven disturbance", 10.0, aa::uneven),
+    ("duets", 10.0, duet::section),
     ("power", 60.0, power::section),
 ];
 

@@ -22,6 +22,8 @@ pub(super) struct Reader {
     machine: Machine,
     /// Threads that carry the load.
     load_threads: Vec<i32>,
+    /// Threads of this process that work on other CPUs for another load.
+    elsewhere: Vec<i32>,
     process_cpu_ns: fn() -> u64,
     /// What was counted of each process of the server.
     processes: BTreeMap<i32, u64>,
@@ -37,7 +39,7 @@ pub(super) struct Reading {
     pub(super) at_ns: u64,
     /// By CPU.
     pub(super) cpus: Vec<CpuTimes>,
-    /// CPU time of the own process.
+    /// CPU time of the own process, without that of another load.
     pub(super) own_ns: u64,
     /// CPU time of the server's and companions' processes; none where there are too many.
     pub(super) server_ns: Option<u64>,
@@ -63,6 +65,7 @@ impl Reader {
         Self {
             machine: Machine::default(),
             load_threads,
+            elsewhere: Vec::new(),
             process_cpu_ns,
             processes: BTreeMap::new(),
             client_quota: QuotaReader::default(),
@@ -71,12 +74,19 @@ impl Reader {
         }
     }
 
+    /// The same without the CPU time of the threads of another load.
+    pub(super) fn without(self, elsewhere: Vec<i32>) -> Self {
+        Self { elsewhere, ..self }
+    }
+
     /// Reads everything, with totals in the place of growth where nothing was read before.
     pub(super) fn read(&mut self, at_ns: u64, pids: &[i32], totals: &mut Totals) -> Reading {
         let looks_for_quota = self.readings.is_multiple_of(QUOTA_EVERY);
         self.readings += 1;
         let cpus = self.machine.sample().map(|machine| machine.cpus).unwrap_or_default();
         let own_ns = grown(&mut totals.own_ns, (self.process_cpu_ns)());
+        let elsewhere = self.elsewhere.iter().filter_map(|tid| schedstat(&format!("/proc/self/task/{tid}")));
+        let elsewhere_ns = grown(&mut totals.elsewhere_ns, elsewhere.map(|told| told.sum_exec_runtime).sum());
         let server_ns = self.server(pids);
         let load = self.load_threads.iter().map(|tid| totals.load(*tid, schedstat(&format!("/proc/self/task/{tid}"))));
         let load = load.collect();
@@ -88,7 +98,7 @@ impl Reader {
         Reading {
             at_ns,
             cpus,
-            own_ns,
+            own_ns: own_ns.saturating_sub(elsewhere_ns),
             server_ns,
             load,
             reader_waited_ns: grown(&mut totals.waited_ns, waited_ns),
@@ -119,6 +129,7 @@ impl Reader {
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     own_ns: Option<u64>,
+    elsewhere_ns: Option<u64>,
     waited_ns: Option<u64>,
     load: BTreeMap<i32, (u64, u64)>,
 }
@@ -177,7 +188,9 @@ fn threads_ns(pid: i32) -> Option<u64> {
 mod tests {
     use super::super::taken::{Places, Taking};
     use super::*;
-    use model::{Cause, SLICE_NS};
+    use model::{Cause, NS_PER_S, SLICE_NS};
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::mpsc;
 
     /// `/proc/stat` of two CPUs after so many slices of 100 ms, each half busy, of which `stolen` ticks of 10 ms went to others.
     fn stat(slices: u64, stolen: [u64; 2]) -> String {
@@ -190,6 +203,35 @@ mod tests {
         format!(
             "{all}{each}intr 0\nctxt 0\nbtime 1700000000\nprocesses 7\nprocs_running 1\nprocs_blocked 0\nsoftirq 0\n"
         )
+    }
+
+    /// A second more at each reading.
+    fn a_second_more() -> u64 {
+        static READINGS: AtomicU64 = AtomicU64::new(0);
+        READINGS.fetch_add(1, Ordering::Relaxed) * NS_PER_S
+    }
+
+    #[test]
+    fn what_the_threads_of_another_load_use_is_not_the_own_time() {
+        let (to_us, its_number) = mpsc::channel();
+        let (to_it, go) = mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            to_us.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            let mut sum = 0_u64;
+            while go.recv().is_ok() {
+                (0..2_000_000).for_each(|n| sum = std::hint::black_box(sum.wrapping_add(n)));
+                to_us.send(0).unwrap();
+            }
+        });
+        let mut reader = Reader::new(Vec::new(), a_second_more).without(vec![its_number.recv().unwrap()]);
+        let mut totals = Totals::default();
+        reader.read(0, &[], &mut totals);
+        to_it.send(()).unwrap();
+        its_number.recv().unwrap();
+        let own_ns = reader.read(1, &[], &mut totals).own_ns;
+        drop(to_it);
+        other.join().unwrap();
+        assert!(own_ns < NS_PER_S, "{own_ns}");
     }
 
     #[test]

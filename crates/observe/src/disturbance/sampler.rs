@@ -31,6 +31,8 @@ pub(crate) struct Setup {
     pub(crate) server_cpus: Vec<u32>,
     /// Numbers of the load threads.
     pub(crate) load_threads: Vec<i32>,
+    /// Of the load that runs at the same time, on other CPUs: what they use is none of this account's business.
+    pub(crate) other_load_threads: Vec<i32>,
     /// Processes of the server and of companions.
     pub(crate) pids: Vec<i32>,
     /// The server's quota before the first load.
@@ -86,7 +88,8 @@ impl Drop for DisturbanceSampler {
 fn keep_account(shared: &Shared, setup: &Setup, clocks: Clocks, clock: &LoadClock, mut publish: Publish) {
     let Some(first_ns) = shared.wait_for(clock) else { return };
     let now_ns = || clock().unwrap_or(first_ns);
-    let mut reader = Reader::new(setup.load_threads.clone(), clocks.process_cpu_ns);
+    let mut reader =
+        Reader::new(setup.load_threads.clone(), clocks.process_cpu_ns).without(setup.other_load_threads.clone());
     let (mut totals, mut foreign) = (Totals::default(), Foreign::default());
     let places = Places {
         client: setup.client_cpus.clone(),

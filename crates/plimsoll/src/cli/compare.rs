@@ -13,6 +13,7 @@ Examples:
   plimsoll compare A B --only fixed --fail-if 'cpu>2%'              server CPU per request decides
   plimsoll compare A B --fail-if 'goodput<-3%,p99>10%' --json       in a pipeline
   plimsoll compare A B --only capacity --goal 'p99<50ms'            highest rate that meets the goal
+  plimsoll compare --duet --serve nginx --serve 'nginx gzip=on'     both at once, on CPUs of their own
   plimsoll compare --aa --serve nginx                               what this machine can resolve
   plimsoll compare plimsoll-runs/before plimsoll-runs/after         runs that are stored
 
@@ -46,6 +47,12 @@ pub(crate) struct CompareArgs {
     /// Comparison of one server with itself: false alarms, and the smallest change that this machine shows
     #[arg(long)]
     pub(crate) aa: bool,
+    /// Two servers at the same time, each with its load on half of the cores, swapped in each block
+    ///
+    /// What disturbs both at once is in both and cancels. For two --serve at a fixed load of at most 60 % of what either gets
+    /// out of its half, by default 50 %: what two servers at once get out at saturation says nothing of either.
+    #[arg(long)]
+    pub(crate) duet: bool,
     /// One of the loads only
     #[arg(long, value_enum)]
     pub(crate) only: Option<OnlyArg>,

@@ -159,6 +159,7 @@ fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>
     let options = SessionOptions {
         url: None,
         serve: Some(spec),
+        cpus: None,
         draft: how.draft,
         selectors: Selectors::default(),
         is_observed: true,

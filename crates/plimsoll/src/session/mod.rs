@@ -3,6 +3,7 @@
 pub(crate) mod backlog;
 pub(crate) mod environment;
 pub(crate) mod observers;
+pub(crate) mod partner;
 pub(crate) mod serving;
 pub(crate) mod sinks;
 pub(crate) mod status;
@@ -24,11 +25,12 @@ use evidence::EvidenceBuilder;
 use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
-    Address, Begun, Change, CheckState, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S, Numbering,
-    Plan, Probe, Redacted, Sample, Stop, Warmup,
+    Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S,
+    Numbering, Plan, Probe, Redacted, Sample, Stop, Warmup,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
+use partner::Partner;
 use sinks::Outlet;
 use stack::Spec;
 use status::StatusPages;
@@ -84,6 +86,8 @@ pub(crate) struct SessionOptions<'a> {
     pub(crate) url: Option<&'a str>,
     /// A server to be started and measured.
     pub(crate) serve: Option<&'a Spec>,
+    /// CPUs of a server that is started, and of its load; none: half of the cores each.
+    pub(crate) cpus: Option<&'a DuetSet>,
     /// Requests and generator, whatever the URL is.
     pub(crate) draft: &'a Draft,
     /// What is looked at beside the load; looked up before anything is started for it.
@@ -104,10 +108,10 @@ impl Session {
         options: SessionOptions<'_>,
         create: impl FnOnce(&Self) -> Result<PathBuf, CommandError>,
     ) -> Result<Self, CommandError> {
-        let SessionOptions { draft, selectors, stop, .. } = options;
+        let SessionOptions { draft, cpus, selectors, stop, .. } = options;
         forget_used_text();
         let progress = Progress::new(options.quiet);
-        let served = options.serve.map(|spec| Sut::serve(spec, draft, &stop, &progress)).transpose()?;
+        let served = options.serve.map(|spec| Sut::serve(spec, draft, cpus, &stop, &progress)).transpose()?;
         let url = match &served {
             Some(sut) => Some(sut.url.clone()),
             None => options.url.map(TargetUrl::parse).transpose()?,
@@ -123,7 +127,7 @@ impl Session {
             (None, None) if selectors.server.is_some() => {
                 return Err(CommandError::usage("--server needs a URL: the built-in target is its own server"));
             }
-            (None, None) => Sut::builtin(draft, &stop, &progress)?,
+            (None, None) => Sut::builtin(draft, cpus, &stop, &progress)?,
         };
         let mut settings = draft.settings(&sut.url, requests)?;
         sut.adapt(&mut settings)?;
@@ -261,6 +265,21 @@ impl Session {
         Ok(builder)
     }
 
+    /// The same while `partner` puts its load on another server.
+    pub(crate) fn measure_with(
+        &mut self,
+        partner: Partner,
+        plan: &Plan,
+        label: &str,
+        recorder: &mut Recorder,
+    ) -> Result<EvidenceBuilder, CommandError> {
+        let control = partner.control(self.control(plan));
+        let beside = self.beside(Some(&partner), &control);
+        let builder = self.load(plan, label, recorder, &control, beside)?;
+        partner.end();
+        Ok(builder)
+    }
+
     /// The same, but the load is ended early when its backlog runs away; true if it was.
     pub(crate) fn measure_trial(
         &mut self,
@@ -292,7 +311,7 @@ impl Session {
         let watched = self.watched();
         let mut sampling = Sampling::new(plan, watched.server.as_ref(), &watched.companions, &self.directory);
         let control = self.control(plan);
-        let beside = self.beside(Some(&mut sampling), &control);
+        let beside = Observers { sampling: Some(&mut sampling), ..self.beside(None, &control) };
         let builder = self.load(plan, label, recorder, &control, beside)?;
         self.progress.say("looking up names for the profile");
         Ok((builder, sampling.finish()))
@@ -312,19 +331,27 @@ impl Session {
     }
 
     /// What looks on while the load runs.
-    fn beside<'a>(&self, sampling: Option<&'a mut Sampling>, control: &Control) -> Observers<'a> {
+    fn beside<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
+        let (sampling, backlog) = (None, None);
         if !self.is_observed {
-            return Observers {
-                watch: Watch::off(),
-                pages: StatusPages::watch(std::iter::empty(), &control.clock),
-                sampling,
-                backlog: None,
-            };
+            let pages = StatusPages::watch(std::iter::empty(), &control.clock);
+            return Observers { watch: Watch::off(), pages, sampling, backlog, partner };
         }
-        let watch = Watch::new(&self.watched(), control, &self.quota);
+        let neighbours = partner.map_or_else(Vec::new, |partner| partner.neighbours.clone());
+        let watch = Watch::new(&Watched { neighbours, ..self.watched() }, control, &self.quota);
         let own = self.sut.status_pages();
         let pages = StatusPages::watch(own.iter().chain(&self.selectors.status), &control.clock);
-        Observers { watch, pages, sampling, backlog: None }
+        Observers { watch, pages, sampling, backlog, partner }
+    }
+
+    /// Processes of a server that was started for this.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        self.sut.processes().into_iter().map(|(_, pid)| pid).collect()
+    }
+
+    /// CPUs that the server may use now; empty when that is not known.
+    pub(crate) fn server_cpus(&self) -> Vec<u32> {
+        self.watched().server_cpus()
     }
 
     /// A restart has given the server new processes.
@@ -345,6 +372,7 @@ fn watched(sut: &Sut, address: &Address, selectors: &Selectors) -> Watched {
         is_here: is_local(address),
         server: selectors.server.clone(),
         companions: watch::companions(sut.processes(), &selectors.observe),
+        neighbours: Vec::new(),
     }
 }
 

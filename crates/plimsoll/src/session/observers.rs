@@ -2,6 +2,7 @@
 
 use crate::profiling::Sampling;
 use crate::session::backlog::BacklogWatch;
+use crate::session::partner::Partner;
 use crate::session::status::StatusPages;
 use crate::session::watch::Watch;
 use model::Event;
@@ -14,6 +15,8 @@ pub(crate) struct Observers<'a> {
     pub(crate) sampling: Option<&'a mut Sampling>,
     /// Only in trials of a search for a capacity.
     pub(crate) backlog: Option<&'a mut BacklogWatch>,
+    /// Only where another load runs at the same time.
+    pub(crate) partner: Option<&'a Partner>,
 }
 
 impl Observers<'_> {
@@ -32,8 +35,12 @@ impl Observers<'_> {
         [self.watch.account(event), self.watch.look(event), status].into_iter().flatten()
     }
 
-    /// Starts what begins with the load.
+    /// Starts what begins with the load, whose clock starts next; that of a partner with it.
     pub(crate) fn start_after(&mut self, event: &Event) {
+        let partner = self.partner.filter(|_| matches!(event, Event::Connected { .. }));
+        // Only now the threads of both are there to be told apart.
+        partner.iter().for_each(|partner| partner.meet());
         self.watch.start_after(event);
+        partner.iter().for_each(|partner| partner.meet());
     }
 }

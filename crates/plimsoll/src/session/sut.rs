@@ -13,7 +13,7 @@ use crate::settings::draft::Draft;
 use crate::settings::target_url::{TargetUrl, resolve};
 use crate::store::private;
 use engine::probe::{self, ProbeError};
-use model::{Address, Numbering, Probe, Redacted};
+use model::{Address, DuetSet, Numbering, Probe, Redacted};
 use stack::{Running, Spec};
 use std::path::Path;
 use std::sync::Arc;
@@ -57,32 +57,43 @@ impl Sut {
 
     /// The built-in target: a pool whose limits are known, so that the first sweep anyone runs can be checked against
     /// arithmetic: a knee at 4 connections and a plateau at 2,000/s.
-    pub(crate) fn builtin(draft: &Draft, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, CommandError> {
+    pub(crate) fn builtin(
+        draft: &Draft,
+        cpus: Option<&DuetSet>,
+        stop: &Arc<AtomicBool>,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
         if let Some(flag) = draft.detour.as_ref().map(Detour::flag) {
             return Err(CommandError::usage(format!("{flag} needs a URL: its host and path are what is asked for")));
         }
-        let workers = stack::divide(&usable_cpus()).server.len().max(1);
+        let workers = cpus.map_or_else(|| stack::divide(&usable_cpus()).server.len(), |set| set.server.len()).max(1);
         let tls = if draft.is_builtin_tls { " tls=on" } else { "" };
         let spec = Spec::parse(&format!("{BUILTIN} workers={workers}{tls}")).map_err(serving::command_error)?;
-        Self::start(&spec, stop, progress)
+        Self::start(&spec, cpus, stop, progress)
     }
 
-    /// Starts a server on half of the cores, or on those it asks for.
+    /// Starts a server on these CPUs, else on half of the cores, or on those it asks for.
     pub(crate) fn serve(
         spec: &Spec,
         draft: &Draft,
+        cpus: Option<&DuetSet>,
         stop: &Arc<AtomicBool>,
         progress: &Progress,
     ) -> Result<Self, CommandError> {
         refuse_other_ways(draft)?;
-        Self::start(spec, stop, progress)
+        Self::start(spec, cpus, stop, progress)
     }
 
-    fn start(spec: &Spec, stop: &Arc<AtomicBool>, progress: &Progress) -> Result<Self, CommandError> {
+    fn start(
+        spec: &Spec,
+        cpus: Option<&DuetSet>,
+        stop: &Arc<AtomicBool>,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
         progress.say(&format!("starting {}", spec.label));
         let division = stack::divide(&usable_cpus());
         let mut options = serving::options(Arc::clone(stop), serving::READY_TIMEOUT_NS)?;
-        options.cpus.clone_from(&division.server);
+        options.cpus.clone_from(cpus.map_or(&division.server, |set| &set.server));
         let running = Running::start(spec, &options).map_err(serving::command_error)?;
         let url = running.url().ok_or_else(|| {
             CommandError::usage(format!(
@@ -91,8 +102,10 @@ impl Sut {
             ))
         })?;
         let url = TargetUrl::parse(url)?;
-        let load_cpus = serving::left(&usable_cpus(), &running.served().cpus);
-        if let (Some(warning), true) = (division.warning(), spec.settings.cpus.is_empty()) {
+        let left = || serving::left(&usable_cpus(), &running.served().cpus);
+        let load_cpus = cpus.map_or_else(left, |set| set.load.clone());
+        let is_divided = cpus.is_none() && spec.settings.cpus.is_empty();
+        if let (Some(warning), true) = (division.warning(), is_divided) {
             progress.line(&format!("note: {warning}"));
         }
         Ok(Self { url, served: Some(Served { running, load_cpus }) })

@@ -29,6 +29,8 @@ pub(crate) struct Watched {
     pub(crate) server: Option<ProcessSelector>,
     /// Beside it.
     pub(crate) companions: Vec<ProcessSelector>,
+    /// Processes of another server that is measured at the same time.
+    pub(crate) neighbours: Vec<i32>,
 }
 
 impl Watched {
@@ -84,7 +86,12 @@ impl Watch {
     /// Finds the processes that are watched, which takes a moment. The load is the one that `control` acts on; a CPU quota of
     /// the server counts as one of its limits when it is that of before the first load, which `quota` knows once it was asked.
     pub(crate) fn new(watched: &Watched, control: &Control, quota: &OnceCell<Option<u64>>) -> Self {
-        let observer = Box::new(watched.observer());
+        let observer = watched.observer();
+        let observer = match control.part {
+            0 => observer,
+            part => observer.beside_another(part, watched.neighbours.clone()),
+        };
+        let observer = Box::new(observer);
         let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());
         let (clock, marks) = (Arc::clone(&control.clock), Arc::clone(&control.marks));
         Self::On { observer, clock, marks, pending: Arc::default(), quota_at_begin_ns }

@@ -1,5 +1,7 @@
 //! Settings of a comparison: its variants, loads, precision and times.
 
+mod duet;
+
 use crate::cli::compare::{CompareArgs, OnlyArg};
 use crate::exit::CommandError;
 use crate::session::serving;
@@ -8,8 +10,8 @@ use crate::settings::capacity::CapacityOptions;
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
-    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareLoad, CompareSettings, CompareTimes, Load, NS_PER_S,
-    Redacted, Stop, Warmup,
+    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CompareCapacity, CompareLoad, CompareSettings, CompareTimes, Duet, Load,
+    NS_PER_S, Redacted, Stop, Warmup,
 };
 use stack::Spec;
 use stats::Looks;
@@ -62,6 +64,8 @@ pub(crate) struct CompareOptions {
     is_aa: bool,
     /// The search in each block; none without one.
     pub(crate) capacity: Option<CapacityOptions>,
+    /// Where two variants run that are measured at the same time.
+    pub(crate) duet: Option<Duet>,
 }
 
 /// A variant.
@@ -117,12 +121,16 @@ impl CompareOptions {
             None if is_fixed => AA_BLOCKS,
             None => COMPARE_BLOCKS_MAX,
         };
+        let arms = arms(args)?;
+        let duet = args.duet.then(|| duet::duet(args, &arms)).transpose()?;
+        let warmup = settings::warmup(args.warmup)?;
         let options = Self {
-            arms: arms(args)?,
+            arms,
             rate_per_s,
             connections,
             window_ns: window_ns(args)?,
-            warmup: settings::warmup(args.warmup)?,
+            warmup: if duet.is_some() { duet::warmup(warmup) } else { warmup },
+            duet,
             blocks_max,
             precision: (!is_fixed).then(|| precision.unwrap_or_else(|| Looks::half_width_for(margin))),
             margin,
@@ -147,12 +155,16 @@ impl CompareOptions {
     /// About how long a block takes; ns.
     fn block_ns(&self) -> u64 {
         let trial_ns = self.window_ns + settings::expected_warmup_ns(self.warmup) + REST_NS;
+        let canary_ns = self.canary_ns() + CANARY_WARMUP_NS + START_NS;
+        if self.duet.is_some() {
+            return duet::PLACEMENTS * (trial_ns + 2 * START_NS) + canary_ns;
+        }
         let of_load = |load: &CompareLoad| match (load, &self.capacity) {
             (CompareLoad::Capacity, Some(capacity)) => capacity.budget_ns,
             _ => trial_ns,
         };
         let arm_ns = self.loads.iter().map(of_load).sum::<u64>() + START_NS;
-        self.arms.len() as u64 * arm_ns + self.canary_ns() + CANARY_WARMUP_NS + START_NS
+        self.arms.len() as u64 * arm_ns + canary_ns
     }
 
     /// About how long all takes at most; ns.
@@ -210,7 +222,10 @@ impl CompareOptions {
     pub(crate) fn settings(&self, pilots_per_s: &[f64]) -> CompareSettings {
         let baseline = pilots_per_s.first().copied().unwrap_or_default();
         let slowest = pilots_per_s.iter().copied().fold(f64::INFINITY, f64::min);
-        let share = (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest);
+        let share = match self.duet {
+            Some(_) => duet::FIXED_SHARE * slowest,
+            None => (FIXED_SHARE * baseline).min(SLOWEST_SHARE * slowest),
+        };
         CompareSettings {
             arms: self.arms.len() as u64,
             loads: self.loads.clone(),
@@ -226,6 +241,7 @@ impl CompareOptions {
                 .capacity
                 .as_ref()
                 .map(|capacity| CompareCapacity { goal: capacity.goal.to_string(), budget_ns: capacity.budget_ns }),
+            duet: self.duet.clone(),
             times: CompareTimes { window_ns: self.window_ns, block_ns: self.block_ns(), budget_ns: self.budget_ns },
         }
     }
@@ -234,6 +250,7 @@ impl CompareOptions {
 /// Loads of each block.
 fn loads(args: &CompareArgs) -> Result<Vec<CompareLoad>, CommandError> {
     let mut loads = match args.only {
+        None if args.duet => vec![CompareLoad::Fixed],
         None => vec![CompareLoad::Fixed, CompareLoad::Saturated],
         Some(OnlyArg::Fixed) => vec![CompareLoad::Fixed],
         Some(OnlyArg::Saturated) => vec![CompareLoad::Saturated],
@@ -263,7 +280,7 @@ fn arms(args: &CompareArgs) -> Result<Vec<Arm>, CommandError> {
         targets.push(ArmTarget::Builtin);
     }
     match (args.aa, targets.len()) {
-        (true, 1) => targets = vec![targets[0].clone(); AA_ARMS],
+        (true, 1) => targets = vec![targets[0].clone(); if args.duet { 2 } else { AA_ARMS }],
         (true, n) => return Err(CommandError::usage(format!("--aa compares one server with itself, not {n}"))),
         (false, 0 | 1) => {
             return Err(CommandError::usage(
@@ -351,7 +368,7 @@ mod tests {
     use crate::cli::{Cli, Verb};
     use clap::Parser;
 
-    fn args(flags: &[&str]) -> CompareArgs {
+    pub(super) fn args(flags: &[&str]) -> CompareArgs {
         let words = ["plimsoll", "compare"].iter().chain(flags);
         let Verb::Compare(args) = Cli::try_parse_from(words).unwrap().verb else { panic!("another verb") };
         args

@@ -68,6 +68,7 @@ pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicB
     let session = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
+        cpus: None,
         draft,
         selectors: Selectors::read(&args.observe)?,
         is_observed: !args.no_observe,

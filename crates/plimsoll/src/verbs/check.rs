@@ -74,7 +74,13 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     let plan = settings.plan(&url, &address, Numbering::default(), load, UNTIL, WARMUP);
     let Selectors { server, observe, .. } = Selectors::read(&args.observe)?;
     // Nobody is asked for who listens there: it is no server.
-    let watched = Watched { address, is_here: false, server, companions: watch::companions([], &observe) };
+    let watched = Watched {
+        address,
+        is_here: false,
+        server,
+        companions: watch::companions([], &observe),
+        neighbours: Vec::new(),
+    };
     let progress = Progress::new(args.quiet);
     progress.say("looking at this machine");
     let samples = watched.idle();
@@ -96,6 +102,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
+        cpus: None,
         draft: &draft,
         selectors: Selectors::read(&args.observe)?,
         is_observed: true,

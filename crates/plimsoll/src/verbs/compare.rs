@@ -25,6 +25,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, CommandError> {
     if let Some(directories) = stored::directories(args)? {
+        if args.duet {
+            return Err(CommandError::usage("--duet measures servers that plimsoll starts (--serve), not stored runs"));
+        }
         return stored::compare(args, &directories);
     }
     let checked = Checked::new(args)?;
@@ -54,6 +57,7 @@ pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBo
     let Checked { options, draft } = checked;
     let Looked { arms: looked, pilots_per_s, mut log, directory, before, sessions } =
         arms::look(args, options, draft, stop)?;
+    options.check_rate(&pilots_per_s)?;
     let settings = options.settings(&pilots_per_s);
     let progress = Progress::new(args.output.quiet);
     progress.line(&begin_line(&settings, &pilots_per_s));

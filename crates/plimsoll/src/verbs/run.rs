@@ -73,6 +73,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
+        cpus: None,
         draft: &draft,
         selectors: Selectors::read(&args.observe)?,
         is_observed: !args.no_observe,

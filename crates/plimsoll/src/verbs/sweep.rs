@@ -125,6 +125,7 @@ fn measure(
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec,
+        cpus: None,
         draft,
         selectors: Selectors::read(&args.observe)?,
         is_observed: !args.no_observe,

@@ -144,6 +144,47 @@ fn a_baseline_with_errors_makes_the_comparison_invalid() {
     assert!(record["metrics"].as_array().expect("a list").iter().all(|one| one["call"] == "cannot_tell"));
 }
 
+/// Of 2 and 3 ms of CPU time, and a little for the rest of a response.
+#[test]
+fn two_servers_at_once_differ_by_the_cpu_time_that_they_are_told_to_use() {
+    let variants = ["--serve", "target path=/cpu?us=2000", "--serve", "target path=/cpu?us=3000"];
+    let short = [&["--duet", "--budget", "12s", "--name", "two", "--name", "three"][..], &ONE_BLOCK].concat();
+    decide(
+        || {
+            let ended = compare(&[&variants[..], &short].concat());
+            (ended.json(), ended.status.code())
+        },
+        |(record, code)| {
+            assert_eq!(*code, Some(5), "one block decides nothing: {record:#}");
+            let cpu = metric(record, "server_cpu_ns_per_request", "fixed");
+            let ratio = number(cpu, "ratio.value");
+            assert!((1.3..1.6).contains(&ratio), "{cpu:#}");
+            let trials = record["trials"].as_array().expect("a list");
+            let placed = |name: &str| -> Vec<u64> {
+                trials.iter().filter(|one| one["arm"] == name).map(|one| count(one, "cpu_set")).collect()
+            };
+            let (two, three) = (placed("two"), placed("three"));
+            assert!(
+                two.len() == 2 && three.len() == 2 && two[0] == three[1] && two[1] == three[0],
+                "{two:?} {three:?}"
+            );
+            assert!(two[0] != two[1], "{two:?}");
+            let position = &record["positions"][0];
+            assert!((0.8..1.25).contains(&number(position, "ratio.value")), "the CPUs are alike: {position:#}");
+            assert!(record["plan"]["duet"]["sets"].as_array().is_some_and(|sets| sets.len() == 2), "{record:#}");
+            for run in record["runs"].as_array().expect("a list") {
+                let threads = run["run"]["observed"]["generator"]["threads"].as_array().expect("a list");
+                let names: Vec<&str> = threads.iter().filter_map(|thread| thread["name"].as_str()).collect();
+                assert!(names.iter().all(|name| name.starts_with("load1-") || name.starts_with("load2-")), "{names:?}");
+                let others = run["run"]["observed"]["others"]["processes"].to_string();
+                assert!(others.contains("other variant: plimsoll"), "{others}");
+            }
+            let findings = record["verdict"]["findings"].to_string();
+            assert!(!findings.contains("EN-03") || !findings.contains("other variant"), "{findings}");
+        },
+    );
+}
+
 #[test]
 fn an_interrupt_keeps_the_whole_blocks() {
     let args = ["compare", "--serve", FAST, "--serve", SLOW, "-d", "1s", "--warmup", "0s", "--json", "-q"];

@@ -5,7 +5,7 @@ use super::chart::{COLOURS, Chart, GREY, band, chart, layout, line, plain, thin}
 use super::run::plan;
 use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
 use crate::compare::{
-    arms, baseline, block_header, block_rows, conditions, decisive, design, floor, interval, signed, summary,
+    arms, baseline, block_header, block_rows, conditions, cpu_sets, decisive, design, floor, interval, signed, summary,
 };
 use crate::paper::overhead;
 use model::{BlockRecord, CompareRecord, MetricRecord};
@@ -53,6 +53,7 @@ fn headline(record: &CompareRecord) -> Vec<Fact> {
     facts.extend(conditions(record).into_iter().map(|text| fact("fail-if", text)));
     facts.push(fact("ended", record.reason.clone()));
     facts.extend(design(record).map(|text| fact("design", text)));
+    facts.extend(cpu_sets(record).into_iter().map(|text| fact("CPU sets", text)));
     facts.push(fact("A/A floor", floor(record)));
     facts.extend(
         record.unavailable.iter().map(|(metric, why)| fact("not compared", format!("{}: {why}", metric.words()))),

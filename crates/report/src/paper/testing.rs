@@ -69,6 +69,7 @@ pub(crate) fn comparison() -> CompareRecord {
         },
         arms: ["plain", "gzip"].map(arm).to_vec(),
         metrics,
+        positions: Vec::new(),
         conditions: Vec::new(),
         aa_floor: vec![FloorRecord { metric: ServerCpuNsPerRequest, load: fixed, floor }],
         aa_floor_basis: "splits of the baseline".to_owned(),
@@ -100,6 +101,7 @@ fn settings() -> CompareSettings {
         fail_if: Vec::new(),
         is_aa: false,
         capacity: None,
+        duet: None,
         times: CompareTimes::default(),
     }
 }

@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, table, wrap};
 use super::verdict::{findings, headline};
-use crate::compare::{METRIC_HEADER, arms, conditions, design, floor, metric_rows, summary};
+use crate::compare::{METRIC_HEADER, arms, conditions, cpu_sets, design, floor, metric_rows, summary};
 use model::CompareRecord;
 
 /// Columns of the table that are left out, one after the other, where there is no room for them.
@@ -24,6 +24,7 @@ pub fn compare(record: &CompareRecord, style: &Style) -> String {
     }
     out.push_str(&labelled("ended", &record.reason, style));
     out.extend(design(record).map(|text| labelled("design", &text, style)));
+    out.extend(cpu_sets(record).iter().map(|text| labelled("CPU sets", text, style)));
     out.push_str(&labelled("A/A floor", &floor(record), style));
     for (metric, why) in &record.unavailable {
         out.push_str(&labelled("not compared", &format!("{}: {why}", metric.words()), style));

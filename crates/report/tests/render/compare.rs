@@ -1,8 +1,8 @@
 //! A comparison in the terminal, as a page, as a table, and as JSON.
 
-use crate::comparisons::{compared, floor, undecided};
+use crate::comparisons::{compared, duet, floor, undecided};
 use crate::pages::{charts, item, page};
-use model::{CompareRecord, VerdictState};
+use model::{CompareRecord, DuetSet, VerdictState};
 use report::Named;
 use report::record::AnyRecord;
 use report::stored::Record;
@@ -75,9 +75,31 @@ fn a_server_against_itself_says_what_the_machine_can_show() {
 }
 
 #[test]
+fn a_duet_says_where_both_ran_and_what_one_of_the_sets_does() {
+    let said = words(&duet());
+    for line in [
+        "seed 1; both variants at once, on sets of CPUs that are swapped in each block; open loop at 1,400/s; windows of",
+        "CPU sets set 1: CPU 0 for server and load; set 2: CPU 1 for server and load; server and load share a core, so \
+         response times hold what the load takes of it",
+        "CPU sets server CPU per request +10 % on set 2 (+8.0 to +12.0 %), whichever variant runs there: the sets are not alike",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    assert!(!said.contains("response p99 +1.0 % on set 2"), "a small one is not told: {said}");
+    let mut apart = duet();
+    if let Some(duet) = apart.plan.as_mut().and_then(|plan| plan.duet.as_mut()) {
+        duet.sets[0] = DuetSet { server: vec![0, 1], load: vec![2, 3], one_core: false };
+        duet.sets[1] = DuetSet { server: vec![4, 5], load: vec![6, 7], one_core: false };
+    }
+    let said = words(&apart);
+    assert!(said.contains("set 1: server 0,1, load 2,3; set 2: server 4,5, load 6,7"), "{said}");
+    assert!(!said.contains("share a core") && !words(&compared()).contains("CPU sets"), "{said}");
+}
+
+#[test]
 fn nothing_is_wider_than_the_terminal() {
     for width in [40, 60, 80, 120] {
-        for record in [compared(), undecided(), floor()] {
+        for record in [compared(), undecided(), floor(), duet()] {
             for line in text(&record, width).lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
                 assert_eq!(line, line.trim_end());

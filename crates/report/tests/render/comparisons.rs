@@ -3,8 +3,9 @@
 use crate::fixtures::valid_run;
 use model::{
     ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord,
-    CompareSettings, CompareTimes, CompareTrialRecord, CompareValues, EffectMethod, Estimate, FORMAT_COMPARE,
-    FailIfRecord, FailIfState, Floor, FloorRecord, MetricRecord, NS_PER_S, Precision, SizeBand, Verdict, VerdictState,
+    CompareSettings, CompareTimes, CompareTrialRecord, CompareValues, Duet, DuetSet, EffectMethod, Estimate,
+    FORMAT_COMPARE, FailIfRecord, FailIfState, Floor, FloorRecord, MetricRecord, NS_PER_S, PositionRecord, Precision,
+    SizeBand, Verdict, VerdictState,
 };
 use std::collections::BTreeMap;
 
@@ -43,6 +44,7 @@ pub(crate) fn compared() -> CompareRecord {
         },
         arms: vec![arm("plain", "nginx workers=1"), arm("gzip", "nginx workers=1 gzip=on")],
         metrics,
+        positions: Vec::new(),
         conditions: Vec::new(),
         aa_floor: Vec::new(),
         aa_floor_basis: "not measured: plimsoll compare --aa compares the baseline with itself".to_owned(),
@@ -64,6 +66,7 @@ pub(crate) fn compared() -> CompareRecord {
             fail_if: Vec::new(),
             is_aa: false,
             capacity: None,
+            duet: None,
             times: CompareTimes::default(),
         }),
         margin: 0.02,
@@ -113,6 +116,26 @@ pub(crate) fn floor() -> CompareRecord {
         FloorRecord { metric: CompareMetric::GoodputPerS, load: CompareLoad::Saturated, floor: floor(0.021) },
     ];
     record.aa_floor_basis = "pairs of starts of the same server, in groups of consecutive blocks".to_owned();
+    record
+}
+
+/// Two servers at once on two CPUs, of which the second is slower.
+pub(crate) fn duet() -> CompareRecord {
+    let mut record = compared();
+    record.metrics.retain(|metric| metric.load == CompareLoad::Fixed);
+    if let Some(plan) = &mut record.plan {
+        plan.loads = vec![CompareLoad::Fixed];
+        let set = |cpu| DuetSet { server: vec![cpu], load: vec![cpu], one_core: true };
+        plan.duet = Some(Duet { sets: [set(0), set(1)] });
+    }
+    let position = |metric, value: f64, is_large| PositionRecord {
+        metric,
+        load: CompareLoad::Fixed,
+        ratio: estimate(value, Some((value - 0.02, value + 0.02)), BLOCKS as u64),
+        is_large,
+    };
+    record.positions = vec![position(CPU, 1.1, true), position(CompareMetric::ResponseP99Ns, 1.01, false)];
+    record.trials[1].cpu_set = Some(1);
     record
 }
 
@@ -193,6 +216,7 @@ fn trial(arm: Option<&str>, load: CompareLoad) -> CompareTrialRecord {
         block: 0,
         arm: arm.map(str::to_owned),
         load,
+        cpu_set: None,
         counted: true,
         values: [(CPU, 21_000.0)].into(),
         clean_share: Some(1.0),

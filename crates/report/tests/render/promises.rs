@@ -3,7 +3,7 @@
 //! Texts are put into all places of full records that take any, found by trying: so are those of fields still to come.
 
 use crate::capacities::bracketed;
-use crate::comparisons::{compared, undecided};
+use crate::comparisons::{compared, duet, undecided};
 use crate::experiments::experiment;
 use crate::fixtures::{invalid_run, redirecting_probe, valid_sweep};
 use crate::histories::changed_history;
@@ -526,8 +526,10 @@ fn full_comparison() -> CompareRecord {
     comparison.blocks.truncate(POINTS);
     comparison.arms[1].served = Some(served());
     comparison.arms[1].differences = vec![Change { section: text(), name: text(), before: text(), after: text() }];
+    comparison.positions = duet().positions;
     if let Some(plan) = &mut comparison.plan {
         plan.fail_if = vec![text()];
+        plan.duet = duet().plan.and_then(|plan| plan.duet);
     }
     comparison
 }

@@ -18,4 +18,4 @@ pub use floor::{floor, resolvable};
 pub use holm::{holm, with_holm};
 pub use looks::{Looks, Stop};
 pub use precision::{blocks_needed, precision};
-pub use repeat::{BLOCK_REPEATS_MAX, should_repeat_block};
+pub use repeat::{BLOCK_REPEATS_MAX, should_repeat_block, should_repeat_duet};

@@ -19,9 +19,24 @@ pub fn should_repeat_block(clean_shares: &[f64]) -> bool {
     least < CLEAN_MIN || most - least > UNLIKE
 }
 
+/// The same for two variants that were measured at the same time (a duet): what disturbed both of them alike cancels, however
+/// much it was, and only a disturbance that one had more of than the other is in the way.
+#[must_use]
+pub fn should_repeat_duet(clean_shares: [f64; 2]) -> bool {
+    (clean_shares[0] - clean_shares[1]).abs() > UNLIKE
+}
+
 #[cfg(test)]
 mod tests {
-    use super::should_repeat_block;
+    use super::{should_repeat_block, should_repeat_duet};
+
+    #[test]
+    fn what_disturbed_both_of_a_duet_alike_is_kept() {
+        for (shares, repeats) in [([1.0, 1.0], false), ([0.3, 0.25], false), ([0.9, 0.7], true), ([0.2, 0.4], true)] {
+            assert_eq!(should_repeat_duet(shares), repeats, "{shares:?}");
+            assert_eq!(should_repeat_duet([shares[1], shares[0]]), repeats, "{shares:?}");
+        }
+    }
 
     #[test]
     fn a_block_is_repeated_if_its_trials_were_not_measured_alike() {

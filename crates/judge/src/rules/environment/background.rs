@@ -5,7 +5,7 @@ use crate::facts::kernel::{ELSEWHERE, is_server_here};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Basis, Cause, Evidence, FindingState, OtherObserved, works_behind_servers};
+use model::{Basis, Cause, Evidence, FindingState, OTHER_VARIANT, OtherObserved, works_behind_servers};
 
 const WARNING_SHARE: f64 = 0.02;
 const BOUND_SHARE: f64 = 0.10;
@@ -43,8 +43,10 @@ fn check(evidence: &Evidence) -> Outcome {
     let cpus = f64::from(machine.cpus.max(1));
     let share_of = |other: &OtherObserved| other.cpu_cores / cpus;
     let (behind, rest): (Vec<_>, Vec<_>) = others.processes.iter().partition(|other| works_behind_servers(&other.name));
+    // What is measured at the same time has CPUs of its own.
     let is_noise = |other: &&OtherObserved| {
-        other.name.starts_with(OWN_WORK) || (begins(&KERNEL, &other.name) && share_of(other) <= WARNING_SHARE)
+        begins(&[OWN_WORK, OTHER_VARIANT], &other.name)
+            || (begins(&KERNEL, &other.name) && share_of(other) <= WARNING_SHARE)
     };
     let (noise, foreign): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_noise);
     let sum = |all: &[&OtherObserved]| all.iter().map(|other| share_of(other)).sum::<f64>();
@@ -129,6 +131,7 @@ mod tests {
     fn the_kernel_has_a_little_to_do_and_the_load_its_interrupts() {
         let noise = [("kdamond.0", 0.039), ("kworker/0:1-events", 0.03), ("ksoftirqd/1", 0.6)];
         assert_eq!(check(&with(&noise, 0.9)), Outcome::Pass);
+        assert_eq!(check(&with(&[("other variant: php-fpm", 0.9)], 0.9)), Outcome::Pass, "a duet");
         assert_eq!(state(&check(&with(&[("kdamond.0", 0.1)], 0.9))), Some(FindingState::Warning));
     }
 

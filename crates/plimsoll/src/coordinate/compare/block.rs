@@ -13,13 +13,17 @@ pub(crate) struct Block {
     /// Variants in the order measured.
     pub(crate) order: Vec<usize>,
     left: VecDeque<Trial>,
+    is_duet: bool,
     /// Times that this block was made before.
     repeats: u32,
     /// True if it counts even if it is disturbed.
     counts_anyway: bool,
     /// Trials in the order made; true for each that counts within the block.
-    pub(crate) made: Vec<(Trial, Outcome, bool)>,
+    pub(crate) made: Vec<Made>,
 }
+
+/// A trial, what came of it, and whether it counts within its block.
+pub(crate) type Made = (Trial, Outcome, bool);
 
 /// One trial of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,20 +31,49 @@ pub(crate) struct Trial {
     /// Variant, from 0; none for the canary.
     pub(crate) arm: Option<usize>,
     pub(crate) load: CompareLoad,
+    /// Where it runs, and beside which; none outside a duet.
+    pub(crate) place: Option<Place>,
     /// True if it takes the place of another.
     pub(crate) is_again: bool,
     again: u32,
 }
 
-/// What was measured of one variant at one load in one block.
-pub(crate) type Value<'a> = (usize, CompareLoad, &'a BTreeMap<CompareMetric, f64>);
+/// Where a trial of a duet runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Set of CPUs, from 0.
+    pub(crate) set: usize,
+    /// Variant that is measured at the same time, on the other set.
+    pub(crate) beside: usize,
+    /// True if that one is asked for next, false if it was asked for before.
+    pub(crate) is_first: bool,
+}
 
 impl Block {
+    /// Each variant once at each of the loads.
     pub(crate) fn new(order: Vec<usize>, loads: &[CompareLoad], repeats: u32, counts_anyway: bool) -> Self {
-        let trial = |arm, load| Trial { arm, load, is_again: false, again: 0 };
-        let arms = order.iter().flat_map(|arm| loads.iter().map(|load| trial(Some(*arm), *load)));
-        let left = [trial(None, CompareLoad::Canary)].into_iter().chain(arms).collect();
-        Self { order, left, repeats, counts_anyway, made: Vec::new() }
+        let arms = order.iter().flat_map(|arm| loads.iter().map(|load| Trial::new(Some(*arm), *load, None)));
+        let trials = arms.collect();
+        Self::of(trials, order, false, repeats, counts_anyway)
+    }
+
+    /// Two variants at the same time, then once more with their CPUs swapped, so that each was once on each set.
+    pub(crate) fn duet(order: Vec<usize>, loads: &[CompareLoad], repeats: u32, counts_anyway: bool) -> Self {
+        let [one, other] = [order.first(), order.last()].map(|arm| arm.copied().unwrap_or_default());
+        let at_once = |load: CompareLoad, set: usize| {
+            let place = |set, beside, is_first| Some(Place { set, beside, is_first });
+            [
+                Trial::new(Some(one), load, place(set, other, true)),
+                Trial::new(Some(other), load, place(1 - set, one, false)),
+            ]
+        };
+        let trials = loads.iter().flat_map(|load| [at_once(*load, 0), at_once(*load, 1)]).flatten().collect();
+        Self::of(trials, order, true, repeats, counts_anyway)
+    }
+
+    fn of(trials: Vec<Trial>, order: Vec<usize>, is_duet: bool, repeats: u32, counts_anyway: bool) -> Self {
+        let left = [Trial::new(None, CompareLoad::Canary, None)].into_iter().chain(trials).collect();
+        Self { order, left, is_duet, repeats, counts_anyway, made: Vec::new() }
     }
 
     /// The next trial; none when all are made.
@@ -48,10 +81,11 @@ impl Block {
         self.left.front().copied()
     }
 
-    /// Takes in what came of it. One that says little is made again if it may be.
+    /// Takes in what came of it. One that says little is made again if it may be, but not of two at the same time.
     pub(crate) fn take(&mut self, outcome: Outcome, may_repeat: bool) {
         let Some(trial) = self.left.pop_front() else { return };
-        let is_repeated = outcome.says_little && may_repeat && trial.again < REPEATS_MAX && trial.arm.is_some();
+        let may_repeat = may_repeat && trial.arm.is_some() && trial.place.is_none();
+        let is_repeated = outcome.says_little && may_repeat && trial.again < REPEATS_MAX;
         if is_repeated {
             self.left.push_front(Trial { is_again: true, again: trial.again + 1, ..trial });
         }
@@ -74,20 +108,52 @@ impl Block {
 
     /// True if one variant was disturbed more than the others, or too much.
     pub(crate) fn is_disturbed(&self) -> bool {
-        let counted = self.made.iter().filter(|(trial, _, counted)| trial.arm.is_some() && *counted);
-        let shares: Option<Vec<f64>> = counted.map(|(_, outcome, _)| outcome.clean_share).collect();
+        let counted: Vec<&Outcome> = self.counted().map(|(_, outcome)| outcome).collect();
+        if self.is_duet {
+            return counted.chunks_exact(2).any(|both| are_unlike(both[0], both[1]));
+        }
+        let shares: Option<Vec<f64>> = counted.iter().map(|outcome| outcome.clean_share).collect();
         shares.is_some_and(|shares| !shares.is_empty() && stats::should_repeat_block(&shares))
     }
 
     /// The trials that count within the block, without the canary.
-    pub(crate) fn values(&self) -> impl Iterator<Item = Value<'_>> {
-        let counted = self.made.iter().filter(|(_, _, counted)| *counted);
-        counted.filter_map(|(trial, outcome, _)| Some((trial.arm?, trial.load, &outcome.values)))
+    fn counted(&self) -> impl Iterator<Item = (&Trial, &Outcome)> {
+        let counted = self.made.iter().filter(|(trial, _, counted)| trial.arm.is_some() && *counted);
+        counted.map(|(trial, outcome, _)| (trial, outcome))
     }
 
+    /// What was measured of each variant at each load.
+    pub(crate) fn values(&self) -> BTreeMap<(usize, CompareLoad), BTreeMap<CompareMetric, f64>> {
+        let mut values: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for (trial, outcome) in self.counted() {
+            let Some(arm) = trial.arm else { continue };
+            let of_arm = values.entry((arm, trial.load)).or_default();
+            let known =
+                outcome.values.keys().filter_map(|metric| Some((*metric, self.value(arm, trial.load, *metric)?)));
+            of_arm.extend(known);
+        }
+        values
+    }
+
+    /// A quantity of a variant; in a duet the geometric mean of both sets of CPUs.
     pub(crate) fn value(&self, arm: usize, load: CompareLoad, metric: CompareMetric) -> Option<f64> {
-        let mut values = self.values().filter(|(of, at, _)| (*of, *at) == (arm, load));
-        values.find_map(|(.., values)| values.get(&metric).copied()).filter(|value| *value > 0.0)
+        self.mean(metric, |trial| (trial.arm, trial.load) == (Some(arm), load))
+    }
+
+    /// A quantity on a set of CPUs: the geometric mean of both variants.
+    pub(crate) fn value_on(&self, set: usize, load: CompareLoad, metric: CompareMetric) -> Option<f64> {
+        self.mean(metric, |trial| trial.load == load && trial.place.is_some_and(|place| place.set == set))
+    }
+
+    /// Geometric mean of some trials; none where one of them does not know the quantity.
+    fn mean(&self, metric: CompareMetric, is_of: impl Fn(&Trial) -> bool) -> Option<f64> {
+        let known = |outcome: &Outcome| outcome.values.get(&metric).copied().filter(|value| *value > 0.0);
+        let of = self.counted().filter(|(trial, _)| is_of(trial));
+        match of.map(|(_, outcome)| known(outcome)).collect::<Option<Vec<f64>>>()?.as_slice() {
+            [] => None,
+            [one] => Some(*one),
+            all => Some(stats::geometric_mean(all)),
+        }
     }
 
     /// What a variant's value at a load is if it is a bound.
@@ -124,4 +190,16 @@ impl Block {
     pub(crate) fn took_ns(&self) -> u64 {
         self.made.iter().map(|(_, outcome, _)| outcome.took_ns).sum()
     }
+}
+
+impl Trial {
+    const fn new(arm: Option<usize>, load: CompareLoad, place: Option<Place>) -> Self {
+        Self { arm, load, place, is_again: false, again: 0 }
+    }
+}
+
+/// True if one of two at the same time was disturbed more than the other, or their figures rest on different parts of the window.
+fn are_unlike(one: &Outcome, other: &Outcome) -> bool {
+    one.says_little != other.says_little
+        || one.clean_share.zip(other.clean_share).is_some_and(|(one, other)| stats::should_repeat_duet([one, other]))
 }

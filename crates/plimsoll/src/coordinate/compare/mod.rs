@@ -2,14 +2,15 @@
 //!
 //! A pure machine: the record of a comparison is made by putting its trials to the same machine again. A trial of which
 //! too little was undisturbed is made again, a block in which one variant was disturbed more than the others is measured
-//! again whole; neither asks what was measured.
+//! again whole; neither asks what was measured. In a duet each block has both variants at the same time, twice: the second time
+//! with their sets of CPUs swapped, so that a difference of these is in both variants.
 
 mod block;
 mod bound;
 mod canary;
 
 use super::Search;
-pub(crate) use block::Block;
+pub(crate) use block::{Block, Made, Place};
 pub(crate) use bound::Open;
 pub(crate) use canary::deviating;
 use model::{Bound, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
@@ -44,6 +45,8 @@ pub(crate) struct Asked {
     /// Variant, from 0, the baseline; none for the canary.
     pub(crate) arm: Option<usize>,
     pub(crate) load: CompareLoad,
+    /// Where it runs, and beside which; none outside a duet.
+    pub(crate) place: Option<Place>,
     /// True if it takes the place of one that was too disturbed.
     pub(crate) is_again: bool,
     /// True if its block takes the place of one that was disturbed unevenly.
@@ -117,6 +120,12 @@ impl BlockSearch {
     pub(crate) fn open(&self, arm: usize, load: CompareLoad) -> Open {
         let blocks = self.blocks.iter().filter(|block| block.counts());
         blocks.map(|block| Open::of(block.bound(0, load), block.bound(arm, load))).fold(Open::default(), Open::or)
+    }
+
+    /// Values on the first and on the second set of CPUs in each block of a duet that counts, whichever variant ran there.
+    pub(crate) fn sets(&self, load: CompareLoad, metric: CompareMetric) -> Vec<(f64, f64)> {
+        let blocks = self.blocks.iter().filter(|block| block.counts());
+        blocks.filter_map(|block| Some((block.value_on(0, load, metric)?, block.value_on(1, load, metric)?))).collect()
     }
 
     /// The quantity of `load` that decides; none where none of them is known of all variants in all blocks.
@@ -218,7 +227,8 @@ impl BlockSearch {
             let repeated = self.blocks.iter().filter(|block| !block.counts()).count() as u64;
             let counts_anyway = repeats >= BLOCK_REPEATS_MAX
                 || repeated >= self.counted().max(REPEATED_BLOCKS.min(self.settings.blocks_max));
-            self.blocks.push(Block::new(order.clone(), &self.settings.loads, repeats, counts_anyway));
+            let block = if self.settings.duet.is_some() { Block::duet } else { Block::new };
+            self.blocks.push(block(order.clone(), &self.settings.loads, repeats, counts_anyway));
         }
     }
 }
@@ -245,6 +255,7 @@ impl Search for BlockSearch {
             counted,
             arm,
             load,
+            place: next.place,
             is_again: next.is_again,
             is_block_again,
             left_ns,

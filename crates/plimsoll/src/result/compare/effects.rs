@@ -2,9 +2,12 @@
 
 use super::bounds;
 use crate::coordinate::compare::{BlockSearch, Open};
-use model::{ArmRecord, CompareLoad, CompareMetric, Direction, Effect, Estimate, MetricRecord};
+use model::{ArmRecord, Call, CompareLoad, CompareMetric, Direction, Effect, Estimate, MetricRecord, PositionRecord};
 use stats::{Looks, call, effect, geometric_mean, precision, with_holm};
 use std::collections::BTreeMap;
+
+/// Confidence of what the set of CPUs does, of which nobody makes a call.
+const POSITION_CONFIDENCE: f64 = 0.95;
 
 /// Every quantity of every variant, and why others are missing.
 pub(super) fn metrics(
@@ -62,6 +65,18 @@ fn of_metric(search: &BlockSearch, arms: &[ArmRecord], load: CompareLoad, metric
         }
     };
     variants.zip(&pairs).zip(&effects).map(|((arm, pairs), effect)| record(arm, pairs, effect)).collect()
+}
+
+/// What the set of CPUs does to each quantity of a duet; nothing outside one.
+pub(super) fn positions(search: &BlockSearch) -> Vec<PositionRecord> {
+    let settings = search.settings();
+    let of = |load: CompareLoad, metric: CompareMetric| {
+        let ratio = effect(&search.sets(load, metric), POSITION_CONFIDENCE)?.ratio;
+        let is_large = matches!(call(&ratio, direction(metric), settings.margin), Call::Better | Call::Worse);
+        Some(PositionRecord { metric, load, ratio, is_large })
+    };
+    let all = settings.loads.iter().flat_map(|load| load.metrics().iter().map(move |metric| (*load, *metric)));
+    all.filter(|(load, metric)| search.is_known(*load, *metric)).filter_map(|(load, metric)| of(load, metric)).collect()
 }
 
 /// Which way a quantity is wanted to go.

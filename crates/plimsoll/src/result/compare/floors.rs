@@ -76,6 +76,7 @@ mod tests {
             fail_if: Vec::new(),
             is_aa: true,
             capacity: None,
+            duet: None,
             times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
         });
         while let Some(asked) = search.next(0) {

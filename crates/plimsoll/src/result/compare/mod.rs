@@ -12,7 +12,7 @@ mod trial;
 
 use super::Facts;
 use crate::coordinate::Search;
-use crate::coordinate::compare::{Block, BlockSearch, deviating};
+use crate::coordinate::compare::{Block, BlockSearch, Made, deviating};
 use capacity::FoundCapacity;
 pub(crate) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
@@ -54,6 +54,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         verdict,
         arms: arms.clone(),
         conditions: conditions(&settings.fail_if, &settings.loads, arms, &metrics)?,
+        positions: effects::positions(search),
         metrics,
         aa_floor,
         aa_floor_basis,
@@ -127,6 +128,7 @@ fn verdict(walked: &Walked<'_>, arms: &[ArmRecord], known: &[(usize, CompareLoad
         deviating: &deviating(blocks).iter().map(|block| *block as u64 + 1).collect::<Vec<_>>(),
         uneven: blocks.iter().filter(|block| block.counts() && block.is_disturbed()).count() as u64,
         responses_differ: differ.as_deref(),
+        is_duet: walked.search.settings().duet.is_some(),
     })
 }
 
@@ -163,9 +165,15 @@ impl<'a> Walked<'a> {
 
     /// True if a trial is part of the result.
     fn counts(&self, index: usize) -> bool {
-        let Some(Some((block, place))) = self.places.get(index) else { return false };
-        let block = self.search.blocks().get(*block);
-        block.is_some_and(|block| block.counts() && block.made.get(*place).is_some_and(|(.., counted)| *counted))
+        let Some(Some((block, _))) = self.places.get(index) else { return false };
+        let is_counted = self.search.blocks().get(*block).is_some_and(Block::counts);
+        is_counted && self.made(index).is_some_and(|(.., counted)| *counted)
+    }
+
+    /// A trial as it stands in its block.
+    fn made(&self, index: usize) -> Option<&Made> {
+        let (block, place) = (*self.places.get(index)?)?;
+        self.search.blocks().get(block)?.made.get(place)
     }
 
     /// The trials of each variant at each load, merged: those that count, or while none do, all. Of searches the lower end
@@ -205,10 +213,12 @@ impl<'a> Walked<'a> {
         let record = |(index, trial): (usize, &ComparedTrial)| {
             let outcome = outcome(self.facts, trial);
             let last = self.search.blocks().len().saturating_sub(1);
+            let place = self.made(index).and_then(|(trial, ..)| trial.place);
             CompareTrialRecord {
                 block: self.places[index].map_or(last, |(block, _)| block) as u64,
                 arm: trial.made.arm.map(|arm| name(arms, arm as usize)),
                 load: trial.made.load,
+                cpu_set: place.map(|place| place.set as u64),
                 counted: self.counts(index),
                 values: outcome.values,
                 clean_share: outcome.clean_share,
@@ -228,8 +238,8 @@ impl<'a> Walked<'a> {
 
 fn block_record(block: &Block, canary_deviates: bool, arms: &[ArmRecord]) -> BlockRecord {
     let mut values: BTreeMap<String, CompareValues> = BTreeMap::new();
-    for (arm, load, of_load) in block.values() {
-        values.entry(name(arms, arm)).or_default().insert(load, of_load.clone());
+    for ((arm, load), of_load) in block.values() {
+        values.entry(name(arms, arm)).or_default().insert(load, of_load);
     }
     let why = match (block.is_complete(), block.counts()) {
         (_, true) => None,

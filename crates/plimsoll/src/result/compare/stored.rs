@@ -58,6 +58,7 @@ pub(crate) fn stored_comparison(
         verdict,
         conditions: conditions(fail_if, &[CompareLoad::Stored], &arms, &metrics)?,
         metrics,
+        positions: Vec::new(),
         aa_floor: Vec::new(),
         aa_floor_basis: "not known: single runs say nothing of what varies from run to run".to_owned(),
         ended: CompareEnd::Stored,

@@ -1,5 +1,7 @@
 //! Variants of a comparison: looked at before the blocks, and measured in them.
 
+mod duet;
+
 use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::Measure;
@@ -17,7 +19,8 @@ use crate::store::{Log, POINTS, Recorder};
 use clock::monotonic_ns;
 use model::human::{percent, plural, rate, time};
 use model::{
-    ArmRecord, Bound, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, Measurement, SessionEvent,
+    ArmRecord, Bound, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, DuetSet, Measurement,
+    SessionEvent,
 };
 use observe::TakenFingerprint;
 use stack::Spec;
@@ -55,20 +58,23 @@ pub(super) fn look(
     stop: &Arc<AtomicBool>,
 ) -> Result<Looked, CommandError> {
     let mut looked: Option<Looked> = None;
+    // What one gets out of its half, while nobody uses the other.
+    let cpus = options.duet.as_ref().map(|duet| &duet.sets[0]);
     for (index, arm) in options.arms.iter().enumerate() {
         // One server under several names is looked at once.
         if let Some(looked) = looked.as_mut().filter(|_| args.aa) {
             looked.arms.push(ArmRecord { name: arm.name.clone(), ..looked.arms[0].clone() });
             looked.pilots_per_s.push(looked.pilots_per_s[0]);
-            let session = looked.sessions[0].is_some().then(|| open(args, arm, draft, stop));
+            let session = looked.sessions[0].is_some().then(|| open(args, arm, cpus, draft, stop));
             looked.sessions.push(session.transpose()?);
             continue;
         }
         let named = |error: CommandError| named(&arm.name, error);
         let mut session = match &looked {
-            None => begin(args, arm, draft, stop)?,
-            Some(_) => open(args, arm, draft, stop).map_err(named)?,
+            None => begin(args, arm, cpus, draft, stop)?,
+            Some(_) => open(args, arm, cpus, draft, stop).map_err(named)?,
         };
+        cpus.map_or(Ok(()), |cpus| duet::refuse_elsewhere(arm, &session, cpus))?;
         let contract = contract(options, &session);
         if let Some(looked) = &looked {
             let baseline = &looked.arms[0];
@@ -104,25 +110,37 @@ fn named(name: &str, error: CommandError) -> CommandError {
 }
 
 /// The session of the baseline, which makes the directory.
-fn begin(args: &CompareArgs, arm: &Arm, draft: &Draft, stop: &Arc<AtomicBool>) -> Result<Session, CommandError> {
+fn begin(
+    args: &CompareArgs,
+    arm: &Arm,
+    cpus: Option<&DuetSet>,
+    draft: &Draft,
+    stop: &Arc<AtomicBool>,
+) -> Result<Session, CommandError> {
     let create = |session: &Session| store::create(args.output.output.as_deref(), "compare", &session.started);
-    let options = session_options(args, &arm.target, draft, stop, args.output.quiet, false)?;
+    let quiet = args.output.quiet;
+    let options = SessionOptions { quiet, is_known: false, ..session_options(args, &arm.target, cpus, draft, stop)? };
     Session::new(options, create).map_err(|error| named(&arm.name, error))
 }
 
-/// A session of another variant, or of the baseline once more.
-fn open(args: &CompareArgs, arm: &Arm, draft: &Draft, stop: &Arc<AtomicBool>) -> Result<Session, CommandError> {
-    let options = session_options(args, &arm.target, draft, stop, true, true)?;
+/// A session of another variant, or of the baseline once more, with its server on these CPUs.
+fn open(
+    args: &CompareArgs,
+    arm: &Arm,
+    cpus: Option<&DuetSet>,
+    draft: &Draft,
+    stop: &Arc<AtomicBool>,
+) -> Result<Session, CommandError> {
+    let options = session_options(args, &arm.target, cpus, draft, stop)?;
     Session::new(options, |_| Ok(PathBuf::new()))
 }
 
 fn session_options<'a>(
     args: &CompareArgs,
     target: &'a ArmTarget,
+    cpus: Option<&'a DuetSet>,
     draft: &'a Draft,
     stop: &Arc<AtomicBool>,
-    quiet: bool,
-    is_known: bool,
 ) -> Result<SessionOptions<'a>, CommandError> {
     let (url, serve) = match target {
         ArmTarget::Url(url) => (Some(url.as_str()), None),
@@ -132,11 +150,12 @@ fn session_options<'a>(
     Ok(SessionOptions {
         url,
         serve,
+        cpus,
         draft,
         selectors: Selectors::read(&args.observe)?,
         is_observed: !args.no_observe,
-        quiet,
-        is_known,
+        quiet: true,
+        is_known: true,
         stop: Arc::clone(stop),
     })
 }
@@ -210,6 +229,8 @@ pub(super) struct Arms<'a> {
     sessions: Vec<Option<Session>>,
     /// A server of ours that runs, with its block and variant.
     running: Option<(u64, usize, Session)>,
+    /// The second of two trials that were made at the same time, until it is asked for.
+    second: Option<Kept>,
     progress: Progress,
     trials: Vec<ComparedTrial>,
     told: Told,
@@ -242,8 +263,22 @@ impl<'a> Arms<'a> {
         progress: Progress,
     ) -> Self {
         let (log, directory, sessions) = looked;
-        let (running, trials, told) = (None, Vec::new(), Told::default());
-        Self { args, options, draft, stop, rate_per_s, log, directory, sessions, running, progress, trials, told }
+        let (running, second, trials, told) = (None, None, Vec::new(), Told::default());
+        Self {
+            args,
+            options,
+            draft,
+            stop,
+            rate_per_s,
+            log,
+            directory,
+            sessions,
+            running,
+            second,
+            progress,
+            trials,
+            told,
+        }
     }
 
     /// Ends all servers of ours.
@@ -254,7 +289,19 @@ impl<'a> Arms<'a> {
         (self.log, self.directory, self.trials)
     }
 
+    /// The trial that is asked for, by itself or together with another.
     fn make(&mut self, asked: &Asked) -> Result<Kept, CommandError> {
+        let options = self.options;
+        match asked.place.zip(options.duet.as_ref()) {
+            Some((place, duet)) => self.make_both(asked, place, duet),
+            None => {
+                let name = asked.arm.map_or_else(|| "canary".to_owned(), |arm| self.arm_name(arm).to_owned());
+                self.make_one(asked).map_err(|error| named(&name, error))
+            }
+        }
+    }
+
+    fn make_one(&mut self, asked: &Asked) -> Result<Kept, CommandError> {
         let begin_ns = monotonic_ns();
         let label = self.label(asked);
         self.progress.say(&label);
@@ -332,7 +379,7 @@ impl<'a> Arms<'a> {
             return Ok(session);
         }
         let arm = &self.options.arms[index];
-        open(self.args, &built(arm), self.draft, self.stop).and_then(|session| {
+        open(self.args, &built(arm), None, self.draft, self.stop).and_then(|session| {
             let before = self.log.facts.arm(index).and_then(|arm| arm.served.as_ref());
             unchanged(before, &session)?;
             Ok(session)
@@ -355,6 +402,7 @@ impl<'a> Arms<'a> {
         let options = SessionOptions {
             url: None,
             serve: Some(&spec),
+            cpus: None,
             draft: &draft,
             selectors: Selectors::default(),
             is_observed: !self.args.no_observe,
@@ -380,9 +428,17 @@ impl<'a> Arms<'a> {
     /// What stands before the progress of a trial.
     fn label(&self, asked: &Asked) -> String {
         let of = asked.blocks_needed.map_or_else(String::new, |needed| format!(" of about {needed}"));
-        let what = match asked.arm {
-            Some(arm) => format!("'{}', {}", self.arm_name(arm), asked.load.words()),
-            None => "canary".to_owned(),
+        let what = match (asked.arm, asked.place) {
+            (Some(arm), Some(place)) => {
+                format!(
+                    "'{}' and '{}' at once, {}",
+                    self.arm_name(arm),
+                    self.arm_name(place.beside),
+                    asked.load.words()
+                )
+            }
+            (Some(arm), None) => format!("'{}', {}", self.arm_name(arm), asked.load.words()),
+            (None, _) => "canary".to_owned(),
         };
         let what = if asked.is_again { format!("{what} again, as it was disturbed") } else { what };
         format!("block {}{of}, {what}; {}: ", asked.counted + 1, left(asked))
@@ -415,11 +471,7 @@ impl<'a> Arms<'a> {
     }
 
     /// An error that ends the comparison: a server that is gone is a part of the result.
-    fn ended_by(&mut self, asked: &Asked, error: CommandError) -> CommandError {
-        let error = match asked.arm {
-            Some(arm) => named(self.arm_name(arm), error),
-            None => named("canary", error),
-        };
+    fn ended_by(&mut self, error: CommandError) -> CommandError {
         if error.exit == Exit::Target {
             self.log.tell(SessionEvent::TargetGone { why: error.message.clone() });
         }
@@ -441,7 +493,7 @@ impl Measure<BlockSearch> for Arms<'_> {
         }
         match self.make(asked) {
             Ok(kept) => Ok((kept.outcome.clone(), kept)),
-            Err(error) => Err(self.ended_by(asked, error)),
+            Err(error) => Err(self.ended_by(error)),
         }
     }
 

@@ -1,0 +1,118 @@
+//! Two variants at the same time: each with its server, load and observers on CPUs of its own.
+
+use super::{Arms, Kept, built, named, open, unchanged};
+use crate::coordinate::compare::{Asked, Place};
+use crate::exit::CommandError;
+use crate::result::{ComparedTrial, Measured, compare_outcome};
+use crate::session::environment::confine;
+use crate::session::partner::{Partner, partners};
+use crate::session::{Session, check_limits};
+use crate::settings::compare::Arm;
+use crate::store::Recorder;
+use clock::monotonic_ns;
+use evidence::EvidenceBuilder;
+use model::{CompareTrialMade, Duet, DuetSet, Plan};
+use std::panic::resume_unwind;
+use std::thread::{Builder, scope};
+
+/// One of two loads that are about to run.
+struct Half<'a> {
+    asked: Asked,
+    arm: usize,
+    cpus: &'a DuetSet,
+    session: Session,
+    plan: Plan,
+    name: String,
+    recorder: Recorder,
+}
+
+impl Half<'_> {
+    /// Puts the load on. All threads of it but the load threads run beside these, so that they take nothing from the other half.
+    fn measure(&mut self, partner: Partner, label: &str) -> Result<EvidenceBuilder, CommandError> {
+        confine(&self.cpus.load);
+        self.session.measure_with(partner, &self.plan, label, &mut self.recorder)
+    }
+}
+
+impl Arms<'_> {
+    /// The trial that is asked for. It is measured together with the one that is asked for next, which is kept until then.
+    pub(super) fn make_both(&mut self, asked: &Asked, place: Place, duet: &Duet) -> Result<Kept, CommandError> {
+        if let Some(second) = self.second.take().filter(|_| !place.is_first) {
+            return Ok(second);
+        }
+        let begin_ns = monotonic_ns();
+        let label = self.label(asked);
+        self.progress.say(&label);
+        let one = asked.arm.unwrap_or_default();
+        let mut first = self.half(asked, one, &duet.sets[place.set])?;
+        let beside = Asked { number: asked.number + 1, arm: Some(place.beside), ..*asked };
+        let mut second = self.half(&beside, place.beside, &duet.sets[1 - place.set])?;
+        let connections = first.plan.load.connections() + second.plan.load.connections();
+        let threads = first.plan.threads + second.plan.threads;
+        check_limits(connections, threads, first.plan.target.address.tcp().is_some())?;
+        std::mem::swap(&mut first.session.progress, &mut self.progress);
+        let measured = at_once([&mut first, &mut second], &label);
+        std::mem::swap(&mut first.session.progress, &mut self.progress);
+        let mut builders = Vec::new();
+        for (half, builder) in [&mut first, &mut second].into_iter().zip(measured) {
+            let checked = builder.and_then(|builder| half.session.check().map(|()| builder));
+            builders.push(checked.map_err(|error| named(self.arm_name(half.arm), error))?);
+        }
+        drop((first.session, second.session));
+        // Half of the time is that of either.
+        let took_ns = monotonic_ns().saturating_sub(begin_ns) / 2;
+        let mut kept = [first.asked, second.asked].into_iter().zip([first.name, second.name]).zip(builders).map(
+            |((asked, name), builder)| {
+                let made = CompareTrialMade { arm: asked.arm.map(|arm| arm as u64), load: asked.load, took_ns };
+                let trial = ComparedTrial { made, measured: Measured::Load(Box::new(builder)) };
+                Kept { name, outcome: compare_outcome(&self.log.facts, &trial), trial }
+            },
+        );
+        let asked_for = kept.next();
+        self.second = kept.next();
+        asked_for.ok_or_else(CommandError::interrupted)
+    }
+
+    /// Starts the server of a variant on these CPUs, and makes the plan of its load.
+    fn half<'b>(&self, asked: &Asked, arm: usize, cpus: &'b DuetSet) -> Result<Half<'b>, CommandError> {
+        let of = &self.options.arms[arm];
+        let named = |error: CommandError| named(&of.name, error);
+        let session = open(self.args, &built(of), Some(cpus), self.draft, self.stop).map_err(named)?;
+        let before = self.log.facts.arm(arm).and_then(|arm| arm.served.as_ref());
+        unchanged(before, &session).map_err(named)?;
+        let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;
+        let mut plan = session.plan(load, until, warmup);
+        // The same arrivals at the same instants for both.
+        plan.seed = plan.seed.wrapping_add(asked.block + 1);
+        let (name, recorder) = Recorder::of_load(&self.directory, &self.trial_name(asked))?;
+        Ok(Half { asked: *asked, arm, cpus, session, plan, name, recorder })
+    }
+}
+
+/// Both loads, each on a thread of its own.
+fn at_once(halves: [&mut Half<'_>; 2], label: &str) -> [Result<EvidenceBuilder, CommandError>; 2] {
+    let [first, second] = halves;
+    let [of_first, of_second] = partners([second.session.processes(), first.session.processes()]);
+    scope(|scope| {
+        let threads = [(first, of_first), (second, of_second)].map(|(half, partner)| {
+            // One that cannot be started is a partner that is gone.
+            Builder::new().name("duet".into()).spawn_scoped(scope, move || half.measure(partner, label))
+        });
+        threads.map(|thread| match thread.map(|thread| thread.join()) {
+            Ok(Ok(measured)) => measured,
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(error) => Err(CommandError::usage(format!("cannot start a thread: {error}"))),
+        })
+    })
+}
+
+/// Fails where a server that was started on the CPUs of its set may use others: a wrapper or its configuration has moved it.
+pub(super) fn refuse_elsewhere(arm: &Arm, session: &Session, cpus: &DuetSet) -> Result<(), CommandError> {
+    match session.server_cpus().iter().find(|cpu| !cpus.server.contains(cpu)) {
+        Some(cpu) => Err(CommandError::usage(format!(
+            "--duet started '{}' on CPUs {:?}, and it may use CPU {cpu} as well: leave out what pins it",
+            arm.name, cpus.server
+        ))),
+        None => Ok(()),
+    }
+}

@@ -35,6 +35,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, CommandError> {
     let mut arms = Arms::new(args, &options, &draft, &stop, settings.rate_per_s, (log, directory, sessions), progress);
     let mut search = BlockSearch::new(settings);
     let walked = walk(&mut search, &mut arms, &stop);
+    if args.profile && walked.is_ok() {
+        arms.profile();
+    }
     let (mut log, directory, trials) = arms.end();
     if trials.is_empty() {
         walked?;

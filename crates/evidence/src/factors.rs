@@ -52,6 +52,12 @@ pub fn of_sweep_plan(over: &str, plan: &Plan, environment: &Environment) -> Vec<
     factors
 }
 
+/// Those of one variant of a comparison, whose loads have factors of their own; `plan` is that of any trial of it.
+#[must_use]
+pub fn of_compared_plan(plan: &Plan, environment: &Environment) -> Vec<Factor> {
+    of_plan(plan, environment)
+}
+
 /// Those of a search for a capacity before it begins; `plan` is that of any trial.
 #[must_use]
 pub fn of_capacity_plan(goal: &str, plan: &Plan, environment: &Environment) -> Vec<Factor> {

@@ -1,8 +1,8 @@
 //! Comparison of variants: how it is planned, what was measured in which block, and what came of it.
 
 use crate::{
-    Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, NS_PER_S, PositionRecord,
-    Precision, RunRecord, Served, SizeBand, Verdict,
+    ArmProfile, Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, NS_PER_S,
+    PositionRecord, Precision, RunRecord, Served, SizeBand, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl CompareLoad {
             Self::Canary => &[ServerCpuNsPerRequest],
             Self::Fixed => &[ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns],
             Self::Saturated => {
-                &[GoodputPerS, ServerCpuNsPerRequest, ServerRssBytes, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns]
+                &[GoodputPerS, ServerCpuNsPerRequest, ResponseP50Ns, ResponseP90Ns, ResponseP99Ns, ServerRssBytes]
             }
             Self::Capacity => &[CapacityPerS],
             Self::Stored => {
@@ -399,6 +399,9 @@ pub struct CompareRecord {
     pub trials: Vec<CompareTrialRecord>,
     /// The loads of each variant.
     pub runs: Vec<ArmLoadRecord>,
+    /// Profiles of the variants, each of a load apart from the blocks; empty where none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<ArmProfile>,
     /// Quantities that could not be compared, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unavailable: BTreeMap<CompareMetric, String>,

@@ -1,6 +1,6 @@
 //! History: figures of stored results in the order measured, and where their level moved.
 
-use crate::{Change, Estimate, VerdictState};
+use crate::{Change, CompareMetric, Estimate, VerdictState};
 use serde::{Deserialize, Serialize};
 
 /// What `history --json` prints.
@@ -27,6 +27,8 @@ pub struct HistorySettings {
     pub change_min: f64,
     /// True if numbers that are only bounds count too.
     pub with_bounds: bool,
+    /// True if CPU time is told as on one machine, by the canaries of comparisons.
+    pub by_canary: bool,
     /// Seed of the permutations.
     pub seed: u64,
 }
@@ -76,6 +78,22 @@ pub enum HistoryQuantity {
     ServerCpuNsPerRequest,
     /// Highest rate that met the goal, as all trials of a search for a capacity put it; per second.
     CapacityPerS,
+    /// Server CPU time per request of a variant over that of its baseline, from one comparison: a ratio, as the next six.
+    ServerCpuRatio,
+    /// Goodput at saturation.
+    GoodputRatio,
+    /// Capacity of the variant over that of its baseline.
+    CapacityRatio,
+    /// Median of the response time at the fixed load.
+    ResponseP50Ratio,
+    /// 90th percentile of it.
+    ResponseP90Ratio,
+    /// 99th percentile of it.
+    ResponseP99Ratio,
+    /// Resident memory of the server.
+    ServerRssRatio,
+    /// CPU time of the built-in server per request at a small fixed load, in the blocks of a comparison: the machine itself. ns
+    CanaryCpuNsPerRequest,
 }
 
 /// A figure from result to result.
@@ -85,6 +103,13 @@ pub struct HistoryFigure {
     pub quantity: HistoryQuantity,
     /// Its value in each result of the series, in the unit of its name; null where it is not known or only a bound.
     pub values: Vec<Option<f64>>,
+    /// Ends of the 95 % interval of each value, as far as the result has one; empty where none has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<[f64; 2]>>,
+    /// CPU time of the canary that the values are related to: they are as on a machine on which it takes so long. Omitted where
+    /// they are as they were measured. ns
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary_ns: Option<f64>,
     /// Results in which it is only a bound, and left out for that.
     pub bounds: u64,
     /// Results that are too few for a change to be found, however clear: so many are needed. Omitted where there are enough.
@@ -115,7 +140,7 @@ pub struct HistoryChange {
     pub after_n: u64,
     /// Share of random orders that show as clear a change.
     pub p: f64,
-    /// True if lower goodput or capacity, or more latency or CPU time.
+    /// True if lower goodput or capacity, or more latency, CPU time or memory; never of the machine itself.
     pub is_worse: bool,
     /// What else of machine, server and response is different from the result before; not necessarily the cause.
     pub differs: Vec<Change>,
@@ -132,23 +157,78 @@ pub struct LeftOut {
 
 impl HistoryQuantity {
     /// All, in the order shown.
-    pub const ALL: [Self; 4] =
-        [Self::CapacityPerS, Self::GoodputPerS, Self::ResponseP99Ns, Self::ServerCpuNsPerRequest];
+    pub const ALL: [Self; 12] = [
+        Self::CapacityPerS,
+        Self::GoodputPerS,
+        Self::ResponseP99Ns,
+        Self::ServerCpuRatio,
+        Self::GoodputRatio,
+        Self::CapacityRatio,
+        Self::ResponseP50Ratio,
+        Self::ResponseP90Ratio,
+        Self::ResponseP99Ratio,
+        Self::ServerRssRatio,
+        Self::ServerCpuNsPerRequest,
+        Self::CanaryCpuNsPerRequest,
+    ];
 
     /// True if more of it is better.
     #[must_use]
     pub const fn is_better_high(self) -> bool {
-        matches!(self, Self::GoodputPerS | Self::CapacityPerS)
+        matches!(self, Self::GoodputPerS | Self::CapacityPerS | Self::GoodputRatio | Self::CapacityRatio)
     }
 
-    /// Its name among the figures of a result.
+    /// True of what says something of the machine, and nothing of the server.
     #[must_use]
-    pub const fn figure(self) -> &'static str {
+    pub const fn is_of_machine(self) -> bool {
+        matches!(self, Self::CanaryCpuNsPerRequest)
+    }
+
+    /// True of the effect of a variant: 1 where it is as its baseline.
+    #[must_use]
+    pub const fn is_ratio(self) -> bool {
+        matches!(
+            self,
+            Self::ServerCpuRatio
+                | Self::GoodputRatio
+                | Self::CapacityRatio
+                | Self::ResponseP50Ratio
+                | Self::ResponseP90Ratio
+                | Self::ResponseP99Ratio
+                | Self::ServerRssRatio
+        )
+    }
+
+    /// The ratio of a quantity that is compared.
+    #[must_use]
+    pub const fn ratio_of(metric: CompareMetric) -> Self {
+        match metric {
+            CompareMetric::ServerCpuNsPerRequest => Self::ServerCpuRatio,
+            CompareMetric::GoodputPerS => Self::GoodputRatio,
+            CompareMetric::CapacityPerS => Self::CapacityRatio,
+            CompareMetric::ResponseP50Ns => Self::ResponseP50Ratio,
+            CompareMetric::ResponseP90Ns => Self::ResponseP90Ratio,
+            CompareMetric::ResponseP99Ns => Self::ResponseP99Ratio,
+            CompareMetric::ServerRssBytes => Self::ServerRssRatio,
+        }
+    }
+
+    /// Its name among the figures of a result; none of what only comparisons have.
+    #[must_use]
+    pub const fn figure(self) -> Option<&'static str> {
         match self {
-            Self::GoodputPerS => "goodput",
-            Self::ResponseP99Ns => "p99",
-            Self::ServerCpuNsPerRequest => "cpu-per-request",
-            Self::CapacityPerS => "capacity",
+            Self::GoodputPerS => Some("goodput"),
+            Self::ResponseP99Ns => Some("p99"),
+            Self::ServerCpuNsPerRequest => Some("cpu-per-request"),
+            Self::CapacityPerS => Some("capacity"),
+            Self::ServerCpuRatio
+            | Self::GoodputRatio
+            | Self::CapacityRatio
+            | Self::ResponseP50Ratio
+            | Self::ResponseP90Ratio
+            | Self::ResponseP99Ratio
+            | Self::ServerRssRatio
+            | Self::CanaryCpuNsPerRequest => None,
         }
     }
 
@@ -160,6 +240,14 @@ impl HistoryQuantity {
             Self::ResponseP99Ns => "p99",
             Self::ServerCpuNsPerRequest => "CPU per request",
             Self::CapacityPerS => "capacity",
+            Self::ServerCpuRatio => "CPU per request, effect",
+            Self::GoodputRatio => "goodput, effect",
+            Self::CapacityRatio => "capacity, effect",
+            Self::ResponseP50Ratio => "p50, effect",
+            Self::ResponseP90Ratio => "p90, effect",
+            Self::ResponseP99Ratio => "p99, effect",
+            Self::ServerRssRatio => "memory, effect",
+            Self::CanaryCpuNsPerRequest => "canary",
         }
     }
 }

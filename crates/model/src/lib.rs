@@ -5,6 +5,7 @@
 //! A shape that is written to disk carries a format version (see [`FORMAT_RUN`] and its like).
 
 mod address;
+mod arm_profile;
 mod audit;
 mod capacity;
 mod catalogue;
@@ -45,6 +46,7 @@ mod threshold;
 mod units;
 
 pub use address::{Address, ParseAddressError};
+pub use arm_profile::{ArmProfile, FunctionChange, FunctionUse};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use capacity::{
     CapacityBracket, CapacityReason, CapacityRecord, CapacitySettings, CapacityTimes, ConditionRecord, MoreTime,

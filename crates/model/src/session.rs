@@ -1,8 +1,8 @@
 //! A measurement as a whole: what its result is made of beside its loads.
 
 use crate::{
-    ArmRecord, Baseline, CapacitySettings, Change, CompareSettings, CompareTrialMade, Confirmation, Environment,
-    LimiterContext, Profiled, TrialMade,
+    ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CompareSettings, CompareTrialMade, Confirmation,
+    Environment, LimiterContext, Profiled, TrialMade,
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,11 @@ pub enum SessionEvent {
         profiled: Option<Box<Profiled>>,
         /// Why not.
         unavailable: Option<String>,
+    },
+    /// The profile of a variant of a comparison has been made, apart from its blocks.
+    ArmProfiled {
+        /// What came of it.
+        profile: Box<ArmProfile>,
     },
     /// The gain that the limiter predicts has been put to the proof.
     Confirmed {

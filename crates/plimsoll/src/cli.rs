@@ -438,7 +438,8 @@ pub(crate) enum FormatArg {
     Overhead,
     /// The same as a table for LaTeX (booktabs)
     Latex,
-    /// Figures of a comparison (forest.svg, blocks.svg) in its directory, or in the folder of --output
+    /// Figures of a comparison (forest.svg, blocks.svg) and of sweeps (curves.svg), in the folder of --output [default: that
+    /// of the result, or of several the current one]
     Svg,
 }
 

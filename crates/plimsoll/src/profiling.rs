@@ -1,5 +1,6 @@
 //! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
 
+pub(crate) mod difference;
 pub(crate) mod samples;
 
 use crate::exit::CommandError;
@@ -13,7 +14,7 @@ use observe::{ProcessSelector, select};
 use report::flame::{self, Scale};
 use report::html::Graphs;
 use report::off_cpu::{self, OffCpu};
-use report::record::{AnyRecord, arm_folder};
+use report::record::{AnyRecord, arm_folder, difference_stem};
 use samples::{OWN_NAME_UNDER_LOAD, SampleFile};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -215,11 +216,15 @@ fn write_waits(directory: &Path, [folded, graph]: [&str; 2], waits: Option<OffCp
 pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
     let graph = |directory: &Path, profile: &Option<Profiled>| {
         let read = |name| profile.as_ref().and_then(|_| read_graph(&directory.join(name)));
-        Graphs { running: read(GRAPH), waiting: read(STACKS_GRAPH) }
+        Graphs { running: read(GRAPH), waiting: read(STACKS_GRAPH), ..Graphs::default() }
     };
     match record {
         AnyRecord::Run(record) => vec![graph(directory, &record.profile)],
         AnyRecord::Sweep(record) => vec![graph(directory, &record.profile)],
+        AnyRecord::Compare(record) if !record.profiles.is_empty() => {
+            let read = |index| read_graph(&directory.join(format!("{}.svg", difference_stem(index))));
+            vec![Graphs { differences: (1..record.arms.len()).map(read).collect(), ..Graphs::default() }]
+        }
         AnyRecord::Capacity(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => vec![Graphs::default()],
         AnyRecord::Sweeps(record) => {
             let arms = record.sweeps.iter().enumerate();

@@ -2,11 +2,12 @@
 
 use crate::Named;
 use crate::record::AnyRecord;
+use crate::terminal::profile::changed_most;
 use crate::terminal::verdict::state_word;
-use model::human::{bytes, percent, percent_exact, plural, rate, time};
+use model::human::{bytes, count, percent, percent_exact, plural, rate, time};
 use model::{
-    BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet, DuetSet, Estimate,
-    FailIfState, MetricRecord, VerdictState,
+    ArmProfile, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet,
+    DuetSet, Estimate, FailIfState, MetricRecord, ProcessRole, Profiled, VerdictState,
 };
 
 /// Columns of [`row`].
@@ -29,8 +30,8 @@ pub(crate) fn summary(record: &CompareRecord) -> String {
     let mut sentences: Vec<String> = primary.iter().map(|metric| sentence(record, metric)).collect();
     if primary.iter().any(|metric| metric.ratio.low.is_some()) && record.ended != CompareEnd::Stored {
         sentences.push(format!(
-            "Each range in brackets holds the true change in 95 of 100 such comparisons; {} per variant.",
-            plural(record.blocks.iter().filter(|block| block.counted).count() as u64, "block")
+            "The true change is within the range given in 95 of 100 such comparisons; each variant was measured {}, in turn.",
+            plural(record.blocks.iter().filter(|block| block.counted).count() as u64, "time")
         ));
     }
     sentences.join(" ")
@@ -39,25 +40,34 @@ pub(crate) fn summary(record: &CompareRecord) -> String {
 /// One quantity of one variant in a sentence that says what it means.
 fn sentence(record: &CompareRecord, metric: &MetricRecord) -> String {
     let (variant, baseline) = (format!("'{}'", metric.arm), format!("'{}'", baseline(record)));
-    let does = does(metric, &metric.ratio, &baseline);
+    let does = does(record, metric, &baseline);
     let margin = percent(record.margin);
     match metric.call {
         Call::Better => format!("{variant} is better: it {does}."),
         Call::Worse => format!("{variant} is worse: it {does}."),
         Call::SmallChange => format!("{variant} {does}: a change, but less than the {margin} that matter."),
         Call::Same => {
-            let quantity = metric.metric.words();
+            let quantity = plain_words(metric.metric);
             format!(
                 "{variant} and {baseline} have the same {quantity}{}: if they differ, then by less than {margin}.",
-                at(metric)
+                at(record, metric)
             )
         }
         Call::CannotTell => cannot_tell(record, metric, &variant, &baseline),
     }
 }
 
+/// A quantity in words that need no explanation.
+const fn plain_words(metric: CompareMetric) -> &'static str {
+    match metric {
+        CompareMetric::GoodputPerS => "number of good responses per second",
+        other => other.words(),
+    }
+}
+
 /// What a variant does, with the range: `uses 12 % more server CPU per request than 'a' (between 10.1 and 14.2 %)`.
-fn does(metric: &MetricRecord, ratio: &Estimate, baseline: &str) -> String {
+fn does(record: &CompareRecord, metric: &MetricRecord, baseline: &str) -> String {
+    let ratio = &metric.ratio;
     let change = ratio.value - 1.0;
     let size = percent(change.abs());
     let is_more = change >= 0.0;
@@ -66,7 +76,7 @@ fn does(metric: &MetricRecord, ratio: &Estimate, baseline: &str) -> String {
             format!("uses {size} {} server CPU per request", if is_more { "more" } else { "less" })
         }
         CompareMetric::GoodputPerS => {
-            format!("gets {size} {} good responses per second out", if is_more { "more" } else { "fewer" })
+            format!("gives {size} {} good responses per second", if is_more { "more" } else { "fewer" })
         }
         CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
             let quantile = metric.metric.short();
@@ -81,13 +91,18 @@ fn does(metric: &MetricRecord, ratio: &Estimate, baseline: &str) -> String {
     };
     let because = metric.bound.as_ref().map_or_else(String::new, |bound| format!(", as {bound}"));
     let range = range_words(ratio).map_or_else(String::new, |range| format!(" ({range}{because})"));
-    format!("{what} than {baseline}{}{range}", at(metric))
+    format!("{what} than {baseline}{}{range}", at(record, metric))
 }
 
-fn at(metric: &MetricRecord) -> String {
+/// Under which load, for people who have not read of the design.
+fn at(record: &CompareRecord, metric: &MetricRecord) -> String {
+    let plan = record.plan.as_ref();
     match metric.load {
-        CompareLoad::Fixed => " at the fixed load".to_owned(),
-        CompareLoad::Saturated => " at saturation".to_owned(),
+        CompareLoad::Fixed => plan.map_or_else(
+            || " at the fixed load".to_owned(),
+            |plan| format!(" at a load of {} requests per second", count(plan.rate_per_s.round() as u64)),
+        ),
+        CompareLoad::Saturated => " under full load".to_owned(),
         CompareLoad::Canary | CompareLoad::Capacity | CompareLoad::Stored => String::new(),
     }
 }
@@ -115,7 +130,7 @@ fn range_words(ratio: &Estimate) -> Option<String> {
 }
 
 fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, baseline: &str) -> String {
-    let quantity = metric.metric.words();
+    let quantity = plain_words(metric.metric);
     let allowed = range_words(&metric.ratio);
     let why = match (allowed, &metric.bound) {
         (Some(range), None) => format!("the measurements allow a change {range}"),
@@ -124,7 +139,7 @@ fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, bas
         (None, None) => format!("{} give no range, at least {} do", plural(metric.ratio.n, "block"), stats::RUNS_MIN),
     };
     let more = more(record, metric).map_or_else(String::new, |more| format!("; {more}"));
-    format!("For {quantity}{} we cannot tell {variant} from {baseline}: {why}{more}.", at(metric))
+    format!("For {quantity}{} we cannot tell {variant} from {baseline}: {why}{more}.", at(record, metric))
 }
 
 /// What the wanted precision needs.
@@ -306,6 +321,34 @@ pub(crate) fn conditions(record: &CompareRecord) -> Vec<String> {
         format!("{}{of}: {}", condition.condition, words(condition.state))
     };
     record.conditions.iter().map(one).collect()
+}
+
+/// What came of the profile of each variant: where its server spends more or less of its CPU time than that of the baseline,
+/// or why that is not known.
+pub(crate) fn profiles(record: &CompareRecord) -> Vec<String> {
+    let Some((first, others)) = record.profiles.split_first() else { return Vec::new() };
+    if let Some(why) = &first.unavailable {
+        return vec![format!("none of '{}': {why}", first.arm)];
+    }
+    let one = |of: &ArmProfile| match (&first.profile, &of.profile, &of.unavailable) {
+        (_, _, Some(why)) => Some(format!("none of '{}': {why}", of.arm)),
+        (Some(before), Some(after), None) => Some(format!(
+            "the server of '{}', against '{}' at {}: {}; {} and {} samples",
+            of.arm,
+            first.arm,
+            of.load.words(),
+            changed_most(&of.functions),
+            count(server_samples(after)),
+            count(server_samples(before))
+        )),
+        _ => None,
+    };
+    others.iter().filter_map(one).collect()
+}
+
+fn server_samples(profile: &Profiled) -> u64 {
+    let servers = profile.processes.iter().filter(|process| process.role == ProcessRole::Server);
+    servers.fold(0, |sum, process| sum.saturating_add(process.samples))
 }
 
 /// Each quantity of each variant, in the columns of [`METRIC_HEADER`].

@@ -1,5 +1,9 @@
 //! Flame graphs as SVG that can be zoomed and searched, from folded stacks, by inferno.
 
+mod functions;
+
+pub use functions::function_changes;
+
 use crate::visible;
 use inferno::differential;
 use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, MultiPalette};
@@ -17,6 +21,9 @@ const MIN_WIDTH: f64 = 0.05;
 const NS_A_US: f64 = 1e3;
 /// Waiting is told in ms.
 const NS_A_MS: f64 = 1e6;
+
+/// Processes of a server in a difference that only one of both sides has.
+const SERVER: &str = "server";
 
 /// What a folded profile is measured in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,10 +82,10 @@ pub(crate) fn waits(folded: &str, title: &Redacted, per_good: bool) -> Option<St
 }
 
 /// What has changed from `before` to `after` for each good response: red grew, blue shrank. Somebody else's processes are
-/// left out. None when either has no stack.
+/// left out, and those of the server that only one of them has are called the same. None when either has no stack.
 #[must_use]
 pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
-    let (first, second) = (per_good(before), per_good(after));
+    let (first, second) = (per_good(before, after), per_good(after, before));
     let folded = both(&first, &second)?;
     let back = both(&second, &first)?;
     let graph = |folded: &str, widths: &str, negate: bool| {
@@ -135,19 +142,29 @@ fn can_be_counted(folded: &str) -> bool {
     counts.fold(0_u64, u64::saturating_add) < i64::MAX.cast_unsigned()
 }
 
-/// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load.
-fn per_good(side: Side<'_>) -> String {
-    let others = side.profiled.processes.iter().filter(|process| process.role == ProcessRole::Other);
-    let others: BTreeSet<&str> = others.map(|process| process.name.as_str()).collect();
+/// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load. Two
+/// servers whose programs have different names are laid one over the other.
+fn per_good(side: Side<'_>, against: Side<'_>) -> String {
+    let others = named(side, ProcessRole::Other);
+    let (own, shared) = (named(side, ProcessRole::Server), named(against, ProcessRole::Server));
     let scaled = side.folded.lines().filter_map(|line| {
         let (stack, samples) = line.rsplit_once(' ')?;
-        if others.contains(stack.split(';').next()?) {
+        let process = stack.split(';').next()?;
+        if others.contains(process) {
             return None;
         }
+        let is_alone = own.contains(process) && !shared.contains(process) && !shared.is_empty();
+        let (process, frames) = (if is_alone { SERVER } else { process }, &stack[process.len()..]);
         let ns = samples.parse::<f64>().ok()? * side.sample_us_per_good * NS_A_US;
-        Some(format!("{stack} {ns:.0}\n"))
+        Some(format!("{process}{frames} {ns:.0}\n"))
     });
     scaled.collect()
+}
+
+/// Names of the processes of a role, as they stand in the stacks.
+fn named<'a>(side: Side<'a>, role: ProcessRole) -> BTreeSet<&'a str> {
+    let processes = side.profiled.processes.iter().filter(|process| process.role == role);
+    processes.map(|process| process.name.as_str()).collect()
 }
 
 /// Stacks of both with their two figures, in the order of the stacks; none when either has none.
@@ -218,6 +235,19 @@ mod tests {
         assert!(after.contains("send (30,000 ns of CPU per good response, 75.00%; -75.00%)"), "{after}");
         assert!(!after.contains("<title>old") && before.contains("<title>old (20,000 ns"), "{before}");
         assert!(super::difference(side("a", "", 1.0), side("b", AFTER, 1.0)).is_none());
+    }
+
+    #[test]
+    fn servers_of_other_names_are_laid_one_over_the_other() {
+        let of = |name: &str| {
+            let process =
+                ProfiledProcess { name: name.into(), role: ProcessRole::Server, ..ProfiledProcess::default() };
+            Profiled { processes: vec![process], ..Profiled::default() }
+        };
+        let (first, second) = (of("old"), of("new"));
+        let side = |folded, profiled| Side { name: "x", folded, profiled, sample_us_per_good: 1.0 };
+        let found = super::difference(side("old;main 3\n", &first), side("new;main 4\n", &second)).unwrap();
+        assert_eq!(found.folded, "server;main 3000 4000\n");
     }
 
     #[test]

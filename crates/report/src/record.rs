@@ -186,6 +186,16 @@ pub fn sweeps_record(arms: Vec<(String, SweepRecord)>) -> SweepsRecord {
     }
 }
 
+/// Directory of the profiles of a comparison, inside that of its result.
+pub const PROFILES_FOLDER: &str = "profiles";
+
+/// Name of the files of what changed from the profile of the baseline to that of the variant at `index`, from 1, without their
+/// ends: `profiles/1-to-2`.
+#[must_use]
+pub fn difference_stem(index: usize) -> String {
+    format!("{PROFILES_FOLDER}/1-to-{}", index + 1)
+}
+
 /// Directory of the arms of several, inside that of all.
 pub const ARMS_FOLDER: &str = "arms";
 

@@ -115,6 +115,9 @@ fn comparisons(results: &[Named<'_>]) -> Vec<String> {
         tables.push(format!("### {}\n", cell(named.name)));
         tables.push(format!("{}\n", cell(&compare::summary(record))));
         tables.push(markdown_table(&overhead::header(record), &overhead::rows(record), 3));
+        let profiles: String =
+            compare::profiles(record).iter().map(|text| format!("- profile: {}\n", cell(text))).collect();
+        tables.extend((!profiles.is_empty()).then_some(profiles));
     }
     tables
 }

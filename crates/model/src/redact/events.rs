@@ -53,6 +53,10 @@ impl Redact for SessionEvent {
             Self::Begun(begun) => begun.redact(),
             Self::TargetGone { why } => text(why),
             Self::Blocks { arms, .. } => arms.iter_mut().for_each(Redact::redact),
+            Self::ArmProfiled { profile } => {
+                text(&mut profile.arm);
+                profile.unavailable.iter_mut().for_each(text);
+            }
             Self::Thresholds { conditions: _, baseline } => baseline.iter_mut().for_each(|baseline| baseline.redact()),
             // Texts of this program, names of functions, and facts of a fingerprint.
             Self::Arms { .. }

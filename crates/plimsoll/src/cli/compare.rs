@@ -14,14 +14,16 @@ Examples:
   plimsoll compare A B --fail-if 'goodput<-3%,p99>10%' --json       in a pipeline
   plimsoll compare A B --only capacity --goal 'p99<50ms'            highest rate that meets the goal
   plimsoll compare --duet --serve nginx --serve 'nginx gzip=on'     both at once, on CPUs of their own
+  plimsoll compare --serve nginx --serve 'nginx gzip=on' --profile  functions that cost the difference
   plimsoll compare --aa --serve nginx                               what this machine can resolve
   plimsoll compare plimsoll-runs/before plimsoll-runs/after         runs that are stored
 
 Calls, from the whole 95 % interval of the change: better or worse (beyond --margin), small change (not 0, within it),
 same (around 0, within it), cannot tell.
 
-Conditions of --fail-if, comma-separated: cpu>2% (server CPU per request, at the fixed load), p50>5%, p90>5%, p99>10%,
-goodput<-3% (at saturation), rss>10%, capacity<-5% (with --capacity); a change of the variant against the baseline.
+Conditions of --fail-if, comma-separated: cpu>2% (server CPU per request), p50>5%, p90>5%, p99>10%, all at the fixed load
+unless --only saturated; goodput<-3%, rss>10%, at saturation; capacity<-5% (with --capacity); a change of the variant against
+the baseline.
 
 Exit codes: 0 nothing is worse, 1 worse or a condition of --fail-if has failed, 5 cannot tell; they rest on server CPU
 per request at the fixed load (response p50 where the server is not seen), on goodput at saturation and, with --capacity,
@@ -109,6 +111,12 @@ pub(crate) struct CompareArgs {
     /// Server CPU per request is not compared, and disturbed time is not set aside.
     #[arg(long, help_heading = "Observation", conflicts_with_all = ["observe", "status"])]
     pub(crate) no_observe: bool,
+    /// Differential CPU flame graph of each variant against the baseline: profiles/1-to-2.svg
+    ///
+    /// Each variant is profiled after the blocks, in a trial of its own of twice the --duration at the fixed load (or the
+    /// only one), which no figure is from. Needs a server on this machine and the permissions of plimsoll profile.
+    #[arg(long, help_heading = "Observation", conflicts_with = "aa")]
+    pub(crate) profile: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

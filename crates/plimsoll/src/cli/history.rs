@@ -13,15 +13,17 @@ Examples:
 Exit codes: 0 also with changes; 1 with --fail-if-worse if the last change of any figure made it worse; others as in
 plimsoll --help.";
 
-/// Change points over many stored results: when goodput, p99, server CPU per request or capacity moved, and by how much.
+/// Change points over many stored results: when goodput, p99, server CPU per request, capacity or the effect of a variant
+/// moved, and by how much.
 ///
+/// Server CPU per request of comparisons is normalised by their canary trials: a machine that became slower is no change.
 /// Results that were measured alike (target, load, client, machine) form a series; each figure of a series is searched by
 /// E-divisive with a permutation test, which keeps its rate of false alarms for any noise. Invalid and interrupted results
 /// and numbers that are only bounds are left out, and said to be.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HistoryArgs {
-    /// Result directories of run, sweep or capacity, or directories that hold them
+    /// Result directories of run, sweep, capacity or compare, or directories that hold them
     #[arg(value_name = "DIR", required = true)]
     pub(crate) directories: Vec<PathBuf>,
     /// Smallest change that is reported
@@ -33,6 +35,9 @@ pub(crate) struct HistoryArgs {
     /// Count numbers that are only bounds too, as those of disturbed results
     #[arg(long)]
     pub(crate) bounds: bool,
+    /// Server CPU per request of comparisons as it was measured, not normalised by their canaries
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Seed of the permutations
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

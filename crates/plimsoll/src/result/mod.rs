@@ -17,8 +17,8 @@ use evidence::EvidenceBuilder;
 use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
-    ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence, Limiter,
-    LimiterContext, Measurement, Profiled, RunRecord, SessionEvent,
+    ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence,
+    Limiter, LimiterContext, Measurement, Profiled, RunRecord, SessionEvent,
 };
 use report::record::AnyRecord;
 
@@ -35,6 +35,8 @@ pub(crate) struct Facts {
     search: Option<(CapacitySettings, f64)>,
     /// What is compared, and which variants.
     comparison: Option<(CompareSettings, Vec<ArmRecord>)>,
+    /// Of its variants.
+    arm_profiles: Vec<ArmProfile>,
     /// Why the target went away; none while it is there.
     gone: Option<String>,
     asked: Asked,
@@ -53,6 +55,7 @@ impl Facts {
             confirmation_unavailable: None,
             search: None,
             comparison: None,
+            arm_profiles: Vec::new(),
             gone: None,
             asked: Asked { conditions: Vec::new(), baseline: None },
             interrupted: true,
@@ -78,6 +81,7 @@ impl Facts {
                 self.profiled = profiled.as_deref().cloned();
                 self.profile_unavailable.clone_from(unavailable);
             }
+            SessionEvent::ArmProfiled { profile } => self.arm_profiles.push((**profile).clone()),
             SessionEvent::Confirmed { confirmation, unavailable } => {
                 self.confirmation = confirmation.as_deref().cloned();
                 self.confirmation_unavailable.clone_from(unavailable);

@@ -65,6 +65,9 @@ pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBo
     let mut arms = Arms::new(args, options, draft, stop, settings.rate_per_s, (log, directory, sessions), progress);
     let mut search = BlockSearch::new(settings);
     let walked = walk(&mut search, &mut arms, stop);
+    if args.profile && walked.is_ok() {
+        arms.profile();
+    }
     let (mut log, directory, trials) = arms.end();
     if trials.is_empty() {
         walked?;

@@ -25,13 +25,17 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<Exit, CommandError> {
         change_min: share("--margin", &args.margin, MARGINS)?,
         false_alarms: share("--false-alarms", &args.false_alarms, FALSE_ALARMS)?,
         with_bounds: args.bounds,
+        by_canary: !args.raw,
         seed: args.seed,
     };
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     // One after the other: a record may be large, and few of its figures are kept.
     for directory in results(&args.directories)? {
         match Stored::read(&directory) {
-            Ok(stored) => kept.extend(entries(stored.named())),
+            Ok(stored) => match entries(stored.named()) {
+                Ok(entries) => kept.extend(entries),
+                Err(why) => left_out.push(LeftOut { name: stored.name, why }),
+            },
             Err(error) => {
                 let name = directory.display().to_string();
                 let why = error.message.strip_prefix(&format!("{name}: ")).unwrap_or(&error.message).to_owned();

@@ -103,14 +103,21 @@ fn of_comparisons<'a, 'b>(named: &'a [Named<'b>]) -> Result<&'a [Named<'b>], Com
     }
 }
 
-/// Writes the figures of one comparison and prints their paths.
+/// Writes the figures of one comparison and of sweeps, and prints their paths.
 fn figures(args: &ReportArgs, stored: &[Stored]) -> Result<Exit, CommandError> {
-    let [one] = stored else {
-        return Err(CommandError::usage("--format svg takes one result: its figures have fixed names".to_owned()));
+    let named: Vec<Named<'_>> = stored.iter().map(Stored::named).collect();
+    let figures = report::svg_figures(&named);
+    if figures.is_empty() {
+        return Err(CommandError::usage(
+            "--format svg draws one comparison (forest.svg, blocks.svg) or sweeps (curves.svg), and here is nothing to draw",
+        ));
+    }
+    let own = match stored {
+        [one] => one.directory.as_path(),
+        _ => Path::new("."),
     };
-    of_comparisons(&[one.named()])?;
-    let folder = args.output.as_deref().unwrap_or(&one.directory);
-    for figure in report::svg_figures(one.named().record) {
+    let folder = args.output.as_deref().unwrap_or(own);
+    for figure in figures {
         let path = folder.join(figure.file);
         // As with the page: beside a result of somebody else it must not be a link.
         let file = if args.output.is_some() { File::create(&path) } else { private::create(&path) };

@@ -30,10 +30,7 @@ fn conditions_that_are_none_are_named_with_what_was_meant() {
     refused(&["--fail-if", "godput<-3%"], &["--fail-if", "godput<-3%", "did you mean goodput?"]);
     refused(&["--fail-if", "cpu>2"], &["--fail-if", "cpu>2", "in percent"]);
     refused(&["--fail-if", "cpu"], &["--fail-if", "no < or >"]);
-    refused(
-        &["--fail-if", "goodput<-5%", "--only", "fixed"],
-        &["--fail-if", "goodput<-5%", "not measured at fixed load"],
-    );
+    refused(&["--fail-if", "rss>5%", "--only", "fixed"], &["--fail-if", "rss>5%", "not measured at fixed load"]);
     refused(&["--fail-if", "capacity<-5%"], &["--fail-if", "capacity<-5%", "with --capacity"]);
 }
 

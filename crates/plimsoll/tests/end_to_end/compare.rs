@@ -1,6 +1,6 @@
 //! Comparisons of servers whose difference is known, and what is kept of one that is ended.
 
-use crate::support::{Ended, Target, count, decide, list, mounting, number, plimsoll, text, wait_for};
+use crate::support::{Ended, Target, count, decide, decide_watched, list, mounting, number, plimsoll, text, wait_for};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
@@ -220,4 +220,33 @@ fn stored_runs_are_compared_as_far_as_they_may_be() {
     let findings = record["verdict"]["findings"].as_array().expect("a list");
     assert!(findings.iter().any(|one| one["rule"] == "CP-03"), "{findings:#?}");
     compare(&[&path(&one), &path(&more)]).fails(2, &["CP-01", "another load", "4 connections", "8 connections"]);
+}
+
+/// Needs root, or kernel.perf_event_paranoid=0.
+#[test]
+fn a_profile_names_the_function_that_the_variant_spends_more_time_in_and_is_in_no_figure() {
+    decide_watched(|| {
+        let variants = ["--serve", "target path=/cpu?us=20", "--serve", "target path=/cpu?us=400", "--only=saturated"];
+        let short = [&["--profile", "--budget", "12s", "--name=few", "--name=many"][..], &ONE_BLOCK].concat();
+        let ended = compare(&[&variants[..], &short].concat());
+        let record = ended.json();
+        let profiles = record["profiles"].as_array().expect("of both");
+        assert!(profiles.iter().all(|one| one["unavailable"].is_null()), "{profiles:#?}");
+        let functions = profiles[1]["functions"].as_array().expect("a list");
+        let burn = functions.iter().find(|one| text(one, "name").contains("burn")).expect("it burns longer");
+        assert!(number(burn, "after.share") > number(burn, "before.share") + 0.1, "{burn:#}");
+        assert_eq!(record["trials"].as_array().map(Vec::len), Some(3), "a canary and a trial of each");
+        let run = ended.run_directory();
+        let graph = std::fs::read_to_string(run.join("profiles/1-to-2.svg")).expect("it was drawn");
+        assert!(graph.contains("few to many") && graph.contains("burn"));
+        assert!(run.join("profiles/2/profile.folded").exists() && run.join("profiles/1-to-2-reverse.svg").exists());
+
+        // All of it is in the events.
+        let directory = run.to_str().expect("UTF-8");
+        std::fs::rename(run.join("run.json"), run.join("before.json")).expect("it is there");
+        plimsoll(["report", directory, "--recover"]).run().exits(0);
+        let read = |name: &str| std::fs::read_to_string(run.join(name)).expect("a record");
+        assert_eq!(read("run.json"), read("before.json"));
+        assert!(read("report.html").contains("title=\"Differential flame graph\""));
+    });
 }

@@ -3,11 +3,15 @@
 //! Each result is read by itself and only its figures are kept ([`entries`]); [`history`] puts them in the order measured
 //! and looks for changes of level. Numbers that are not comparable are left out and counted, never mixed in.
 
+mod comparisons;
 mod figures;
 pub(crate) mod words;
 
-pub use figures::{HistoryEntry, entries};
+pub use figures::HistoryEntry;
 
+use crate::Named;
+use crate::record::AnyRecord;
+use figures::{entry_of_capacity, entry_of_run, entry_of_sweep};
 use model::{
     Change, FORMAT_HISTORY, HistoryChange, HistoryFigure, HistoryQuantity, HistoryRecord, HistoryRun, HistorySeries,
     HistorySettings, LeftOut, VerdictState,
@@ -16,6 +20,22 @@ use stats::{ChangePoint, ChangePointSettings, change_points, change_points_n_min
 
 /// Results of a series that are looked at, the latest ones: the time for a test grows with their square.
 pub const RUNS_MAX: usize = 500;
+
+/// What is kept of a result: an entry, or of several sweeps and of the variants of a comparison one for each.
+///
+/// # Errors
+/// In a few words, why a result is in no history.
+pub fn entries(named: Named<'_>) -> Result<Vec<HistoryEntry>, String> {
+    match named.record {
+        AnyRecord::Run(record) => Ok(vec![entry_of_run(named.name, record)]),
+        AnyRecord::Capacity(record) => Ok(vec![entry_of_capacity(named.name, record)]),
+        AnyRecord::Sweep(_) | AnyRecord::Sweeps(_) => {
+            Ok(named.record.sweeps().iter().map(|record| entry_of_sweep(named.name, record)).collect())
+        }
+        AnyRecord::Compare(record) => comparisons::entries(named.name, record),
+        AnyRecord::Experiment(_) => Err("an experiment; name the directories of its steps".to_owned()),
+    }
+}
 
 /// Puts `entries` into series and finds the changes in each. `left_out` is what could not be read; invalid and interrupted
 /// results are added to it.
@@ -79,10 +99,13 @@ fn series(mut group: Vec<HistoryEntry>, settings: HistorySettings) -> HistorySer
 fn figure(group: &[HistoryEntry], quantity: HistoryQuantity, settings: HistorySettings) -> Option<HistoryFigure> {
     let of = |entry: &HistoryEntry| entry.figures.get(&quantity).copied();
     let is_wanted = |bound: bool| settings.with_bounds || !bound;
+    let canary_ns = canary_ns(group, quantity, settings);
+    let as_there = |entry: &HistoryEntry| canary_ns.zip(entry.canary_ns).map_or(1.0, |(all, own)| all / own);
     let values: Vec<Option<f64>> = group
         .iter()
-        .map(|entry| of(entry).filter(|figure| is_wanted(figure.is_bound)).map(|figure| figure.value))
+        .map(|entry| of(entry).filter(|figure| is_wanted(figure.is_bound)).map(|figure| figure.value * as_there(entry)))
         .collect();
+    let intervals: Vec<_> = group.iter().map(|entry| of(entry).and_then(|figure| figure.ends)).collect();
     if group.iter().all(|entry| of(entry).is_none()) {
         return None;
     }
@@ -98,11 +121,21 @@ fn figure(group: &[HistoryEntry], quantity: HistoryQuantity, settings: HistorySe
     let needed = change_points_n_min(settings.false_alarms);
     Some(HistoryFigure {
         quantity,
+        intervals: if intervals.iter().any(Option::is_some) { intervals } else { Vec::new() },
+        canary_ns,
         bounds: group.iter().filter(|entry| of(entry).is_some_and(|figure| !is_wanted(figure.is_bound))).count() as u64,
         needed: (known.len() < needed).then_some(needed as u64),
         changes: found.iter().map(|change| describe(group, &known, quantity, change)).collect(),
         values,
     })
+}
+
+/// The canary that CPU time of the results is related to: their median, so that figures stay in their own size. None of other
+/// figures, and unless all results have one, as all of a series do or none.
+fn canary_ns(group: &[HistoryEntry], quantity: HistoryQuantity, settings: HistorySettings) -> Option<f64> {
+    let is_wanted = settings.by_canary && quantity == HistoryQuantity::ServerCpuNsPerRequest;
+    let all: Vec<f64> = group.iter().filter(|_| is_wanted).map(|entry| entry.canary_ns).collect::<Option<_>>()?;
+    (!all.is_empty()).then(|| stats::median(&all))
 }
 
 /// A change of the figure whose values are those of the `known` results.
@@ -120,7 +153,7 @@ fn describe(group: &[HistoryEntry], known: &[usize], quantity: HistoryQuantity, 
         after: change.after,
         after_n: change.after_n as u64,
         p: change.p,
-        is_worse: (change.ratio.value < 1.0) == quantity.is_better_high(),
+        is_worse: !quantity.is_of_machine() && (change.ratio.value < 1.0) == quantity.is_better_high(),
         differs: differs(before, after),
     }
 }
@@ -146,7 +179,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     const SETTINGS: HistorySettings =
-        HistorySettings { false_alarms: 0.01, change_min: 0.01, with_bounds: false, seed: 1 };
+        HistorySettings { false_alarms: 0.01, change_min: 0.01, with_bounds: false, by_canary: true, seed: 1 };
 
     fn entry(day: usize, target: &str, goodput_per_s: f64) -> HistoryEntry {
         HistoryEntry {
@@ -157,7 +190,9 @@ mod tests {
             },
             factors: vec![Factor { name: "target".into(), value: target.into() }],
             facts: [(("program".to_owned(), "version".to_owned()), if day < 16 { "1" } else { "2" }.to_owned())].into(),
-            figures: [(HistoryQuantity::GoodputPerS, Value { value: goodput_per_s, is_bound: false })].into(),
+            figures: [(HistoryQuantity::GoodputPerS, Value { value: goodput_per_s, is_bound: false, ends: None })]
+                .into(),
+            canary_ns: None,
             interrupted: false,
             rules: Vec::new(),
         }
@@ -203,7 +238,7 @@ mod tests {
         entries[3].run.state = VerdictState::Invalid;
         entries[3].rules = vec!["ER-01".into(), "LD-04".into()];
         entries[4].interrupted = true;
-        let bound = Value { value: 1.0, is_bound: true };
+        let bound = Value { value: 1.0, is_bound: true, ends: None };
         entries[5].figures.insert(HistoryQuantity::GoodputPerS, bound);
         entries[5].figures.insert(HistoryQuantity::ResponseP99Ns, Value { is_bound: false, ..bound });
         let unread = LeftOut { name: "x".into(), why: "no such directory".into() };
@@ -228,7 +263,8 @@ mod tests {
         let mut entries = days();
         for (at, entry) in entries.iter_mut().enumerate() {
             let value = if at < 15 { 2e6 } else { 1e6 } + 1e3 * (at % 5) as f64;
-            entry.figures = BTreeMap::from([(HistoryQuantity::ResponseP99Ns, Value { value, is_bound: false })]);
+            entry.figures =
+                BTreeMap::from([(HistoryQuantity::ResponseP99Ns, Value { value, is_bound: false, ends: None })]);
         }
         let record = history(entries, SETTINGS, Vec::new());
         let change = &record.series[0].figures[0].changes[0];

@@ -11,7 +11,7 @@ const DIFFERS_MAX: usize = 6;
 /// Heights of a sparkline.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Factors that name a series; the others are the same in all that a reader is likely to hold against it.
-const NAMING: [&str; 5] = ["kind", "target", "goal", "load", "requests"];
+const NAMING: [&str; 6] = ["kind", "variant", "target", "goal", "load", "requests"];
 
 /// Columns of [`figure_rows`].
 pub(crate) const FIGURES: [&str; 5] = ["figure", "level", "results", "changes", "oldest to latest"];
@@ -88,7 +88,7 @@ pub(crate) fn change_rows(series: &HistorySeries) -> Vec<Vec<String>> {
         let level = |level, n| format!("{} ({})", value(quantity, level), plural(n, "result"));
         vec![
             quantity.words().to_owned(),
-            call(change).to_owned(),
+            call(quantity, change).to_owned(),
             signed(change.ratio.value),
             interval(change.ratio),
             p(change),
@@ -101,9 +101,13 @@ pub(crate) fn change_rows(series: &HistorySeries) -> Vec<Vec<String>> {
     each.map(row).collect()
 }
 
-/// Whether a change is for the better.
-pub(crate) const fn call(change: &HistoryChange) -> &'static str {
-    if change.is_worse { "worse" } else { "better" }
+/// Whether a change is for the better, or not of the server at all.
+pub(crate) const fn call(quantity: HistoryQuantity, change: &HistoryChange) -> &'static str {
+    match change.is_worse {
+        _ if quantity.is_of_machine() => "machine",
+        true => "worse",
+        false => "better",
+    }
 }
 
 /// A change in a sentence.
@@ -169,6 +173,7 @@ pub(crate) fn remarks(series: &HistorySeries) -> Vec<(&'static str, String)> {
             remarks.push(("left out", format!("{name} of {of}, where it is only a bound (--bounds counts it)")));
         }
     }
+    remarks.extend(series.figures.iter().filter_map(related).map(|text| ("normalised", text)));
     if series.figures.is_empty() {
         remarks.push(("no figures", "none of its results has any".to_owned()));
     }
@@ -201,9 +206,19 @@ fn state(state: VerdictState) -> String {
 /// A value in the unit of its quantity.
 pub(crate) fn value(quantity: HistoryQuantity, value: f64) -> String {
     match quantity {
+        ratio if ratio.is_ratio() => signed(value),
         HistoryQuantity::GoodputPerS | HistoryQuantity::CapacityPerS => rate(value),
-        HistoryQuantity::ResponseP99Ns | HistoryQuantity::ServerCpuNsPerRequest => time(value),
+        _ => time(value),
     }
+}
+
+/// What the values of a figure are related to; none of what is as it was measured.
+pub(crate) fn related(figure: &HistoryFigure) -> Option<String> {
+    let canary = time(figure.canary_ns?);
+    Some(format!(
+        "{} as on a machine whose canary takes {canary} per request, the median of these results",
+        figure.quantity.words()
+    ))
 }
 
 /// A ratio as a change: `+4.1 %`.

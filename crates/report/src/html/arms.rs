@@ -1,26 +1,18 @@
 //! Several sweeps in one chart: a line for each arm, told apart by colour, dash and mark.
 
-use super::chart::{
-    COLOURS, Chart, Curve, beside, chart, from_zero, layout, line, load_axis, plain, time_axis, upright,
-};
+use super::chart::{Chart, Curve, GREY, beside, chart, from_zero, layout, line, load_axis, plain, time_axis, upright};
 use super::cpu::cpus_axis;
+use super::operating::{colour, dash, fixed_words, knee, legend, mark, p99_by_goodput};
 use super::sweep::told;
 use crate::arms::{Arm, groups};
+use crate::operating::{FixedLoad, Marked};
+use crate::over::Over;
 use crate::terminal::observed::cpus;
 use model::human::rate;
 use plotly::Layout;
-use plotly::common::{Anchor, DashType, Line, Marker, MarkerSymbol};
-use plotly::layout::Axis;
+use plotly::common::{Anchor, DashType, Line, Marker};
+use plotly::layout::{Annotation, Axis, Shape, ShapeLayer, ShapeLine, ShapeType};
 
-/// As many as colours have no common divisor with, so that many arms still differ.
-const MARKS: [MarkerSymbol; 5] = [
-    MarkerSymbol::Circle,
-    MarkerSymbol::Square,
-    MarkerSymbol::Diamond,
-    MarkerSymbol::TriangleUp,
-    MarkerSymbol::TriangleDown,
-];
-const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 /// Sizes of the mark of a point, and of that of the peak.
 const MARK: usize = 7;
 const PEAK_MARK: usize = 14;
@@ -32,13 +24,16 @@ const KNEE_STEPS: usize = 10;
 /// Load, figure and words of each point.
 type Points = (Vec<f64>, Vec<f64>, Vec<String>);
 
-/// Goodput, p99 and the server's CPU against load, of all arms that were measured alike.
-pub(super) fn overlaid(arms: &[Arm<'_>]) -> Vec<Chart> {
-    let alike = groups(arms).into_iter().filter(|group| group.len() > 1);
-    alike.flat_map(|group| [goodput(&group), p99(&group), server_cpu(&group)]).flatten().collect()
+/// Goodput, p99 and the server's CPU against load, and p99 against goodput, of all arms that were measured alike; with the
+/// fixed loads of comparisons of one alone, too.
+pub(super) fn overlaid(arms: &[Arm<'_>], fixed: &[FixedLoad]) -> Vec<Chart> {
+    let alike = groups(arms).into_iter().filter(|group| group.len() > 1 || !fixed.is_empty());
+    let charts =
+        |group: Vec<&Arm<'_>>| [goodput(&group, fixed), p99_by_goodput(&group, fixed), p99(&group), server_cpu(&group)];
+    alike.flat_map(charts).flatten().collect()
 }
 
-fn goodput(arms: &[&Arm<'_>]) -> Option<Chart> {
+fn goodput(arms: &[&Arm<'_>], fixed: &[FixedLoad]) -> Option<Chart> {
     let points = |arm: &Arm<'_>| {
         let curve = &arm.record.curve;
         let words = |per_s| format!("{} {}", arm.label, rate(per_s));
@@ -58,7 +53,35 @@ fn goodput(arms: &[&Arm<'_>]) -> Option<Chart> {
             found.axes.add_annotation(above);
         }
     }
-    Some(found.chart("Goodput", "good responses per second"))
+    for arm in arms {
+        found.traces.extend(knee(arm, &Marked::of(arm), |place| Some((place.load, place.goodput_per_s))));
+    }
+    let is_rate = arms.first().is_some_and(|arm| matches!(arm.over(), Over::Rate));
+    for load in fixed {
+        let line = if is_rate { upright(load.rate_per_s, GREY, DashType::LongDash) } else { level(load.rate_per_s) };
+        found.axes.add_shape(line);
+        let words = Annotation::new().text(plain(&fixed_words(load))).show_arrow(false).y_anchor(Anchor::Bottom);
+        found.axes.add_annotation(match is_rate {
+            true => words.x(load.rate_per_s.log10()).x_anchor(Anchor::Left).y(0.9).y_ref("paper"),
+            false => words.x(0.0).x_ref("paper").x_anchor(Anchor::Left).y(load.rate_per_s),
+        });
+    }
+    let note = format!("good responses per second; {}", legend(&[]));
+    Some(found.chart("Goodput", &note))
+}
+
+/// A line from left to right at a rate.
+fn level(per_s: f64) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .layer(ShapeLayer::Below)
+        .x_ref("paper")
+        .y_ref("y")
+        .x0(0.0)
+        .x1(1.0)
+        .y0(per_s)
+        .y1(per_s)
+        .line(ShapeLine::new().color(GREY).width(1.5).dash(DashType::LongDash))
 }
 
 fn p99(arms: &[&Arm<'_>]) -> Option<Chart> {
@@ -129,19 +152,11 @@ impl<'a> Overlay<'a> {
 fn curve(arm: &Arm<'_>, x: Vec<f64>, y: Vec<f64>, words: Vec<String>) -> Curve {
     let peak = arm.record.peak.map(|peak| peak.load);
     let sizes = x.iter().map(|load| if peak == Some(*load) { PEAK_MARK } else { MARK }).collect();
-    let mark = MARKS[arm.index % MARKS.len()].clone();
+    let mark = mark(arm);
     line(&arm.label, colour(arm), x, y, words)
         .line(Line::new().color(colour(arm)).width(2.0).dash(dash(arm)))
         // Marks of different sizes would else be taken for bubbles: half transparent, with a rim.
         .marker(
             Marker::new().color(colour(arm)).symbol(mark).size_array(sizes).opacity(1.0).line(Line::new().width(0.0)),
         )
-}
-
-fn colour(arm: &Arm<'_>) -> &'static str {
-    COLOURS[arm.index % COLOURS.len()]
-}
-
-fn dash(arm: &Arm<'_>) -> DashType {
-    DASHES[arm.index % DASHES.len()].clone()
 }

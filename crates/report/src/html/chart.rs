@@ -1,7 +1,7 @@
 //! Common parts of all charts: style, scales, and the way their data gets into the page.
 
+use crate::scales::{extremes, load_ticks, short_load, short_time, time_ticks};
 use crate::visible;
-use model::human;
 use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orientation};
 use plotly::configuration::{DisplayModeBar, DoubleClick};
 use plotly::layout::{
@@ -16,8 +16,6 @@ pub(super) const COLOURS: [&str; 6] = ["#2f7fd6", "#e0812b", "#2a9d6f", "#9061c2
 pub(super) const RED: &str = "#d6453d";
 /// What only helps to read.
 pub(super) const GREY: &str = "#8a8f98";
-/// Labels an axis has room for on a narrow screen.
-const TICKS_MAX: usize = 7;
 
 /// Ratio of the ends of an axis of times at least.
 const TIME_SPAN_MIN: f64 = 4.0;
@@ -157,10 +155,7 @@ pub(super) fn time_axis(values_ns: impl Iterator<Item = f64>) -> Axis {
     // What hardly changes is not to look wild.
     let widen = (TIME_SPAN_MIN / (high / low)).max(1.0).sqrt();
     let (low, high) = (low / widen, high * widen);
-    let steps: [&[f64]; 3] = [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0]];
-    let choices = steps.into_iter().map(|steps| decades(low, high, steps));
-    let ticks =
-        choices.into_iter().find(|ticks| ticks.len() <= TICKS_MAX).unwrap_or_else(|| decades(low, high, &[1.0]));
+    let ticks = time_ticks(low, high);
     let text = ticks.iter().map(|ns| short_time(*ns)).collect();
     // A little air, so that the outermost marks are whole; the scale wants logarithms.
     let range = vec![low.log10() - 0.1, high.log10() + 0.1];
@@ -170,11 +165,8 @@ pub(super) fn time_axis(values_ns: impl Iterator<Item = f64>) -> Axis {
 /// A logarithmic axis of loads: each doubling is the same width.
 pub(super) fn load_axis(loads: impl Iterator<Item = f64>, title: &str) -> Axis {
     let (low, high) = extremes(loads);
-    let doublings = (high / low).log2().max(1.0);
-    let step = (doublings / (TICKS_MAX - 1) as f64).ceil().max(1.0);
-    let count = (doublings / step).floor() as i32;
-    let ticks: Vec<f64> = (0..=count).map(|i| low * (step * f64::from(i)).exp2()).collect();
-    let text = ticks.iter().map(|load| label(*load)).collect();
+    let ticks = load_ticks(low, high);
+    let text = ticks.iter().map(|load| short_load(*load)).collect();
     let range = vec![low.log10() - 0.05, high.log10() + 0.05];
     Axis::new().type_(AxisType::Log).tick_values(ticks).tick_text(text).range(range).title(title).zero_line(false)
 }
@@ -221,45 +213,9 @@ pub(super) fn plain(text: &str) -> String {
     visible::line(text).replace('&', "+").replace('<', "\u{2039}").replace('>', "\u{203a}")
 }
 
-/// A time without the zeros of a round number: `20 ms`.
-fn short_time(ns: f64) -> String {
-    let text = human::time(ns);
-    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-    let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    format!("{number} {unit}")
-}
-
-fn label(load: f64) -> String {
-    if load < 10_000.0 { format!("{}", (load * 10.0).round() / 10.0) } else { human::short(load) }
-}
-
-/// Smallest and largest of the positive values; apart from each other, so that they make an axis.
-fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) = values
-        .filter(|value| *value > 0.0)
-        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-    if high <= 0.0 { (1.0, 10.0) } else { (low, high.max(low * 1.5)) }
-}
-
-/// `steps` times powers of ten between `low` and `high`, or hardly outside of it.
-fn decades(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let all = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-    all.filter(|tick| (low * 0.8..=high * 1.25).contains(tick)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_round_and_few() {
-        assert_eq!(decades(1.5e6, 60e6, &[1.0, 2.0, 5.0]), [2e6, 5e6, 1e7, 2e7, 5e7]);
-        assert_eq!([1e6, 2e4, 5e8, 1e9].map(short_time), ["1 ms", "20 µs", "500 ms", "1 s"]);
-        assert_eq!(extremes([0.0, 4.0, 9.0].into_iter()), (4.0, 9.0));
-        assert_eq!(extremes([].into_iter()), (1.0, 10.0));
-        assert_eq!([1.0, 2.5, 4096.0, 20_000.0].map(label), ["1", "2.5", "4096", "20.0k"]);
-    }
 
     #[test]
     fn names_cannot_carry_markup() {

@@ -2,13 +2,19 @@
 
 use super::Shown;
 use super::chart::{COLOURS, Chart, GREY, band, chart, layout, line, plain, thin};
+use super::graph::Graph;
 use super::run::plan;
-use super::view::{Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint};
+use super::view::{
+    DifferenceView, Fact, FileView, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint,
+};
 use crate::compare::{
-    arms, baseline, block_header, block_rows, conditions, cpu_sets, decisive, design, floor, interval, signed, summary,
+    arms, baseline, block_header, block_rows, conditions, cpu_sets, decisive, design, floor, interval, profiles,
+    signed, summary,
 };
 use crate::paper::overhead;
-use model::{BlockRecord, CompareRecord, MetricRecord};
+use crate::record::PROFILES_FOLDER;
+use crate::terminal::profile::{CHANGED, changed};
+use model::{ArmProfile, BlockRecord, CompareRecord, MetricRecord};
 use plotly::Scatter;
 use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::Axis;
@@ -29,9 +35,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         remarks: vec![summary(record)],
         headline: headline(record),
         charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
-        files: files(shown, true, [false; 3]),
+        differences: differences(shown, record),
+        files: files(shown, true, [false; 3]).into_iter().chain(profile_files(shown, record)).collect(),
         tables: tables
             .into_iter()
+            .chain(record.profiles.iter().map(functions))
             .filter(|table| !table.rows.is_empty())
             .chain(fingerprint(&record.environment))
             .collect(),
@@ -58,10 +66,44 @@ fn headline(record: &CompareRecord) -> Vec<Fact> {
     facts.extend(
         record.unavailable.iter().map(|(metric, why)| fact("not compared", format!("{}: {why}", metric.words()))),
     );
+    facts.extend(profiles(record).into_iter().map(|text| fact("profile", text)));
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the comparison was done; whole blocks count"));
     }
     facts
+}
+
+/// The differential flame graph of each variant, as far as there is one.
+fn differences(shown: &Shown<'_>, record: &CompareRecord) -> Vec<DifferenceView> {
+    let graphs = shown.graphs.map_or(&[][..], |graphs| &graphs.differences);
+    let variants = record.arms.iter().skip(1);
+    let one = |(arm, svg): (&model::ArmRecord, &Option<String>)| {
+        let graph = Graph::new(svg.as_deref()?)?;
+        let about = format!(
+            "'{0}' against '{1}', for each good response: each box is a function, as wide as the CPU time in it and in what it \
+             called with '{0}'; red grew, blue shrank. What '{0}' does not do any more has no box here, but in the file \
+             ending in -reverse.svg. One trial of each, apart from the blocks: where a change comes from, not how large it is.",
+            arm.name,
+            baseline(record)
+        );
+        Some(DifferenceView { about, graph })
+    };
+    variants.zip(graphs).filter_map(one).collect()
+}
+
+/// Functions of one variant that changed.
+fn functions(profile: &ArmProfile) -> Table {
+    let mut header = CHANGED.map(str::to_owned).to_vec();
+    header[0] = format!("function of the server of {}", profile.arm);
+    Table { title: "Functions that changed", header, rows: changed(&profile.functions) }
+}
+
+/// Files of the profiles.
+fn profile_files(shown: &Shown<'_>, record: &CompareRecord) -> Option<FileView> {
+    let what =
+        "stacks and flame graph of each variant, in a folder by its number, and what changed from 1, the baseline";
+    let file = || FileView::new(format!("{}{PROFILES_FOLDER}/", shown.folder), shown.is_beside, what.to_owned());
+    (!record.profiles.is_empty()).then(file)
 }
 
 /// The change of each quantity with its interval, and the margin that matters as a band.

@@ -3,11 +3,11 @@
 use super::chart::{COLOURS, Chart, Curve, GREY, RED, chart, layout, line, plain, reasons_once, time_axis, upright};
 use super::view::{Fact, Group, ResultView, Table, fact};
 use crate::history::words::{
-    CHANGES, change_rows, change_text, differs_text, extent, method, remarks, run_header, run_rows, signed, title,
-    value,
+    CHANGES, call, change_rows, change_text, differs_text, extent, method, related, remarks, run_header, run_rows,
+    signed, title, value,
 };
 use model::{HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries};
-use plotly::common::{Anchor, DashType, Line, Marker, Mode};
+use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Line, Marker, Mode};
 use plotly::layout::{Annotation, Axis, RangeMode};
 use plotly::{Layout, Scatter};
 
@@ -57,7 +57,7 @@ fn headline(record: &HistoryRecord, series: &HistorySeries) -> Vec<Fact> {
         for change in &figure.changes {
             let text = change_text(figure.quantity, change);
             let differs = differs_text(change).map_or_else(String::new, |text| format!("; {text}"));
-            facts.push(fact(if change.is_worse { "worse" } else { "better" }, format!("{text}{differs}")));
+            facts.push(fact(call(figure.quantity, change), format!("{text}{differs}")));
         }
     }
     if facts.len() == 1 && !record.series.is_empty() {
@@ -75,18 +75,42 @@ fn drawn(series: &HistorySeries, figure: &HistoryFigure) -> Chart {
     if known.is_empty() {
         return Chart::missing(title, "it is not known of any result, or only a bound");
     }
-    let (x, y): (Vec<f64>, Vec<f64>) = known.iter().map(|(at, value)| (place(*at), *value)).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) =
+        known.iter().map(|(at, value)| (place(*at), shown(figure.quantity, *value))).unzip();
     let hover = known.iter().map(|(at, known)| {
         let run = &series.runs[*at];
         format!("{}: {}, {}", run.name, value(figure.quantity, *known), run.started)
     });
-    let each = line(name, GREY, x, y.clone(), hover.collect()).line(Line::new().color(GREY).width(1.0));
+    let mut each = line(name, GREY, x, y.clone(), hover.collect()).line(Line::new().color(GREY).width(1.0));
+    if let Some(bars) = bars(figure, &known) {
+        each = each.error_y(bars);
+    }
     let mut traces = vec![each.marker(Marker::new().color(COLOURS[0]).size(6))];
     traces.extend(levels(figure));
     let results = Axis::new().title("result, from the oldest to the latest").zero_line(false);
     let axes = layout(results, axis(figure.quantity, &y));
-    let note = "each result, and the level between changes (geometric mean)";
-    chart(&title, note, traces, marked(axes, figure))
+    let mut note = "each result, and the level between changes (geometric mean)".to_owned();
+    if !figure.intervals.is_empty() {
+        note = format!("change against the baseline of the same comparison, with its 95 % interval; {note}");
+    }
+    if let Some(related) = related(figure) {
+        note.push_str(&format!("; {related}"));
+    }
+    chart(&title, &note, traces, marked(axes, figure))
+}
+
+/// Intervals of the values as bars; none without any.
+fn bars(figure: &HistoryFigure, known: &[(usize, f64)]) -> Option<ErrorData> {
+    let ends = |at: usize| figure.intervals.get(at).copied().flatten();
+    let (up, down): (Vec<f64>, Vec<f64>) =
+        known.iter().map(|(at, value)| ends(*at).map_or((0.0, 0.0), |[low, high]| (high - value, value - low))).unzip();
+    let bars = ErrorData::new(ErrorType::Data).symmetric(false).array(up).array_minus(down);
+    (!figure.intervals.is_empty()).then(|| bars.color(COLOURS[0]).thickness(1.0).width(3))
+}
+
+/// A value as it is drawn: a ratio as the change that it is.
+fn shown(quantity: HistoryQuantity, value: f64) -> f64 {
+    if quantity.is_ratio() { value - 1.0 } else { value }
 }
 
 /// Number of a result, from 1.
@@ -101,10 +125,11 @@ fn capitalised(text: &str) -> String {
 
 fn axis(quantity: HistoryQuantity, values: &[f64]) -> Axis {
     match quantity {
+        ratio if ratio.is_ratio() => Axis::new().tick_format("+.1%").zero_line(true),
         HistoryQuantity::GoodputPerS | HistoryQuantity::CapacityPerS => {
             Axis::new().range_mode(RangeMode::Normal).tick_format("~s").zero_line(false)
         }
-        HistoryQuantity::ResponseP99Ns | HistoryQuantity::ServerCpuNsPerRequest => time_axis(values.iter().copied()),
+        _ => time_axis(values.iter().copied()),
     }
 }
 
@@ -114,11 +139,11 @@ fn levels(figure: &HistoryFigure) -> Option<Curve> {
     let ends = figure.changes.iter().skip(1).map(|change| change.at as usize).chain([figure.values.len()]);
     if let Some(first) = figure.changes.first() {
         x.extend([place(0), place(first.at as usize) - 0.5]);
-        y.extend([first.before; 2]);
+        y.extend([shown(figure.quantity, first.before); 2]);
     }
     for (change, end) in figure.changes.iter().zip(ends) {
         x.extend([place(change.at as usize) - 0.5, place(end) - 1.0]);
-        y.extend([change.after; 2]);
+        y.extend([shown(figure.quantity, change.after); 2]);
     }
     (!x.is_empty())
         .then(|| Scatter::new(x, y).name("level").mode(Mode::Lines).line(Line::new().color(COLOURS[1]).width(2.5)))
@@ -128,7 +153,11 @@ fn levels(figure: &HistoryFigure) -> Option<Curve> {
 fn marked(mut axes: Layout, figure: &HistoryFigure) -> Layout {
     for change in &figure.changes {
         let x = place(change.at as usize) - 0.5;
-        let colour = if change.is_worse { RED } else { COLOURS[2] };
+        let colour = match change.is_worse {
+            _ if figure.quantity.is_of_machine() => GREY,
+            true => RED,
+            false => COLOURS[2],
+        };
         axes.add_shape(upright(x, colour, DashType::Dot));
         let words = Annotation::new().text(plain(&signed(change.ratio.value))).show_arrow(false).x(x);
         axes.add_annotation(words.y(0.98).y_ref("paper").x_anchor(Anchor::Left).y_anchor(Anchor::Top));

@@ -16,6 +16,7 @@ mod graph;
 mod history;
 mod kernel;
 mod layers;
+mod operating;
 mod pools;
 mod profile;
 mod resources;
@@ -28,6 +29,7 @@ mod timeline;
 mod view;
 
 use crate::Named;
+use crate::operating::fixed_loads;
 use crate::record::{AnyRecord, arm_folder};
 use crate::table::{RUN_HEADER, row};
 use base64::display::Base64Display;
@@ -49,6 +51,8 @@ pub struct Graphs {
     pub running: Option<String>,
     /// Where threads waited, with functions.
     pub waiting: Option<String>,
+    /// What has changed of it from the baseline of a comparison to each of its variants, in their order.
+    pub differences: Vec<Option<String>>,
 }
 
 /// A result and what the page adds to its record.
@@ -147,7 +151,7 @@ fn each(item: &Item<'_>) -> Vec<ResultView> {
 fn side_by_side(items: &[Item<'_>], count: usize) -> ResultView {
     let named: Vec<Named<'_>> = items.iter().map(|item| item.named).collect();
     let sweeps = crate::arms::arms(&named);
-    let mut charts = arms::overlaid(&sweeps);
+    let mut charts = arms::overlaid(&sweeps, &fixed_loads(&named));
     charts.extend(run::overlaid(items));
     // A line for each; what a change would buy stands with the arm itself.
     let limiter = sweeps.iter().filter_map(|arm| {

@@ -51,6 +51,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         headline: headline(record),
         charts,
         graph,
+        differences: Vec::new(),
         files: files(shown, false, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
         waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,

@@ -51,6 +51,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         headline: headline(record, over),
         charts: reasons_once(charts.into_iter().flatten()),
         graph,
+        differences: Vec::new(),
         files: files(shown, true, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
         waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,

@@ -39,6 +39,8 @@ pub(super) struct ResultView {
     pub(super) headline: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
     pub(super) graph: Option<Graph>,
+    /// What has changed of it, of a comparison.
+    pub(super) differences: Vec<DifferenceView>,
     /// What was waited for.
     pub(super) waiting: Option<Graph>,
     /// Where threads waited.
@@ -66,6 +68,7 @@ impl ResultView {
             headline,
             charts,
             graph: _,
+            differences,
             waiting: _,
             waiting_stacks: _,
             tables,
@@ -85,6 +88,9 @@ impl ResultView {
         remarks.iter_mut().for_each(clean);
         for chart in charts {
             [&mut chart.title, &mut chart.note].into_iter().for_each(clean);
+        }
+        for DifferenceView { about, graph: _ } in differences {
+            clean(about);
         }
         for Table { title: _, header, rows } in tables {
             header.iter_mut().chain(rows.iter_mut().flatten()).for_each(clean);
@@ -134,6 +140,13 @@ pub(super) struct Table {
     pub(super) title: &'static str,
     pub(super) header: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
+}
+
+/// A differential flame graph.
+pub(super) struct DifferenceView {
+    /// Of what, and how to read it.
+    pub(super) about: String,
+    pub(super) graph: Graph,
 }
 
 /// A file behind the result; `linked` when the page lies beside it.

@@ -3,15 +3,11 @@
 use super::blocks::{Strip, StripLine, strips};
 use super::forest::{ForestLine, lines, span};
 use super::place;
-use super::svg::{Align, Svg, text_width, ticks};
+use super::svg::{Align, COLOURS, FONT, INK, SMALL, SOFT, Svg, WIDTH, text_width, ticks};
 use crate::compare::baseline;
 use model::human::percent;
 use model::{Call, CompareRecord};
 
-/// Width of a figure across the page; points.
-const WIDTH: f64 = 500.0;
-const FONT: f64 = 9.0;
-const SMALL: f64 = 8.0;
 /// Height of a line of the forest plot.
 const ROW: f64 = 16.0;
 /// Height of a strip.
@@ -19,11 +15,7 @@ const STRIP: f64 = 120.0;
 const AIR: f64 = 8.0;
 /// Room for the words at an axis.
 const AXIS: f64 = 30.0;
-const INK: &str = "#222222";
-const SOFT: &str = "#777777";
 const BAND: &str = "#e4e4e4";
-/// Colours that differ in print and to the colour-blind (Okabe and Ito 2008); the first is the baseline.
-const COLOURS: [&str; 6] = ["#444444", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"];
 
 /// A figure and the name of its file, without a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
-//! A comparison for a paper: the overhead table with intervals and numbers of blocks as rows, CSV and LaTeX, and figures as
-//! plain SVG.
+//! Results for a paper: the overhead table of a comparison with intervals and numbers of blocks as rows, CSV and LaTeX, and
+//! figures of comparisons and sweeps as plain SVG.
 
 pub(crate) mod blocks;
 mod csv;
+mod curves;
 mod figures;
 mod forest;
 mod latex;
@@ -30,13 +31,17 @@ pub fn overhead(results: &[Named<'_>]) -> String {
     csv::csv(results)
 }
 
-/// Forest plot and blocks of a comparison as figures; none of other results.
+/// The figures of results: forest plot and blocks of the only comparison among them, and the curves of the sweeps, with the
+/// fixed loads of all comparisons. None of other results, and of several comparisons without a sweep.
 #[must_use]
-pub fn svg_figures(record: AnyRecord<'_>) -> Vec<Figure> {
-    match record {
-        AnyRecord::Compare(record) => figures::figures(record),
+pub fn svg_figures(results: &[Named<'_>]) -> Vec<Figure> {
+    let compared: Vec<&CompareRecord> = comparisons(results).map(|(_, record)| record).collect();
+    let of_comparison = match compared[..] {
+        [only] => figures::figures(only),
         _ => Vec::new(),
-    }
+    };
+    let curves = curves::curves(results).map(|svg| Figure { file: "curves.svg", svg });
+    of_comparison.into_iter().chain(curves).collect()
 }
 
 /// The comparisons among several results, with their names.

@@ -3,6 +3,15 @@
 use crate::visible;
 use std::fmt::Write as _;
 
+/// Width of a figure across the page; points.
+pub(super) const WIDTH: f64 = 500.0;
+pub(super) const FONT: f64 = 9.0;
+pub(super) const SMALL: f64 = 8.0;
+pub(super) const INK: &str = "#222222";
+pub(super) const SOFT: &str = "#777777";
+/// Colours that differ in print and to the colour-blind (Okabe and Ito 2008); the first is the baseline.
+pub(super) const COLOURS: [&str; 6] = ["#444444", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"];
+
 /// Where a text begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
@@ -39,6 +48,24 @@ impl Svg {
             r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="{width}"{dash}/>"#,
             points.join(" ")
         ));
+    }
+
+    /// A broad pale line through points; nothing through fewer than two.
+    pub(super) fn broad(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
+        if points.len() < 2 {
+            return;
+        }
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
+        self.put(format_args!(
+            r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-opacity="0.25" stroke-width="{width}"/>"#,
+            points.join(" ")
+        ));
+    }
+
+    /// Two strokes across a point.
+    pub(super) fn cross(&mut self, (x, y): (f64, f64), size: f64, colour: &str) {
+        self.line((x - size, y - size), (x + size, y + size), colour, 1.8, "");
+        self.line((x - size, y + size), (x + size, y - size), colour, 1.8, "");
     }
 
     pub(super) fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), colour: &str) {

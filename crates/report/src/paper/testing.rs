@@ -78,6 +78,7 @@ pub(crate) fn comparison() -> CompareRecord {
         blocks: (0..BLOCKS).map(block).collect(),
         trials: Vec::new(),
         runs: Vec::new(),
+        profiles: Vec::new(),
         unavailable: BTreeMap::new(),
         plan: Some(settings()),
         margin: 0.02,

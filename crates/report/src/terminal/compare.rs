@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{columns, labelled, table, wrap};
 use super::verdict::{findings, headline};
-use crate::compare::{METRIC_HEADER, arms, conditions, cpu_sets, design, floor, metric_rows, summary};
+use crate::compare::{METRIC_HEADER, arms, conditions, cpu_sets, design, floor, metric_rows, profiles, summary};
 use model::CompareRecord;
 
 /// Columns of the table that are left out, one after the other, where there is no room for them.
@@ -28,6 +28,9 @@ pub fn compare(record: &CompareRecord, style: &Style) -> String {
     out.push_str(&labelled("A/A floor", &floor(record), style));
     for (metric, why) in &record.unavailable {
         out.push_str(&labelled("not compared", &format!("{}: {why}", metric.words()), style));
+    }
+    for text in profiles(record) {
+        out.push_str(&labelled("profile", &text, style));
     }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the comparison was done; whole blocks count", style));

@@ -37,9 +37,13 @@ fn series(series: &HistorySeries, style: Style) -> String {
     }
     for figure in &series.figures {
         for change in &figure.changes {
-            let colour = if change.is_worse { AnsiColor::Red } else { AnsiColor::Green };
+            let colour = match change.is_worse {
+                _ if figure.quantity.is_of_machine() => AnsiColor::Yellow,
+                true => AnsiColor::Red,
+                false => AnsiColor::Green,
+            };
             let text = change_text(figure.quantity, change);
-            out.push_str(&labelled_painted(call(change), &text, bold(colour), style));
+            out.push_str(&labelled_painted(call(figure.quantity, change), &text, bold(colour), style));
             out.extend(differs_text(change).map(|text| labelled("", &text, style)));
         }
     }

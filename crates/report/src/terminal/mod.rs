@@ -28,7 +28,7 @@ pub use experiment::{experiment, plan};
 pub use history::history;
 pub use observation::{missing, observation, observation_lines};
 pub use probe::probe;
-pub use profile::{profile, profile_change};
+pub use profile::{functions_changed, profile, profile_change};
 pub use rules::{rule, rules};
 pub use run::run;
 pub use sweep::sweep;

@@ -3,7 +3,7 @@
 use super::Style;
 use super::layout::{labelled, table};
 use model::human::{self, count, percent, plural, time};
-use model::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
+use model::{FunctionChange, ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 
 /// Processes and functions in a table.
 const ROWS_MAX: usize = 10;
@@ -85,6 +85,60 @@ pub fn profile_change(before: &Profiled, after: &Profiled) -> String {
         })
         .collect();
     table(&["CPU per good response", "before", "after", "change"], &rows, 1, 3)
+}
+
+/// Functions of the server whose share changed, as a table that ends with a newline; a line where chance explains all.
+#[must_use]
+pub fn functions_changed(changes: &[FunctionChange]) -> String {
+    if changes.is_empty() {
+        return format!("{UNCHANGED}\n");
+    }
+    table(&CHANGED, &changed(changes), 1, 2)
+}
+
+/// Said where no function changed.
+pub(crate) const UNCHANGED: &str =
+    "no function's share of the server's CPU time changed by more than samples of this number do by chance";
+/// Columns of [`changed`]: shares of the CPU time of the server, and CPU time for each good response.
+pub(crate) const CHANGED: [&str; 6] =
+    ["function of the server", "share before", "after", "change", "CPU per good response before", "after"];
+
+/// Functions of the server whose share changed, as rows.
+pub(crate) fn changed(changes: &[FunctionChange]) -> Vec<Vec<String>> {
+    let row = |one: &FunctionChange| {
+        vec![
+            short(&one.name),
+            percent(one.before.share),
+            percent(one.after.share),
+            points(one),
+            time(one.before.cpu_us_per_good_request * 1e3),
+            time(one.after.cpu_us_per_good_request * 1e3),
+        ]
+    };
+    changes.iter().map(row).collect()
+}
+
+/// Change of a share in percentage points: `+12 pp`.
+fn points(change: &FunctionChange) -> String {
+    let size = percent(change.change().abs()).replace(" %", " pp");
+    format!("{}{size}", if change.change() < 0.0 { "-" } else { "+" })
+}
+
+/// The functions that changed most, in a sentence.
+pub(crate) fn changed_most(changes: &[FunctionChange]) -> String {
+    if changes.is_empty() {
+        return UNCHANGED.to_owned();
+    }
+    let named = |is_rise: bool| {
+        let of = changes.iter().filter(move |one| (one.change() > 0.0) == is_rise).take(NAMED_MAX);
+        let one = |one: &FunctionChange| {
+            format!("{} ({} to {})", short(&one.name), percent(one.before.share), percent(one.after.share))
+        };
+        of.map(one).collect::<Vec<_>>().join(", ")
+    };
+    let sides = [("more of its CPU time in", named(true)), ("less in", named(false))];
+    let told = sides.iter().filter(|(_, names)| !names.is_empty()).map(|(words, names)| format!("{words} {names}"));
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Figures, processes, functions and what would make more readable.

@@ -36,7 +36,7 @@ fn a_browser_draws_every_chart_without_an_error() {
     let (title, here) = (Redacted::text("CPU"), Redacted::text("here"));
     let running = report::flame::graph("nginx;main;send_[k] 30\nnginx;main;read_[k] 10\n", &title, Scale::Samples);
     let waiting = report::off_cpu::of_switches("php;main;poll_[k] 30000\n", Some(10.0), &here).map(|waits| waits.svg);
-    let graph = [Graphs { running, waiting }];
+    let graph = [Graphs { running, waiting, ..Graphs::default() }];
     let with_graph = Item { graphs: &graph, ..item("profiled", AnyRecord::Run(&profiled), None) };
     let pages = [
         ("run", of_run(&with_seconds(invalid_run()))),

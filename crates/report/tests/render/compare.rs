@@ -2,8 +2,13 @@
 
 use crate::comparisons::{compared, duet, floor, undecided};
 use crate::pages::{charts, item, page};
-use model::{CompareRecord, DuetSet, VerdictState};
+use model::{
+    ArmProfile, CompareLoad, CompareRecord, DuetSet, FunctionChange, FunctionUse, ProcessRole, Profiled,
+    ProfiledProcess, VerdictState,
+};
 use report::Named;
+use report::flame::{Side, difference};
+use report::html::{Graphs, Item};
 use report::record::AnyRecord;
 use report::stored::Record;
 use report::terminal::{self, Style};
@@ -22,10 +27,10 @@ fn words(record: &CompareRecord) -> String {
 #[test]
 fn the_first_paragraph_says_in_plain_words_what_came_of_it() {
     let said = words(&compared());
-    let paragraph = "'gzip' is worse: it uses 12 % more server CPU per request than 'plain' at the fixed load (between \
-                     10.0 and 14.0 %). 'gzip' and 'plain' have the same goodput at saturation: if they differ, then by less \
-                     than 2.0 %. Each range in brackets holds the true change in 95 of 100 such comparisons; 7 blocks \
-                     per variant.";
+    let paragraph = "'gzip' is worse: it uses 12 % more server CPU per request than 'plain' at a load of 1,400 requests per \
+                     second (between 10.0 and 14.0 %). 'gzip' and 'plain' have the same number of good responses per \
+                     second under full load: if they differ, then by less than 2.0 %. The true change is within the range \
+                     given in 95 of 100 such comparisons; each variant was measured 7 times, in turn.";
     assert!(said.starts_with(paragraph), "{said}");
     for line in [
         "baseline 'plain': nginx workers=1; 2,000/s in a closed loop",
@@ -46,7 +51,7 @@ fn the_first_paragraph_says_in_plain_words_what_came_of_it() {
 #[test]
 fn what_cannot_be_told_is_told_with_what_would_be_needed() {
     let said = words(&undecided());
-    let sentence = "For server CPU per request at the fixed load we cannot tell 'gzip' from 'plain': the measurements \
+    let sentence = "For server CPU per request at a load of 1,400 requests per second we cannot tell 'gzip' from 'plain': the measurements \
                     allow a change between 3.0 % less and 5.0 % more; a range of ± 1.2 % needs about 14 blocks more, 8 min 0 s";
     assert!(said.contains(sentence), "{said}");
     assert!(said.contains("we cannot tell 'brotli' from 'plain': 2 blocks give no range, at least 6 do"), "{said}");
@@ -180,4 +185,71 @@ fn a_comparison_has_every_name_of_the_contract_and_reads_back() {
     assert_eq!((&json["format"], &json["metrics"][0]["call"]), (&"plimsoll.compare/1".into(), &"worse".into()));
     let Ok(Record::Compare(read)) = Record::parse(&text) else { panic!("it does not read back") };
     assert_eq!(*read, record);
+}
+
+fn of_server() -> Profiled {
+    let server =
+        ProfiledProcess { name: "nginx".into(), role: ProcessRole::Server, samples: 640, ..Default::default() };
+    Profiled { samples: 640, processes: vec![server], sample_us_per_good_request: Some(0.1), ..Profiled::default() }
+}
+
+/// The comparison with profiles of both: of the variant 23 % in a function that the baseline has not.
+fn with_profiles() -> CompareRecord {
+    let profile = |arm: &str, functions| ArmProfile {
+        arm: arm.to_owned(),
+        load: CompareLoad::Fixed,
+        profile: Some(of_server()),
+        unavailable: None,
+        functions,
+    };
+    let using = |samples: u64| FunctionUse {
+        samples,
+        share: samples as f64 / 640.0,
+        cpu_us_per_good_request: samples as f64 * 0.1,
+    };
+    let change =
+        |name: &str, before, after| FunctionChange { name: name.into(), before: using(before), after: using(after) };
+    let functions = vec![change("deflate_<slow>", 0, 147), change("writev_[k]", 320, 224)];
+    CompareRecord { profiles: vec![profile("plain", Vec::new()), profile("gzip", functions)], ..compared() }
+}
+
+#[test]
+fn a_profiled_comparison_names_the_functions_whose_share_changed() {
+    let record = with_profiles();
+    let sentence = "the server of 'gzip', against 'plain' at fixed load: more of its CPU time in deflate_<slow> (0 % to 23 \
+                    %); less in writev (kernel) (50 % to 35 %); 640 and 640 samples";
+    assert!(words(&record).contains(&format!("profile {sentence}")), "{}", words(&record));
+    let markdown = report::markdown(&[Named { name: "c", record: AnyRecord::Compare(&record) }]);
+    assert!(markdown.contains("- profile: the server of 'gzip'") && markdown.contains("&lt;slow"), "{markdown}");
+    let mut refused = record.clone();
+    (refused.profiles[1].profile, refused.profiles[1].unavailable) = (None, Some("not permitted".to_owned()));
+    assert!(words(&refused).contains("profile none of 'gzip': not permitted"), "{}", words(&refused));
+    refused.profiles.swap(0, 1);
+    assert!(words(&refused).contains("profile none of 'gzip': not permitted"), "nothing to hold it against");
+    let mut same = record;
+    same.profiles[1].functions.clear();
+    assert!(
+        words(&same).contains("no function's share of the server's CPU time changed by more than"),
+        "{}",
+        words(&same)
+    );
+}
+
+#[test]
+fn the_page_shows_the_differential_flame_graph_and_refuses_a_foreign_one() {
+    let (record, profiled) = (with_profiles(), of_server());
+    let side = |name, folded| Side { name, folded, profiled: &profiled, sample_us_per_good: 0.1 };
+    let drawn = difference(side("plain", "nginx;main;writev_[k] 320\n"), side("gzip", "nginx;main;<b>deflate 147\n"));
+    let svg = drawn.expect("both have a stack").as_after;
+    let shown = |svg: &str| {
+        let graphs = [Graphs { differences: vec![Some(svg.to_owned())], ..Graphs::default() }];
+        page(&[Item { graphs: &graphs, ..item("c", AnyRecord::Compare(&record), None) }])
+    };
+    let own = shown(&svg);
+    assert!(
+        own.contains("<h2>What changed in the CPU time</h2>") && own.contains("title=\"Differential flame graph\"")
+    );
+    assert!(own.contains("Functions that changed") && own.contains("profiles/"), "the table, and the files");
+    let foreign = shown(&svg.replace("<rect ", "<rect onload=\"x\" "));
+    assert!(!foreign.contains("Differential flame graph") && !foreign.contains("onload=\"x\""));
 }

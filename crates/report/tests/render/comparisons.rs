@@ -53,6 +53,7 @@ pub(crate) fn compared() -> CompareRecord {
         blocks: (0..BLOCKS).map(|index| block(index, &names)).collect(),
         trials: vec![trial(None, CompareLoad::Canary), trial(Some("gzip"), CompareLoad::Fixed)],
         runs: names.iter().map(|name| of_arm(name)).collect(),
+        profiles: Vec::new(),
         unavailable: [(CompareMetric::ResponseP90Ns, "too few responses in a window".to_owned())].into(),
         plan: Some(CompareSettings {
             arms: 2,

@@ -317,7 +317,11 @@ fn csv_is_unrounded_and_has_a_row_for_each_point() {
 fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
     let record = profiled(valid_run());
     let drawn = |folded, title| flame::graph(folded, &Redacted::text(title), Scale::Samples);
-    let graph = [Graphs { running: drawn("nginx;a&b 3\n", "CPU time"), waiting: drawn("php;poll 1\n", "waits") }];
+    let graph = [Graphs {
+        running: drawn("nginx;a&b 3\n", "CPU time"),
+        waiting: drawn("php;poll 1\n", "waits"),
+        ..Graphs::default()
+    }];
     let running = graph[0].running.as_deref().expect("it was drawn");
     let height = running.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it has one");
     let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
@@ -346,7 +350,7 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
 fn what_is_no_graph_of_ours_is_left_out_of_the_page() {
     let record = profiled(valid_run());
     let foreign = "<svg width=\"9\" height=\"9\"><script>alert(1)</script></svg>".to_owned();
-    let graph = [Graphs { running: Some(foreign), waiting: None }];
+    let graph = [Graphs { running: Some(foreign), waiting: None, ..Graphs::default() }];
     let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
     assert!(!page.contains("<iframe") && !page.contains("alert(1)"));
 }

@@ -1,7 +1,7 @@
 //! What of a comparison goes into a paper, of fixed records.
 
 use crate::comparisons::{BLOCKS, compared};
-use crate::fixtures::valid_run;
+use crate::fixtures::{arms, valid_run, valid_sweep};
 use crate::pages::{charts, item, page};
 use model::CompareLoad;
 use report::Named;
@@ -29,7 +29,7 @@ fn tables_and_figures_are_of_comparisons_alone() {
     assert_eq!(report::latex(&named).matches("\\begin{tabular}").count(), 1);
     assert_eq!(report::overhead(&named).lines().count(), report::overhead(&named[..1]).lines().count());
     assert!(report::overhead(&named).lines().count() > record.metrics.len());
-    assert_eq!((report::svg_figures(named[0].record).len(), report::svg_figures(named[1].record).len()), (2, 0));
+    assert_eq!((report::svg_figures(&named).len(), report::svg_figures(&named[1..]).len()), (2, 0));
 }
 
 #[test]
@@ -41,4 +41,59 @@ fn the_page_has_a_strip_for_what_decides_with_the_canary_beside_it() {
     assert_eq!(names, ["plain", "gzip", "canary (CPU per request)"]);
     let blocks = strip["data"][0]["x"].as_array().map(Vec::len);
     assert_eq!(blocks, Some(BLOCKS), "those that do not count are drawn too");
+}
+
+/// The comparison with a fixed load within the curves of the sweeps, where its variants were measured.
+fn at_fixed_load() -> model::CompareRecord {
+    let mut record = compared();
+    record.runs.iter_mut().for_each(|of| of.load = CompareLoad::Fixed);
+    record
+}
+
+#[test]
+fn curves_of_sweeps_are_one_figure_with_knees_and_the_fixed_load_of_the_comparison() {
+    let (sweeps, comparison) = (arms(), at_fixed_load());
+    let both = Named { name: "both", record: AnyRecord::Sweeps(&sweeps) };
+    let named = [both, Named { name: "c", record: AnyRecord::Compare(&comparison) }];
+    let figures = report::svg_figures(&named);
+    assert_eq!(
+        figures.iter().map(|figure| figure.file).collect::<Vec<_>>(),
+        ["forest.svg", "blocks.svg", "curves.svg"]
+    );
+    let curves = &figures[2].svg;
+    for part in
+        [">nginx workers=4<", ">apache mpm=event<", ">p99 of the response time<", ">fixed load 1,400/s<", ">plain<"]
+    {
+        assert!(curves.contains(part), "{part} is not in {curves}");
+    }
+    let knees = sweeps.sweeps.iter().filter(|sweep| sweep.knee.is_some()).count();
+    assert!(knees > 0 && curves.matches("stroke-width=\"1.8\"").count() == 2 * 2 * knees, "two strokes, two panels");
+    assert!(!curves.contains("NaN") && !curves.contains("inf"));
+    let [alone] = &report::svg_figures(&[both])[..] else { panic!("only curves") };
+    assert!(!alone.svg.contains("fixed load"), "there is no comparison");
+    let several = [named[1], named[1]];
+    assert!(report::svg_figures(&several).is_empty(), "names of figures are fixed");
+}
+
+#[test]
+fn the_page_marks_the_fixed_load_and_the_knees_on_the_curves_of_sweeps() {
+    let (sweep, comparison) = (valid_sweep(), at_fixed_load());
+    let items = [item("s", AnyRecord::Sweep(&sweep), None), item("c", AnyRecord::Compare(&comparison), None)];
+    let both = page(&items);
+    let drawn = charts(&both);
+    let name = |trace: &serde_json::Value| trace["name"].as_str().unwrap_or_default().to_owned();
+    let titles = ["Goodput by connections", "p99 of the response time by goodput"];
+    assert!(titles.iter().all(|title| both.contains(title)), "one sweep is drawn beside a comparison");
+    let by_goodput = drawn[1]["data"].as_array().expect("curves");
+    let stars: Vec<String> = by_goodput.iter().filter(|trace| trace["marker"]["symbol"] == "star").map(name).collect();
+    assert_eq!(stars, ["plain at 1,400/s", "gzip at 1,400/s"]);
+    let crosses = |chart: &serde_json::Value| {
+        let traces = chart["data"].as_array().expect("curves");
+        traces.iter().filter(|trace| trace["marker"]["symbol"] == "x").count()
+    };
+    assert_eq!([crosses(&drawn[0]), crosses(&drawn[1])], [1, 1]);
+    let fixed = |chart: &serde_json::Value, at: &str| {
+        chart["layout"]["shapes"].as_array().expect("lines").iter().any(|line| line[at] == 1_400.0)
+    };
+    assert!(fixed(&drawn[0], "y0") && fixed(&drawn[1], "x0"));
 }

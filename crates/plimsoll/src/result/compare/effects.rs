@@ -20,7 +20,10 @@ pub(super) fn metrics(
             if search.is_known(*load, *metric) {
                 metrics.extend(of_metric(search, arms, *load, *metric));
             } else if search.counted() > 0 {
-                unavailable.entry(*metric).or_insert_with(|| why_unknown(*metric));
+                unavailable
+                    .entry(*metric)
+                    .and_modify(|why: &mut String| why.push_str(&format!("; at {} too", load.words())))
+                    .or_insert_with(|| format!("at {}: {}", load.words(), why_unknown(*metric)));
             }
         }
     }
@@ -91,17 +94,17 @@ pub(crate) const fn direction(metric: CompareMetric) -> Direction {
     }
 }
 
-fn why_unknown(metric: CompareMetric) -> String {
+const fn why_unknown(metric: CompareMetric) -> &'static str {
     match metric {
         CompareMetric::ServerCpuNsPerRequest | CompareMetric::ServerRssBytes => {
-            "the server of a variant was not observed".to_owned()
+            "the server of a variant was not observed"
         }
         CompareMetric::CapacityPerS => {
-            "a search had no time for a load that held or failed: more time (--capacity-budget)".to_owned()
+            "a search had no time for a load that held or failed: more time (--capacity-budget)"
         }
-        CompareMetric::GoodputPerS => "a variant gave no good response".to_owned(),
+        CompareMetric::GoodputPerS => "a variant gave no good response",
         CompareMetric::ResponseP50Ns | CompareMetric::ResponseP90Ns | CompareMetric::ResponseP99Ns => {
-            "too few responses in a window for this quantile: longer windows (-d), or a higher rate (-R)".to_owned()
+            "too few responses in a window for this quantile: longer windows (-d), or a higher rate (-R)"
         }
     }
 }

@@ -63,6 +63,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         blocks: walked.blocks(arms),
         trials: walked.trials(arms),
         runs: runs.collect(),
+        profiles: facts.arm_profiles.clone(),
         unavailable,
         plan: Some(settings.clone()),
         margin: settings.margin,

@@ -65,6 +65,7 @@ pub(crate) fn stored_comparison(
         reason: CompareEnd::Stored.words().to_owned(),
         blocks: Vec::new(),
         trials: Vec::new(),
+        profiles: Vec::new(),
         unavailable: BTreeMap::new(),
         plan: None,
         margin,

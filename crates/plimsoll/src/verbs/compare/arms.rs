@@ -1,6 +1,7 @@
 //! Variants of a comparison: looked at before the blocks, and measured in them.
 
 mod duet;
+mod profile;
 
 use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
@@ -374,6 +375,11 @@ impl<'a> Arms<'a> {
             // Ends the server of the variant before it, whose port may be needed.
             drop(session);
         }
+        self.fresh_session(index)
+    }
+
+    /// A session of a variant, none of whose servers runs.
+    fn fresh_session(&mut self, index: usize) -> Result<Session, CommandError> {
         if let Some(session) = self.sessions.get_mut(index).and_then(Option::take) {
             std::thread::sleep(Duration::from_nanos(REST_NS));
             return Ok(session);

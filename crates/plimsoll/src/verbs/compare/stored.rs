@@ -4,12 +4,14 @@ use crate::cli::compare::CompareArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::deliver::deliver;
 use crate::output::printer;
+use crate::profiling::difference::{Half, keep_difference};
 use crate::result::stored_comparison;
 use crate::settings::compare::{names, share};
 use crate::store;
 use crate::store::stored::{Record, Stored};
-use model::{COMPARE_ARMS_MAX, CompareLoad, Redacted, RunRecord};
+use model::{ArmProfile, COMPARE_ARMS_MAX, CompareLoad, CompareRecord, Redacted, RunRecord};
 use report::Named;
+use report::flame::function_changes;
 use report::record::AnyRecord;
 use report::terminal::Style;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,11 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
     if args.aa {
         return Err(CommandError::usage("--aa measures a server; stored runs are compared as they are"));
     }
+    if args.profile {
+        return Err(CommandError::usage(
+            "--profile measures; what changed between stored runs is drawn if all of them were measured with --profile",
+        ));
+    }
     if directories.len() < 2 || directories.len() as u64 > COMPARE_ARMS_MAX {
         return Err(CommandError::usage(format!(
             "a comparison of stored runs needs 2 to {COMPARE_ARMS_MAX} directories, and here are {}",
@@ -55,27 +62,60 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
     let names = names(&args.name, &labels, false)?;
     let arms: Vec<(String, String, RunRecord)> =
         names.into_iter().zip(labels).zip(runs).map(|((name, label), run)| (name, label, run)).collect();
-    let record = stored_comparison(arms, margin, &fail_if).map_err(CommandError::usage)?;
-    print(args, AnyRecord::Compare(&record), &record.started)?;
+    let halves = halves(directories, &arms);
+    let mut record = stored_comparison(arms, margin, &fail_if).map_err(CommandError::usage)?;
+    record.profiles = profiles(&halves);
+    print(args, &record, &halves)?;
     Ok(super::exit(&record))
+}
+
+/// The profiles of the runs; none unless all of them have one whose stacks are there.
+fn halves(directories: &[PathBuf], arms: &[(String, String, RunRecord)]) -> Vec<Half> {
+    let each = directories.iter().zip(arms);
+    let known: Option<Vec<_>> = each.map(|(path, (name, _, run))| Some((path, name, run.profile.clone()?))).collect();
+    let read = known.into_iter().flatten().map(|(path, name, profiled)| Half::stored(path, name.clone(), profiled));
+    read.collect::<Result<_, _>>().unwrap_or_else(|error| {
+        printer::note(&format!("warning: no flame graph of the difference: {}", error.message));
+        Vec::new()
+    })
+}
+
+/// What changed from the first to each other one.
+fn profiles(halves: &[Half]) -> Vec<ArmProfile> {
+    let one = |(i, half): (usize, &Half)| ArmProfile {
+        arm: half.name.clone(),
+        load: CompareLoad::Stored,
+        profile: Some(half.profiled.clone()),
+        unavailable: None,
+        functions: if i == 0 { Vec::new() } else { function_changes(halves[0].side(), half.side()) },
+    };
+    halves.iter().enumerate().map(one).collect()
 }
 
 fn run(directory: &Path) -> Result<RunRecord, CommandError> {
     match Stored::read(directory)?.record {
         Record::Run(run) => Ok(*run),
-        Record::Sweep(_) | Record::Sweeps(_) | Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => {
-            Err(CommandError::usage(format!(
-                "{}: only single runs (plimsoll run) are compared when they are stored; see plimsoll report for others",
-                directory.display()
-            )))
-        }
+        Record::Sweep(_) | Record::Sweeps(_) => Err(CommandError::usage(format!(
+            "{}: a sweep; plimsoll report with two of them draws their curves in one picture, and only single runs (plimsoll \
+             run) are compared when they are stored",
+            directory.display()
+        ))),
+        Record::Capacity(_) | Record::Compare(_) | Record::Experiment(_) => Err(CommandError::usage(format!(
+            "{}: only single runs (plimsoll run) are compared when they are stored; see plimsoll report for others",
+            directory.display()
+        ))),
     }
 }
 
 /// Prints it; it is kept only where a directory is named, as everything in it is stored already.
-fn print(args: &CompareArgs, record: AnyRecord<'_>, started: &str) -> Result<(), CommandError> {
+fn print(args: &CompareArgs, record: &CompareRecord, halves: &[Half]) -> Result<(), CommandError> {
+    let started = &record.started;
+    let record = AnyRecord::Compare(record);
     if let Some(directory) = &args.output.output {
         let directory = store::create(Some(directory), "compare", started)?;
+        for (index, half) in halves.iter().enumerate().skip(1) {
+            keep_difference(&directory, index, &halves[0], half)?;
+        }
         return deliver(&directory, record, None, &args.output);
     }
     if args.output.json {

@@ -1,0 +1,120 @@
+//! What changed from one profiled load to another: read from stored results, and written as files.
+
+use super::{FOLDED, is_file_itself, write_file};
+use crate::exit::CommandError;
+use crate::store::private;
+use input::text_at_most;
+use model::Profiled;
+use report::flame::{Difference, Side, difference};
+use report::record::{PROFILES_FOLDER, difference_stem};
+use std::path::{Path, PathBuf};
+
+/// Largest file of stacks.
+const FOLDED_MAX_BYTES: u64 = 256 << 20;
+
+/// One of two profiled loads.
+pub(crate) struct Half {
+    pub(crate) name: String,
+    folded: String,
+    pub(crate) profiled: Profiled,
+    sample_us_per_good: f64,
+}
+
+impl Half {
+    /// None where there was no good response that CPU time could be related to.
+    pub(crate) fn new(name: String, folded: String, profiled: Profiled) -> Option<Self> {
+        let sample_us_per_good = profiled.sample_us_per_good_request?;
+        Some(Self { name, folded, profiled, sample_us_per_good })
+    }
+
+    /// That of a stored result in `directory`, whose stacks lie beside its figures.
+    pub(crate) fn stored(directory: &Path, name: String, profiled: Profiled) -> Result<Self, CommandError> {
+        let path = directory.join(FOLDED);
+        let folded = stacks(&path).map_err(|why| CommandError::usage(format!("{}: {why}", path.display())))?;
+        Self::new(name, folded, profiled).ok_or_else(|| {
+            CommandError::usage(format!(
+                "{}: no good response while it was profiled, so there is nothing to relate CPU time to",
+                directory.display()
+            ))
+        })
+    }
+
+    pub(crate) fn side(&self) -> Side<'_> {
+        Side {
+            name: &self.name,
+            folded: &self.folded,
+            profiled: &self.profiled,
+            sample_us_per_good: self.sample_us_per_good,
+        }
+    }
+}
+
+/// Writes both graphs of a difference and its stacks, each beginning with `stem`; their paths.
+pub(crate) fn write_difference(stem: &Path, difference: &Difference) -> Result<Vec<PathBuf>, CommandError> {
+    let Difference { as_after, as_before, folded } = difference;
+    let files = [(".svg", as_after), ("-reverse.svg", as_before), (".folded", folded)];
+    let write = |(end, content): (&str, &String)| {
+        let mut path = stem.as_os_str().to_owned();
+        path.push(end);
+        let path = PathBuf::from(path);
+        write_file(&path, content).map(|()| path)
+    };
+    files.into_iter().map(write).collect()
+}
+
+/// Writes what changed from the baseline of a comparison in `directory` to its variant at `index`, from 1; nothing where
+/// neither has a stack.
+pub(crate) fn keep_difference(directory: &Path, index: usize, before: &Half, after: &Half) -> Result<(), CommandError> {
+    let Some(difference) = difference(before.side(), after.side()) else { return Ok(()) };
+    let folder = directory.join(PROFILES_FOLDER);
+    private::create_directory(&folder)
+        .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", folder.display())))?;
+    write_difference(&directory.join(difference_stem(index)), &difference).map(drop)
+}
+
+/// The stacks of a profile, which may come from anywhere.
+fn stacks(path: &Path) -> Result<String, String> {
+    if path.symlink_metadata().is_ok() && !is_file_itself(path) {
+        return Err("it is no file".into());
+    }
+    text_at_most(path, FOLDED_MAX_BYTES).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ProcessRole, ProfiledProcess};
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn stacks_are_read_of_a_file_and_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("profile.folded"), folder.path().join("link"));
+        assert!(stacks(&file).unwrap_err().contains("No such file"));
+        std::fs::write(&file, "main 1\n").unwrap();
+        symlink(&file, &link).unwrap();
+        assert_eq!((stacks(&file).as_deref(), stacks(&link)), (Ok("main 1\n"), Err("it is no file".to_owned())));
+    }
+
+    fn half(name: &str, folded: &str) -> Half {
+        let server = ProfiledProcess { name: "s".into(), role: ProcessRole::Server, ..ProfiledProcess::default() };
+        let sample_us_per_good_request = Some(1.0);
+        let profiled = Profiled { sample_us_per_good_request, processes: vec![server], ..Profiled::default() };
+        Half::new(name.into(), folded.into(), profiled).unwrap()
+    }
+
+    #[test]
+    fn differences_of_a_comparison_have_names_without_those_of_its_variants() {
+        let folder = tempfile::tempdir().unwrap();
+        let (before, after) = (half("../a", "s;main 3\n"), half("../../b", "s;main 4\n"));
+        keep_difference(folder.path(), 2, &before, &after).unwrap();
+        let mut names: Vec<String> = std::fs::read_dir(folder.path().join("profiles"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["1-to-3-reverse.svg", "1-to-3.folded", "1-to-3.svg"]);
+        keep_difference(folder.path(), 3, &half("a", ""), &after).unwrap();
+        assert!(!folder.path().join("profiles/1-to-4.svg").exists(), "there is no stack");
+    }
+}

@@ -1,0 +1,102 @@
+//! Profiles of the variants, each in a trial of its own after the blocks: what sampling costs is in no figure.
+
+use super::Arms;
+use crate::exit::{CommandError, Exit};
+use crate::output::printer;
+use crate::profiling::difference::{Half, keep_difference};
+use crate::profiling::{Sampled, keep, remove_samples};
+use crate::store::{Recorder, private};
+use model::{ArmProfile, CompareLoad, Redacted, SessionEvent, Stop};
+use report::flame::function_changes;
+use report::record::PROFILES_FOLDER;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+/// Length of the window, in windows of a trial: more samples for little time.
+const WINDOWS: u64 = 2;
+
+impl Arms<'_> {
+    /// Profiles each variant once, and draws what changed from the baseline to each other one. What stands in the way of one
+    /// of them is told: the comparison is whole without.
+    pub(in crate::verbs::compare) fn profile(&mut self) {
+        self.tell_block();
+        let load =
+            if self.options.loads.contains(&CompareLoad::Fixed) { CompareLoad::Fixed } else { CompareLoad::Saturated };
+        let mut baseline: Option<Half> = None;
+        for index in 0..self.options.arms.len() {
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut profile = ArmProfile {
+                arm: self.arm_name(index).to_owned(),
+                load,
+                profile: None,
+                unavailable: None,
+                functions: Vec::new(),
+            };
+            match self.profiled(index, load) {
+                Err(error) if error.exit == Exit::Interrupted => return,
+                Err(error) => {
+                    printer::note(&format!("warning: no profile of '{}': {}", profile.arm, error.message));
+                    profile.unavailable = Some(error.message);
+                }
+                Ok(half) => {
+                    profile.profile = Some(half.profiled.clone());
+                    match &baseline {
+                        None if index == 0 => baseline = Some(half),
+                        None => {}
+                        Some(before) => {
+                            profile.functions = function_changes(before.side(), half.side());
+                            if let Err(error) = keep_difference(&self.directory, index, before, &half) {
+                                printer::note(&format!("warning: {}; the figures are kept", error.message));
+                            }
+                        }
+                    }
+                }
+            }
+            self.log.tell(SessionEvent::ArmProfiled { profile: Box::new(profile) });
+        }
+    }
+
+    /// One profiled load of a variant, kept in a folder of its own.
+    fn profiled(&mut self, index: usize, load: CompareLoad) -> Result<Half, CommandError> {
+        let label = format!("profile of '{}', {}: ", self.arm_name(index), load.words());
+        self.progress.say(&label);
+        // The server of another variant may hold the port.
+        self.running = None;
+        let mut session = self.fresh_session(index)?;
+        session.directory = self.profile_folder(index)?;
+        let (load, window, warmup) = self.options.trial(self.args, load, self.rate_per_s)?;
+        let window = Stop::Duration { duration_ns: WINDOWS.saturating_mul(window.duration_ns().unwrap_or(0)) };
+        let plan = session.plan(load, window, warmup);
+        let (_, mut recorder) = Recorder::of_load(&self.directory, &format!("profile-{}", index + 1))?;
+        std::mem::swap(&mut session.progress, &mut self.progress);
+        let measured = session.measure_profiled(&plan, &label, &mut recorder);
+        std::mem::swap(&mut session.progress, &mut self.progress);
+        let (builder, sampled) = measured?;
+        if session.is_interrupted() {
+            return Err(CommandError::interrupted());
+        }
+        session.check()?;
+        let folded = match &sampled {
+            Sampled::Profile(profile) => profile.folded.clone(),
+            Sampled::Unavailable(_) => String::new(),
+        };
+        let event = keep(&session.directory, sampled, builder.goodput().value, &Redacted::url(&plan.target.url));
+        remove_samples(&session.directory);
+        let SessionEvent::Profiled { profiled, unavailable } = event else {
+            return Err(CommandError::usage("nothing was sampled"));
+        };
+        let profiled = profiled.ok_or_else(|| CommandError::usage(unavailable.unwrap_or_default()))?;
+        let name = self.arm_name(index).to_owned();
+        Half::new(name, folded, *profiled).ok_or_else(|| CommandError::usage("no good response while it was profiled"))
+    }
+
+    /// Where the files of a variant go: by number, as a name may be anything.
+    fn profile_folder(&self, index: usize) -> Result<PathBuf, CommandError> {
+        let folder = self.directory.join(PROFILES_FOLDER).join((index + 1).to_string());
+        private::create_directory(&folder)
+            .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", folder.display())))?;
+        Ok(folder)
+    }
+}

@@ -1,0 +1,100 @@
+//! Functions of the server whose share of its CPU time is another in a second profile, by more than chance.
+//!
+//! The innermost function of each sample of the server counts. Shares of two profiles are told apart by the pooled test of
+//! two proportions (Fleiss, Levin and Paik, "Statistical Methods for Rates and Proportions", 3rd ed., section 3.2).
+
+use super::Side;
+use model::{FunctionChange, FunctionUse, ProcessRole};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Functions that are told at most.
+const TOLD_MAX: usize = 10;
+/// Standard errors beyond which a difference is no chance: of 100 functions that are the same, one is told in one of 20 pairs
+/// of profiles.
+const ERRORS_MIN: f64 = 3.5;
+
+/// The functions that changed, the largest change of share first; none where either profile has no samples of a server.
+#[must_use]
+pub fn function_changes(before: Side<'_>, after: Side<'_>) -> Vec<FunctionChange> {
+    let (first, second) = (innermost(before), innermost(after));
+    let (all_first, all_second) = (sum(&first), sum(&second));
+    if all_first == 0 || all_second == 0 {
+        return Vec::new();
+    }
+    let names: BTreeSet<&str> = first.keys().chain(second.keys()).copied().collect();
+    let in_one = |of: &BTreeMap<&str, u64>, name: &str, all: u64, side: Side<'_>| {
+        let samples = of.get(name).copied().unwrap_or(0);
+        let cpu_us_per_good_request = samples as f64 * side.sample_us_per_good;
+        FunctionUse { samples, share: samples as f64 / all as f64, cpu_us_per_good_request }
+    };
+    let both = names.into_iter().map(|name| FunctionChange {
+        name: name.to_owned(),
+        before: in_one(&first, name, all_first, before),
+        after: in_one(&second, name, all_second, after),
+    });
+    let mut changed: Vec<FunctionChange> =
+        both.filter(|one| standard_errors(one, all_first as f64, all_second as f64) >= ERRORS_MIN).collect();
+    changed.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
+    changed.truncate(TOLD_MAX);
+    changed
+}
+
+fn sum(functions: &BTreeMap<&str, u64>) -> u64 {
+    functions.values().fold(0, |sum, samples| sum.saturating_add(*samples))
+}
+
+/// Samples of the server by innermost function.
+fn innermost<'a>(side: Side<'a>) -> BTreeMap<&'a str, u64> {
+    let servers = super::named(side, ProcessRole::Server);
+    let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+    for (stack, samples) in side.folded.lines().filter_map(|line| line.rsplit_once(' ')) {
+        let Some((_, frames)) = stack.split_once(';').filter(|(process, _)| servers.contains(process)) else {
+            continue;
+        };
+        let innermost = frames.rsplit(';').next().unwrap_or(frames);
+        let count = functions.entry(innermost).or_default();
+        *count = count.saturating_add(samples.parse().unwrap_or(0));
+    }
+    functions
+}
+
+/// Difference of two shares in standard errors.
+fn standard_errors(change: &FunctionChange, first: f64, second: f64) -> f64 {
+    let pooled = (change.before.samples as f64 + change.after.samples as f64) / (first + second);
+    let error = (pooled * (1.0 - pooled) * (1.0 / first + 1.0 / second)).sqrt();
+    if error > 0.0 { change.change().abs() / error } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Profiled, ProfiledProcess};
+
+    fn of_server(name: &str) -> Profiled {
+        let process = |name: &str, role| ProfiledProcess { name: name.into(), role, ..ProfiledProcess::default() };
+        let processes = vec![process(name, ProcessRole::Server), process("load_generator", ProcessRole::Own)];
+        Profiled { processes, ..Profiled::default() }
+    }
+
+    fn changes(before: &str, after: &str) -> Vec<(String, u64, u64)> {
+        let (first, second) = (of_server("old"), of_server("new"));
+        let side = |folded, profiled| Side { name: "x", folded, profiled, sample_us_per_good: 0.5 };
+        let changed = function_changes(side(before, &first), side(after, &second));
+        changed.into_iter().map(|one| (one.name, one.before.samples, one.after.samples)).collect()
+    }
+
+    #[test]
+    fn what_grew_and_what_is_gone_is_told_and_what_chance_moved_is_not() {
+        let before = "old;main;read_[k] 400\nold;main;parse 190\nold;main;gone 60\nload_generator;main 500\n";
+        let after = "new;main;read_[k] 380\nnew;main;parse 210\nnew;main;deflate 150\nload_generator;main 9\n";
+        let expected = [("deflate".to_owned(), 0, 150), ("read_[k]".to_owned(), 400, 380), ("gone".to_owned(), 60, 0)];
+        assert_eq!(changes(before, after), expected);
+    }
+
+    #[test]
+    fn few_samples_show_nothing() {
+        assert_eq!(changes("old;a 3\nold;b 2\n", "new;a 1\nnew;c 4\n"), []);
+        assert_eq!(changes("other;a 3000\n", "new;c 4\n"), [], "no sample of a server");
+        assert_eq!(changes("old;a 18446744073709551615\n", "new;a 18446744073709551615\n").len(), 0);
+    }
+}

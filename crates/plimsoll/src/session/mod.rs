@@ -134,9 +134,6 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
-        progress.line(&note);
-        let first = Redacted::url(&(sut.url.origin() + &settings.requests[0].path));
-        progress.line(report::terminal::probe(&Redacted::new(probe.clone()), &first).trim_end());
         let watched = watched(&sut, &address, &selectors);
         if wants_server_cpus(&settings, &address) {
             settings.server_cpus = watched.server_cpus();
@@ -164,6 +161,9 @@ impl Session {
         };
         session.directory = create(&session)?;
         session.sut.keep_build_log(&session.directory);
+        session.progress.line(&note);
+        let first = Redacted::url(&(session.sut.url.origin() + &session.settings.requests[0].path));
+        session.progress.line(report::terminal::probe(&Redacted::new(session.probe.clone()), &first).trim_end());
         Ok(session)
     }
 

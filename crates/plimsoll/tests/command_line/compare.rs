@@ -44,7 +44,7 @@ fn values_out_of_range_are_named() {
     refused(&["-c", "0"], &["--connections", "0"]);
     refused(&["--pipeline", "4"], &["--pipeline 4"]);
     refused(&["-R", "100", "--only", "saturated"], &["--rate", "--only"]);
-    refused(&["--capacity", "--budget", "1m"], &["--budget 1m", "one block"]);
+    refused(&["--capacity", "--budget", "1m"], &["--budget 60s", "one block"]);
     refused(&["--capacity", "--capacity-budget", "5s"], &["--capacity-budget 5s", "two trials"]);
     refused(&["--goal", "p99<50ms"], &["--goal", "--capacity"]);
     refused(&["--capacity", "--goal", "p99<9s"], &["--goal p99<9s", "--timeout 5s"]);

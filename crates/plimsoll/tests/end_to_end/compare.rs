@@ -103,7 +103,7 @@ fn a_variant_that_never_gets_ready_or_ends_is_named() {
 fn a_variant_that_dies_in_a_block_ends_it_and_what_was_measured_is_kept() {
     let (one, other) = (Target::start(&[]), Target::start(&[]));
     let urls = [one.url("/sleep?time=1ms"), other.url("/sleep?time=1ms")];
-    let few = ["-d", "1s", "--warmup", "0s", "--blocks", "3", "--only", "saturated", "--json", "-q"];
+    let few = ["-d", "1s", "--warmup", "0s", "--blocks", "3", "--only", "saturated", "--no-observe", "--json", "-q"];
     let names = ["--name", "stays", "--name", "dies"];
     let started = plimsoll(["compare", &urls[0], &urls[1]].iter().copied().chain(few).chain(names)).start();
     wait_for(SOON, || {
@@ -125,7 +125,7 @@ fn a_variant_that_dies_in_a_block_ends_it_and_what_was_measured_is_kept() {
 fn a_disk_that_is_full_in_a_block_ends_it_and_whole_blocks_count() {
     // So many files have room: those of all, of two closed loops, of one block, and of the canary of the next.
     let inside = "mkdir d && mount -t tmpfs -o nr_inodes=28 none d
-        \"$PLIMSOLL\" compare --serve target --serve target -d 1s --warmup 0s --blocks 3 --only saturated --json -q -o d/out";
+        \"$PLIMSOLL\" compare --serve target --serve target -d 1s --warmup 0s --blocks 3 --only saturated --no-observe --json -q -o d/out";
     let Some(program) = mounting(inside) else { return };
     let ended = program.run();
     let record = ended.exits(2).json();

@@ -132,6 +132,7 @@ duration = \"1s\"
 warmup = \"0s\"
 blocks = 1
 budget = \"12s\"
+no-observe = true
 ";
     let ended = plimsoll(["experiment", "x.toml", "-o", "out", "-q"]).with_file("x.toml", file.as_bytes()).run();
     assert!([Some(4), Some(5)].contains(&ended.status.code()), "{ended:#?}");

@@ -61,18 +61,7 @@ fn a_variant_that_cannot_be_reached_is_named() {
 }
 
 #[test]
-fn two_servers_at_once_are_refused_where_that_says_nothing() {
-    let two = ["--serve", "target", "--serve", "target pool=2"];
-    let fails = |args: &[&str], named: &[&str]| {
-        plimsoll(["compare", "--duet"].iter().chain(args)).run().fails(2, &[&["--duet"], named].concat());
-    };
+fn somebody_elses_servers_and_stored_runs_cannot_be_measured_at_once() {
     refused(&["--duet"], &["--duet", "servers that plimsoll starts (--serve)", NOWHERE]);
-    fails(&[&two[..], &["--serve", "target pool=3"]].concat(), &["one variant, not for 3"]);
-    fails(&[&two[..], &["--only", "saturated"]].concat(), &["fixed load"]);
-    fails(&[&two[..], &["--observe", "mariadbd"]].concat(), &["--observe", "share a database"]);
-    fails(&[&two[..], &["--status", "http://127.0.0.1:1/"]].concat(), &["--status", "share a database"]);
-    fails(&[&two[..], &["--cpus", "0"]].concat(), &["leave out --cpus"]);
-    fails(&["--serve", "target cpus=0", "--serve", "target"], &["leave out cpus=", "target cpus=0"]);
-    fails(&["--serve", "target port=18432", "--serve", "target pool=2 port=18432"], &["listen on port 18432"]);
-    fails(&["."], &["not stored runs"]);
+    plimsoll(["compare", "--duet", "."]).run().fails(2, &["--duet", "not stored runs"]);
 }

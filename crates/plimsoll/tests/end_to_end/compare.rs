@@ -144,6 +144,21 @@ fn a_baseline_with_errors_makes_the_comparison_invalid() {
     assert!(record["metrics"].as_array().expect("a list").iter().all(|one| one["call"] == "cannot_tell"));
 }
 
+#[test]
+fn two_servers_at_once_are_refused_where_that_says_nothing() {
+    let two = ["--serve", "target", "--serve", "target pool=2"];
+    let fails = |args: &[&str], named: &[&str]| {
+        compare(&[&["--duet"], args].concat()).fails(2, &[&["--duet"], named].concat());
+    };
+    fails(&[&two[..], &["--serve", "target pool=3"]].concat(), &["one variant, not for 3"]);
+    fails(&[&two[..], &["--only", "saturated"]].concat(), &["fixed load"]);
+    fails(&[&two[..], &["--observe", "mariadbd"]].concat(), &["--observe", "share a database"]);
+    fails(&[&two[..], &["--status", "http://127.0.0.1:1/"]].concat(), &["--status", "share a database"]);
+    fails(&[&two[..], &["--cpus", "0"]].concat(), &["leave out --cpus"]);
+    fails(&["--serve", "target cpus=0", "--serve", "target"], &["leave out cpus=", "target cpus=0"]);
+    fails(&["--serve", "target port=18432", "--serve", "target pool=2 port=18432"], &["listen on port 18432"]);
+}
+
 /// Of 2 and 3 ms of CPU time, and a little for the rest of a response.
 #[test]
 fn two_servers_at_once_differ_by_the_cpu_time_that_they_are_told_to_use() {

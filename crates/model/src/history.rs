@@ -234,12 +234,12 @@ impl HistoryQuantity {
             Self::ResponseP99Ns => "p99",
             Self::ServerCpuNsPerRequest => "CPU per request",
             Self::CapacityPerS => "capacity",
-            Self::ServerCpuRatio => "CPU per request, effect",
-            Self::GoodputRatio => "goodput, effect",
-            Self::ResponseP50Ratio => "p50, effect",
-            Self::ResponseP90Ratio => "p90, effect",
-            Self::ResponseP99Ratio => "p99, effect",
-            Self::ServerRssRatio => "memory, effect",
+            Self::ServerCpuRatio => "effect on CPU per request",
+            Self::GoodputRatio => "effect on goodput",
+            Self::ResponseP50Ratio => "effect on p50",
+            Self::ResponseP90Ratio => "effect on p90",
+            Self::ResponseP99Ratio => "effect on p99",
+            Self::ServerRssRatio => "effect on memory",
             Self::CanaryCpuNsPerRequest => "canary",
         }
     }

@@ -73,7 +73,7 @@ pub(crate) fn keep(input: &str) {
     let waiting = off_cpu::of_run(&run);
     stand_still(waiting.as_ref().map_or("", |waiting| waiting.folded.as_str()));
     running.iter().chain(waiting.as_ref().map(|waiting| &waiting.svg)).for_each(|svg| in_graph(svg));
-    let graphs = [Graphs { running, waiting: None, ..Graphs::default() }];
+    let graphs = [Graphs { running, ..Graphs::default() }];
     let with_graph = Item { graphs: &graphs, ..item(name, AnyRecord::Run(&run), None) };
     in_page(&[with_graph, item(name, AnyRecord::Sweeps(&sweeps), None)]);
     in_page(&[Item { base: name, ..item(name, AnyRecord::Sweep(&sweep), None) }]);

@@ -161,7 +161,11 @@ fn a_profile_names_the_function_that_the_variant_spends_more_time_in_and_is_in_n
         assert!(number(burn, "after.share") > number(burn, "before.share") + 0.1, "{burn:#}");
         let events = list(&ended.run_directory().join("points"));
         let trials = record["trials"].as_array().map(Vec::len).expect("a list");
-        assert_eq!(events.len(), 2 + trials + 2, "two closed loops, the trials, and two profiles that are none of them");
+        assert_eq!(
+            events.len(),
+            2 + trials + 2,
+            "two closed loops, the trials, and two profiles that are none of them"
+        );
         let run = ended.run_directory();
         let graph = std::fs::read_to_string(run.join("profiles/1-to-2.svg")).expect("it was drawn");
         assert!(graph.contains("few to many") && graph.contains("burn"));

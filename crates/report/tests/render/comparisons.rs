@@ -2,9 +2,10 @@
 
 use crate::fixtures::valid_run;
 use model::{
-    ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord,
+    ArmLoadRecord, ArmProfile, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord,
     CompareSettings, CompareTimes, CompareTrialRecord, CompareValues, EffectMethod, Estimate, FORMAT_COMPARE,
-    FailIfRecord, FailIfState, Floor, FloorRecord, MetricRecord, NS_PER_S, Precision, SizeBand, Verdict, VerdictState,
+    FailIfRecord, FailIfState, Floor, FloorRecord, FunctionChange, MetricRecord, NS_PER_S, Precision, Profiled,
+    SizeBand, Verdict, VerdictState,
 };
 use std::collections::BTreeMap;
 
@@ -114,6 +115,17 @@ pub(crate) fn floor() -> CompareRecord {
     ];
     record.aa_floor_basis = "pairs of starts of the same server, in groups of consecutive blocks".to_owned();
     record
+}
+
+/// The profile of a variant in which one function changed; none where there is a reason.
+pub(crate) fn arm_profile(unavailable: Option<String>) -> ArmProfile {
+    ArmProfile {
+        arm: "gzip".to_owned(),
+        load: CompareLoad::Fixed,
+        profile: unavailable.is_none().then(Profiled::default),
+        unavailable,
+        functions: vec![FunctionChange { name: "deflate".to_owned(), ..FunctionChange::default() }],
+    }
 }
 
 fn arm(name: &str, target: &str) -> ArmRecord {

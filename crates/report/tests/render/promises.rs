@@ -3,17 +3,16 @@
 //! Texts are put into all places of full records that take any, found by trying: so are those of fields still to come.
 
 use crate::capacities::bracketed;
-use crate::comparisons::{compared, undecided};
+use crate::comparisons::{arm_profile, compared, undecided};
 use crate::experiments::experiment;
 use crate::fixtures::{invalid_run, redirecting_probe, valid_sweep};
 use crate::histories::changed_history;
 use crate::pages::{item, profiled, with_seconds};
 use model::{
-    ArmProfile, AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareLoad,
-    CompareRecord, CpuTimes, ExperimentRecord, Figure, FunctionChange, GroupObservation, HistoryRecord, HttpTraits,
-    KernelFigures, MachineCpu, MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse,
-    ProfileRecord, Redacted, RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession,
-    WaitObserved,
+    AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
+    ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, MachineCpu, MixRecord,
+    NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, Redacted, RunRecord, Served,
+    Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
@@ -530,18 +529,8 @@ fn full_comparison() -> CompareRecord {
     if let Some(plan) = &mut comparison.plan {
         plan.fail_if = vec![text()];
     }
-    comparison.profiles = vec![profile_of_arm(None), profile_of_arm(None), profile_of_arm(Some(text()))];
+    comparison.profiles = vec![arm_profile(None), arm_profile(None), arm_profile(Some(text()))];
     comparison
-}
-
-fn profile_of_arm(unavailable: Option<String>) -> ArmProfile {
-    ArmProfile {
-        arm: text(),
-        load: CompareLoad::Fixed,
-        profile: profiled(invalid_run()).profile.filter(|_| unavailable.is_none()),
-        unavailable,
-        functions: vec![FunctionChange { name: text(), ..FunctionChange::default() }],
-    }
 }
 
 fn full_check(run: &RunRecord) -> CheckRecord {

@@ -438,8 +438,7 @@ pub(crate) enum FormatArg {
     Overhead,
     /// The same as a table for LaTeX (booktabs)
     Latex,
-    /// Figures of a comparison (forest.svg, blocks.svg) and of sweeps (curves.svg), in the folder of --output [default: that
-    /// of the result, or of several the current one]
+    /// Figures of a comparison (forest.svg, blocks.svg) and of sweeps (curves.svg) beside the result, or in --output
     Svg,
 }
 

@@ -47,21 +47,16 @@ fn sentence(record: &CompareRecord, metric: &MetricRecord) -> String {
         Call::Worse => format!("{variant} is worse: it {does}."),
         Call::SmallChange => format!("{variant} {does}: a change, but less than the {margin} that matter."),
         Call::Same => {
-            let quantity = plain_words(metric.metric);
+            let quantity = match metric.metric {
+                CompareMetric::GoodputPerS => "number of good responses per second",
+                other => other.words(),
+            };
             format!(
                 "{variant} and {baseline} have the same {quantity}{}: if they differ, then by less than {margin}.",
                 at(record, metric)
             )
         }
         Call::CannotTell => cannot_tell(record, metric, &variant, &baseline),
-    }
-}
-
-/// A quantity in words that need no explanation.
-const fn plain_words(metric: CompareMetric) -> &'static str {
-    match metric {
-        CompareMetric::GoodputPerS => "number of good responses per second",
-        other => other.words(),
     }
 }
 
@@ -130,7 +125,10 @@ fn range_words(ratio: &Estimate) -> Option<String> {
 }
 
 fn cannot_tell(record: &CompareRecord, metric: &MetricRecord, variant: &str, baseline: &str) -> String {
-    let quantity = plain_words(metric.metric);
+    let quantity = match metric.metric {
+        CompareMetric::GoodputPerS => "the number of good responses per second",
+        other => other.words(),
+    };
     let allowed = range_words(&metric.ratio);
     let why = match (allowed, &metric.bound) {
         (Some(range), None) => format!("the measurements allow a change {range}"),
@@ -454,23 +452,24 @@ pub(crate) fn decisive(record: &CompareRecord) -> Vec<(CompareLoad, CompareMetri
 pub(crate) fn row(named: Named<'_>) -> Option<Vec<String>> {
     let AnyRecord::Compare(record) = named.record else { return None };
     let variants: Vec<&str> = record.arms.iter().skip(1).map(|arm| arm.name.as_str()).collect();
-    let calls = record.metrics.iter().filter(|metric| metric.primary).map(|metric| {
-        format!(
-            "{} {} {} ({})",
-            metric.arm,
-            metric.metric.short(),
-            signed(metric.ratio.value - 1.0),
-            metric.call.words()
-        )
-    });
     Some(vec![
         named.name.to_owned(),
         state_word(record.verdict.state).to_owned(),
         baseline(record).to_owned(),
         variants.join(", "),
         record.blocks.iter().filter(|block| block.counted).count().to_string(),
-        calls.collect::<Vec<_>>().join("; "),
+        calls(record),
     ])
+}
+
+/// The quantities that decide, each with its change and call.
+pub(crate) fn calls(record: &CompareRecord) -> String {
+    let primary = record.metrics.iter().filter(|metric| metric.primary);
+    let one = |metric: &MetricRecord| {
+        let change = signed(metric.ratio.value - 1.0);
+        format!("{} {} {change} ({})", metric.arm, metric.metric.short(), metric.call.words())
+    };
+    primary.map(one).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

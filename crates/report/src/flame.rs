@@ -246,7 +246,7 @@ mod tests {
         };
         let (first, second) = (of("old"), of("new"));
         let side = |folded, profiled| Side { name: "x", folded, profiled, sample_us_per_good: 1.0 };
-        let found = super::difference(side("old;main 3\n", &first), side("new;main 4\n", &second)).unwrap();
+        let found = difference(side("old;main 3\n", &first), side("new;main 4\n", &second)).unwrap();
         assert_eq!(found.folded, "server;main 3000 4000\n");
     }
 

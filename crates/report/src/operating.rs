@@ -41,12 +41,12 @@ pub(crate) struct FixedLoad {
 impl Marked {
     pub(crate) fn of(arm: &Arm<'_>) -> Self {
         let record = arm.record;
-        let place = |(point, run): (&PointSummary, &RunRecord)| Place {
+        let place = |(at, point): (usize, &PointSummary)| Place {
             load: point.load,
             goodput_per_s: point.goodput_per_s,
-            p99_ns: told_p99(run, point.response_p99_ns),
+            p99_ns: record.points.get(at).and_then(|run| told_p99(run, point.response_p99_ns)),
         };
-        let drawn = record.curve.iter().zip(&record.points).filter(|(point, _)| point.load > 0.0);
+        let drawn = record.curve.iter().enumerate().filter(|(_, point)| point.load > 0.0);
         let mut places: Vec<Place> = drawn.map(place).collect();
         places.sort_by(|a, b| a.load.total_cmp(&b.load));
         let knee = record.knee.filter(|knee| knee.load > 0.0);

@@ -1,9 +1,11 @@
-//! `plimsoll report --table`: what is written, and flags that do not go together. Nothing is measured.
+//! `plimsoll report`: tables and figures of stored results, and flags that do not go together. Nothing is measured.
 
 use crate::support::{Program, plimsoll};
 
 /// A run as it is stored.
 const RUN: &str = include_str!("../../../report/tests/stored/run");
+/// A sweep as it is stored.
+const SWEEP: &str = include_str!("../../../report/tests/stored/sweep");
 
 /// `plimsoll report . ARGS` in a directory with a stored run.
 fn report(args: &[&str]) -> Program {
@@ -39,4 +41,20 @@ fn flags_that_do_not_go_together_are_refused() {
     ] {
         report(args).run().fails(2, &[named]);
     }
+}
+
+#[test]
+fn curves_of_stored_sweeps_are_a_figure_beside_one_and_in_the_current_directory_of_several() {
+    let one = plimsoll(["report", ".", "--format", "svg"]).with_file("run.json", SWEEP.as_bytes()).run();
+    assert_eq!(one.exits(0).stdout, "./curves.svg\n");
+    assert!(one.file("curves.svg").contains(">good responses per second<"));
+    let program = plimsoll(["report", "a", "b", "--format", "svg"]);
+    for name in ["a", "b"] {
+        std::fs::create_dir(program.directory().join(name)).expect("our own directory");
+        std::fs::write(program.directory().join(name).join("run.json"), SWEEP).expect("a file in it");
+    }
+    let several = program.run();
+    let curves = several.exits(0).file("curves.svg");
+    assert!(curves.contains(">a<") && curves.contains(">b<"), "{curves}");
+    report(&["--format", "svg"]).run().fails(2, &["forest.svg", "curves.svg", "nothing to draw"]);
 }

@@ -1,6 +1,6 @@
 //! Functions of the server whose share of its CPU time is another in a second profile, by more than chance.
 //!
-//! The innermost function of each sample of the server counts. Shares of two profiles are told apart by the pooled test of
+//! The innermost function of each sample of the server counts, and for what is inlined the function that it is part of. Shares of two profiles are told apart by the pooled test of
 //! two proportions (Fleiss, Levin and Paik, "Statistical Methods for Rates and Proportions", 3rd ed., section 3.2).
 
 use super::Side;
@@ -12,6 +12,9 @@ const TOLD_MAX: usize = 10;
 /// Standard errors beyond which a difference is no chance: of 100 functions that are the same, one is told in one of 20 pairs
 /// of profiles.
 const ERRORS_MIN: f64 = 3.5;
+
+/// End of the name of a function that is part of another.
+const INLINED: &str = "_[i]";
 
 /// The functions that changed, the largest change of share first; none where either profile has no samples of a server.
 #[must_use]
@@ -51,7 +54,7 @@ fn innermost<'a>(side: Side<'a>) -> BTreeMap<&'a str, u64> {
         let Some((_, frames)) = stack.split_once(';').filter(|(process, _)| servers.contains(process)) else {
             continue;
         };
-        let innermost = frames.rsplit(';').next().unwrap_or(frames);
+        let innermost = frames.rsplit(';').find(|frame| !frame.ends_with(INLINED)).unwrap_or(frames);
         let count = functions.entry(innermost).or_default();
         *count = count.saturating_add(samples.parse().unwrap_or(0));
     }
@@ -89,6 +92,13 @@ mod tests {
         let after = "new;main;read_[k] 380\nnew;main;parse 210\nnew;main;deflate 150\nload_generator;main 9\n";
         let expected = [("deflate".to_owned(), 0, 150), ("read_[k]".to_owned(), 400, 380), ("gone".to_owned(), 60, 0)];
         assert_eq!(changes(before, after), expected);
+    }
+
+    #[test]
+    fn what_is_inlined_counts_for_the_function_that_it_is_part_of() {
+        let after = "new;main;read_[k] 100\nnew;main;burn;next_[i] 70\nnew;main;burn;next_[i];add_[i] 30\n";
+        let expected = [("burn".to_owned(), 0, 100), ("read_[k]".to_owned(), 200, 100)];
+        assert_eq!(changes("old;main;read_[k] 200\n", after), expected);
     }
 
     #[test]

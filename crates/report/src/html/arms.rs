@@ -29,7 +29,7 @@ type Points = (Vec<f64>, Vec<f64>, Vec<String>);
 pub(super) fn overlaid(arms: &[Arm<'_>], fixed: &[FixedLoad]) -> Vec<Chart> {
     let alike = groups(arms).into_iter().filter(|group| group.len() > 1 || !fixed.is_empty());
     let charts =
-        |group: Vec<&Arm<'_>>| [goodput(&group, fixed), p99_by_goodput(&group, fixed), p99(&group), server_cpu(&group)];
+        |group: Vec<&Arm<'_>>| [goodput(&group, fixed), p99(&group), server_cpu(&group), p99_by_goodput(&group, fixed)];
     alike.flat_map(charts).flatten().collect()
 }
 

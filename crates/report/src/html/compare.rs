@@ -8,9 +8,10 @@ use super::view::{
     DifferenceView, Fact, FileView, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint,
 };
 use crate::compare::{
-    arms, baseline, block_header, block_rows, conditions, cpu_sets, decisive, design, floor, interval, profiles,
+    arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, interval, profiles,
     signed, summary,
 };
+use crate::paper::forest::{lines, span};
 use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
 use crate::terminal::profile::{CHANGED, changed};
@@ -31,8 +32,8 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         name: shown.name.to_owned(),
         title: names.join(" / "),
         started: record.started.clone(),
+        lead: summary(record),
         verdict: Some(VerdictView::of(&record.verdict)),
-        remarks: vec![summary(record)],
         headline: headline(record),
         charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
         differences: differences(shown, record),
@@ -54,10 +55,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
 }
 
 fn headline(record: &CompareRecord) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = arms(record)
-        .into_iter()
-        .map(|(role, text)| fact(if role == "baseline" { "baseline" } else { "variant" }, text))
-        .collect();
+    // What stands first is shown large.
+    let calls = calls(record);
+    let mut facts: Vec<Fact> = (!calls.is_empty()).then(|| fact("result", calls)).into_iter().collect();
+    let named = |(role, text): (String, String)| fact(if role == "baseline" { "baseline" } else { "variant" }, text);
+    facts.extend(arms(record).into_iter().map(named));
     facts.extend(conditions(record).into_iter().map(|text| fact("fail-if", text)));
     facts.push(fact("ended", record.reason.clone()));
     facts.extend(design(record).map(|text| fact("design", text)));
@@ -131,7 +133,8 @@ fn forest(record: &CompareRecord) -> Option<Chart> {
     traces.push(points.text_array(hover).hover_template("%{text}<extra></extra>"));
     let zero = thin("no change", GREY, vec![0.0; 2], vec![0.5, 0.5 - drawn.len() as f64]);
     traces.push(zero.line(Line::new().color(GREY).width(1.0).dash(DashType::Dash)).hover_info(HoverInfo::Skip));
-    let changes = Axis::new().title("change against the baseline, %").zero_line(false);
+    let (low, high) = span(&lines(record), record.margin);
+    let changes = Axis::new().title("change against the baseline, %").range(vec![low, high]).zero_line(false);
     let names: Vec<String> = labels.iter().map(|label| plain(label)).collect();
     let rows = Axis::new().tick_values(places).tick_text(names).zero_line(false).auto_margin(true).show_grid(false);
     let mut axes = layout(changes, rows).show_legend(false);

@@ -80,9 +80,11 @@ pub(super) fn knee(arm: &Arm<'_>, marked: &Marked, within: In) -> Vec<Curve> {
         traces.push(range.opacity(0.3).show_legend(false).hover_info(HoverInfo::Skip));
     }
     if let Some((place, (x, y))) = marked.knee.and_then(|place| Some((place, within(&place)?))) {
-        let text = plain(&words(&format!("knee of {}", arm.label), &arm.over().place(place.load), &place));
+        let name = format!("knee of {}", arm.label);
+        let text = plain(&words(&name, &arm.over().place(place.load), &place));
         let cross = Marker::new().color(colour(arm)).symbol(MarkerSymbol::X).size(KNEE);
-        let point = Scatter::new(vec![x], vec![y]).mode(Mode::Markers).marker(cross).show_legend(false);
+        let point =
+            Scatter::new(vec![x], vec![y]).name(plain(&name)).mode(Mode::Markers).marker(cross).show_legend(false);
         traces.push(point.text_array(vec![text]).hover_template("%{text}<extra></extra>"));
     }
     traces

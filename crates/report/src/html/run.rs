@@ -45,6 +45,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         name: shown.name.to_owned(),
         title: record.plan.target.url.clone(),
         started: record.started.clone(),
+        lead: String::new(),
         verdict: Some(VerdictView::of(&record.verdict)),
         limiter: limiter(record.limiter.as_ref()),
         remarks: Vec::new(),

@@ -9,6 +9,9 @@ use model::human::time;
 use plotly::common::{DashType, Line, Marker};
 use plotly::layout::Axis;
 
+/// Least difference of what is drawn highest and lowest that the axis allows for, as a share.
+const SPAN_MIN: f64 = 0.05;
+
 /// A chart for each quantity that decides.
 pub(super) fn charts(record: &CompareRecord) -> Vec<Chart> {
     strips(record).iter().map(|strip| drawn(record, strip)).collect()
@@ -22,7 +25,7 @@ fn drawn(record: &CompareRecord, strip: &Strip) -> Chart {
     }
     traces.extend(curve(&strip.canary, GREY, DashType::Dot, time));
     let x = Axis::new().title("block, in the order of time").zero_line(false);
-    let y = Axis::new().tick_format(".1%").zero_line(false);
+    let y = Axis::new().tick_format(".1%").range(range(strip)).zero_line(false);
     let title = format!("By block: {} {}", strip.metric.words(), place(record, strip.load));
     let note = format!(
         "relative to the mean of {}, the canary to its own median: what rises and falls in all lines is the machine; small \
@@ -30,6 +33,15 @@ fn drawn(record: &CompareRecord, strip: &Strip) -> Chart {
         baseline(record)
     );
     chart(&title, &note, traces, layout(x, y))
+}
+
+/// Ends of the axis: what hardly changes is not to look wild.
+fn range(strip: &Strip) -> Vec<f64> {
+    let points = strip.arms.iter().chain([&strip.canary]).flat_map(|line| &line.points);
+    let (low, high) =
+        points.fold((1.0_f64, 1.0_f64), |(low, high), point| (low.min(point.relative), high.max(point.relative)));
+    let air = 0.1 * (high - low).max(SPAN_MIN);
+    vec![low - air, high + air]
 }
 
 fn curve(of: &StripLine, colour: &'static str, dash: DashType, words: impl Fn(f64) -> String) -> Option<Curve> {

@@ -32,6 +32,8 @@ pub(super) struct ResultView {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) started: String,
+    /// What came of it in plain words, before anything else; empty where the numbers are the result.
+    pub(super) lead: String,
     pub(super) verdict: Option<VerdictView>,
     /// What stops the server, in lines.
     pub(super) limiter: Vec<Fact>,
@@ -62,6 +64,7 @@ impl ResultView {
             name,
             title,
             started,
+            lead,
             verdict,
             limiter,
             remarks,
@@ -76,7 +79,7 @@ impl ResultView {
             command,
             files,
         } = self;
-        [name, title, started, command].into_iter().for_each(clean);
+        [name, title, started, lead, command].into_iter().for_each(clean);
         if let Some(VerdictView { class: _, word: _, meaning, findings, unchecked }) = verdict {
             [meaning, unchecked].into_iter().for_each(clean);
             let texts = |finding: &mut FindingView| {

@@ -53,11 +53,10 @@ struct Name {
 
 fn legend(drawn: &[(&Arm<'_>, Marked)], fixed: &[FixedLoad]) -> Vec<Name> {
     let curve = |(arm, _): &(&Arm<'_>, Marked)| Name { curve: Some(look(arm)), text: arm.label.clone() };
-    let mut marks = "large dot: peak; cross: knee; broad line: 95 % interval of the knee".to_owned();
-    if !fixed.is_empty() {
-        marks.push_str("; ring: variant at the fixed load of its comparison, which is the long dashes");
-    }
-    drawn.iter().map(curve).chain([Name { curve: None, text: marks }]).collect()
+    let of_curves = "large dot: peak; cross: knee; broad line: 95 % interval of the knee";
+    let of_fixed = "ring: variant at the fixed load of its comparison, which is the line of long dashes";
+    let marks = [of_curves].into_iter().chain((!fixed.is_empty()).then_some(of_fixed));
+    drawn.iter().map(curve).chain(marks.map(|text| Name { curve: None, text: text.to_owned() })).collect()
 }
 
 fn look(arm: &Arm<'_>) -> (&'static str, &'static str) {
@@ -176,12 +175,13 @@ fn by_goodput(drawing: &mut Svg, drawn: &[(&Arm<'_>, Marked)], fixed: &[FixedLoa
         panel.curve(drawing, arm, marked, within);
     }
     for load in fixed {
-        for (arm, place) in &load.arms {
+        for (i, (arm, place)) in load.arms.iter().enumerate() {
             let Some(point) = within(place).and_then(|(x, y)| panel.at(x, y)) else { continue };
             drawing.mark(point, 3.0, INK, false);
             let is_left = point.0 + 8.0 + text_width(arm, SMALL) < WIDTH - RIGHT;
             let (at, align) = if is_left { (point.0 + 6.0, Align::Left) } else { (point.0 - 6.0, Align::Right) };
-            drawing.text((at, point.1 + 0.35 * SMALL), align, SMALL, INK, arm);
+            // Variants that do the same stand on one another; their names do not.
+            drawing.text((at, point.1 + SMALL * (0.35 + i as f64)), align, SMALL, INK, arm);
         }
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod blocks;
 mod csv;
 mod curves;
 mod figures;
-mod forest;
+pub(crate) mod forest;
 mod latex;
 pub(crate) mod overhead;
 mod svg;

@@ -2,9 +2,10 @@
 
 use crate::fixtures::valid_run;
 use model::{
-    ArmLoadRecord, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord,
+    ArmLoadRecord, ArmProfile, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord,
     CompareSettings, CompareTimes, CompareTrialRecord, CompareValues, Duet, DuetSet, EffectMethod, Estimate,
-    FORMAT_COMPARE, FailIfRecord, FailIfState, Floor, FloorRecord, MetricRecord, NS_PER_S, PositionRecord, Precision,
+    FORMAT_COMPARE, FailIfRecord, FailIfState, Floor, FloorRecord, FunctionChange, MetricRecord, NS_PER_S, PositionRecord,
+    Precision, Profiled,
     SizeBand, Verdict, VerdictState,
 };
 use std::collections::BTreeMap;
@@ -138,6 +139,17 @@ pub(crate) fn duet() -> CompareRecord {
     record.positions = vec![position(CPU, 1.1, true), position(CompareMetric::ResponseP99Ns, 1.01, false)];
     record.trials[1].cpu_set = Some(1);
     record
+}
+
+/// The profile of a variant in which one function changed; none where there is a reason.
+pub(crate) fn arm_profile(unavailable: Option<String>) -> ArmProfile {
+    ArmProfile {
+        arm: "gzip".to_owned(),
+        load: CompareLoad::Fixed,
+        profile: unavailable.is_none().then(Profiled::default),
+        unavailable,
+        functions: vec![FunctionChange { name: "deflate".to_owned(), ..FunctionChange::default() }],
+    }
 }
 
 fn arm(name: &str, target: &str) -> ArmRecord {

@@ -181,11 +181,11 @@ fn several_results_stand_side_by_side() {
     // Rule LD-04 keeps every p99 of the second back.
     assert_eq!(names(&charts[1]), ["first"]);
     assert!(page.contains("nothing to draw of second</p>"));
-    assert_eq!(charts.len(), 3 + 4 + 4 + 8, "three overlaid, and those of each result");
+    assert_eq!(charts.len(), 4 + 4 + 4 + 8, "four overlaid, and those of each result");
 }
 
 #[test]
-fn arms_share_three_charts_and_have_a_section_each() {
+fn arms_share_four_charts_and_have_a_section_each() {
     let record = arms();
     let page = page(&[item("both", AnyRecord::Sweeps(&record), None)]);
     in_order(
@@ -212,7 +212,8 @@ fn arms_share_three_charts_and_have_a_section_each() {
         ],
     );
     let charts = charts(&page);
-    assert_eq!(charts.len(), 3 + 4 + 4);
+    assert_eq!(charts.len(), 4 + 4 + 4);
+    assert_eq!(names(&charts[3]), ["nginx workers=4", "apache mpm=event"], "p99 by goodput");
     for (i, chart) in charts.iter().take(3).enumerate() {
         assert_eq!(names(chart), ["nginx workers=4", "apache mpm=event"]);
         let (first, second) = (&chart["data"][0], &chart["data"][1]);
@@ -350,14 +351,15 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
 fn what_is_no_graph_of_ours_is_left_out_of_the_page() {
     let record = profiled(valid_run());
     let foreign = "<svg width=\"9\" height=\"9\"><script>alert(1)</script></svg>".to_owned();
-    let graph = [Graphs { running: Some(foreign), waiting: None, ..Graphs::default() }];
+    let graph = [Graphs { running: Some(foreign), ..Graphs::default() }];
     let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
     assert!(!page.contains("<iframe") && !page.contains("alert(1)"));
 }
 
 /// With a profile: nginx, and something that has nothing to do with the load.
 pub(crate) fn names(chart: &Value) -> Vec<&str> {
-    chart["data"].as_array().expect("curves").iter().map(|curve| curve["name"].as_str().expect("a name")).collect()
+    let curves = chart["data"].as_array().expect("curves").iter().filter(|curve| curve["showlegend"] != false);
+    curves.map(|curve| curve["name"].as_str().expect("a name")).collect()
 }
 
 /// Plotly's own script, compressed, which is not ours to judge.

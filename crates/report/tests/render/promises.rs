@@ -3,17 +3,16 @@
 //! Texts are put into all places of full records that take any, found by trying: so are those of fields still to come.
 
 use crate::capacities::bracketed;
-use crate::comparisons::{compared, duet, undecided};
+use crate::comparisons::{arm_profile, compared, duet, undecided};
 use crate::experiments::experiment;
 use crate::fixtures::{invalid_run, redirecting_probe, valid_sweep};
 use crate::histories::changed_history;
 use crate::pages::{item, profiled, with_seconds};
 use model::{
-    ArmProfile, AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareLoad,
-    CompareRecord, CpuTimes, ExperimentRecord, Figure, FunctionChange, GroupObservation, HistoryRecord, HttpTraits,
-    KernelFigures, MachineCpu, MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse,
-    ProfileRecord, Redacted, RunRecord, Served, Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession,
-    WaitObserved,
+    AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
+    ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, MachineCpu, MixRecord,
+    NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, Redacted, RunRecord, Served,
+    Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
@@ -73,7 +72,7 @@ pub(crate) fn keep(input: &str) {
     let waiting = off_cpu::of_run(&run);
     stand_still(waiting.as_ref().map_or("", |waiting| waiting.folded.as_str()));
     running.iter().chain(waiting.as_ref().map(|waiting| &waiting.svg)).for_each(|svg| in_graph(svg));
-    let graphs = [Graphs { running, waiting: None, ..Graphs::default() }];
+    let graphs = [Graphs { running, ..Graphs::default() }];
     let with_graph = Item { graphs: &graphs, ..item(name, AnyRecord::Run(&run), None) };
     in_page(&[with_graph, item(name, AnyRecord::Sweeps(&sweeps), None)]);
     in_page(&[Item { base: name, ..item(name, AnyRecord::Sweep(&sweep), None) }]);
@@ -532,18 +531,8 @@ fn full_comparison() -> CompareRecord {
         plan.fail_if = vec![text()];
         plan.duet = duet().plan.and_then(|plan| plan.duet);
     }
-    comparison.profiles = vec![profile_of_arm(None), profile_of_arm(None), profile_of_arm(Some(text()))];
+    comparison.profiles = vec![arm_profile(None), arm_profile(None), arm_profile(Some(text()))];
     comparison
-}
-
-fn profile_of_arm(unavailable: Option<String>) -> ArmProfile {
-    ArmProfile {
-        arm: text(),
-        load: CompareLoad::Fixed,
-        profile: profiled(invalid_run()).profile.filter(|_| unavailable.is_none()),
-        unavailable,
-        functions: vec![FunctionChange { name: text(), ..FunctionChange::default() }],
-    }
 }
 
 fn full_check(run: &RunRecord) -> CheckRecord {

@@ -14,15 +14,23 @@ mod experiments;
 #[allow(dead_code, reason = "the tests need more records")]
 #[path = "../../crates/report/tests/render/fixtures.rs"]
 mod fixtures;
+#[path = "../../crates/report/tests/render/forms.rs"]
+mod forms;
 #[allow(dead_code, reason = "the tests need more records")]
 #[path = "../../crates/report/tests/render/histories.rs"]
 mod histories;
 #[allow(dead_code, reason = "the tests need more pages")]
 #[path = "../../crates/report/tests/render/pages.rs"]
 mod pages;
+#[allow(dead_code, reason = "the tests make all renderings at once")]
 #[path = "../../crates/report/tests/render/promises.rs"]
 mod promises;
 #[path = "../../crates/report/tests/render/series.rs"]
 mod series;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| promises::keep(&String::from_utf8_lossy(data)));
+// The first byte says what is rendered, and how.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    if let Some((number, texts)) = data.split_first() {
+        promises::keep_one(usize::from(*number), &String::from_utf8_lossy(texts));
+    }
+});

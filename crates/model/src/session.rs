@@ -116,6 +116,9 @@ pub enum Measurement {
     Run {
         /// True if the result has a limiter even if it names no limit.
         wants_limiter: bool,
+        /// True if it is profiled.
+        #[serde(default)]
+        wants_profile: bool,
     },
     /// Rising load.
     Sweep {
@@ -123,6 +126,9 @@ pub enum Measurement {
         limit: f64,
         /// True if the load is requests per second, instead of connections.
         over_rate: bool,
+        /// True if its peak is profiled.
+        #[serde(default)]
+        wants_profile: bool,
         /// Label of the server, where it is one of several.
         arm: Option<String>,
     },

@@ -29,6 +29,10 @@ const WAITS_GRAPH: &str = "off-cpu.svg";
 /// The same of where threads waited.
 const STACKS_FOLDED: &str = "off-cpu-stacks.folded";
 pub(crate) const STACKS_GRAPH: &str = "off-cpu-stacks.svg";
+/// Why there is no profile of a measurement that was ended early.
+pub(crate) const ENDED_BEFORE: &str = "it ended before it could be profiled";
+/// The same of one whose samples are no more than a file.
+pub(crate) const UNREADABLE: &str = "its samples cannot be read";
 /// Largest graph that a page takes in.
 const GRAPH_MAX_BYTES: u64 = 32 << 20;
 
@@ -165,7 +169,7 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), CommandError> {
 pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &Redacted) -> SessionEvent {
     let mut profile = match sampled {
         Sampled::Profile(profile) => profile,
-        Sampled::Unavailable(why) => return SessionEvent::Profiled { profiled: None, unavailable: Some(why) },
+        Sampled::Unavailable(why) => return no_profile(&why),
     };
     profile.profiled.relate(goodput_per_s);
     let scale = match profile.profiled.sample_us_per_good_request {
@@ -180,6 +184,11 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
     let good = goodput_per_s * profile.sampled_s();
     keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &under));
     SessionEvent::Profiled { profiled: Some(Box::new(profile.profiled)), unavailable: None }
+}
+
+/// There is no profile, for a reason.
+pub(crate) fn no_profile(why: &str) -> SessionEvent {
+    SessionEvent::Profiled { profiled: None, unavailable: Some(why.to_owned()) }
 }
 
 /// What came of it, related to the peak of a sweep, at whose load it was taken.

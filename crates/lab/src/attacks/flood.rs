@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -16,13 +17,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::attack::{ATTACKS, Attack};
 
-/// Connections that one process holds: a process may have no more files open than the hard limit says, which not even root
-/// may raise everywhere.
-const HELD_MAX: usize = 10_000;
-/// Descriptors of such a process, with some to spare.
-const DESCRIPTORS: u64 = 10_500;
-/// First local port of an attack.
+/// Descriptors of a process that are no connections: its streams, and what the program opens.
+const SPARE: u64 = 100;
+/// First local port of an attack; the last one is below those that the kernel gives to others.
 const PORT_MIN: u16 = 10_000;
+/// First client address of an attack.
+const FIRST_CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// How often each connection sends something.
 const EACH: Duration = Duration::from_secs(1);
 /// How often is looked whether the attack has ended.
@@ -38,36 +38,33 @@ pub(super) struct Flood {
     holders: Vec<Child>,
 }
 
-/// Lets this program hold its part of an attack, and servers that it starts have as many files open.
-pub(super) fn raise_limit() -> Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= DESCRIPTORS);
-    ensure!(
-        enough(limit.maximum),
-        "an attack needs {DESCRIPTORS} open files, and the hard limit is lower (ulimit -Hn)"
-    );
-    if !enough(limit.current) {
-        setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum: limit.maximum })
-            .context("cannot raise the limit of open files")?;
-    }
-    Ok(())
+/// Lets this program and all that it starts have as many files open as the hard limit says, which not even root may raise
+/// everywhere; returns how many that are, none if there is no limit.
+pub(super) fn raise_limit() -> Result<Option<u64>> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        .context("cannot raise the limit of open files")?;
+    Ok(maximum)
 }
 
 impl Flood {
-    /// Opens all connections without waiting for one.
-    pub(super) fn start(attack: &'static Attack, server: SocketAddr) -> Result<Self> {
+    /// Opens all connections without waiting for one, from as many processes as it takes when each may have `files_max` files
+    /// open.
+    pub(super) fn start(attack: &'static Attack, server: SocketAddr, files_max: Option<u64>) -> Result<Self> {
         let mut flood = Self { begun: Instant::now(), holders: Vec::new() };
-        for part in 0..attack.connections.div_ceil(HELD_MAX) {
+        let parts = parts(attack.connections, files_max);
+        for Range { start, end } in &parts {
             let mut command = Command::new(std::env::current_exe().context("this program has no path")?);
-            command.args(["attacks", "--hold", attack.name, &part.to_string(), &server.to_string()]);
-            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            command.args(["attacks", "--hold", attack.name]).args([start, end].map(usize::to_string));
+            command.arg(server.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
             flood.holders.push(command.spawn().context("cannot start a part of an attack")?);
         }
-        for holder in &mut flood.holders {
+        for (part, holder) in parts.iter().zip(&mut flood.holders) {
             let mut line = String::new();
             let stdout = holder.stdout.as_mut().context("it has a stdout")?;
             BufReader::new(stdout).read_line(&mut line).context("a part of an attack does not begin")?;
-            ensure!(line.trim() == HOLDS, "a part of an attack does not begin: {line:?}");
+            let held = line.trim().parse() == Ok(part.len());
+            ensure!(held, "{}: a part of the attack has {line:?} of {} connections", attack.name, part.len());
         }
         flood.begun = Instant::now();
         Ok(flood)
@@ -81,15 +78,18 @@ impl Drop for Flood {
     }
 }
 
-/// What a part of an attack says when its connections have been asked for.
-const HOLDS: &str = "holds";
+/// Connections by the process that holds them, in equal parts: as few as can be.
+fn parts(connections: usize, files_max: Option<u64>) -> Vec<Range<usize>> {
+    let each = files_max.map_or(connections, |files| files.saturating_sub(SPARE) as usize).max(1);
+    let n = connections.div_ceil(each);
+    (0..n).map(|i| connections * i / n..connections * (i + 1) / n).collect()
+}
 
-/// Holds a part of the attack of a name until stdin ends.
-pub(super) fn hold(name: &str, part: usize, server: SocketAddr) -> Result<()> {
+/// Holds the connections `numbers` of the attack of a name until stdin ends; says how many have been asked for.
+pub(super) fn hold(name: &str, numbers: Range<usize>, server: SocketAddr) -> Result<()> {
     let attack = ATTACKS.iter().find(|attack| attack.name == name).context("no such attack")?;
-    let numbers = part * HELD_MAX..attack.connections.min((part + 1) * HELD_MAX);
     let mut connections: Vec<_> = numbers.clone().map(|i| open(attack, i, server)).collect();
-    println!("{HOLDS}");
+    println!("{}", connections.iter().flatten().count());
     let ended = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&ended);
     std::thread::spawn(move || {
@@ -132,14 +132,19 @@ fn send_all(attack: &Attack, connections: &mut [Option<Held>], first: usize, ser
     }
 }
 
-/// The connection number `i`; none where its port is in use.
+/// The connection number `i`; none if it cannot be had.
 fn open(attack: &Attack, i: usize, server: SocketAddr) -> Option<Held> {
-    let each = attack.connections.div_ceil(attack.addresses);
-    let port = PORT_MIN + u16::try_from(i % each).ok()?;
-    // Others come from 127.0.0.1.
-    let address = Ipv4Addr::new(127, 0, 0, 2 + u8::try_from(i / each).ok()?);
-    let socket = connecting(SocketAddrV4::new(address, port), server).ok()?;
+    let from = local(attack, i);
+    // Where somebody listens on this port of all addresses, on one that the kernel chooses.
+    let socket = connecting(from, server).or_else(|_| connecting(SocketAddrV4::new(*from.ip(), 0), server)).ok()?;
     Some(Held { socket: File::from(socket), is_begun: false })
+}
+
+/// Where the connection number `i` comes from.
+fn local(attack: &Attack, i: usize) -> SocketAddrV4 {
+    let each = attack.connections.div_ceil(attack.addresses);
+    // Others come from 127.0.0.1.
+    SocketAddrV4::new(Ipv4Addr::from(FIRST_CLIENT.to_bits() + (i / each) as u32), PORT_MIN + (i % each) as u16)
 }
 
 fn connecting(from: SocketAddrV4, to: SocketAddr) -> rustix::io::Result<OwnedFd> {
@@ -152,5 +157,36 @@ fn connecting(from: SocketAddrV4, to: SocketAddr) -> rustix::io::Result<OwnedFd>
     match connect(&socket, &to) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn an_attack_is_whole_however_few_files_a_process_may_open() {
+        for (files_max, processes) in
+            [(None, 1), (Some(1 << 20), 1), (Some(20_000), 2), (Some(1024), 22), (Some(50), 20_000)]
+        {
+            let parts = parts(20_000, files_max);
+            assert_eq!(parts.len(), processes, "{files_max:?}");
+            assert!(parts.iter().flat_map(Clone::clone).eq(0..20_000), "{files_max:?}");
+            let most = parts.iter().map(Range::len).max().unwrap_or(0) as u64;
+            assert!(files_max.is_none_or(|files| most == 1 || most + SPARE <= files), "{most} of {files_max:?}");
+        }
+    }
+
+    #[test]
+    fn each_connection_has_an_address_of_its_own() {
+        for attack in &ATTACKS {
+            let all: BTreeSet<SocketAddrV4> = (0..attack.connections).map(|i| local(attack, i)).collect();
+            assert_eq!(all.len(), attack.connections, "{}", attack.name);
+            let clients: BTreeSet<&Ipv4Addr> = all.iter().map(SocketAddrV4::ip).collect();
+            assert_eq!(clients.len(), attack.addresses, "{}", attack.name);
+            // Where the kernel's own begin.
+            assert!(all.iter().all(|from| from.ip().is_loopback() && (PORT_MIN..32_768).contains(&from.port())));
+        }
     }
 }

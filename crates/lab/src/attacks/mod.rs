@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use clap::builder::PossibleValuesParser;
 
 use crate::machine;
 use crate::progress::Progress;
@@ -38,14 +39,22 @@ pub struct Options {
     /// Write docs/attacks.md as well
     #[arg(long, requires = "before")]
     write_docs: bool,
-    /// Hold a part of an attack until stdin ends
-    #[arg(long, hide = true, num_args = 3, value_names = ["ATTACK", "PART", "SERVER"])]
+    /// This attack alone, and requests that two servers read differently; can be repeated
+    #[arg(long, value_name = "ATTACK", conflicts_with = "write_docs", value_parser = names())]
+    only: Vec<String>,
+    /// Hold connections of an attack, from a number to before another, until stdin ends
+    #[arg(long, hide = true, num_args = 4, value_names = ["ATTACK", "FROM", "TO", "SERVER"])]
     hold: Option<Vec<String>>,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(ATTACKS.iter().map(|attack| attack.name))
 }
 
 /// What became of an attack on one server.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
+    attack: &'static Attack,
     at_once: Answered,
     later: Answered,
     /// Most memory that the server had.
@@ -54,7 +63,7 @@ struct Outcome {
 
 /// Outcomes of one program.
 struct Column {
-    /// In the order of the attacks.
+    /// In the order of [`ATTACKS`].
     outcomes: Vec<Outcome>,
     /// Requests that were refused, of all of [`smuggled::REQUESTS`].
     refused: usize,
@@ -65,15 +74,26 @@ struct Column {
 /// # Errors
 /// If a server does not start, or this version does not hold.
 pub fn run(options: Options) -> Result<()> {
-    flood::raise_limit()?;
-    if let Some([attack, part, server]) = options.hold.as_deref() {
-        return flood::hold(attack, part.parse()?, server.parse()?);
+    let files_max = flood::raise_limit()?;
+    if let Some([attack, from, to, server]) = options.hold.as_deref() {
+        return flood::hold(attack, from.parse()?..to.parse()?, server.parse()?);
     }
+    ensure!(
+        files_max.is_none_or(|files| files >= server::FILES_MAX),
+        "a server under attack opens {} files, and the hard limit is lower (ulimit -Hn)",
+        server::FILES_MAX
+    );
     workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    let is_wanted = |attack: &&Attack| options.only.is_empty() || options.only.iter().any(|name| name == attack.name);
+    let attacks: Vec<&Attack> = ATTACKS.iter().filter(is_wanted).collect();
     let programs = 1 + usize::from(options.before.is_some());
-    let mut progress = Progress::new(LATER[1].as_secs_f64() * (programs * ATTACKS.len()) as f64);
-    let before = options.before.as_deref().map(|program| column("before", program, &[], &mut progress)).transpose()?;
-    let now = column("now", &workspace::release_binary("plimsoll"), &[PER_CLIENT], &mut progress)?;
+    let mut progress = Progress::new(LATER[1].as_secs_f64() * (programs * attacks.len()) as f64);
+    let mut column = |version, program: &Path, options: &[&str]| {
+        let start = || Server::start(program, options);
+        Column::measure(version, &attacks, files_max, start, &mut progress)
+    };
+    let before = options.before.as_deref().map(|program| column("before", program, &[])).transpose()?;
+    let now = column("now", &workspace::release_binary("plimsoll"), &[PER_CLIENT])?;
     print!("{}", page::table(before.as_ref(), &now));
     if options.write_docs {
         workspace::write(page::PATH, &page::render(&machine(), before.as_ref(), &now))?;
@@ -85,32 +105,39 @@ pub fn run(options: Options) -> Result<()> {
 
 /// Attacks that keep others from being answered.
 fn fallen(column: &Column) -> Vec<&'static str> {
-    let floods = ATTACKS.iter().zip(&column.outcomes);
-    let mut fallen: Vec<_> =
-        floods.filter(|(_, outcome)| outcome.later.share() < SHARE_MIN).map(|(attack, _)| attack.name).collect();
+    let fallen = column.outcomes.iter().filter(|outcome| outcome.later.share() < SHARE_MIN);
+    let mut fallen: Vec<_> = fallen.map(|outcome| outcome.attack.name).collect();
     if column.refused < smuggled::REQUESTS.len() {
         fallen.push(smuggled::NAME);
     }
     fallen
 }
 
-/// All attacks on servers of one program, each on a server of its own.
-fn column(version: &str, program: &Path, options: &[&str], progress: &mut Progress) -> Result<Column> {
-    let mut outcomes = Vec::new();
-    for attack in &ATTACKS {
-        progress.say(&format!("{version}: {}", attack.name));
-        outcomes.push(endure(attack, &Server::start(program, options)?)?);
-        progress.did(LATER[1].as_secs_f64());
+impl Column {
+    /// Makes attacks from processes that may have `files_max` files open, each on a server of its own.
+    fn measure(
+        version: &str,
+        attacks: &[&'static Attack],
+        files_max: Option<u64>,
+        start: impl Fn() -> Result<Server>,
+        progress: &mut Progress,
+    ) -> Result<Self> {
+        let mut outcomes = Vec::new();
+        for attack in attacks {
+            progress.say(&format!("{version}: {}", attack.name));
+            outcomes.push(endure(attack, &start()?, files_max)?);
+            progress.did(LATER[1].as_secs_f64());
+        }
+        let server = start()?;
+        let refused = smuggled::REQUESTS.iter().filter(|request| smuggled::is_refused(server.address, request)).count();
+        Ok(Self { outcomes, refused })
     }
-    let server = Server::start(program, options)?;
-    let refused = smuggled::REQUESTS.iter().filter(|request| smuggled::is_refused(server.address, request)).count();
-    Ok(Column { outcomes, refused })
 }
 
 /// Attacks a server, and asks it as others do.
-fn endure(attack: &'static Attack, server: &Server) -> Result<Outcome> {
-    let flood = Flood::start(attack, server.address)?;
+fn endure(attack: &'static Attack, server: &Server, files_max: Option<u64>) -> Result<Outcome> {
+    let flood = Flood::start(attack, server.address, files_max)?;
     let at_once = bystander::ask(server.address, flood.begun, AT_ONCE);
     let later = bystander::ask(server.address, flood.begun, LATER);
-    Ok(Outcome { at_once, later, memory_bytes: server.memory_bytes() })
+    Ok(Outcome { attack, at_once, later, memory_bytes: server.memory_bytes() })
 }

@@ -36,10 +36,10 @@ pub(super) fn render(machine: &str, before: Option<&Column>, now: &Column) -> St
 pub(super) fn table(before: Option<&Column>, now: &Column) -> String {
     let mut table = "| attack | connections | others before | others now | memory before | memory now |\n".to_owned();
     table.push_str("| --- | --- | --- | --- | --- | --- |\n");
-    for (i, Attack { name, connections, .. }) in ATTACKS.iter().enumerate() {
+    for (i, is) in now.outcomes.iter().enumerate() {
+        let Attack { name, connections, .. } = is.attack;
         let was = before.map(|column| &column.outcomes[i]);
-        let is = Some(&now.outcomes[i]);
-        let cells = [others(was), others(is), memory(was), memory(is)];
+        let cells = [others(was), others(Some(is)), memory(was), memory(Some(is))];
         let _ = writeln!(table, "| {name} | {connections} | {} |", cells.join(" | "));
     }
     let refused = |column: Option<&Column>| {
@@ -67,8 +67,9 @@ mod tests {
 
     fn column(answered: u32, refused: usize) -> Column {
         let at_once = Answered { asked: 100, answered: 100 };
-        let outcome = Outcome { at_once, later: Answered { answered, ..at_once }, memory_bytes: 9 << 20 };
-        Column { outcomes: vec![outcome; ATTACKS.len()], refused }
+        let later = Answered { answered, ..at_once };
+        let outcomes = ATTACKS.iter().map(|attack| Outcome { attack, at_once, later, memory_bytes: 9 << 20 });
+        Column { outcomes: outcomes.collect(), refused }
     }
 
     #[test]

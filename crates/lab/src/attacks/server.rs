@@ -10,7 +10,7 @@ use procfs::process::Process;
 use serde_json::Value;
 
 /// Files that it may have open: half as many as an attack opens, so that a flood that is not held off fills it.
-const FILES_MAX: usize = 10_000;
+pub(super) const FILES_MAX: u64 = 10_000;
 
 /// Ended when it is dropped.
 pub(super) struct Server {

@@ -47,6 +47,13 @@ pub(super) struct Standing {
     pub(super) late: Duration,
 }
 
+impl Standing {
+    /// True of the load of a sweep that is measured with samples.
+    pub(super) fn is_profiled(&self) -> bool {
+        self.log.parent().is_some_and(|load| load.to_string_lossy().ends_with("-profile"))
+    }
+}
+
 impl Follow {
     /// `log` is that of the measurement as a whole.
     pub(super) fn new(directory: &Path, log: &'static str) -> Self {

@@ -98,11 +98,9 @@ pub(super) fn judge(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {
         }
     }
     judged.problems.extend(unrecovered(verb, &judged, seen));
-    if verb == Verb::ProfiledRun {
+    if verb.is_profiled() {
         judged.problems.extend(unsampled(&judged));
-        let is_lost = judged.kept == Kept::Recovered && seen.has_samples;
-        let has_profile = judged.record.as_ref().is_some_and(|record| record["profile"].is_object());
-        judged.problems.extend((is_lost && !has_profile).then(|| "its samples were not made a profile".into()));
+        judged.problems.extend(unprofiled(verb, &judged, seen));
     }
     judged
 }
@@ -140,6 +138,21 @@ fn unsampled(judged: &Judged) -> Option<String> {
         judged.record.as_ref().filter(|record| judged.kept == Kept::Recovered && record["profile"].is_object())?;
     let missing = Duration::from_nanos(measured_ns(record).saturating_sub(sampled_ns(record)));
     (missing > TICK).then(|| format!("its profile lacks {missing:.2?} of what was measured"))
+}
+
+/// What is wrong with a recovered result that has no profile.
+fn unprofiled(verb: Verb, judged: &Judged, seen: &Seen) -> Option<String> {
+    let record = judged.record.as_ref().filter(|record| !record["profile"].is_object())?;
+    let sampled_of =
+        |(standing, log): &(Standing, Log)| standing.is_profiled() && log.measured_ns >= TICK.as_nanos() as u64;
+    let is_sampled = seen.has_samples && (verb.is_one_load() || seen.under_way.as_ref().is_some_and(sampled_of));
+    match judged.kept {
+        Kept::Recovered if is_sampled => Some("its samples were not made a profile".into()),
+        Kept::Recovered if !record["profile_unavailable"].is_string() => {
+            Some("it has no profile and does not say why".into())
+        }
+        _ => None,
+    }
 }
 
 fn kept(verb: Verb, keeps_log: bool, seen: &Seen) -> Judged {

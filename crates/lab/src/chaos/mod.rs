@@ -34,6 +34,7 @@ use crate::machine;
 use ending::Ending;
 use endings::ENDINGS;
 use judge::Kept;
+use page::Page;
 use rows::{Row, Tried, row};
 use tries::Tries;
 use xtask::{packages, workspace};
@@ -62,9 +63,23 @@ pub struct Options {
     /// Seed of what is random [default: the time]
     #[arg(long)]
     seed: Option<u64>,
-    /// Write docs/chaos.md as well; with --only the rows of these endings
+    /// Write docs/chaos.md as well; with --only these endings alone
     #[arg(long, conflicts_with = "number")]
     write_docs: bool,
+}
+
+impl Options {
+    /// The command that makes the same tries again.
+    fn command(&self, seed: u64) -> String {
+        let mut command = format!("cargo xtask chaos --seed {seed}");
+        if !self.only.is_empty() {
+            command += &format!(" --only {}", self.only.join(","));
+        }
+        for (name, value) in [("rounds", self.rounds.map(u64::from)), ("cycles", self.cycles)] {
+            command += &value.map_or_else(String::new, |value| format!(" --{name} {value}"));
+        }
+        command + " --write-docs"
+    }
 }
 
 fn names() -> PossibleValuesParser {
@@ -138,19 +153,14 @@ fn kill_servers(program: PathBuf, seed: u64, cycles: u64, tries: &mut Tries) -> 
 }
 
 /// Prints the table, writes the page, and fails if anything was not as it should be.
-fn finish(tries: &Tries, seed: u64, Options { only, write_docs, .. }: &Options) -> Result<()> {
+fn finish(tries: &Tries, seed: u64, options: &Options) -> Result<()> {
     let rows: &[Row] = &tries.rows;
     print!("{}", page::table(rows));
     page::skipped(rows).iter().for_each(|line| println!("{line}"));
-    if *write_docs {
-        let only = if only.is_empty() { String::new() } else { format!(" --only {}", only.join(",")) };
-        let command = format!("cargo xtask chaos --seed {seed}{only} --write-docs");
-        let page = if only.is_empty() {
-            page::render(&command, &machine(), &ENDINGS, rows)
-        } else {
-            page::again(&workspace::read(page::PATH)?, &command, rows)?
-        };
-        workspace::write(page::PATH, &page)?;
+    if options.write_docs {
+        let new = Page::new(&options.command(seed), &machine(), rows);
+        let page = if options.only.is_empty() { new } else { Page::read(&workspace::read(page::PATH)?).with(new) };
+        workspace::write(page::PATH, &page.render())?;
     }
     if tries.problems.is_empty() {
         return Ok(());
@@ -160,4 +170,20 @@ fn finish(tries: &Tries, seed: u64, Options { only, write_docs, .. }: &Options) 
         tries.problems.len(),
         tries.problems.join("\n  ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, FromArgMatches};
+
+    #[test]
+    fn the_page_names_the_command_that_makes_it_again() {
+        let command = Options::augment_args(clap::Command::new("chaos").no_binary_name(true));
+        let line = "--only sighup,servers --rounds 3 --cycles 9 --write-docs";
+        let options = command.try_get_matches_from(line.split(' ')).expect("it is a command line");
+        let options = Options::from_arg_matches(&options).expect("it is a command line");
+        let expected = "cargo xtask chaos --seed 7 --only sighup,servers --rounds 3 --cycles 9 --write-docs";
+        assert_eq!(options.command(7), expected);
+    }
 }

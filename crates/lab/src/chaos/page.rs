@@ -1,15 +1,19 @@
-//! The endings and what came of them: as a table for the terminal and as a page.
+//! The endings and what came of them: as a table for the terminal and as a page, of which endings can be made again.
 
+use super::SERVERS;
 use super::ending::Ending;
+use super::endings::ENDINGS;
 use super::judge::{HANDLING, Kept};
 use super::rows::Row;
-use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 pub(super) const PATH: &str = "docs/chaos.md";
 
-/// What the line begins with that says how the page was made.
-const MADE: &str = "Made by `";
+/// Titles of the lists of the page.
+const MADE: &str = "Made by:";
+const SKIPPED: &str = "Skipped:";
+const SAID: &str = "What is said:";
 
 const INTRODUCTION: &str = "\
 `cargo xtask chaos` ends plimsoll in every way below, at instants that follow from a seed, and looks at what is left. Each try
@@ -59,11 +63,12 @@ fn endings(all: &[Ending]) -> String {
 
 /// What came of them.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut table = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(HEAD.len()));
-    for row in rows.iter().filter(|row| row.tries > 0) {
-        let _ = writeln!(table, "{}", line(row));
-    }
-    table
+    of_rows(&rows.iter().filter(|row| row.tries > 0).map(line).collect::<Vec<_>>())
+}
+
+fn of_rows(rows: &[String]) -> String {
+    let head = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(HEAD.len()));
+    rows.iter().fold(head, |table, row| table + row + "\n")
 }
 
 fn line(row: &Row) -> String {
@@ -106,51 +111,117 @@ fn lines(rows: &[Row]) -> Vec<String> {
     said.map(|(row, line)| format!("- {}, {}: `{line}`", row.ending, row.verb)).collect()
 }
 
-/// `docs/chaos.md`, made by `command` on `machine`.
-pub(super) fn render(command: &str, machine: &str, all: &[Ending], rows: &[Row]) -> String {
-    let late = format!("{:.1} s", HANDLING.as_secs_f64());
-    let mut page = format!(
-        "# Endings\n\n{INTRODUCTION}\n{}\n## Results\n\n{MADE}{command}` on {machine}.\n\n{}\n{}",
-        endings(all),
-        LEGEND.replace("LATE", &late),
-        table(rows)
-    );
-    for (title, list) in [("Skipped", skipped(rows)), ("What is said", lines(rows))] {
-        if !list.is_empty() {
-            let _ = write!(page, "\n{title}:\n\n{}\n", list.join("\n"));
-        }
-    }
-    page
+/// Lines with the ending that each tells of.
+type Lines = Vec<(String, String)>;
+
+/// What `docs/chaos.md` says of the tries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// The command and the machine.
+    made: Lines,
+    table: Lines,
+    skipped: Lines,
+    said: Lines,
 }
 
-/// The page with those rows in the place of their old ones, made by `command`.
-///
-/// # Errors
-///
-/// When one of them is not in the page.
-pub(super) fn again(page: &str, command: &str, rows: &[Row]) -> Result<String> {
-    let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
-    for row in rows {
-        let begin = format!("| {} | {} | ", row.ending, row.verb);
-        let Some(place) = lines.iter_mut().find(|line| line.starts_with(&begin)) else {
-            bail!("{PATH} has no row `{begin}`: write the whole page, without --only");
+impl Page {
+    /// The rows of tries that `command` made on `machine`.
+    pub(super) fn new(command: &str, machine: &str, rows: &[Row]) -> Self {
+        let endings: BTreeSet<&str> = rows.iter().map(|row| row.ending).collect();
+        let made = endings.into_iter().map(|ending| (ending.to_owned(), format!("`{command}` on {machine}")));
+        let tried = rows.iter().filter(|row| row.tries > 0).map(|row| (row.ending.to_owned(), line(row)));
+        let (skipped, said) = (by_ending(skipped(rows)), by_ending(lines(rows)));
+        Self::default().with(Self { made: made.collect(), table: tried.collect(), skipped, said })
+    }
+
+    /// Reads a page that was rendered.
+    pub(super) fn read(text: &str) -> Self {
+        let mut page = Self::default();
+        let mut list = "";
+        for line in text.lines() {
+            match (list, line.strip_prefix("- ")) {
+                (_, None) if [MADE, SKIPPED, SAID].contains(&line) => list = line,
+                (MADE, Some(made)) => {
+                    let (how, endings) = made.rsplit_once(": ").unwrap_or((made, ""));
+                    page.made.extend(endings.split(", ").map(|ending| (ending.to_owned(), how.to_owned())));
+                }
+                (SKIPPED, Some(_)) => page.skipped.extend(by_ending(vec![line.to_owned()])),
+                (SAID, Some(_)) => page.said.extend(by_ending(vec![line.to_owned()])),
+                _ => {}
+            }
+            let cells: Vec<&str> = line.trim_start_matches("| ").split(" | ").collect();
+            if cells.len() == HEAD.len() && ![HEAD[0], "---"].contains(&cells[0]) {
+                page.table.push((cells[0].to_owned(), line.to_owned()));
+            }
+        }
+        page
+    }
+
+    /// The page with all that `new` says in the place of what this one says of the same endings.
+    pub(super) fn with(self, new: Self) -> Self {
+        let again: BTreeSet<String> = new.made.iter().map(|(ending, _)| ending.clone()).collect();
+        let joined = |old: Lines, new: Lines| {
+            let kept = old.into_iter().filter(|(ending, _)| !again.contains(ending));
+            let mut lines: Lines = kept.chain(new).collect();
+            lines.sort_by_key(|(ending, _)| place(ending));
+            lines
         };
-        *place = line(row);
-        let said = format!("- {}, {}: `", row.ending, row.verb);
-        let new = row.line.as_ref().map(|line| format!("{said}{line}`"));
-        for (old, new) in lines.iter_mut().filter(|line| line.starts_with(&said)).zip(new) {
-            *old = new;
+        Self {
+            made: joined(self.made, new.made),
+            table: joined(self.table, new.table),
+            skipped: joined(self.skipped, new.skipped),
+            said: joined(self.said, new.said),
         }
     }
-    let made = lines.iter().position(|line| line.starts_with(MADE)).context("the page does not say how it was made")?;
-    lines.insert(made + 1, format!("Rows made again by `{command}`."));
-    Ok(lines.join("\n") + "\n")
+
+    /// The text of the page.
+    pub(super) fn render(&self) -> String {
+        let legend = LEGEND.replace("LATE", &format!("{:.1} s", HANDLING.as_secs_f64()));
+        let mut page = format!(
+            "# Endings\n\n{INTRODUCTION}\n{}\n## Results\n\n{legend}\n{}",
+            endings(&ENDINGS),
+            of_rows(&lines_of(&self.table))
+        );
+        for (title, lines) in [(MADE, self.made()), (SKIPPED, lines_of(&self.skipped)), (SAID, lines_of(&self.said))] {
+            if !lines.is_empty() {
+                let _ = write!(page, "\n{title}\n\n{}\n", lines.join("\n"));
+            }
+        }
+        page
+    }
+
+    /// Each command with the endings that it made.
+    fn made(&self) -> Vec<String> {
+        let mut made: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (ending, how) in &self.made {
+            match made.iter_mut().find(|(other, _)| other == how) {
+                Some((_, endings)) => endings.push(ending),
+                None => made.push((how, vec![ending])),
+            }
+        }
+        made.into_iter().map(|(how, endings)| format!("- {how}: {}", endings.join(", "))).collect()
+    }
+}
+
+fn lines_of(lines: &Lines) -> Vec<String> {
+    lines.iter().map(|(_, line)| line.clone()).collect()
+}
+
+/// Lines such as `- sighup, run: ...`.
+fn by_ending(lines: Vec<String>) -> Lines {
+    let ending = |line: &str| line.trim_start_matches("- ").split(',').next().unwrap_or_default().to_owned();
+    lines.into_iter().map(|line| (ending(&line), line)).collect()
+}
+
+/// Place of an ending on the page.
+fn place(name: &str) -> usize {
+    let names = ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]);
+    names.take_while(|other| *other != name).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chaos::endings::ENDINGS;
     use std::collections::BTreeMap;
     use std::time::Duration;
     use xtask::workspace;
@@ -177,7 +248,8 @@ mod tests {
         assert_eq!(cells[1..14], ["power-cut", "run", "40", "3", "", "12", "", "28", "", "1.04 s", "0", "2", "0"]);
         assert!(table.lines().all(|line| line.matches('|').count() == HEAD.len() + 1), "{table}");
         assert!(!table.contains("failing-disk"));
-        let page = render("cargo xtask chaos --seed 7", "2 cores", &ENDINGS, &rows());
+        let page = Page::new("cargo xtask chaos --seed 7", "2 cores", &rows()).render();
+        assert!(page.contains("- `cargo xtask chaos --seed 7` on 2 cores: power-cut, failing-disk\n"), "{page}");
         assert!(page.contains("- failing-disk, run (20 skipped): a loop device needs root"), "{page}");
         assert!(
             page.contains("- power-cut, run: `plimsoll: it is so`") && page.contains("a second and 0.3 s"),
@@ -193,22 +265,39 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_made_again_take_the_place_of_the_old_ones() {
-        let [row, _] = rows();
-        let page = render("cargo xtask chaos --seed 7", "2 cores", &ENDINGS, &rows());
-        let new = Row { tries: 41, line: Some("plimsoll: it is otherwise".into()), ..row };
-        let page = again(&page, "cargo xtask chaos --only power-cut", &[new]).expect("it is there");
-        assert!(page.contains("| power-cut | run | 41 |") && !page.contains("| power-cut | run | 40 |"), "{page}");
-        assert!(page.contains("`plimsoll: it is otherwise`") && !page.contains("it is so"), "{page}");
-        assert!(page.contains("Rows made again by `cargo xtask chaos --only power-cut`."), "{page}");
-        assert!(again(&page, "", &[Row::new("flood", "run")]).is_err());
+    fn endings_that_are_made_again_take_the_place_of_the_old_ones() {
+        let [row, skipped] = rows();
+        let sighup = Row { tries: 7, line: Some("plimsoll: a, b: c".into()), ..Row::new("sighup", "run") };
+        let old = Page::new("old", "2 cores", &[row.clone(), sighup, skipped]);
+        assert_eq!(Page::read(&old.render()), old);
+        // One more verb, one that has nothing to say any more, and one that can be made now.
+        let new = [
+            Row { tries: 41, line: None, ..row },
+            Row { tries: 2, ..Row::new("power-cut", "sweep") },
+            Row { tries: 3, ..Row::new("failing-disk", "run") },
+        ];
+        let page = Page::read(&old.render()).with(Page::new("new", "4 cores", &new)).render();
+        let rows: Vec<&str> = page.lines().filter(|line| line.split('|').count() == HEAD.len() + 2).skip(2).collect();
+        let begins = [
+            "| power-cut | run | 41 |",
+            "| power-cut | sweep | 2 |",
+            "| failing-disk | run | 3 |",
+            "| sighup | run | 7 |",
+        ];
+        assert!(rows.len() == 4 && rows.iter().zip(begins).all(|(row, begin)| row.starts_with(begin)), "{page}");
+        assert!(page.contains("\n- `new` on 4 cores: power-cut, failing-disk\n- `old` on 2 cores: sighup\n"), "{page}");
+        assert!(page.contains("- sighup, run: `plimsoll: a, b: c`") && !page.contains("it is so"), "{page}");
+        assert!(!page.contains(SKIPPED), "{page}");
     }
 
     #[test]
-    fn the_page_of_the_repository_has_every_ending() {
+    fn the_page_of_the_repository_was_written_by_this_program() {
         let page = workspace::read(PATH).expect("the page");
-        for Ending { name, made, .. } in &ENDINGS {
-            assert!(page.contains(&format!("| {name} | {made} |")), "{name}: cargo xtask chaos --write-docs");
-        }
+        assert_eq!(page, Page::read(&page).render(), "cargo xtask chaos --write-docs");
+        let read = Page::read(&page);
+        let told: BTreeSet<&str> = read.table.iter().chain(&read.skipped).map(|(ending, _)| ending.as_str()).collect();
+        let all: BTreeSet<&str> = ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]).collect();
+        assert_eq!(told, all);
+        assert!(told.iter().all(|ending| read.made.iter().any(|(made, _)| made == ending)), "{:?}", read.made);
     }
 }

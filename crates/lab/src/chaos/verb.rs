@@ -9,6 +9,8 @@ pub(super) enum Verb {
     /// A run with samples of where its CPU time goes.
     ProfiledRun,
     Sweep,
+    /// A sweep whose peak is measured again with samples.
+    ProfiledSweep,
     Serve,
     Profile,
 }
@@ -20,6 +22,7 @@ impl Verb {
             Self::Run => "run",
             Self::ProfiledRun => "run --profile",
             Self::Sweep => "sweep",
+            Self::ProfiledSweep => "sweep --profile",
             Self::Serve => "serve",
             Self::Profile => "profile",
         }
@@ -45,6 +48,22 @@ impl Verb {
                 "--budget",
                 "0s",
             ],
+            Self::ProfiledSweep => &[
+                "sweep",
+                "--to",
+                "2",
+                "--points",
+                "2",
+                "--iterations",
+                "1",
+                "-d",
+                "2s",
+                "--warmup",
+                "0s",
+                "--budget",
+                "0s",
+                "--profile",
+            ],
             Self::Serve => &["serve", "target"],
             Self::Profile => &["profile", "--all", "-d", "2s"],
         }
@@ -55,7 +74,7 @@ impl Verb {
         match self {
             Self::Run => Duration::from_secs(5),
             Self::ProfiledRun => Duration::from_secs(6),
-            Self::Sweep => Duration::from_secs(9),
+            Self::Sweep | Self::ProfiledSweep => Duration::from_secs(9),
             Self::Serve => Duration::from_secs(3),
             Self::Profile => Duration::from_secs(4),
         }
@@ -65,7 +84,7 @@ impl Verb {
     pub(super) const fn window(self) -> Option<Duration> {
         match self {
             Self::Run | Self::ProfiledRun => Some(Duration::from_secs(3)),
-            Self::Sweep | Self::Profile => Some(Duration::from_secs(2)),
+            Self::Sweep | Self::ProfiledSweep | Self::Profile => Some(Duration::from_secs(2)),
             Self::Serve => None,
         }
     }
@@ -74,17 +93,22 @@ impl Verb {
     pub(super) const fn log(self) -> &'static str {
         match self {
             Self::Profile => SAMPLES,
-            Self::Run | Self::ProfiledRun | Self::Sweep | Self::Serve => EVENTS,
+            Self::Run | Self::ProfiledRun | Self::Sweep | Self::ProfiledSweep | Self::Serve => EVENTS,
         }
     }
 
     /// The file of its result.
     pub(super) const fn result(self) -> Option<&'static str> {
         match self {
-            Self::Run | Self::ProfiledRun | Self::Sweep => Some("run.json"),
+            Self::Run | Self::ProfiledRun | Self::Sweep | Self::ProfiledSweep => Some("run.json"),
             Self::Profile => Some("profile.json"),
             Self::Serve => None,
         }
+    }
+
+    /// True if its result has a profile beside its loads.
+    pub(super) const fn is_profiled(self) -> bool {
+        matches!(self, Self::ProfiledRun | Self::ProfiledSweep)
     }
 
     /// True if its result is that of one load.
@@ -99,7 +123,7 @@ mod tests {
 
     #[test]
     fn loads_are_as_long_as_their_command_says() {
-        for verb in [Verb::Run, Verb::ProfiledRun, Verb::Sweep, Verb::Profile] {
+        for verb in [Verb::Run, Verb::ProfiledRun, Verb::Sweep, Verb::ProfiledSweep, Verb::Profile] {
             let window = verb.window().expect("it measures");
             let seconds = format!("{}s", window.as_secs());
             assert!(verb.words().windows(2).any(|pair| pair[0] == "-d" && pair[1] == seconds), "{verb:?}");

@@ -133,16 +133,16 @@ fn open(path: &Path) -> Result<BufReader<File>, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use model::{Environment, FORMAT_SAMPLES, ProfileBegun, SampledProcess, SampledStack};
     use std::os::unix::fs::symlink;
 
-    fn first() -> SamplesBegun {
+    pub(crate) fn first() -> SamplesBegun {
         SamplesBegun { format: FORMAT_SAMPLES.into(), cpus: 1, pid: 1, ..SamplesBegun::default() }
     }
 
-    fn second(sampled_ns: u64) -> SamplesAdded {
+    pub(crate) fn second(sampled_ns: u64) -> SamplesAdded {
         let stack = SampledStack { is_waiting: false, pid: 10, chain: vec![0x40] };
         let process = SampledProcess { pid: 10, name: Some("nginx".into()), ..SampledProcess::default() };
         SamplesAdded {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// What is left of samples whose program has ended.
-    fn written(directory: &Path, begun: SamplesBegun, added: impl IntoIterator<Item = SamplesAdded>) {
+    pub(crate) fn written(directory: &Path, begun: SamplesBegun, added: impl IntoIterator<Item = SamplesAdded>) {
         let (mut take, from) = channel();
         let file = SampleFile::start(directory, begun, from);
         for mut added in added {

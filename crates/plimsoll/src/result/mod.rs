@@ -115,8 +115,13 @@ impl Facts {
     }
 
     /// True if it is known what came of the samples.
-    const fn is_profiled(&self) -> bool {
+    pub(crate) const fn is_profiled(&self) -> bool {
         self.profiled.is_some() || self.profile_unavailable.is_some()
+    }
+
+    const fn wants_profile(&self) -> bool {
+        use Measurement::{Run, Sweep};
+        matches!(self.begun.measurement, Run { wants_profile: true, .. } | Sweep { wants_profile: true, .. })
     }
 
     fn environment(&self) -> Environment {
@@ -150,7 +155,7 @@ pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord 
     let evidence = Evidence { profile: facts.profiled.clone(), ..facts.evidence(builder) };
     let verdict = judge::judge_run(&evidence);
     let limiter = facts.confirmed(limiter_of_run(&evidence, &verdict, &facts.begun.limits));
-    let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true });
+    let is_wanted = matches!(facts.begun.measurement, Measurement::Run { wants_limiter: true, .. });
     let (environment, started) = (facts.environment(), facts.begun.started.clone());
     let record = RunRecord {
         profile_unavailable: facts.profile_unavailable.clone(),

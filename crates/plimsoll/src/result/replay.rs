@@ -7,7 +7,7 @@ use super::{
 };
 use crate::exit::CommandError;
 use crate::output::printer;
-use crate::profiling::{Sampled, at_peak, keep as keep_profile, samples};
+use crate::profiling::{ENDED_BEFORE, Sampled, UNREADABLE, at_peak, keep as keep_profile, no_profile, samples};
 use crate::store::experiment::{is_experiment, recovered};
 use crate::store::stored::{Record, Stored};
 use crate::store::{EVENTS, HISTOGRAMS, POINTS, PROFILED, RESULT};
@@ -184,30 +184,33 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Takes in the profile of a load that its program was killed in, of what was written down. One that cannot be made is
-    /// told, and the rest of the result is made.
+    /// Takes in the profile of a load that its program was killed in, or why there is none.
     fn profile(&mut self) -> Result<(), CommandError> {
-        let Some(facts) = self.facts.as_ref().filter(|facts| !facts.is_profiled() && samples::are_in(self.directory))
-        else {
-            return Ok(());
-        };
+        let Some(facts) = self.facts.as_ref().filter(|facts| !facts.is_profiled()) else { return Ok(()) };
+        let sampled = if samples::are_in(self.directory) { self.sampled(facts)? } else { None };
+        let event = sampled.or_else(|| facts.wants_profile().then(|| no_profile(ENDED_BEFORE)));
+        self.facts.iter_mut().for_each(|facts| event.iter().for_each(|event| facts.apply(event)));
+        Ok(())
+    }
+
+    /// What comes of the samples that were written down; none if there are none, or of no load. If they cannot be read that
+    /// is told, and the rest of the result is made.
+    fn sampled(&self, facts: &Facts) -> Result<Option<SessionEvent>, CommandError> {
         let of_sweep = matches!(facts.begun.measurement, Measurement::Sweep { .. });
-        let peak = of_sweep.then(|| sweep_record(facts, &self.points).peak).flatten();
         let profiled = if of_sweep { self.profiled_load()? } else { None };
-        let Some(builder) = profiled.as_ref().or(self.builder.as_ref()) else { return Ok(()) };
+        let Some(builder) = profiled.as_ref().or(self.builder.as_ref()) else { return Ok(None) };
         let profile = match samples::recover(self.directory) {
             Ok(Some((_, profile))) => Box::new(profile),
-            Ok(None) => return Ok(()),
+            Ok(None) => return Ok(None),
             Err(why) => {
                 printer::note(&format!("warning: no profile: {why}"));
-                return Ok(());
+                return Ok(Some(no_profile(UNREADABLE)));
             }
         };
         let url = Redacted::url(&builder.evidence().plan.target.url);
         let event = keep_profile(self.directory, Sampled::Profile(profile), builder.goodput().value, &url);
-        let event = peak.iter().fold(event, at_peak);
-        self.facts.iter_mut().for_each(|facts| facts.apply(&event));
-        Ok(())
+        let peak = (of_sweep && !self.points.is_empty()).then(|| sweep_record(facts, &self.points).peak).flatten();
+        Ok(Some(peak.iter().fold(event, at_peak)))
     }
 
     /// The load of a sweep that was measured with samples.
@@ -273,7 +276,109 @@ fn histograms(directory: &Path) -> Box<dyn BufRead> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profiling::samples::tests::{first, second, written};
+    use crate::session::sinks::Sink;
+    use crate::store::Recorder;
+    use model::{Address, Begun, NS_PER_S, Phase, Plan, Stop, SweepRecord, Target, Tick};
     use std::os::unix::fs::symlink;
+
+    fn tell(recorder: &mut Recorder, event: Event) {
+        recorder.take(&Redacted::new(event));
+    }
+
+    /// Writes down a load on as many connections as it has thousands of good responses in a second.
+    fn load(sweep: &Path, name: &str, good: u64) -> SessionEvent {
+        let connections = u32::try_from(good / 1000).unwrap();
+        let target = Target::at(Address::Tcp("127.0.0.1:1".parse().unwrap()));
+        let plan = Plan::new(target, Load::Closed { connections }, Stop::Duration { duration_ns: NS_PER_S });
+        let mut tick = Tick::empty(Phase::Measure, 0, NS_PER_S);
+        (tick.flow.sent, tick.flow.completed, tick.flow.good) = (good, good, good);
+        (tick.cohort.planned, tick.cohort.sent, tick.cohort.completed, tick.cohort.good) = (good, good, good, good);
+        for _ in 0..good {
+            tick.histograms.response.record(NS_PER_S / 1000);
+            tick.histograms.service.record(NS_PER_S / 1000);
+        }
+        let (directory, mut recorder) = Recorder::of_load(sweep, name).unwrap();
+        tell(&mut recorder, Event::Started { started: String::new(), plan: Box::new(plan) });
+        tell(&mut recorder, Event::Warmed { at_ns: 0, settled: true });
+        tell(&mut recorder, Event::Tick(Box::new(tick)));
+        SessionEvent::Point { directory, load: f64::from(connections) }
+    }
+
+    /// Writes down a sweep of two loads, whose program was killed when they had ended.
+    fn sweep(directory: &Path, wants_profile: bool) {
+        let measurement = Measurement::Sweep { limit: 8.0, over_rate: false, wants_profile, arm: None };
+        let (environment, limits) = Default::default();
+        let begun = SessionEvent::Begun(Box::new(Begun { started: String::new(), measurement, environment, limits }));
+        let mut recorder = Recorder::without_histograms(directory).unwrap();
+        let loads = [load(directory, "01-c1-1", 1000), load(directory, "02-c2-1", 2000)];
+        [begun].into_iter().chain(loads).for_each(|event| tell(&mut recorder, Event::Session(event)));
+    }
+
+    #[track_caller]
+    fn recovered(directory: &Path) -> SweepRecord {
+        match record(directory) {
+            Ok(Record::Sweep(sweep)) => *sweep,
+            Ok(_) => panic!("it is no sweep"),
+            Err(error) => panic!("{}", error.message),
+        }
+    }
+
+    #[test]
+    fn a_profiled_sweep_that_was_killed_has_the_profile_of_its_peak() {
+        let directory = tempfile::tempdir().unwrap();
+        sweep(directory.path(), true);
+        let _ = load(directory.path(), "03-profile", 1900);
+        written(directory.path(), first(), [second(NS_PER_S / 2)]);
+        let record = recovered(directory.path());
+        assert!(record.interrupted && record.profile_unavailable.is_none());
+        let loads: Vec<f64> = record.curve.iter().map(|point| point.load).collect();
+        assert_eq!(loads, [1.0, 2.0], "the profiled load is none of the points");
+        let profile = record.profile.expect("its samples are there");
+        assert_eq!((profile.samples, profile.sampled_ns, profile.load), (5, NS_PER_S / 2, Some(2.0)));
+        let change = profile.goodput_change.expect("it is the load of the peak");
+        assert!((change + 0.05).abs() < 1e-9 && profile.goodput_per_s == Some(1900.0), "{change}");
+        let folded = std::fs::read_to_string(directory.path().join(crate::profiling::FOLDED)).unwrap();
+        assert_eq!(folded, "nginx;[unknown] 5\n");
+    }
+
+    #[test]
+    fn a_sweep_that_was_killed_says_why_it_has_no_profile() {
+        let why = |make: &dyn Fn(&Path), wants_profile| {
+            let directory = tempfile::tempdir().unwrap();
+            sweep(directory.path(), wants_profile);
+            make(directory.path());
+            let record = recovered(directory.path());
+            assert!(record.profile.is_none() && record.points.len() == 2);
+            record.profile_unavailable
+        };
+        assert_eq!(why(&|_| {}, false), None, "none was asked for");
+        assert_eq!(why(&|_| {}, true).as_deref(), Some(ENDED_BEFORE));
+        // The load had not begun, and nothing had been sampled.
+        assert_eq!(why(&|sweep| written(sweep, first(), []), true).as_deref(), Some(ENDED_BEFORE));
+        let begun = |sweep: &Path| {
+            let _ = load(sweep, "03-profile", 2000);
+            written(sweep, first(), []);
+        };
+        assert_eq!(why(&begun, true).as_deref(), Some(ENDED_BEFORE));
+        let torn = |sweep: &Path| {
+            let _ = load(sweep, "03-profile", 2000);
+            std::fs::write(sweep.join(samples::SAMPLES), "{\"format\":").unwrap();
+        };
+        assert_eq!(why(&torn, true).as_deref(), Some(UNREADABLE));
+    }
+
+    #[test]
+    fn samples_of_a_sweep_without_a_load_are_nothing_to_recover() {
+        let directory = tempfile::tempdir().unwrap();
+        sweep(directory.path(), true);
+        let events = directory.path().join(EVENTS);
+        let begun = std::fs::read_to_string(&events).unwrap().lines().next().unwrap().to_owned();
+        std::fs::write(&events, begun + "\n").unwrap();
+        std::fs::remove_dir_all(directory.path().join(POINTS)).unwrap();
+        written(directory.path(), first(), [second(1)]);
+        assert!(refused(directory.path()).contains("nothing was measured"));
+    }
 
     #[track_caller]
     fn refused(directory: &Path) -> String {

@@ -29,7 +29,7 @@ pub(crate) fn keep(points: &mut Vec<Point>, load: f64, builder: EvidenceBuilder)
 /// Judges the points, in whatever order they were measured, and puts everything together.
 pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
     let (limit, over_rate, arm) = match &facts.begun.measurement {
-        Measurement::Sweep { limit, over_rate, arm } => (*limit, *over_rate, arm.clone()),
+        Measurement::Sweep { limit, over_rate, arm, .. } => (*limit, *over_rate, arm.clone()),
         Measurement::Run { .. } | Measurement::Capacity { .. } | Measurement::Compare { .. } => (0.0, false, None),
     };
     let environment = facts.environment();

@@ -87,7 +87,8 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
         store::create(args.output.output.as_deref(), "run", &session.started)
     })?;
     let plan = session.plan(load, until, warmup);
-    let mut log = session.begin(Measurement::Run { wants_limiter: args.confirm }, &plan)?;
+    let measurement = Measurement::Run { wants_limiter: args.confirm, wants_profile: args.profile };
+    let mut log = session.begin(measurement, &plan)?;
     asked.event().into_iter().for_each(|event| log.tell(event));
     // A number of requests has no length, and is not prolonged.
     let half_ns = until.duration_ns().unwrap_or(0) / 2;

@@ -9,7 +9,7 @@ use crate::coordinate::{Measure, walk};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
-use crate::profiling::{at_peak, keep as keep_profile, keep_waits, remove_samples};
+use crate::profiling::{ENDED_BEFORE, at_peak, keep as keep_profile, keep_waits, no_profile, remove_samples};
 use crate::result::{Asked, Point, keep, sweep_record};
 use crate::session::serving;
 use crate::session::{Session, SessionOptions};
@@ -141,7 +141,8 @@ fn measure(
     })?;
     let most = plan(args, &session, search.to)?;
     let arm = arm.map(Redacted::into_inner);
-    let mut log = session.begin(Measurement::Sweep { limit: search.to, over_rate: search.over_rate, arm }, &most)?;
+    let (limit, over_rate, wants_profile) = (search.to, search.over_rate, args.profile);
+    let mut log = session.begin(Measurement::Sweep { limit, over_rate, wants_profile, arm }, &most)?;
     asked.event().into_iter().for_each(|event| log.tell(event));
     let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };
     let mut walked = walk(&mut SweepSearch::new(*search, times(args, &most)), &mut loads, stop);
@@ -153,6 +154,9 @@ fn measure(
     loads.log.tell(SessionEvent::Changed { changes: loads.session.changes() });
     if args.profile && walked.is_ok() && !loads.session.is_interrupted() {
         walked = loads.profile();
+    }
+    if args.profile && !loads.log.facts.is_profiled() {
+        loads.log.tell(no_profile(ENDED_BEFORE));
     }
     loads.session.progress.end();
     let (directory, spec) = (loads.session.directory.clone(), loads.session.spec().cloned());

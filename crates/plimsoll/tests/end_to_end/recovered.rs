@@ -258,3 +258,45 @@ fn a_profiled_run_that_was_killed_has_its_profile() {
     assert!(folded.contains("Worker::burn") && folded.contains("_[k]"), "names are found: {folded}");
     assert!(ended.recorded("profile.svg").contains("CPU time under"));
 }
+
+/// Starts a profiled sweep, kills it when `is_time` says so of its directory, and makes the result of what is left.
+#[track_caller]
+fn killed_sweep(is_time: impl Fn(&Path) -> bool) -> (Ended, Value) {
+    let target = Target::start(&["--workers", "1"]);
+    let url = target.url("/cpu?us=2000");
+    let short = ["-d", "2s", "--warmup", "0s", "--to", "2", "--points", "2", "--iterations", "1", "--budget", "0s"];
+    let args = [&["sweep", &url, "--profile", "-q", "-o", "plimsoll-runs/out"][..], &short].concat();
+    let started = plimsoll(args).start();
+    let directory = started.directory().join("plimsoll-runs/out");
+    wait_for(SOON, || is_time(&directory).then_some(())).expect("it comes so far");
+    started.signal(Signal::KILL);
+    let ended = started.end();
+    let record: Value = serde_json::from_str(&recover(&ended.run_directory())).expect("JSON");
+    assert_eq!(record["interrupted"], true);
+    (ended, record)
+}
+
+#[test]
+fn a_profiled_sweep_that_was_killed_has_the_profile_of_its_peak() {
+    let (ended, record) = killed_sweep(|sweep| {
+        let samples = std::fs::read_to_string(sweep.join("profile.samples")).unwrap_or_default();
+        samples.lines().filter(|line| line.contains("\"counts\":[[")).count() >= 2
+    });
+    assert!(record["points"].as_array().is_some_and(|points| points.len() == 2), "{record:#}");
+    let profile = &record["profile"];
+    assert!(count(profile, "samples") > 10 && number(profile, "goodput_per_s") > 0.0, "{profile:#}");
+    assert_eq!(profile["load"], record["peak"]["load"]);
+    assert!(record.get("profile_unavailable").is_none_or(Value::is_null), "{record:#}");
+    assert!(ended.recorded("profile.folded").contains("Worker::burn"));
+    assert!(ended.recorded("profile.svg").contains("CPU time under"));
+}
+
+#[test]
+fn a_profiled_sweep_that_was_killed_before_its_profile_says_so() {
+    let (_, record) = killed_sweep(|sweep| {
+        let events = std::fs::read_to_string(sweep.join("events.jsonl")).unwrap_or_default();
+        events.contains("\"session\":\"point\"")
+    });
+    assert!(record.get("profile").is_none_or(Value::is_null), "{record:#}");
+    assert_eq!(record["profile_unavailable"], "it ended before it could be profiled");
+}

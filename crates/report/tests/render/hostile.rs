@@ -1,7 +1,8 @@
 //! Texts that would act on whoever looks at a result: in a terminal, a browser, a spreadsheet, a page of Markdown.
 
 use crate::fixtures::{URL, redirecting_probe, valid_run};
-use crate::promises::{BETWEEN, keep};
+use crate::forms::BETWEEN;
+use crate::promises::keep;
 use proptest::prelude::*;
 use report::Named;
 use report::record::AnyRecord;

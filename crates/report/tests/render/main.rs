@@ -10,6 +10,7 @@ mod contract;
 mod experiment;
 mod experiments;
 mod fixtures;
+mod forms;
 mod golden;
 mod histories;
 mod history;

@@ -1,37 +1,22 @@
 //! What every rendering promises, whatever texts a record holds: for the property tests, and for the fuzz target.
 //!
-//! Texts are put into all places of full records that take any, found by trying: so are those of fields still to come.
+//! Texts are put into all places of full records that take any.
 
-use crate::capacities::bracketed;
-use crate::comparisons::{arm_profile, compared, duet, undecided};
-use crate::experiments::experiment;
-use crate::fixtures::{invalid_run, redirecting_probe, valid_sweep};
-use crate::histories::changed_history;
-use crate::pages::{item, profiled, with_seconds};
-use model::{
-    AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
-    ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, MachineCpu, MixRecord,
-    NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, Redacted, RunRecord, Served,
-    Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
-};
+use crate::forms::{Forms, Texts};
+use crate::pages::item;
+use model::{Redacted, RunRecord, SweepRecord, SweepsRecord};
 use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
 use report::record::{AnyRecord, sweeps_record};
 use report::terminal::{self, Style};
 use report::{Named, json, off_cpu};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use serde_json::Value;
 use std::fmt::{self, Debug, Display, Write as _};
 use std::sync::OnceLock;
 
-/// What parts the texts of an input; the last control character that has no other use.
-pub(crate) const BETWEEN: &str = "\u{1f}";
 /// Colours and what ends them.
 const SGR: [&str; 7] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m", "\u{1b}[37m"];
-/// Points of a sweep, up to its peak.
-const POINTS: usize = 3;
 /// Columns of CSV that are text.
 const TEXT_COLUMNS: [usize; 4] = [0, 2, 3, 23];
 /// Tags and attributes of the page, and how everything in a flame graph begins.
@@ -43,92 +28,198 @@ const IN_GRAPHS: &str = "?xml !DOCTYPE !-- svg defs linearGradient stop style sc
 /// Where the page goes on with plotly, which is not ours to judge.
 const PLOTLY: &str = r#"<script type="text/plain" id="plotly">"#;
 
+/// Fills a record and renders it.
+type Rendering = fn(&Forms, &mut Texts<'_>);
+/// Fills results and renders them in a way.
+type Results = fn(&Forms, &mut Texts<'_>, Way);
+type Way = fn(&[Item<'_>]);
+
+/// All kinds of results, each alone or with others.
+const RESULTS: [Results; 7] = [run, sweep, run_and_sweep, sweeps, capacity, comparison, experiment];
+/// All ways in which each of them is rendered.
+const WAYS: [Way; 5] = [in_terminals, in_markdown, in_csv, as_json, in_page];
+/// What is rendered in ways of its own.
+const OTHERS: [Rendering; 20] = [
+    page_with_graphs,
+    |_, texts| {
+        running(texts.take()).iter().for_each(|svg| in_graph(svg));
+    },
+    waiting,
+    |forms, texts| {
+        let history = forms.history.filled(texts);
+        is_plain(|style| terminal::history(&history, style));
+    },
+    |forms, texts| {
+        let history = forms.history.filled(texts);
+        reads_back(&json::history(&history), &history);
+    },
+    |forms, texts| in_shown(&report::html::history_page(&forms.history.filled(texts))),
+    |forms, texts| {
+        let experiment = forms.experiment.filled(texts);
+        is_plain(|style| terminal::plan(&experiment.plan, style));
+    },
+    |forms, texts| {
+        let (probe, url) = (forms.probe.filled(texts), texts.take());
+        is_plain(|_| terminal::probe(&probe, url));
+    },
+    |forms, texts| {
+        let audits = forms.audits.filled(texts);
+        is_plain(|style| terminal::audits(&audits, style));
+    },
+    |forms, texts| {
+        let audits = forms.audits.filled(texts);
+        reads_back(&json::audits(&audits), &audits);
+    },
+    |forms, texts| {
+        let check = forms.check.filled(texts);
+        is_plain(|style| terminal::check(&check, style));
+    },
+    |forms, texts| {
+        let check = forms.check.filled(texts);
+        is_plain(|_| terminal::check_row(&check.rows[0]) + "\n");
+    },
+    |forms, texts| {
+        let check = forms.check.filled(texts);
+        reads_back(&json::check(&check), &check);
+    },
+    |forms, texts| {
+        let seen = forms.observation.filled(texts);
+        is_plain(|style| terminal::observation(&seen, style));
+    },
+    |forms, texts| {
+        let seen = forms.observation.filled(texts);
+        is_plain(|_| terminal::observation_lines(&seen));
+    },
+    |forms, texts| {
+        let seen = forms.observation.filled(texts);
+        is_plain(|style| terminal::missing(&seen.unavailable, style));
+    },
+    |forms, texts| {
+        let seen = forms.observation.filled(texts);
+        reads_back(&json::observation(&seen), &seen);
+    },
+    |forms, texts| {
+        let profile = forms.profile.filled(texts);
+        is_plain(|style| terminal::profile(&profile, style));
+    },
+    |forms, texts| {
+        let profile = forms.profile.filled(texts).profile;
+        is_plain(|_| terminal::profile_change(&profile, &profile));
+    },
+    |forms, texts| {
+        let profile = forms.profile.filled(texts);
+        reads_back(&json::profile(&profile), &profile);
+    },
+];
+
 /// Puts the texts of `input` into records, renders them in every way, and fails when a text acts or is markup.
 pub(crate) fn keep(input: &str) {
+    (0..RESULTS.len() * WAYS.len() + OTHERS.len()).for_each(|number| keep_one(number, input));
+}
+
+/// The same of the rendering of a number, whatever it is: for the fuzz target, which has more inputs than time.
+pub(crate) fn keep_one(number: usize, input: &str) {
     static FORMS: OnceLock<Forms> = OnceLock::new();
     let forms = FORMS.get_or_init(Forms::new);
-    let mut texts = Texts::of(input);
-    let run: RunRecord = forms.run.filled(&mut texts);
-    let mut sweep: SweepRecord = forms.sweep.filled(&mut texts);
-    sweep.points = vec![run.clone(); sweep.curve.len()];
-    let arms = [texts.take(), texts.take()].map(|label| (label.to_owned(), sweep.clone()));
-    let sweeps = sweeps_record(arms.into());
-    let name = texts.take();
-    let named = |record| Named { name, record };
-    let mixed = [named(AnyRecord::Run(&run)), named(AnyRecord::Sweep(&sweep))];
-    let several = [named(AnyRecord::Sweeps(&sweeps))];
-
-    is_plain(|style| terminal::results(&mixed, style));
-    is_plain(|style| terminal::results(&several, style));
-    in_terminals_alone(forms, &mut texts);
-    for results in [&mixed[..], &several] {
-        in_markdown(&report::markdown(results));
-        in_csv(&report::csv(results));
+    let number = number % (RESULTS.len() * WAYS.len() + OTHERS.len());
+    let texts = &mut Texts::of(input, number);
+    match number.checked_sub(OTHERS.len()) {
+        None => OTHERS[number](forms, texts),
+        Some(number) => RESULTS[number / WAYS.len()](forms, texts, WAYS[number % WAYS.len()]),
     }
-    reads_back(&json::run(&run), &run);
-    reads_back(&json::sweeps(&sweeps), &sweeps);
-    let folded = format!("{};main 10\n", name.replace('\n', " "));
-    let running = flame::graph(&folded, &Redacted::text(name), Scale::Samples);
-    let waiting = off_cpu::of_run(&run);
-    stand_still(waiting.as_ref().map_or("", |waiting| waiting.folded.as_str()));
-    running.iter().chain(waiting.as_ref().map(|waiting| &waiting.svg)).for_each(|svg| in_graph(svg));
-    let graphs = [Graphs { running, ..Graphs::default() }];
-    let with_graph = Item { graphs: &graphs, ..item(name, AnyRecord::Run(&run), None) };
-    in_page(&[with_graph, item(name, AnyRecord::Sweeps(&sweeps), None)]);
-    in_page(&[Item { base: name, ..item(name, AnyRecord::Sweep(&sweep), None) }]);
-    of_others(forms, &mut texts, &run);
 }
 
-/// Results that are no run and no sweep; the loads of those that have some are `run`.
-fn of_others(forms: &Forms, texts: &mut Texts<'_>, run: &RunRecord) {
-    let mut capacity: CapacityRecord = forms.capacity.filled(texts);
-    capacity.trials = vec![run.clone(); capacity.outcomes.len()];
-    reads_back(&json::capacity(&capacity), &capacity);
-    everywhere(texts.take(), AnyRecord::Capacity(&capacity));
-    let mut comparison: CompareRecord = forms.comparison.filled(texts);
+fn run(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let (run, name) = (forms.run.filled(texts), texts.take());
+    way(&[item(name, AnyRecord::Run(&run), None)]);
+}
+
+fn sweep(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let (sweep, name) = (full_sweep(forms, texts).1, texts.take());
+    way(&[Item { base: texts.take(), ..item(name, AnyRecord::Sweep(&sweep), None) }]);
+}
+
+fn run_and_sweep(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let ((run, sweep), name) = (full_sweep(forms, texts), texts.take());
+    way(&[item(name, AnyRecord::Run(&run), None), item(name, AnyRecord::Sweep(&sweep), None)]);
+}
+
+fn sweeps(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let (sweeps, name) = (full_sweeps(forms, texts), texts.take());
+    way(&[item(name, AnyRecord::Sweeps(&sweeps), None)]);
+}
+
+fn capacity(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let mut capacity = forms.capacity.filled(texts);
+    capacity.trials = vec![forms.run.filled(texts); capacity.outcomes.len()];
+    way(&[item(texts.take(), AnyRecord::Capacity(&capacity), None)]);
+}
+
+fn comparison(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let (mut comparison, run) = (forms.comparison.filled(texts), forms.run.filled(texts));
     comparison.runs.iter_mut().for_each(|of| of.run = run.clone());
-    reads_back(&json::compare(&comparison), &comparison);
-    everywhere(texts.take(), AnyRecord::Compare(&comparison));
-    let experiment: ExperimentRecord = forms.experiment.filled(texts);
-    is_plain(|style| terminal::plan(&experiment.plan, style));
-    reads_back(&json::experiment(&experiment), &experiment);
-    everywhere(texts.take(), AnyRecord::Experiment(&experiment));
-    let history: HistoryRecord = forms.history.filled(texts);
-    is_plain(|style| terminal::history(&history, style));
-    reads_back(&json::history(&history), &history);
-    in_shown(&report::html::history_page(&history));
+    way(&[item(texts.take(), AnyRecord::Compare(&comparison), None)]);
 }
 
-/// A result in every format that shows it.
-fn everywhere(name: &str, record: AnyRecord<'_>) {
-    let results = [Named { name, record }];
-    is_plain(|style| terminal::results(&results, style));
-    in_markdown(&report::markdown(&results));
-    in_csv(&report::csv(&results));
-    in_page(&[item(name, record, None)]);
+fn experiment(forms: &Forms, texts: &mut Texts<'_>, way: Way) {
+    let experiment = forms.experiment.filled(texts);
+    way(&[item(texts.take(), AnyRecord::Experiment(&experiment), None)]);
 }
 
-/// What is only shown in terminals, and as JSON.
-fn in_terminals_alone(forms: &Forms, texts: &mut Texts<'_>) {
-    let probe: Probe = forms.probe.filled(texts);
-    let url = texts.take();
-    is_plain(|_| terminal::probe(&probe, url));
-    let audits: AuditsRecord = forms.audits.filled(texts);
-    is_plain(|style| terminal::audits(&audits, style));
-    reads_back(&json::audits(&audits), &audits);
-    let check: CheckRecord = forms.check.filled(texts);
-    is_plain(|style| terminal::check(&check, style));
-    is_plain(|_| terminal::check_row(&check.rows[0]) + "\n");
-    reads_back(&json::check(&check), &check);
-    let seen: Observation = forms.observation.filled(texts);
-    is_plain(|style| terminal::observation(&seen, style));
-    is_plain(|_| terminal::observation_lines(&seen));
-    is_plain(|style| terminal::missing(&seen.unavailable, style));
-    reads_back(&json::observation(&seen), &seen);
-    let profile: ProfileRecord = forms.profile.filled(texts);
-    is_plain(|style| terminal::profile(&profile, style));
-    is_plain(|_| terminal::profile_change(&profile.profile, &profile.profile));
-    reads_back(&json::profile(&profile), &profile);
+/// A sweep, and the run that all its points are.
+fn full_sweep(forms: &Forms, texts: &mut Texts<'_>) -> (RunRecord, SweepRecord) {
+    let (run, mut sweep) = (forms.run.filled(texts), forms.sweep.filled(texts));
+    sweep.points = vec![run.clone(); sweep.curve.len()];
+    (run, sweep)
+}
+
+fn full_sweeps(forms: &Forms, texts: &mut Texts<'_>) -> SweepsRecord {
+    let (_, sweep) = full_sweep(forms, texts);
+    sweeps_record([texts.take(), texts.take()].map(|label| (label.to_owned(), sweep.clone())).into())
+}
+
+/// A page of a run with its graphs and of several sweeps beside it.
+fn page_with_graphs(forms: &Forms, texts: &mut Texts<'_>) {
+    let (run, sweeps, name) = (forms.run.filled(texts), full_sweeps(forms, texts), texts.take());
+    let waiting = off_cpu::of_run(&run).map(|waits| waits.svg);
+    let graphs = [Graphs { running: running(name), waiting, ..Graphs::default() }];
+    let with_graphs = Item { graphs: &graphs, ..item(name, AnyRecord::Run(&run), None) };
+    in_page(&[with_graphs, item(name, AnyRecord::Sweeps(&sweeps), None)]);
+}
+
+/// A flame graph of a function of a name, called as that.
+fn running(name: &str) -> Option<String> {
+    let folded = format!("{};main 10\n", name.replace('\n', " "));
+    flame::graph(&folded, &Redacted::text(name), Scale::Samples)
+}
+
+fn waiting(forms: &Forms, texts: &mut Texts<'_>) {
+    // None where there is nothing to draw.
+    let Some(waits) = off_cpu::of_run(&forms.run.filled(texts)) else { return };
+    stand_still(&waits.folded);
+    in_graph(&waits.svg);
+}
+
+fn named<'a>(items: &[Item<'a>]) -> Vec<Named<'a>> {
+    items.iter().map(|item| item.named).collect()
+}
+
+fn in_terminals(items: &[Item<'_>]) {
+    is_plain(|style| terminal::results(&named(items), style));
+}
+
+fn as_json(items: &[Item<'_>]) {
+    for Named { record, .. } in named(items) {
+        let text = json::record(record);
+        match record {
+            AnyRecord::Run(record) => reads_back(&text, record),
+            AnyRecord::Sweep(record) => reads_back(&text, record),
+            AnyRecord::Sweeps(record) => reads_back(&text, record),
+            AnyRecord::Capacity(record) => reads_back(&text, record),
+            AnyRecord::Compare(record) => reads_back(&text, record),
+            AnyRecord::Experiment(record) => reads_back(&text, record),
+        }
+    }
 }
 
 /// True if a reader's program would act on it.
@@ -164,8 +255,9 @@ fn reads_back<R: DeserializeOwned + PartialEq + Debug>(json: &str, record: &R) {
 }
 
 /// No markup, and as many cells in each row of a table as in its head.
-fn in_markdown(markdown: &str) {
-    stand_still(markdown);
+fn in_markdown(items: &[Item<'_>]) {
+    let markdown = report::markdown(&named(items));
+    stand_still(&markdown);
     assert!(!markdown.contains('<'), "{markdown}");
     let mut head = None;
     for line in markdown.lines() {
@@ -187,8 +279,9 @@ fn bars(line: &str) -> usize {
 }
 
 /// Rows of the same cells, of which no text is a formula.
-fn in_csv(csv: &str) {
-    stand_still(csv);
+fn in_csv(items: &[Item<'_>]) {
+    let csv = report::csv(&named(items));
+    stand_still(&csv);
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     for row in reader.records() {
         let row = row.expect("as many cells as names");
@@ -294,305 +387,5 @@ fn in_chart(chart: &Value) {
             Value::Object(members) => rest.extend(members.values()),
             _ => {}
         }
-    }
-}
-
-/// Texts that take turns.
-struct Texts<'a> {
-    all: Vec<&'a str>,
-    taken: usize,
-}
-
-impl<'a> Texts<'a> {
-    fn of(input: &'a str) -> Self {
-        Self { all: input.split(BETWEEN).collect(), taken: 0 }
-    }
-
-    fn take(&mut self) -> &'a str {
-        self.taken += 1;
-        self.all[self.taken % self.all.len()]
-    }
-}
-
-/// A place in a record: names and numbers from outside in.
-type Place = Vec<String>;
-/// Places of texts and of maps that take any text, the one as it is, the other as names.
-type Free<'a> = (&'a BTreeSet<Place>, &'a BTreeSet<Place>);
-
-/// A record and its places for any text.
-struct Form {
-    record: Value,
-    texts: BTreeSet<Place>,
-    maps: BTreeSet<Place>,
-}
-
-impl Form {
-    fn of<R: Serialize + DeserializeOwned>(record: &R) -> Self {
-        let record = serde_json::to_value(record).expect("JSON");
-        let (mut texts, mut maps) = (Vec::new(), Vec::new());
-        places(&record, &mut Vec::new(), &mut texts, &mut maps);
-        let none = BTreeSet::new();
-        let one = |place: &Place| BTreeSet::from([place.clone()]);
-        let texts = texts.into_iter().filter(|place| is_taken::<R>(&record, (&one(place), &none)));
-        let maps = maps.into_iter().filter(|place| is_taken::<R>(&record, (&none, &one(place))));
-        let (texts, maps): (BTreeSet<_>, BTreeSet<_>) = (texts.collect(), maps.collect());
-        assert!(texts.len() > 3, "a record without texts shows nothing");
-        Self { record, texts, maps }
-    }
-
-    fn filled<R: DeserializeOwned>(&self, texts: &mut Texts<'_>) -> R {
-        let filled = fill(&self.record, &mut Vec::new(), (&self.texts, &self.maps), texts);
-        serde_json::from_value(filled).expect("each place takes any text")
-    }
-}
-
-/// All texts and all objects of a record.
-fn places(value: &Value, at: &mut Place, texts: &mut Vec<Place>, maps: &mut Vec<Place>) {
-    let mut inside = |name: String, value: &Value| {
-        at.push(name);
-        places(value, at, texts, maps);
-        at.pop();
-    };
-    match value {
-        Value::Array(items) => items.iter().enumerate().for_each(|(i, item)| inside(i.to_string(), item)),
-        Value::Object(members) => {
-            members.iter().for_each(|(name, member)| inside(name.clone(), member));
-            maps.push(at.clone());
-        }
-        Value::String(_) => texts.push(at.clone()),
-        _ => {}
-    }
-}
-
-/// True if any text in these places is read, and written as it was.
-fn is_taken<R: Serialize + DeserializeOwned>(record: &Value, free: Free<'_>) -> bool {
-    let filled = fill(record, &mut Vec::new(), free, &mut Texts::of("\u{1b}any text"));
-    let read = serde_json::from_value::<R>(filled.clone());
-    read.is_ok_and(|read| serde_json::to_value(read).is_ok_and(|again| again == filled))
-}
-
-/// The record with texts in its free places.
-fn fill(value: &Value, at: &mut Place, free: Free<'_>, texts: &mut Texts<'_>) -> Value {
-    match value {
-        Value::String(_) if free.0.contains(&*at) => Value::String(texts.take().to_owned()),
-        Value::Array(items) => {
-            let mut filled = Vec::with_capacity(items.len());
-            for (i, item) in items.iter().enumerate() {
-                at.push(i.to_string());
-                filled.push(fill(item, at, free, texts));
-                at.pop();
-            }
-            Value::Array(filled)
-        }
-        Value::Object(members) => {
-            let mut filled = Map::new();
-            for (i, (name, member)) in members.iter().enumerate() {
-                at.push(name.clone());
-                let member = fill(member, at, free, texts);
-                at.pop();
-                // The number keeps entries with the same text apart.
-                let name = if free.1.contains(&*at) { format!("{}{i}", texts.take()) } else { name.clone() };
-                filled.insert(name, member);
-            }
-            Value::Object(filled)
-        }
-        other => other.clone(),
-    }
-}
-
-/// One of everything that is rendered.
-struct Forms {
-    run: Form,
-    sweep: Form,
-    capacity: Form,
-    comparison: Form,
-    experiment: Form,
-    history: Form,
-    probe: Form,
-    audits: Form,
-    check: Form,
-    observation: Form,
-    profile: Form,
-}
-
-impl Forms {
-    fn new() -> Self {
-        let run = full_run();
-        let profile = ProfileRecord {
-            format: String::new(),
-            scope: String::new(),
-            profile: run.profile.clone().expect("it was profiled"),
-            environment: run.environment.clone(),
-            started: String::new(),
-            interrupted: true,
-        };
-        let audits: AuditsRecord = serde_json::from_str(include_str!("fixtures/audits.json")).expect("a record");
-        Self {
-            run: Form::of(&run),
-            sweep: Form::of(&full_sweep()),
-            capacity: Form::of(&full_capacity()),
-            comparison: Form::of(&full_comparison()),
-            experiment: Form::of(&experiment()),
-            history: Form::of(&changed_history()),
-            probe: Form::of(&redirecting_probe()),
-            audits: Form::of(&audits),
-            check: Form::of(&full_check(&run)),
-            observation: Form::of(&full_observation()),
-            profile: Form::of(&profile),
-        }
-    }
-}
-
-fn text() -> String {
-    "text".to_owned()
-}
-
-fn full_run() -> RunRecord {
-    let mut run = profiled(with_seconds(invalid_run()));
-    run.limiter = valid_sweep().limiter;
-    run.limiter.as_mut().expect("it has one").confirmation_unavailable = Some(text());
-    run.tls = Some(TlsSession { version: text(), cipher: text(), resumed: 1 });
-    run.environment.served = Some(served());
-    let request =
-        MixRecord { method: text(), path: text(), weight: 1, completed: 2, good: 2, response_mean_ns: NS_PER_S };
-    run.requests.mix = vec![request; 2];
-    run.probe = Some(redirecting_probe());
-    let figures = [(text(), Figure::default())].into();
-    run.status = vec![StatusRecord { server: Some(text()), figures, ..StatusRecord::default() }];
-    run.verdict.unchecked = vec![text(), text()];
-    run.verdict.unchecked_why = [(text(), text())].into();
-    run.profile.as_mut().expect("it was profiled").hints = vec![text()];
-    let observed = run.observed.as_mut().expect("it was observed");
-    observed.pools = vec![pool()];
-    observed.unavailable = [("companions/redis".to_owned(), text())].into();
-    run
-}
-
-fn pool() -> PoolObserved {
-    let wait = WaitObserved { thread: text(), state: text(), syscall: text(), on: text(), share: 0.5 };
-    PoolObserved {
-        name: text(),
-        program: text(),
-        workers_mean: 2.0,
-        workers_max: 2,
-        occupancy: 0.9,
-        occupancy_max: 0.9,
-        running: 0.2,
-        runnable: Some(0.2),
-        blocked: [(text(), 0.5)].into(),
-        waits: vec![wait],
-        ..PoolObserved::default()
-    }
-}
-
-fn served() -> Served {
-    Served {
-        server: text(),
-        label: text(),
-        program: text(),
-        program_sha256: text(),
-        user: Some(text()),
-        cpus: vec![0],
-        steps: vec![Step { name: text(), ns: 1 }],
-    }
-}
-
-/// Its points come later.
-fn full_sweep() -> SweepRecord {
-    let mut sweep = valid_sweep();
-    sweep.points.clear();
-    sweep.curve.truncate(POINTS);
-    sweep.curve.iter_mut().for_each(|point| point.pools = [(text(), 0.5)].into());
-    sweep.arm = Some(text());
-    sweep.profile_unavailable = Some(text());
-    sweep.environment.served = Some(served());
-    sweep
-}
-
-/// Its trials come later.
-fn full_capacity() -> CapacityRecord {
-    let mut capacity = bracketed();
-    capacity.trials.clear();
-    capacity.outcomes.truncate(POINTS);
-    capacity.outcomes[0].obstacle = Some(text());
-    capacity.environment.served = Some(served());
-    capacity.limiter = valid_sweep().limiter;
-    capacity
-}
-
-/// Its runs come later.
-fn full_comparison() -> CompareRecord {
-    let mut comparison = CompareRecord { conditions: undecided().conditions, ..compared() };
-    comparison.blocks.truncate(POINTS);
-    comparison.arms[1].served = Some(served());
-    comparison.arms[1].differences = vec![Change { section: text(), name: text(), before: text(), after: text() }];
-    comparison.positions = duet().positions;
-    if let Some(plan) = &mut comparison.plan {
-        plan.fail_if = vec![text()];
-        plan.duet = duet().plan.and_then(|plan| plan.duet);
-    }
-    comparison.profiles = vec![arm_profile(None), arm_profile(None), arm_profile(Some(text()))];
-    comparison
-}
-
-fn full_check(run: &RunRecord) -> CheckRecord {
-    let row = CheckRow {
-        rule: text(),
-        what: text(),
-        state: CheckState::Warning,
-        found: text(),
-        remedy: Some(text()),
-        figures: Default::default(),
-    };
-    let http_traits = HttpTraits {
-        version: text(),
-        tls: None,
-        asked_on_one: 1,
-        answered_on_one: 1,
-        plain: Coded::default(),
-        compressed: None,
-        cache_headers: [(text(), text())].into(),
-    };
-    let target = TargetCheck {
-        url: text(),
-        address: run.plan.target.address.clone(),
-        canonical_url: Some(text()),
-        redirects: vec![text()],
-        probe: redirecting_probe(),
-        http_traits,
-        burst: None,
-        burst_unavailable: Some(text()),
-    };
-    CheckRecord {
-        format: text(),
-        state: CheckState::Warning,
-        rows: vec![row],
-        target: Some(target),
-        environment: run.environment.clone(),
-        started: text(),
-    }
-}
-
-fn full_observation() -> Observation {
-    let used = || ProcessUse { name: text(), count: 2, cpu_ns: 1, ..ProcessUse::default() };
-    let sockets = Sockets { server: Some([(text(), 1)].into()), ..Sockets::default() };
-    let group = GroupObservation {
-        target: text(),
-        processes: vec![used()],
-        sockets: Some(sockets),
-        ..GroupObservation::default()
-    };
-    let device = [("received_bytes".to_owned(), 1)].into();
-    let counters = [("nic/lo".to_owned(), device), (text(), [(text(), 1)].into())].into();
-    Observation {
-        format: text(),
-        at: text(),
-        to_ns: NS_PER_S,
-        machine: Some(MachineCpu { cpus: vec![CpuTimes::default()], ..MachineCpu::default() }),
-        groups: vec![group],
-        others: Some(OthersUse { from_ns: 0, processes: vec![used()] }),
-        kernel: KernelFigures { counters, ..KernelFigures::default() },
-        unavailable: [(text(), text())].into(),
-        ..Observation::default()
     }
 }

@@ -9,6 +9,7 @@ mod edges;
 mod hermetic;
 mod layout;
 mod places;
+mod promises;
 mod size;
 
 use std::fmt;
@@ -67,6 +68,7 @@ pub(crate) fn run() -> Result<()> {
     }
     violations.extend(cycles::cycles(&sources));
     violations.extend(dependencies::rows(&sources));
+    violations.extend(promises::tested(&sources));
     for violation in &violations {
         println!("{violation}");
     }

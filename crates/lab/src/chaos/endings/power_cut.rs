@@ -10,7 +10,7 @@ pub(in crate::chaos) const POWER_CUT: Ending = Ending {
     made: "SIGKILL for the process group of plimsoll. The kernel goes on: what it was handed is kept, which a machine without \
            power loses if it was not on the disk yet",
     tries: 200,
-    verbs: &[Verb::Run, Verb::Sweep, Verb::Serve, Verb::Profile, Verb::ProfiledRun],
+    verbs: &[Verb::Run, Verb::Sweep, Verb::Serve, Verb::Profile, Verb::ProfiledRun, Verb::ProfiledSweep],
     effect: Effect::Ends,
     signals: &[Signal::KILL.as_raw()],
     strike: |scene, _| kill_group(&scene.child, Signal::KILL),

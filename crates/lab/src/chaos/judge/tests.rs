@@ -119,6 +119,8 @@ fn samples_are_a_profile_up_to_the_last_second() {
     check(Verb::ProfiledRun, &of_run(sampled(2 * SECOND)), Kept::Recovered, "");
     check(Verb::ProfiledRun, &of_run(sampled(SECOND / 2)), Kept::Recovered, "its profile lacks 1.50s");
     check(Verb::ProfiledRun, &of_run(Value::Null), Kept::Recovered, "not made a profile");
+    let unsampled = Seen { has_samples: false, ..of_run(Value::Null) };
+    check(Verb::ProfiledRun, &unsampled, Kept::Recovered, "does not say why");
 }
 
 #[test]
@@ -175,4 +177,21 @@ fn a_sweep_keeps_the_loads_that_had_ended() {
     check(Verb::Sweep, &none, Kept::Broken, "cannot be recovered");
     let printed = Seen { printed: sweep(2), ..seen(1, SECOND) };
     check(Verb::Sweep, &printed, Kept::Printed, "");
+}
+
+#[test]
+fn a_profiled_sweep_has_its_profile_or_says_why_not() {
+    let seen = |load: &str, measured_ns: u64, more: Value| {
+        let mut record = json!({ "format": "plimsoll.sweep/1", "points": [{}, {}] });
+        record.as_object_mut().expect("it is one").extend(more.as_object().expect("it is one").clone());
+        let mut seen = Seen { again: Ok(record.to_string()), log: log(0, 2), has_samples: true, ..nothing() };
+        seen.under_way = under_way(1500, measured_ns);
+        seen.under_way.as_mut().expect("it is").0.log = format!("points/{load}/events.jsonl").into();
+        seen
+    };
+    let why = json!({ "profile_unavailable": "it ended before" });
+    check(Verb::ProfiledSweep, &seen("02-c2-1", SECOND, why.clone()), Kept::Recovered, "");
+    check(Verb::ProfiledSweep, &seen("02-c2-1", SECOND, json!({})), Kept::Recovered, "does not say why");
+    check(Verb::ProfiledSweep, &seen("03-profile", SECOND, why), Kept::Recovered, "not made a profile");
+    check(Verb::ProfiledSweep, &seen("03-profile", SECOND, json!({ "profile": {} })), Kept::Recovered, "");
 }

@@ -1,5 +1,7 @@
 //! From events to evidence: what the judge sees.
 
+use crate::carried::own_part;
+use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
 use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
@@ -17,12 +19,25 @@ use std::borrow::Cow;
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
 const TICK_MIN_NS: u64 = NS_PER_S / 2;
 
-/// Good responses per second, with a 95 % interval where one is honest; of the undisturbed time where that is the basis.
+/// Good responses per second, with a 95 % interval where one is honest; of the undisturbed time where that is the basis. Where
+/// checked bodies had a wrong content, without as many of the others; without what was carried over from a warm-up.
 ///
 /// For one run the interval comes from batch means over its seconds ([`stats::mean_of_series`]). Evidence of several
 /// iterations does not tell them apart any more and gets no interval; ask [`EvidenceBuilder::goodput`] instead.
 #[must_use]
 pub fn goodput(evidence: &Evidence) -> Estimate {
+    let counted = times(counted_good(evidence), own_part(evidence));
+    good_part(evidence).map_or(counted, |part| part.of_estimate(counted))
+}
+
+/// An estimate of a part of what `estimate` is of.
+fn times(estimate: Estimate, part: f64) -> Estimate {
+    let [low, high] = [estimate.low, estimate.high].map(|bound| bound.map(|bound| bound * part));
+    Estimate { value: estimate.value * part, low, high, n: estimate.n }
+}
+
+/// The same with all that is counted as good.
+fn counted_good(evidence: &Evidence) -> Estimate {
     let (good, _, ns) = counted(evidence);
     let value = per_second(good, ns);
     if evidence.iterations != 1 {
@@ -235,14 +250,19 @@ impl EvidenceBuilder {
         let mut evidence = self.evidence.clone();
         let cut = self.cut(&mut evidence.seconds);
         evidence.disturbance = cut.disturbance(evidence.flow.good, &self.histograms, &self.set_aside);
-        evidence.latency = summaries(&self.on(cut.basis()));
+        if let Some(disturbance) = &mut evidence.disturbance {
+            disturbance.whole.goodput_per_s = self.good_of(disturbance.whole.goodput_per_s);
+        }
+        let basis = self.on(cut.basis());
+        evidence.latency = summaries(&basis);
+        // Of the same requests as the latencies beside them.
+        evidence.service_bins = basis.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         if let (Load::Closed { connections }, 1..) = (evidence.plan.load, evidence.flow.completed) {
             // What a connection needs for one request.
             let slots = u64::from(connections) * u64::from(evidence.plan.pipeline);
             let interval_ns = (evidence.measured_ns / evidence.flow.completed).saturating_mul(slots);
             evidence.latency.corrected_p99_ns = omission::corrected_p99_ns(&self.histograms.service, interval_ns);
         }
-        evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         evidence.status = self.status_until_now().records(&self.account.responses());
         // Both over the whole window: CPU time that was used, and the responses it was used for.
@@ -294,7 +314,7 @@ impl EvidenceBuilder {
     /// out where there are others.
     #[must_use]
     pub fn iterations_per_s(&self) -> Vec<f64> {
-        self.that_count().iter().map(|iteration| iteration.per_s).collect()
+        self.that_count().iter().map(|iteration| self.good_of(iteration.per_s)).collect()
     }
 
     /// Goodput of all these iterations together, each as much as it has of undisturbed time; per second.
@@ -304,7 +324,13 @@ impl EvidenceBuilder {
         let (good, ns) = all.iter().fold((0.0, 0.0), |(good, ns), iteration| {
             (good + iteration.per_s * iteration.counted_ns as f64, ns + iteration.counted_ns as f64)
         });
-        if ns > 0.0 { good / ns } else { 0.0 }
+        if ns > 0.0 { self.good_of(good / ns) } else { 0.0 }
+    }
+
+    /// What of a rate that is counted as good is of the window, and good as far as checked bodies tell.
+    fn good_of(&self, per_s: f64) -> f64 {
+        let own_per_s = per_s * own_part(&self.evidence);
+        good_part(&self.evidence).map_or(own_per_s, |part| part.of(own_per_s))
     }
 
     fn that_count(&self) -> Vec<Iteration> {
@@ -339,7 +365,7 @@ impl EvidenceBuilder {
     #[must_use]
     pub fn undisturbed_per_s(&self) -> Option<f64> {
         let cut = self.cut(&mut []);
-        (cut.is_kept && cut.clean_ns > 0).then(|| cut.goodput_per_s())
+        (cut.is_kept && cut.clean_ns > 0).then(|| self.good_of(cut.goodput_per_s()))
     }
 
     /// Undisturbed time of all iterations; none where nobody kept an account; ns.
@@ -356,7 +382,9 @@ impl EvidenceBuilder {
         if self.merged.is_empty() {
             return goodput(&self.evidence());
         }
-        let estimate = mean_of_runs(&self.iterations_per_s());
+        let counted: Vec<f64> = self.that_count().iter().map(|iteration| iteration.per_s).collect();
+        let counted = times(mean_of_runs(&counted), own_part(&self.evidence));
+        let estimate = good_part(&self.evidence).map_or(counted, |part| part.of_estimate(counted));
         // The interval is that of the runs, which are of different lengths where some of their time is set aside.
         let shift = self.goodput_per_s() - estimate.value;
         Estimate {

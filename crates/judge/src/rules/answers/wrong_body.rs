@@ -33,7 +33,12 @@ fn check(evidence: &Evidence) -> Outcome {
     let wrong = [wrong_size(evidence), wrong_text(evidence), wrong_hash(evidence)];
     let wrong: Vec<_> = wrong.into_iter().flatten().filter(|wrong| wrong.share() > INVALID_SHARE).collect();
     let Some(worst) = wrong.iter().map(Wrong::share).max_by(f64::total_cmp) else { return Outcome::Pass };
-    let message = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
+    let sentences = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
+    let unseen = evidence::unseen_wrong(evidence);
+    let message = match unseen {
+        0.0 => sentences,
+        _ => format!("{sentences}; goodput is without the {} others expected", count(unseen.round() as u64)),
+    };
     let mut figures: Vec<_> = wrong.iter().map(|wrong| (wrong.figure, wrong.n as f64)).collect();
     figures.extend([("share", worst), ("content_checked", evidence.cohort.body_checked as f64)]);
     if let Some(size) = only_size(evidence) {
@@ -126,7 +131,7 @@ mod tests {
         evidence.fail("contract.body", 490);
         let found = finding(check(&evidence));
         let expected = "500 of 10,000 checked responses (5.0 %) did not have the text \"</html>\" in their body (one \
-                        response in 17 is checked)";
+                        response in 17 is checked); goodput is without the 49,500 others expected";
         assert_eq!((found.state, found.message.as_str()), (FindingState::Invalid, expected));
         evidence.plan.requests[0].contract.body_hash = Some(1);
         evidence.fail("contract.hash", 20);

@@ -173,7 +173,7 @@ impl Look<'_> {
         let mut evidence = self.evidence.clone();
         evidence.flow.completed = FORESEEN;
         if answered_on_one < asked_on_one {
-            evidence.connections.reconnects = FORESEEN / u64::from(answered_on_one.max(1));
+            evidence.flow.opened = FORESEEN / u64::from(answered_on_one.max(1));
         }
         let found = format!("{answered_on_one} of {asked_on_one} requests answered on one connection");
         judged("ER-09", WHAT, found, ask("ER-09", &evidence))

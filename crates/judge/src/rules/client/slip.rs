@@ -35,7 +35,8 @@ fn check(evidence: &Evidence) -> Outcome {
     if slip.n == 0 || response.n == 0 || response.p99_ns == 0 {
         return Outcome::Unchecked("no send delay or no response time recorded");
     }
-    let share = slip.p99_ns as f64 / response.p99_ns as f64;
+    // Requests that failed have a send delay and no response time.
+    let share = (slip.p99_ns as f64 / response.p99_ns as f64).min(1.0);
     let Some(state) = state_of(slip, response, share) else { return Outcome::Pass };
     let is_upper = share > BOUND_SHARE && slip.p99_ns >= FLOOR_NS;
     let remedy = match (state, evidence.plan.spin_ns) {

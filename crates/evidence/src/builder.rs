@@ -463,6 +463,7 @@ fn second(tick: &Tick, length_ns: u64) -> Second {
         length_ns,
         good: tick.flow.good,
         completed: tick.flow.completed,
+        bytes_received: tick.flow.bytes_received,
         sent: tick.flow.sent,
         failed: tick.flow.failed,
         busy_max: tick.threads.iter().map(busy).fold(0.0, f64::max),

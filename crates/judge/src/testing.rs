@@ -212,6 +212,7 @@ fn second(i: u64) -> Second {
         length_ns: NS_PER_S,
         good: n,
         completed: n,
+        bytes_received: n * 1_200,
         sent: n,
         failed: 0,
         busy_max: 0.5,

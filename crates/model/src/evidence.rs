@@ -136,6 +136,9 @@ pub struct Second {
     pub good: u64,
     /// Complete responses in it.
     pub completed: u64,
+    /// Bytes of responses in it, heads included.
+    #[serde(default)]
+    pub bytes_received: u64,
     /// Requests sent in it.
     pub sent: u64,
     /// Failed requests in it.

@@ -384,6 +384,7 @@ fn evidence(good: u64) -> Evidence {
             length_ns: NS_PER_S,
             good: good / SECONDS,
             completed: good / SECONDS,
+            bytes_received: good / SECONDS * 1_200,
             sent: good / SECONDS,
             failed: 0,
             busy_max: 0.5,

@@ -7,13 +7,14 @@ use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
 use crate::omission;
 use crate::rate::per_second;
+use crate::sample::{SampleBearing, sample_bearing};
 use crate::status::StatusSum;
 use model::{
     Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, MergedHistogram, NS_PER_S,
-    Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, ThreadUse, Tick, Warmup,
+    Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
-use stats::{mean_of_runs, mean_of_series};
+use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
 use std::borrow::Cow;
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
@@ -56,6 +57,9 @@ fn counted_good(evidence: &Evidence) -> Estimate {
         .map(|(good, ns)| per_second(good, ns))
         .collect();
     let series = mean_of_series(&rates);
+    if rates.len() < BATCHES_MIN && matches!(evidence.plan.stop, Stop::Count { .. }) {
+        return by_count(evidence, value);
+    }
     // short ticks count in the value but not in the series: the interval moves along
     let shift = value - series.value;
     Estimate {
@@ -63,6 +67,18 @@ fn counted_good(evidence: &Evidence) -> Estimate {
         low: series.low.map(|low| (low + shift).max(0.0)),
         high: series.high.map(|high| high + shift),
         n: series.n,
+    }
+}
+
+/// The interval of a run that is over before there are batches of seconds, as far as its requests bear one.
+fn by_count(evidence: &Evidence, value: f64) -> Estimate {
+    let SampleBearing { rounds, half } = sample_bearing(evidence);
+    let half = half.filter(|_| rounds >= BATCHES_MIN as f64).map(|half| half * value);
+    Estimate {
+        value,
+        low: half.map(|half| (value - half).max(0.0)),
+        high: half.map(|half| value + half),
+        n: half.map_or(1, |_| rounds as u64),
     }
 }
 
@@ -438,6 +454,7 @@ fn summaries(histograms: &Histograms) -> Latencies {
     Latencies {
         response: histograms.response.summary(),
         service: histograms.service.summary(),
+        service_sd_ns: deviation(&histograms.service),
         slip_client: histograms.slip_client.summary(),
         slip_blocked: histograms.slip_blocked.summary(),
         handshake: histograms.handshake.summary(),
@@ -445,6 +462,14 @@ fn summaries(histograms: &Histograms) -> Latencies {
         distinct,
         step_ns,
     }
+}
+
+/// Standard deviation of the values of a histogram, 0 for fewer than two; ns.
+fn deviation(histogram: &MergedHistogram) -> f64 {
+    let n = histogram.count() as f64;
+    let mean_ns = histogram.summary().mean_ns;
+    let squares: f64 = histogram.buckets().map(|(ns, n)| n as f64 * (ns as f64 - mean_ns).powi(2)).sum();
+    if n < 2.0 { 0.0 } else { (squares / (n - 1.0)).sqrt() }
 }
 
 /// [`Latencies::distinct`] and [`Latencies::step_ns`].

@@ -14,6 +14,7 @@ mod little;
 mod observed;
 mod omission;
 mod rate;
+mod sample;
 mod status;
 pub mod testing;
 
@@ -22,3 +23,4 @@ pub use carried::carried_over;
 pub use content::unseen_wrong;
 pub use event_log::{Events, EventsError};
 pub use little::cut_off;
+pub use sample::{SampleBearing, sample_bearing};

@@ -88,6 +88,8 @@ pub struct Latencies {
     pub response: LatencySummary,
     /// Completion minus actual send.
     pub service: LatencySummary,
+    /// Standard deviation of the service times; ns.
+    pub service_sd_ns: f64,
     /// Own lateness.
     pub slip_client: LatencySummary,
     /// Waiting for a free connection.

@@ -211,7 +211,10 @@ impl EvidenceBuilder {
             }
             Event::Prolonged { by_ns, .. } => self.account.prolong(*by_ns),
             Event::Status { phase, looks, .. } => match phase {
-                Phase::Measure => self.unsure_looks.extend_from_slice(looks),
+                Phase::Measure => {
+                    looks.iter().for_each(|look| self.observed.add_status(look));
+                    self.unsure_looks.extend_from_slice(looks);
+                }
                 Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
             },
             Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,

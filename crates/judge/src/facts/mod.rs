@@ -57,6 +57,14 @@ pub(crate) fn client_cpus(evidence: &Evidence) -> &[u32] {
     }
 }
 
+/// True unless this machine has too few CPUs for client and server to have some to themselves beside the kernel and all else.
+pub(crate) fn may_part_cpus(evidence: &Evidence) -> bool {
+    /// One for each of them, and one for the rest.
+    const CPUS_MIN: u32 = 3;
+    let machine = observed(evidence).and_then(|observed| observed.machine.as_ref());
+    placement(evidence) == Placement::Remote || machine.is_none_or(|machine| machine.cpus >= CPUS_MIN)
+}
+
 /// CPUs that the server may use; empty when that is not known.
 pub(crate) fn server_cpus(evidence: &Evidence) -> &[u32] {
     observed(evidence).and_then(|seen| seen.server.as_ref()).map_or(&[], |server| &server.cpus)

@@ -61,10 +61,11 @@ impl Progress {
         }
     }
 
-    /// Says once that a status page cannot be read, and why.
+    /// Says once that a status page cannot be read, and why: no progress, so that it is said to the quiet too.
     fn tell_unread(&mut self, look: &StatusLook) {
         if let Some(why) = look.reason.as_ref().filter(|_| self.unread.insert(look.url.clone())) {
-            self.line(&format!("note: no figures from {}: {why}", look.url));
+            let text = format!("warning: no figures from {}: {why}", look.url);
+            self.bar.suspend(|| crate::output::printer::note(&text));
         }
     }
 

@@ -128,6 +128,7 @@ pub(crate) fn probe(status: u16) -> Probe {
         server: Some("nginx".into()),
         location: None,
         received_bytes: 1_200,
+        surplus_bytes: 0,
         cached: None,
         body_hash: 1,
         keepalive: true,

@@ -3,6 +3,7 @@
 use super::limits::queue_remedy;
 use super::{Machine, ask, fine, judged, remedy, row, unavailable};
 use crate::Outcome;
+use crate::facts::body_after_head;
 use crate::text::list;
 use model::human::{bytes, count, plural, time};
 use model::{Body, Burst, CheckRow, CheckState, Coded, Evidence, Fetch, HttpTraits, Refusal, SizeBand, TargetCheck};
@@ -88,6 +89,10 @@ impl Look<'_> {
         if kind.starts_with(HTML) && first.status < 300 && NO_PAGES.iter().any(|end| path.ends_with(end)) {
             let found = format!("{kind} came for {path}: an error page with status {}?", first.status);
             return row("ER-03", WHAT, CheckState::Warning, found, self.body_remedy());
+        }
+        if body_after_head(&self.evidence).is_some() {
+            let found = format!("{kind} with a body, in answer to HEAD");
+            return judged("ER-03", WHAT, found, ask("ER-03", &self.evidence));
         }
         match probe.body {
             Body::Stable => fine("ER-03", WHAT, format!("{} of {kind}, the same in {n}", bytes(first.size_bytes))),

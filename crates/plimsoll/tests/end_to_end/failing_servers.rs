@@ -92,7 +92,7 @@ fn server_that_closes_now_and_then_is_no_failure() {
     let url = server.url("/");
     for load in [&["-n", "500", "-c", "2"][..], &["-R", "400", "-d", "1s", "-c", "20", "--arrivals", "constant"]] {
         let args = ["run", &url, "--warmup", "0s", "--json"];
-        let record = plimsoll(args.iter().chain(load)).run().exits(4).json();
+        let record = plimsoll(args.iter().chain(load)).run().measured().json();
         let planned = count(&record, "requests.planned");
         assert!(planned >= 399, "{planned}");
         assert_eq!(count(&record, "requests.good"), planned, "{:#}", record["requests"]);
@@ -104,17 +104,30 @@ fn server_that_closes_now_and_then_is_no_failure() {
 fn server_that_closes_unannounced_is_accounted_for() {
     let server = BrokenServer::saying(HELLO);
     let args = ["run", &server.url("/"), "-n", "300", "-c", "3", "--warmup", "0s", "--json"];
-    let record = plimsoll(args).run().exits(4).json();
+    let record = plimsoll(args).run().measured().json();
     assert_eq!(count(&record, "requests.planned"), 300);
     assert!(count(&record, "requests.good") > 0);
     accounted(&record);
+}
+
+/// It made 20 to 100 % of the requests fail, by timing.
+#[test]
+fn a_body_after_head_is_named_with_what_to_measure_instead() {
+    let server = BrokenServer::start(|peer| while peer.request().is_some() && peer.send(HELLO) {});
+    let url = server.url("/");
+    let record = plimsoll(["run", &url, "-m", "HEAD", "-n", "50", "-c", "2", "--warmup", "0s", "--json"]).run().json();
+    let (state, message) = Findings(&record).of("ER-03");
+    assert_eq!((state, message.contains("its response to HEAD (5 B or more)")), ("invalid", true), "{message}");
+    let checked = plimsoll(["check", &url, "-m", "HEAD", "-c", "2"]).run();
+    assert!(checked.stdout.contains("measure GET (-m GET)"), "{checked:#?}");
+    assert!(!checked.stdout.contains("enable keep-alive"), "{checked:#?}");
 }
 
 #[test]
 fn http_1_0_bodies_end_with_the_connection() {
     let server = BrokenServer::saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nhello until the end");
     let args = ["run", &server.url("/"), "-n", "200", "-c", "2", "--warmup", "0s", "--json"];
-    let record = plimsoll(args).run().exits(4).json();
+    let record = plimsoll(args).run().measured().json();
     assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
     assert_eq!(count(&record, "plan.requests.0.contract.size_bytes.min"), 19);
     assert_eq!(count(&record, "connections.opened"), 200);

@@ -243,6 +243,7 @@ pub(crate) fn stable_probe() -> Probe {
         server: Some("nginx/1.28.0".to_owned()),
         location: None,
         received_bytes: 1_224,
+        surplus_bytes: 0,
         cached: None,
         body_hash: 1,
         keepalive: true,

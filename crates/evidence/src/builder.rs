@@ -188,7 +188,7 @@ impl EvidenceBuilder {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Probed(probe) => self.evidence.probe = Some(probe.clone()),
-            Event::Started { .. } | Event::Session(_) => {}
+            Event::Started { .. } | Event::Opening { .. } | Event::Session(_) => {}
             Event::Connected { requested, established, tls, .. } => {
                 self.evidence.tls.clone_from(tls);
                 self.evidence.connections.requested = *requested;

@@ -44,7 +44,8 @@ pub fn resolvable(sd_log: f64, blocks: u64) -> f64 {
     RESOLVED * sd_log / (blocks.max(1) as f64).sqrt()
 }
 
-/// Exact 95 % interval of a share, `hits` of `of`, which is not 0 (Clopper and Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26(4), 1934).
+/// Exact 95 % interval of a share, `hits` of `of`, which is not 0 (Clopper and Pearson, "The Use of Confidence or Fiducial
+/// Limits", Biometrika 26(4), 1934).
 #[must_use]
 pub fn share_interval(hits: u64, of: u64) -> (f64, f64) {
     let (hits, misses) = (hits as f64, (of - hits) as f64);

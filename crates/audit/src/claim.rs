@@ -79,6 +79,8 @@ macro_rules! figures {
 figures! {
     /// Responses per second as printed.
     Throughput = "throughput_per_s",
+    /// Requests that the printed rate is of, where these are not all responses.
+    InRate = "in_rate",
     /// Measured duration.
     Duration = "duration_ns",
     /// Requested duration.

@@ -50,9 +50,13 @@ impl Text {
         self.lines.iter().any(|line| line.contains(part))
     }
 
-    /// Everything from the first line on that begins with `{` or `[`, with its number; none without one.
+    /// Everything from the first line on that begins as JSON does, with its number; none without one.
     pub(crate) fn json(&self) -> Option<(u64, String)> {
-        let at = self.lines.iter().position(|line| line.starts_with(['{', '[']))?;
+        // What tools print above it may begin with `[error]`.
+        let begins = |line: &String| {
+            line.starts_with('{') || line.strip_prefix('[').is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
+        };
+        let at = self.lines.iter().position(begins)?;
         Some((at as u64 + 1, self.lines[at..].join("\n")))
     }
 }

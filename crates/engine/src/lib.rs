@@ -17,6 +17,7 @@ pub mod tls;
 mod core;
 mod fnv;
 mod merge;
+mod opening;
 mod prolong;
 mod recorder;
 #[cfg(test)]

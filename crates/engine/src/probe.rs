@@ -20,6 +20,8 @@ use wire::tls::TlsError;
 
 /// Redirects followed to tell where they lead.
 const REDIRECTS_MAX: usize = 5;
+/// How long a body is awaited that may not come; ns.
+const SURPLUS_WAIT_NS: u64 = 50_000_000;
 /// First bytes of a body in which a refusal says why.
 const TEXT_BYTES: usize = 1024;
 /// How nginx (and the built-in target), Apache and Go say that their port speaks TLS.
@@ -235,6 +237,8 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
     {
         return Err(ProbeError::Wants { address: address.clone(), reason });
     }
+    let response_ns = clock.now_ns() - ready_ns;
+    let surplus_bytes = if expect == Expect::NoBody { dialogue.surplus_bytes(SURPLUS_WAIT_NS) } else { 0 };
     Ok(Fetch {
         status: response.status,
         size_bytes: response.body_bytes,
@@ -242,11 +246,12 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
         server: seen.server,
         location: seen.location,
         received_bytes: dialogue.received_bytes(),
+        surplus_bytes,
         cached: seen.cached,
         body_hash: seen.hash.0,
         keepalive: response.keepalive,
         connect_ns,
-        response_ns: clock.now_ns() - ready_ns,
+        response_ns,
     })
 }
 

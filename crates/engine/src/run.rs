@@ -3,6 +3,7 @@
 use crate::core::{Job, Pace};
 use crate::marks::SliceMarks;
 use crate::merge::Merge;
+use crate::opening::{OpeningBoard, Stall, StallWatch};
 use crate::prolong::Prolonging;
 use crate::recorder::WorkerTick;
 use crate::schedule::{Schedule, Share};
@@ -97,6 +98,7 @@ struct Workers {
     handles: Vec<WorkerHandle>,
     inbox: Receiver<FromWorker>,
     window: Arc<Window>,
+    opening: Arc<OpeningBoard>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -113,7 +115,7 @@ impl Workers {
         let source = Arc::new(Source::new(plan)?);
         let tls = plan.tls.as_ref().map(tls::config).transpose()?;
         let (out, inbox) = channel();
-        let mut workers = Self { handles: Vec::new(), inbox, window, threads: Vec::new() };
+        let mut workers = Self { handles: Vec::new(), inbox, window, opening: Arc::default(), threads: Vec::new() };
         for thread in 0..plan.threads {
             let (start, start_inbox) = channel();
             let (used_ticks, used_inbox) = channel();
@@ -126,6 +128,7 @@ impl Workers {
                 open_timeout_ns: plan.timeout_ns,
                 spin_ns: plan.spin_ns,
                 window: Arc::clone(&workers.window),
+                opening: Arc::clone(&workers.opening),
                 marks: Arc::clone(&control.marks),
                 progress: Arc::clone(&good),
                 out: out.clone(),
@@ -146,14 +149,22 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Waits until every thread has opened its connections.
+    /// Waits until every thread has opened its connections, or no more come.
     fn open(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
         let clock = Clock::start();
         let requested = plan.load.connections();
         let (mut told, mut established, mut failure, mut tls) = (0, 0, None, None);
+        let mut watch = StallWatch::new(plan.timeout_ns);
         while told < self.handles.len() {
             if stop.load(Ordering::Relaxed) {
                 self.window.stop();
+            }
+            let now = clock.now_ns();
+            let open = self.opening.established();
+            match watch.look(open, now) {
+                Stall::None => {}
+                Stall::Halted => sink(Event::Opening { at_ns: now, requested, established: open }),
+                Stall::Over => self.opening.give_up(),
             }
             match self.inbox.recv_timeout(LOOK_UP) {
                 Ok(FromWorker::Opened { established: n, failure: why, tls: session }) => {

@@ -2,6 +2,7 @@
 
 use crate::core::{Core, Job};
 use crate::marks::SliceMarks;
+use crate::opening::OpeningBoard;
 use crate::recorder::WorkerTick;
 use crate::sockets::{PLAIN_BYTES, Ready, Sockets};
 use crate::spin::{Next, Spin};
@@ -38,6 +39,7 @@ pub(crate) struct Setup {
     /// See [`model::Plan::spin_ns`].
     pub(crate) spin_ns: u64,
     pub(crate) window: Arc<Window>,
+    pub(crate) opening: Arc<OpeningBoard>,
     pub(crate) marks: Arc<SliceMarks>,
     /// Good responses so far, for the automatic warm-up.
     pub(crate) progress: Arc<AtomicU64>,
@@ -73,6 +75,7 @@ struct Worker {
     open_timeout_ns: u64,
     spin: Spin,
     window: Arc<Window>,
+    opening: Arc<OpeningBoard>,
     progress: Arc<AtomicU64>,
     out: Sender<FromWorker>,
     start: Receiver<Clock>,
@@ -92,6 +95,7 @@ impl Worker {
             open_timeout_ns: setup.open_timeout_ns,
             spin: Spin::new(setup.spin_ns),
             window: setup.window,
+            opening: setup.opening,
             progress: setup.progress,
             out: setup.out,
             start: setup.start,
@@ -205,7 +209,7 @@ impl Worker {
         }
     }
 
-    /// Opens all connections; returns how many are open and why the last one failed that did.
+    /// Opens all connections, as long as they come; returns how many are open and why the last one failed that did.
     fn open_all(&mut self, clock: Clock) -> std::io::Result<(u32, Option<Failure>)> {
         let mut opening = OpenPhase::new(self.connections);
         while !opening.is_over() && !self.window.is_stopped() {
@@ -235,10 +239,16 @@ impl Worker {
                 }
                 opening.pending[event.conn] = None;
             }
-            for conn in opening.overdue(clock.now_ns()) {
+            self.opening.add(opening.take_fresh());
+            let is_given_up = self.opening.is_given_up();
+            let overdue_ns = if is_given_up { u64::MAX } else { clock.now_ns() };
+            for conn in opening.overdue(overdue_ns) {
                 let failure = Failure::new(self.sockets.opening_phase(conn), FailureKind::Timeout);
                 self.core.lost_early(conn, &mut self.sockets);
                 opening.failed(conn, failure, now);
+            }
+            if is_given_up {
+                break;
             }
         }
         Ok((opening.established, opening.failure))
@@ -254,6 +264,8 @@ struct OpenPhase {
     pending: Vec<Option<u64>>,
     in_flight: usize,
     established: u32,
+    /// Of these, not asked for yet.
+    fresh: u32,
     failure: Option<Failure>,
 }
 
@@ -265,6 +277,7 @@ impl OpenPhase {
             pending: vec![None; connections],
             in_flight: 0,
             established: 0,
+            fresh: 0,
             failure: None,
         }
     }
@@ -287,6 +300,12 @@ impl OpenPhase {
     fn succeeded(&mut self) {
         self.in_flight -= 1;
         self.established += 1;
+        self.fresh += 1;
+    }
+
+    /// Connections that have opened since this was asked last.
+    fn take_fresh(&mut self) -> u32 {
+        std::mem::take(&mut self.fresh)
     }
 
     fn failed(&mut self, conn: usize, failure: Failure, now: u64) {

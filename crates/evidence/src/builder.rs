@@ -1,28 +1,44 @@
 //! From events to evidence: what the judge sees.
 
+use crate::carried::own_part;
+use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
 use crate::little::{self, InFlight};
 use crate::observed::ObservedSum;
 use crate::omission;
 use crate::rate::per_second;
+use crate::sample::{SampleBearing, sample_bearing};
 use crate::status::StatusSum;
 use model::{
     Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, MergedHistogram, NS_PER_S,
-    Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, ThreadUse, Tick, Warmup,
+    Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
-use stats::{mean_of_runs, mean_of_series};
+use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
 use std::borrow::Cow;
 
 /// Shorter ticks are too coarse a sample of a rate or of a busy share.
 const TICK_MIN_NS: u64 = NS_PER_S / 2;
 
-/// Good responses per second, with a 95 % interval where one is honest; of the undisturbed time where that is the basis.
+/// Good responses per second, with a 95 % interval where one is honest; of the undisturbed time where that is the basis. Where
+/// checked bodies had a wrong content, without as many of the others; without what was carried over from a warm-up.
 ///
 /// For one run the interval comes from batch means over its seconds ([`stats::mean_of_series`]). Evidence of several
 /// iterations does not tell them apart any more and gets no interval; ask [`EvidenceBuilder::goodput`] instead.
 #[must_use]
 pub fn goodput(evidence: &Evidence) -> Estimate {
+    let counted = times(counted_good(evidence), own_part(evidence));
+    good_part(evidence).map_or(counted, |part| part.of_estimate(counted))
+}
+
+/// An estimate of a part of what `estimate` is of.
+fn times(estimate: Estimate, part: f64) -> Estimate {
+    let [low, high] = [estimate.low, estimate.high].map(|bound| bound.map(|bound| bound * part));
+    Estimate { value: estimate.value * part, low, high, n: estimate.n }
+}
+
+/// The same with all that is counted as good.
+fn counted_good(evidence: &Evidence) -> Estimate {
     let (good, _, ns) = counted(evidence);
     let value = per_second(good, ns);
     if evidence.iterations != 1 {
@@ -41,6 +57,9 @@ pub fn goodput(evidence: &Evidence) -> Estimate {
         .map(|(good, ns)| per_second(good, ns))
         .collect();
     let series = mean_of_series(&rates);
+    if rates.len() < BATCHES_MIN && matches!(evidence.plan.stop, Stop::Count { .. }) {
+        return by_count(evidence, value);
+    }
     // short ticks count in the value but not in the series: the interval moves along
     let shift = value - series.value;
     Estimate {
@@ -48,6 +67,18 @@ pub fn goodput(evidence: &Evidence) -> Estimate {
         low: series.low.map(|low| (low + shift).max(0.0)),
         high: series.high.map(|high| high + shift),
         n: series.n,
+    }
+}
+
+/// The interval of a run that is over before there are batches of seconds, as far as its requests bear one.
+fn by_count(evidence: &Evidence, value: f64) -> Estimate {
+    let SampleBearing { rounds, half } = sample_bearing(evidence);
+    let half = half.filter(|_| rounds >= BATCHES_MIN as f64).map(|half| half * value);
+    Estimate {
+        value,
+        low: half.map(|half| (value - half).max(0.0)),
+        high: half.map(|half| value + half),
+        n: half.map_or(1, |_| rounds as u64),
     }
 }
 
@@ -157,7 +188,7 @@ impl EvidenceBuilder {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Probed(probe) => self.evidence.probe = Some(probe.clone()),
-            Event::Started { .. } | Event::Session(_) => {}
+            Event::Started { .. } | Event::Opening { .. } | Event::Session(_) => {}
             Event::Connected { requested, established, tls, .. } => {
                 self.evidence.tls.clone_from(tls);
                 self.evidence.connections.requested = *requested;
@@ -180,7 +211,10 @@ impl EvidenceBuilder {
             }
             Event::Prolonged { by_ns, .. } => self.account.prolong(*by_ns),
             Event::Status { phase, looks, .. } => match phase {
-                Phase::Measure => self.unsure_looks.extend_from_slice(looks),
+                Phase::Measure => {
+                    looks.iter().for_each(|look| self.observed.add_status(look));
+                    self.unsure_looks.extend_from_slice(looks);
+                }
                 Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
             },
             Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
@@ -235,14 +269,19 @@ impl EvidenceBuilder {
         let mut evidence = self.evidence.clone();
         let cut = self.cut(&mut evidence.seconds);
         evidence.disturbance = cut.disturbance(evidence.flow.good, &self.histograms, &self.set_aside);
-        evidence.latency = summaries(&self.on(cut.basis()));
+        if let Some(disturbance) = &mut evidence.disturbance {
+            disturbance.whole.goodput_per_s = self.good_of(disturbance.whole.goodput_per_s);
+        }
+        let basis = self.on(cut.basis());
+        evidence.latency = summaries(&basis);
+        // Of the same requests as the latencies beside them.
+        evidence.service_bins = basis.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         if let (Load::Closed { connections }, 1..) = (evidence.plan.load, evidence.flow.completed) {
             // What a connection needs for one request.
             let slots = u64::from(connections) * u64::from(evidence.plan.pipeline);
             let interval_ns = (evidence.measured_ns / evidence.flow.completed).saturating_mul(slots);
             evidence.latency.corrected_p99_ns = omission::corrected_p99_ns(&self.histograms.service, interval_ns);
         }
-        evidence.service_bins = self.histograms.service.bins(SERVICE_BIN_NS, SERVICE_BINS);
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         evidence.status = self.status_until_now().records(&self.account.responses());
         // Both over the whole window: CPU time that was used, and the responses it was used for.
@@ -294,7 +333,7 @@ impl EvidenceBuilder {
     /// out where there are others.
     #[must_use]
     pub fn iterations_per_s(&self) -> Vec<f64> {
-        self.that_count().iter().map(|iteration| iteration.per_s).collect()
+        self.that_count().iter().map(|iteration| self.good_of(iteration.per_s)).collect()
     }
 
     /// Goodput of all these iterations together, each as much as it has of undisturbed time; per second.
@@ -304,7 +343,13 @@ impl EvidenceBuilder {
         let (good, ns) = all.iter().fold((0.0, 0.0), |(good, ns), iteration| {
             (good + iteration.per_s * iteration.counted_ns as f64, ns + iteration.counted_ns as f64)
         });
-        if ns > 0.0 { good / ns } else { 0.0 }
+        if ns > 0.0 { self.good_of(good / ns) } else { 0.0 }
+    }
+
+    /// What of a rate that is counted as good is of the window, and good as far as checked bodies tell.
+    fn good_of(&self, per_s: f64) -> f64 {
+        let own_per_s = per_s * own_part(&self.evidence);
+        good_part(&self.evidence).map_or(own_per_s, |part| part.of(own_per_s))
     }
 
     fn that_count(&self) -> Vec<Iteration> {
@@ -339,7 +384,7 @@ impl EvidenceBuilder {
     #[must_use]
     pub fn undisturbed_per_s(&self) -> Option<f64> {
         let cut = self.cut(&mut []);
-        (cut.is_kept && cut.clean_ns > 0).then(|| cut.goodput_per_s())
+        (cut.is_kept && cut.clean_ns > 0).then(|| self.good_of(cut.goodput_per_s()))
     }
 
     /// Undisturbed time of all iterations; none where nobody kept an account; ns.
@@ -356,7 +401,9 @@ impl EvidenceBuilder {
         if self.merged.is_empty() {
             return goodput(&self.evidence());
         }
-        let estimate = mean_of_runs(&self.iterations_per_s());
+        let counted: Vec<f64> = self.that_count().iter().map(|iteration| iteration.per_s).collect();
+        let counted = times(mean_of_runs(&counted), own_part(&self.evidence));
+        let estimate = good_part(&self.evidence).map_or(counted, |part| part.of_estimate(counted));
         // The interval is that of the runs, which are of different lengths where some of their time is set aside.
         let shift = self.goodput_per_s() - estimate.value;
         Estimate {
@@ -410,6 +457,7 @@ fn summaries(histograms: &Histograms) -> Latencies {
     Latencies {
         response: histograms.response.summary(),
         service: histograms.service.summary(),
+        service_sd_ns: deviation(&histograms.service),
         slip_client: histograms.slip_client.summary(),
         slip_blocked: histograms.slip_blocked.summary(),
         handshake: histograms.handshake.summary(),
@@ -417,6 +465,14 @@ fn summaries(histograms: &Histograms) -> Latencies {
         distinct,
         step_ns,
     }
+}
+
+/// Standard deviation of the values of a histogram, 0 for fewer than two; ns.
+fn deviation(histogram: &MergedHistogram) -> f64 {
+    let n = histogram.count() as f64;
+    let mean_ns = histogram.summary().mean_ns;
+    let squares: f64 = histogram.buckets().map(|(ns, n)| n as f64 * (ns as f64 - mean_ns).powi(2)).sum();
+    if n < 2.0 { 0.0 } else { (squares / (n - 1.0)).sqrt() }
 }
 
 /// [`Latencies::distinct`] and [`Latencies::step_ns`].
@@ -435,6 +491,7 @@ fn second(tick: &Tick, length_ns: u64) -> Second {
         length_ns,
         good: tick.flow.good,
         completed: tick.flow.completed,
+        bytes_received: tick.flow.bytes_received,
         sent: tick.flow.sent,
         failed: tick.flow.failed,
         busy_max: tick.threads.iter().map(busy).fold(0.0, f64::max),

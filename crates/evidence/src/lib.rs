@@ -4,6 +4,8 @@
 //! are read back may come from anywhere: their lines, lengths and numbers are bounded ([`Events`], [`interval_log`]).
 
 mod builder;
+mod carried;
+mod content;
 mod disturbed;
 mod event_log;
 pub mod factors;
@@ -13,9 +15,13 @@ mod little;
 mod observed;
 mod omission;
 mod rate;
+mod sample;
 mod status;
 pub mod testing;
 
 pub use builder::{EvidenceBuilder, goodput, throughput_per_s};
+pub use carried::carried_over;
+pub use content::unseen_wrong;
 pub use event_log::{Events, EventsError};
 pub use little::cut_off;
+pub use sample::{SampleBearing, sample_bearing};

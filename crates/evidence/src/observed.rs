@@ -8,7 +8,8 @@ mod server;
 use kernel::KernelSum;
 use model::{
     CpuShares, CpuTimes, GeneratorObserved, MachineObserved, NS_PER_S, Observed, ObservedSecond, OtherObserved,
-    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, ThreadObserved, ThreadRun,
+    OthersObserved, OthersUse, Sample, SamplerObserved, Sockets, SocketsObserved, StatusLook, ThreadObserved,
+    ThreadRun,
 };
 use pools::PoolsSum;
 use series::SeriesSum;
@@ -23,6 +24,12 @@ const SAMPLE_MIN_NS: u64 = NS_PER_S / 2;
 
 /// Samples of which at least this share was undisturbed tell what workers do when nobody takes their CPUs.
 const CLEAN_SHARE: f64 = 0.75;
+
+/// The built-in server, as its status names it, and its pool.
+const BUILT_IN: &str = "target";
+const BUILT_IN_POOL: &str = "built-in server: pool";
+/// Answers of a status page are of one of the last seconds.
+const TOLD_WITHIN: usize = 5;
 
 /// Sums over the samples of a window, and over those of other windows merged in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +47,8 @@ pub(crate) struct ObservedSum {
     sampler: SamplerSum,
     accounted: Accounts,
     seconds: Vec<ObservedSecond>,
+    /// What the built-in server has told of its pool, when, of which no second is here yet; ns.
+    told_pool: Vec<(u64, f64)>,
     series: SeriesSum,
     unavailable: BTreeMap<String, String>,
 }
@@ -156,7 +165,36 @@ impl ObservedSum {
         if is_long {
             self.seconds.push(second);
             self.series.add(sample, &self.seconds);
+            self.place_told();
         }
+    }
+
+    /// Takes in the status of the built-in server, whose pool is no set of threads: one may stand for all of its workers.
+    pub(crate) fn add_status(&mut self, look: &StatusLook) {
+        let Some(status) = look.status.as_ref().filter(|status| status.server == BUILT_IN) else { return };
+        let of = |name: &str| status.figures.get(name).copied();
+        if let (Some(at_ns), Some(busy), Some(workers)) = (look.at_ns, of("pool_busy"), of("pool_workers"))
+            && workers > 0.0
+        {
+            if self.told_pool.len() > TOLD_WITHIN {
+                self.told_pool.remove(0);
+            }
+            self.told_pool.push((at_ns, (busy / workers).min(1.0)));
+            self.place_told();
+        }
+    }
+
+    /// Puts what was told into its seconds, and keeps what lies behind the last of them.
+    fn place_told(&mut self) {
+        let end_ns = |second: &ObservedSecond| second.from_ns + second.length_ns;
+        let seconds = &mut self.seconds;
+        self.told_pool.retain(|(at_ns, occupancy)| {
+            let holds = |second: &&mut ObservedSecond| (second.from_ns..end_ns(second)).contains(at_ns);
+            if let Some(second) = seconds.iter_mut().rev().take(TOLD_WITHIN).find(holds) {
+                second.pools.insert(BUILT_IN_POOL.to_owned(), *occupancy);
+            }
+            seconds.last().is_none_or(|last| *at_ns >= end_ns(last))
+        });
     }
 
     /// Adds the sums of another window of the same load.
@@ -521,6 +559,34 @@ mod tests {
         assert!((pool.occupancy - 13.0 / 60.0).abs() < 1e-9 && (pool.occupancy_max - 0.4).abs() < 1e-9, "{pool:?}");
         assert_eq!(pool.samples, 60);
         assert_eq!(seen.pools_sampler.map(|sampler| sampler.looks), Some(30));
+    }
+
+    /// One thread answers for all workers of the pool: a chart of threads has it at 7 % where the pool is full.
+    #[test]
+    fn the_pool_of_the_built_in_server_is_as_full_as_it_says() {
+        let look = |at_ns: u64, busy: f64| StatusLook {
+            url: "http://h/stats".into(),
+            status: Some(model::ServerStatus {
+                server: "target".into(),
+                figures: [("pool_busy".to_owned(), busy), ("pool_workers".to_owned(), 4.0)].into(),
+            }),
+            reason: None,
+            at_ns: Some(at_ns),
+            took_ns: 1,
+        };
+        let mut sum = sum(&[sample(1000, 70, vec![process("a", 1, 70, 10)])]);
+        let second = sum.seconds[0].clone();
+        sum.add_status(&look(second.from_ns + second.length_ns / 2, 4.0));
+        assert_eq!(sum.seconds[0].pools[BUILT_IN_POOL], 1.0);
+        // Of a second that is not over yet, and of many that are never seen.
+        for late in 0..100 {
+            sum.add_status(&look(second.from_ns + second.length_ns + late, 2.0));
+        }
+        assert!(sum.told_pool.len() <= TOLD_WITHIN + 1 && sum.seconds[0].pools[BUILT_IN_POOL] == 1.0);
+        let mut next = sample(1000, 70, vec![process("a", 1, 70, 10)]);
+        (next.from_ns, next.to_ns) = (second.from_ns + second.length_ns, second.from_ns + 2 * second.length_ns);
+        sum.add(&next, 1.0);
+        assert_eq!((sum.seconds[1].pools[BUILT_IN_POOL], sum.told_pool.len()), (0.5, 0));
     }
 
     #[test]

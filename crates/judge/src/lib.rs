@@ -23,6 +23,8 @@ pub mod limiter;
 mod rule;
 mod rules;
 mod self_test;
+#[cfg(test)]
+mod shares;
 mod sweep;
 mod testing;
 pub mod text;

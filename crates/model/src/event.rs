@@ -19,7 +19,16 @@ pub enum Event {
         /// What is going to be done.
         plan: Box<Plan>,
     },
-    /// All connections are open, or have failed to open; the clock starts.
+    /// Connections do not open any more; more may yet.
+    Opening {
+        /// When, since opening began; ns.
+        at_ns: u64,
+        /// Connections asked for.
+        requested: u32,
+        /// Connections open now.
+        established: u32,
+    },
+    /// All connections are open, or have failed to open, or no more have come; the clock starts.
     Connected {
         /// Connections asked for.
         requested: u32,

@@ -88,6 +88,8 @@ pub struct Latencies {
     pub response: LatencySummary,
     /// Completion minus actual send.
     pub service: LatencySummary,
+    /// Standard deviation of the service times; ns.
+    pub service_sd_ns: f64,
     /// Own lateness.
     pub slip_client: LatencySummary,
     /// Waiting for a free connection.
@@ -136,6 +138,9 @@ pub struct Second {
     pub good: u64,
     /// Complete responses in it.
     pub completed: u64,
+    /// Bytes of responses in it, heads included.
+    #[serde(default)]
+    pub bytes_received: u64,
     /// Requests sent in it.
     pub sent: u64,
     /// Failed requests in it.

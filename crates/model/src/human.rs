@@ -67,7 +67,7 @@ pub fn plural(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// A share of 0 to 1 as percent: `0 %`, `0.05 %`, `3.2 %`, `67 %`.
+/// A share of 0 to 1 as percent: `0 %`, `0.05 %`, `3.2 %`, `67 %`, `99.8 %`; only nothing is 0 %, and only all is 100 %.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
@@ -76,14 +76,17 @@ pub fn percent(share: f64) -> String {
         v if v < 0.005 => "<0.01 %".to_owned(),
         v if v < 0.995 => format!("{v:.2} %"),
         v if v < 9.95 => format!("{v:.1} %"),
-        v => format!("{v:.0} %"),
+        v if v < 99.5 || v >= 100.0 => format!("{v:.0} %"),
+        v if v < 99.95 => format!("{v:.1} %"),
+        v if v < 99.995 => format!("{v:.2} %"),
+        _ => ">99.99 %".to_owned(),
     }
 }
 
 /// A share of 0 to 1 as percent, above a tenth with one digit after the point: `82.7 %`.
 #[must_use]
 pub fn percent_exact(share: f64) -> String {
-    if share < 0.0995 || share == 1.0 { percent(share) } else { format!("{:.1} %", share * 100.0) }
+    if !(0.0995..0.995).contains(&share) { percent(share) } else { format!("{:.1} %", share * 100.0) }
 }
 
 /// Three significant digits for values below 1000.
@@ -136,10 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn shares_never_round_to_nothing() {
+    fn shares_never_round_to_nothing_nor_to_all() {
         let cases = [0.0, 1e-6, 0.0005, 0.00996, 0.032, 0.0996, 0.674, 1.0];
         assert_eq!(cases.map(percent), ["0 %", "<0.01 %", "0.05 %", "1.0 %", "3.2 %", "10 %", "67 %", "100 %"]);
         assert_eq!([0.032, 0.8267, 1.0].map(percent_exact), ["3.2 %", "82.7 %", "100 %"]);
+        let nearly_all = [145_975.0 / 146_220.0, 0.9996, 0.999_999, 0.994, 1.23];
+        assert_eq!(nearly_all.map(percent), ["99.8 %", "99.96 %", ">99.99 %", "99 %", "123 %"]);
+        assert_eq!(percent_exact(145_975.0 / 146_220.0), "99.8 %");
     }
 
     #[test]

@@ -110,15 +110,15 @@ pub use record::{
 };
 pub use redact::{Redact, Redacted, count_secrets};
 pub use sample::{
-    CpuTimes, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample, Scheduled,
-    ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
+    CpuTimes, ENDED_CHILDREN, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample,
+    Scheduled, ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use samples::{ProfileBegun, SampledCode, SampledProcess, SampledStack, SamplesAdded, SamplesBegun};
 pub use served::{Served, Step};
 pub use session::{Begun, Measurement, SessionEvent};
 pub use shape::{CurveModel, ModelAicc, Retrograde, UslLaw};
 pub use source::SourceId;
-pub use status::{Around, CountedRequests, Figure, ServerStatus, StatusLook, StatusRecord};
+pub use status::{Around, CountedRequests, Figure, LOGIN_REFUSED, ServerStatus, StatusLook, StatusRecord};
 pub use threshold::{Baseline, Bound, KnownFigure, ThresholdRecord, ThresholdState};
 pub use units::{ByteSize, Count, Duration, ParseUnitError, Rate};
 

@@ -110,10 +110,13 @@ pub struct ServerUse {
     pub threads: Option<ThreadsUse>,
 }
 
+/// Behind the name of a process for its children that came and went between two samples.
+pub const ENDED_CHILDREN: &str = " (ended children)";
+
 /// Processes of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessUse {
-    /// Name of the process; `NAME (ended children)` for children of it that came and went between two samples.
+    /// Name of the process; `NAME` with [`ENDED_CHILDREN`] for children of it that came and went between two samples.
     pub name: String,
     /// How many there were at the sample.
     pub count: u32,

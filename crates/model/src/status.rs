@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Begin of the reason of a look that a server has refused to its user.
+pub const LOGIN_REFUSED: &str = "it does not let ";
+
 /// One status page, read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerStatus {

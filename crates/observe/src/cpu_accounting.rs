@@ -8,7 +8,7 @@
 //! the next sample, as it would count twice otherwise.
 
 use crate::resource_usage::Held;
-use model::{NS_PER_S, ProcessUse, ServerUse};
+use model::{ENDED_CHILDREN, NS_PER_S, ProcessUse, ServerUse};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The kernel tells times in ticks of 10 ms, user and system apart: sums of a few are not closer than this.
@@ -160,7 +160,7 @@ fn add_memory(group: &mut ProcessUse, process: &Seen) {
 }
 
 fn ended_children(name: &str) -> String {
-    format!("{name} (ended children)")
+    format!("{name}{ENDED_CHILDREN}")
 }
 
 #[cfg(test)]

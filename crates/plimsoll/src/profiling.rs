@@ -106,6 +106,7 @@ impl Sampling {
             Event::Ended { .. } => profiler.switch_off(),
             Event::Probed(_)
             | Event::Started { .. }
+            | Event::Opening { .. }
             | Event::Connected { .. }
             | Event::Tick(_)
             | Event::Observed(_)

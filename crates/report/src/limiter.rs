@@ -6,11 +6,19 @@ use model::{Confidence, Limiter, NextLimiter, Prediction, Utilisation};
 /// Label and text of each line about a limiter.
 pub(crate) fn lines(limiter: &Limiter) -> Vec<(&'static str, String)> {
     let mut lines = vec![("limiter", headline(limiter))];
-    let bought = limiter.prediction.as_ref().map(bought);
-    let next = limiter.next.as_ref().map(next);
-    let change: Vec<String> = [bought, next].into_iter().flatten().collect();
-    if !change.is_empty() {
-        lines.push(("predicted", change.join("; ")));
+    match (&limiter.prediction, &limiter.next) {
+        (Some(prediction), Some(after)) => {
+            lines.push(("predicted", format!("{}; {}", bought(prediction), next(after))))
+        }
+        (Some(prediction), None) => lines.push(("predicted", bought(prediction))),
+        // No change of it is known, so that there is nothing that it would come after.
+        (None, Some(NextLimiter { name, ceiling_per_s })) => {
+            lines.push((
+                "predicted",
+                format!("without this limit at most {}, the limit of {name}", rate(*ceiling_per_s)),
+            ));
+        }
+        (None, None) => {}
     }
     if let Some(tried) = &limiter.confirmation {
         lines.push(("tried", tried.says.clone()));
@@ -46,4 +54,19 @@ fn next(next: &NextLimiter) -> String {
 pub(crate) fn used(used: &Utilisation) -> String {
     let ceiling = used.ceiling_per_s.map_or_else(String::new, |per_s| format!(" (all of it at {})", rate(per_s)));
     format!("{} {}{ceiling}", used.resource, percent(used.share.min(1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_next_limiter_stands_behind_a_change_or_says_what_it_comes_after() {
+        let next = NextLimiter { name: "server CPUs".to_owned(), ceiling_per_s: 186.0 };
+        let mut limiter = Limiter { next: Some(next), ..Limiter::default() };
+        assert_eq!(lines(&limiter)[1].1, "without this limit at most 186/s, the limit of server CPUs");
+        let change = "8 workers instead of 4".to_owned();
+        limiter.prediction = Some(Prediction { change, setting: None, from: None, to: None, expected_per_s: 180.0 });
+        assert_eq!(lines(&limiter)[1].1, "8 workers instead of 4: 180/s expected; next limiter: server CPUs at 186/s");
+    }
 }

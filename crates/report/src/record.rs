@@ -6,10 +6,10 @@ pub use experiment::{STEPS_FOLDER, experiment_record, step_result};
 
 use model::{
     Bytes, CapacityRecord, CompareRecord, Environment, Estimate, Evidence, ExperimentRecord, FORMAT_RUN, FORMAT_SWEEPS,
-    Generator, LatencyRecord, MixCount, MixRecord, ObservedSecond, Peak, PointSummary, Request, Requests, RunRecord,
-    Second, SweepRecord, SweepsRecord, Verdict, VerdictState,
+    Generator, LatencyRecord, MixCount, MixRecord, Observed, ObservedSecond, Peak, PointSummary, Request, Requests,
+    RunRecord, Second, SweepRecord, SweepsRecord, Verdict, VerdictState,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Characters of a label in the name of its directory.
 const ARM_NAME_MAX: usize = 60;
@@ -131,7 +131,6 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
     let failed: u64 = requests.failures.values().sum();
     let attempted = requests.planned.max(requests.good + failed);
     let observed = record.observed.as_ref();
-    let pools = observed.into_iter().flat_map(|observed| &observed.pools);
     PointSummary {
         load,
         goodput_per_s: record.goodput_per_s.value,
@@ -142,10 +141,22 @@ pub fn point_summary(load: f64, iterations_per_s: Vec<f64>, record: &RunRecord) 
         generator_busy_max: record.generator.busy_max,
         server_cpu_cores: observed.and_then(|observed| Some(observed.server.as_ref()?.cpu_cores)),
         machine_busy_mean: observed.and_then(|observed| Some(observed.machine.as_ref()?.busy_mean)),
-        pools: pools.map(|pool| (pool.name.clone(), pool.occupancy)).collect(),
+        pools: observed.map(pools).unwrap_or_default(),
         clean_share: record.disturbance.as_ref().map(|seen| ratio(seen.clean_ns as f64, record.measured_ns as f64)),
         disturbed: false,
     }
+}
+
+/// Mean occupancy of each pool: of those that were sampled, and of those that servers tell of themselves.
+fn pools(observed: &Observed) -> BTreeMap<String, f64> {
+    let mut told: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (name, occupancy) in observed.seconds.iter().flat_map(|second| &second.pools) {
+        let (sum, n) = told.entry(name).or_default();
+        (*sum, *n) = (*sum + occupancy, *n + 1.0);
+    }
+    let told = told.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n));
+    // Those of all samples together are the better mean.
+    told.chain(observed.pools.iter().map(|pool| (pool.name.clone(), pool.occupancy))).collect()
 }
 
 /// The peak of a curve, as [`stats::peak_index`] defines it: the least load within 1 % of the highest goodput, with its

@@ -82,6 +82,13 @@ pub(crate) fn half_width_at(values: &[f64], confidence: f64) -> f64 {
     student(n - 1.0).inverse_cdf(0.5 + confidence / 2.0) * (variance(values) / n).sqrt()
 }
 
+/// Half of the 95 % t interval of a mean relative to it, of `n` independent values whose standard deviation is `spread` of that
+/// mean; none for fewer than two.
+#[must_use]
+pub fn relative_half_width(spread: f64, n: f64) -> Option<f64> {
+    (n >= 2.0).then(|| student(n - 1.0).inverse_cdf(0.5 + CONFIDENCE / 2.0) * spread / n.sqrt())
+}
+
 /// Student's t with at least one degree of freedom.
 pub(crate) fn student(freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, freedom).expect("at least two values")
@@ -116,6 +123,16 @@ fn lag_one_of_batches(phi: f64, length: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// t with 9 and with 99 degrees of freedom is 2.262 and 1.984.
+    #[test]
+    fn a_relative_interval_is_as_wide_as_count_and_spread_make_it() {
+        assert_eq!(relative_half_width(0.5, 1.9), None);
+        for (spread, n, half) in [(0.5, 10.0, 2.262 * 0.5 / 3.1623), (1.0, 100.0, 0.1984), (0.0, 5.0, 0.0)] {
+            let is = relative_half_width(spread, n).unwrap();
+            assert!((is - half).abs() < 1e-3, "{spread} {n}: {is}");
+        }
+    }
     use crate::testing::Noise;
 
     /// First-order autoregression around 1000 with unit innovations, in its steady state.

@@ -22,7 +22,9 @@ mod sweep;
 mod testing;
 
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
-pub use batch::{BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series, variance};
+pub use batch::{
+    BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series, relative_half_width, variance,
+};
 pub use blocks::shuffled_blocks;
 pub use capacity::{
     CapacityOutcome, CapacityReason, CapacityResult, CapacitySearch, CapacitySettings, CapacityTimes, CapacityTrial,
@@ -31,7 +33,7 @@ pub use capacity::{
 };
 pub use change_points::{ChangePoint, ChangePointSettings, LEVEL_MIN, change_points, change_points_n_min};
 pub use compare::{
-    BLOCK_REPEATS_MAX, Looks, Stop, blocks_needed, call, effect, floor, holm, precision, resolvable,
+    BLOCK_REPEATS_MAX, Looks, Stop, blocks_needed, call, effect, floor, holm, precision, resolvable, share_interval,
     should_repeat_block, should_repeat_duet, with_holm,
 };
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};

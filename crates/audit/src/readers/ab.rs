@@ -28,7 +28,7 @@ const LABELS: [(&str, Figure, f64); 7] = [
     ("Document Length:", Figure::BodyBytes, 1.0),
 ];
 /// Lines that hold nothing to be judged.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 21] = [
     "This is ApacheBench",
     "Copyright ",
     "Licensed to",
@@ -36,7 +36,6 @@ const KNOWN: [&str; 22] = [
     "Completed ",
     "Finished ",
     "Server ",
-    "SSL/TLS Protocol:",
     "TLS Server Name:",
     "Failed requests:",
     "Write errors:",
@@ -53,9 +52,29 @@ const KNOWN: [&str; 22] = [
     "Time per request:",
 ];
 
+/// Where the requests went, which ab prints in pieces.
+#[derive(Default)]
+struct Server {
+    host: Option<String>,
+    port: Option<u16>,
+    is_tls: bool,
+}
+
+impl Server {
+    /// The URL of `path`; the port stands in it unless it is that of the scheme.
+    fn url(&self, path: &str) -> Option<String> {
+        let host = self.host.as_deref()?;
+        let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };
+        let (scheme, default) = if self.is_tls { ("https", 443) } else { ("http", 80) };
+        let port = self.port.filter(|port| *port != default).map_or_else(String::new, |port| format!(":{port}"));
+        Some(format!("{scheme}://{host}{port}{path}"))
+    }
+}
+
 fn read(text: &Text) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new("ab", Some(Mode::Closed));
-    let (mut wrong_size, mut server) = (0.0, None);
+    let mut wrong_size = 0.0;
+    let mut server = Server::default();
     for (n, line) in text.lines() {
         let first = |label: &str| after(line, label).and_then(|rest| rest.split_whitespace().next());
         let known = LABELS.iter().find(|(label, ..)| line.starts_with(label));
@@ -68,7 +87,11 @@ fn read(text: &Text) -> Result<Claims, Unreadable> {
         } else if let Some(path) = after(line, "Document Path:") {
             claims.url = Some(path.to_owned());
         } else if let Some(host) = after(line, "Server Hostname:") {
-            server = Some(host.to_owned());
+            server.host = Some(host.to_owned());
+        } else if let Some(port) = after(line, "Server Port:") {
+            server.port = port.parse().ok();
+        } else if line.starts_with("SSL/TLS Protocol:") {
+            server.is_tls = true;
         } else if line.starts_with("Time per request:") {
             let figure = if line.contains("across all") { Figure::Interval } else { Figure::LatencyMean };
             claims.put(figure, first("Time per request:").and_then(number).map(|ms| ms * 1e6), Some(n));
@@ -84,9 +107,7 @@ fn read(text: &Text) -> Result<Claims, Unreadable> {
     claims.put(Figure::WrongSize, Some((wrong_size - bad).max(0.0)), None);
     let complete = claims.get(Figure::Planned);
     claims.put(Figure::Responses, complete.map(|n| (n - claims.get(Figure::Broken).unwrap_or(0.0)).max(0.0)), None);
-    if let (Some(host), Some(path)) = (server, &claims.url) {
-        claims.url = Some(format!("http://{host}{path}"));
-    }
+    claims.url = claims.url.map(|path| server.url(&path).unwrap_or(path));
     claims.command = commands::typed(text, "ab");
     let timeout = claims.command.as_deref().and_then(|command| flag(command, &["-s"])).and_then(number);
     claims.put(Figure::Timeout, Some(timeout.unwrap_or(30.0) * 1e9), None);

@@ -1,8 +1,8 @@
 //! autocannon: its tables, and `--json`.
 
-use super::{JsonReader, TextReader, at, require, text_at};
+use super::{JsonReader, TextReader, at, put_statuses, require, text_at};
 use crate::Unreadable;
-use crate::claim::{Claims, Figure, Mode};
+use crate::claim::{Claims, FIGURE_MAX, Figure, Mode};
 use crate::scan::{count, number, time_ns};
 use crate::text::Text;
 use serde_json::Value;
@@ -24,32 +24,90 @@ pub(super) const JSON: JsonReader = JsonReader {
 const RESOLUTION_NS: f64 = 1e6;
 const TIMEOUT_NS: f64 = 10e9;
 
+/// What autocannon says of the number of responses.
+#[derive(Default)]
+struct Counted {
+    /// Good and other responses, to the unit; printed only when there are others.
+    by_class: Option<(f64, f64)>,
+    /// Readings of the rate; since they are printed, the count in the last line is of requests sent.
+    samples: Option<f64>,
+    /// Requests, above a thousand rounded to `120k`, and the step of that rounding.
+    rounded: Option<(f64, f64)>,
+}
+
+impl Counted {
+    /// Responses at a mean rate of `per_s`, sampled once a second for `ns`.
+    fn responses(&self, per_s: Option<f64>, ns: Option<f64>) -> Option<f64> {
+        if let Some((good, bad)) = self.by_class {
+            return Some(good + bad);
+        }
+        let (rounded, step) = self.rounded?;
+        let by_rate = |samples: f64| per_s.map(|per_s| (per_s * samples).round());
+        if let Some(samples) = self.samples {
+            return by_rate(samples);
+        }
+        let counted = ns.and_then(|ns| by_rate((ns / 1e9).round()));
+        Some(counted.filter(|counted| step > 1.0 && (counted - rounded).abs() <= step).unwrap_or(rounded))
+    }
+
+    /// Requests that were sent and not answered, as far as the rounding tells: a connection that is reset is no error to it.
+    fn unanswered(&self, responses: Option<f64>) -> f64 {
+        let sent = self.rounded.filter(|_| self.samples.is_some()).zip(responses);
+        sent.map_or(
+            0.0,
+            |((rounded, step), responses)| if rounded - responses > step { rounded - responses } else { 0.0 },
+        )
+    }
+}
+
+/// The step in which a count such as `120k` is printed.
+fn step(word: &str) -> f64 {
+    let decimals = word.split_once('.').map_or(0, |(_, rest)| rest.chars().take_while(char::is_ascii_digit).count());
+    let unit: String = word.chars().skip_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    count(&format!("1{unit}")).unwrap_or(1.0) / 10_f64.powi(decimals as i32)
+}
+
 fn read_text(text: &Text) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new("autocannon", Some(Mode::Closed));
+    let mut counted = Counted::default();
     let mut header: Vec<&str> = Vec::new();
     for (n, line) in text.lines() {
         if line.starts_with('│') {
             let cells: Vec<&str> = line.trim_matches('│').split('│').map(str::trim).collect();
-            match cells.first() {
-                Some(&"Stat") => header = cells,
-                Some(&"Latency") => put_latencies(&mut claims, &header, &cells, n),
-                Some(&"Req/Sec") => {
+            match cells.as_slice() {
+                ["Stat" | "Code" | "Percentile", ..] => header = cells,
+                ["Latency", ..] => put_latencies(&mut claims, &header, &cells, n),
+                ["Req/Sec", ..] => {
                     let mean = header.iter().position(|name| *name == "Avg").and_then(|at| cells.get(at));
                     claims.put(Figure::Throughput, mean.and_then(|cell| number(&cell.replace(',', ""))), Some(n));
                 }
+                [status, responses] if header.first() == Some(&"Code") => {
+                    if let (Ok(status @ 100..=599), Some(responses)) = (status.parse(), number(responses)) {
+                        claims.status.insert(status, responses.min(FIGURE_MAX) as u64);
+                    }
+                }
                 _ => {}
             }
-        } else if !line_of(&mut claims, line, n) {
-            claims.unread_lines +=
-                u64::from(!line.starts_with(['┌', '├', '└']) && !line.starts_with("Req/Bytes counts"));
+        } else if !line_of(&mut claims, &mut counted, line, n) {
+            let known = ['┌', '├', '└'].iter().any(|corner| line.starts_with(*corner))
+                || ["Req/Bytes counts", "request pipeline was reset"].iter().any(|known| line.starts_with(known));
+            claims.unread_lines += u64::from(!known);
         }
     }
-    let bad = claims.get(Figure::BadStatus).unwrap_or(0.0);
-    claims.put(Figure::BadStatus, Some(bad), None);
+    if !claims.status.is_empty() {
+        claims.count_statuses();
+    }
+    claims.put(Figure::BadStatus, Some(counted.by_class.map_or(0.0, |(_, bad)| bad)), None);
+    let responses = counted.responses(claims.get(Figure::Throughput), claims.get(Figure::Duration));
+    claims.put(Figure::Responses, responses, None);
+    let more_broken = counted.unanswered(responses) - claims.get(Figure::Broken).unwrap_or(0.0);
+    if more_broken > 0.0 {
+        claims.add(Figure::Broken, more_broken, None);
+    }
     finish(claims)
 }
 
-fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
+fn line_of(claims: &mut Claims, counted: &mut Counted, line: &str, n: u64) -> bool {
     let n = Some(n);
     let words: Vec<&str> = line.split_whitespace().collect();
     match words.as_slice() {
@@ -62,14 +120,19 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
             claims.put(Figure::Planned, number(requests), n);
         }
         [connections, "connections", ..] => claims.put(Figure::Connections, number(connections), n),
-        [_, "2xx", "responses,", bad, "non", "2xx", "responses"] => claims.put(Figure::BadStatus, count(bad), n),
+        [_, "workers"] => {}
+        ["#", "of", "samples:", samples] => counted.samples = number(samples),
+        [good, "2xx", "responses,", bad, "non", "2xx", "responses"] => {
+            counted.by_class = count(good).zip(count(bad));
+        }
         [errors, "errors", rest @ ..] => {
             claims.put(Figure::Broken, count(errors), n);
             let timeouts = rest.first().and_then(|word| count(word.trim_start_matches('(')));
             claims.put(Figure::Timeouts, timeouts, n);
         }
+        [requests, "requests", "with", "mismatched", "body"] => claims.put(Figure::WrongSize, count(requests), n),
         [requests, "requests", "in", length, .., "read"] => {
-            claims.put(Figure::Responses, count(requests), n);
+            counted.rounded = count(requests).map(|value| (value, step(requests)));
             claims.put(Figure::Duration, time_ns(length.trim_end_matches(',')), n);
         }
         _ => return false,
@@ -93,6 +156,9 @@ fn put_latencies(claims: &mut Claims, header: &[&str], cells: &[&str], n: u64) {
 fn read_json(value: &Value) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new("autocannon", Some(Mode::Closed));
     claims.url = text_at(value, "/url");
+    if let Some(statuses) = value.get("statusCodeStats").filter(|statuses| statuses.is_object()) {
+        put_statuses(&mut claims, Some(statuses), |status| at(status, "/count", 1.0));
+    }
     let figures = [
         (Figure::Duration, "/duration", 1e9),
         (Figure::Connections, "/connections", 1.0),

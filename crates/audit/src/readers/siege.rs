@@ -24,22 +24,36 @@ pub(super) const JSON: JsonReader = JsonReader {
 const RESOLUTION_NS: f64 = 1e7;
 const TIMEOUT_NS: f64 = 30e9;
 /// Label in text, name in JSON, figure, scale.
-const FIGURES: [(&str, &str, Figure, f64); 6] = [
+const FIGURES: [(&str, &str, Figure, f64); 5] = [
     ("Elapsed time:", "elapsed_time", Figure::Duration, 1e9),
     ("Response time:", "response_time", Figure::LatencyMean, 1e9),
     ("Transaction rate:", "transaction_rate", Figure::Throughput, 1.0),
     ("Longest transaction:", "longest_transaction", Figure::LatencyMax, 1e9),
     ("Shortest transaction:", "shortest_transaction", Figure::LatencyMin, 1e9),
-    ("Failed transactions:", "failed_transactions", Figure::BadStatus, 1.0),
 ];
+
+/// How siege counts.
+#[derive(Default)]
+struct Counted {
+    /// Responses but for 408 and 5xx: what the transaction rate is of.
+    hits: Option<f64>,
+    /// Of these: below 400, 401 and 407 among them. Redirects that led to a failure are in it and no hits.
+    successful: Option<f64>,
+    /// 408, 5xx, and requests without an answer; siege does not tell them apart.
+    failed: Option<f64>,
+}
 
 fn read_text(text: &Text) -> Result<Claims, Unreadable> {
     let mut claims = Claims::new("siege", Some(Mode::Closed));
-    let mut hits = None;
+    let mut counted = Counted::default();
     for (n, line) in text.lines() {
         let first = |label: &str| after(line, label).and_then(|rest| number(rest.split_whitespace().next()?));
         if line.starts_with("Transactions:") {
-            hits = first("Transactions:");
+            counted.hits = first("Transactions:");
+        } else if line.starts_with("Successful transactions:") {
+            counted.successful = first("Successful transactions:");
+        } else if line.starts_with("Failed transactions:") {
+            counted.failed = first("Failed transactions:");
         } else if let Some((label, _, figure, scale)) = FIGURES.iter().find(|(label, ..)| line.starts_with(label)) {
             // Since 4.1 response times may be given in ms.
             let scale = if line.ends_with(" ms") { 1e6 } else { *scale };
@@ -50,7 +64,11 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
                 "Data transferred:",
                 "Throughput:",
                 "Concurrency:",
-                "Successful transactions:",
+                "HTTP OK received:",
+                "HTTP/",
+                "[",
+                "siege aborted due to",
+                "can change the failure",
                 "**",
                 "Lifting",
                 "The server is now",
@@ -58,7 +76,7 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
             claims.unread_lines += u64::from(!known.iter().any(|known| line.starts_with(known)));
         }
     }
-    finish(claims, hits)
+    finish(claims, &counted)
 }
 
 fn read_json(value: &Value) -> Result<Claims, Unreadable> {
@@ -66,13 +84,22 @@ fn read_json(value: &Value) -> Result<Claims, Unreadable> {
     for (_, name, figure, scale) in FIGURES {
         claims.put(figure, at(value, &format!("/{name}"), scale), None);
     }
-    finish(claims, at(value, "/transactions", 1.0))
+    let of = |name: &str| at(value, name, 1.0);
+    let counted = Counted {
+        hits: of("/transactions"),
+        successful: of("/successful_transactions"),
+        failed: of("/failed_transactions"),
+    };
+    finish(claims, &counted)
 }
 
-fn finish(mut claims: Claims, hits: Option<f64>) -> Result<Claims, Unreadable> {
-    // Hits are those below 400; what failed was answered badly or not at all, and siege does not tell which.
-    let all = hits.zip(claims.get(Figure::BadStatus));
-    claims.put(Figure::Responses, all.map(|(good, failed)| good + failed), None);
+fn finish(mut claims: Claims, counted: &Counted) -> Result<Claims, Unreadable> {
+    if let (Some(hits), Some(failed)) = (counted.hits, counted.failed) {
+        let bad_hits = counted.successful.map_or(0.0, |successful| (hits - successful).max(0.0));
+        claims.put(Figure::Responses, Some(hits + failed), None);
+        claims.put(Figure::BadStatus, Some(failed + bad_hits), None);
+        claims.put(Figure::InRate, Some(hits), None);
+    }
     claims.put(Figure::Broken, Some(0.0), None);
     claims.put(Figure::Resolution, Some(RESOLUTION_NS), None);
     claims.put(Figure::Timeout, Some(TIMEOUT_NS), None);

@@ -133,7 +133,11 @@ fn clock(subject: Subject<'_>) -> Outcome {
     let attempted = subject.facts.attempted.unwrap_or(responses);
     let counted = throughput * ns / 1e9;
     // Tools differ in whether failures count.
-    let fits = [responses, attempted].iter().any(|n| (counted - n).abs() <= SAME * n.max(1.0));
+    let of_the_rate = get(Figure::InRate);
+    let fits = of_the_rate
+        .map_or_else(|| vec![responses, attempted], |n| vec![n])
+        .iter()
+        .any(|n| (counted - n).abs() <= SAME * n.max(1.0));
     let asked = get(Figure::DurationAsked).filter(|asked| ns < STOPPED_SHARE * asked);
     let (state, message) = match asked {
         Some(asked) if is_broken(ns, asked) => {
@@ -148,7 +152,7 @@ fn clock(subject: Subject<'_>) -> Outcome {
                 rate(throughput),
                 time(ns),
                 count(counted as u64),
-                count(responses as u64)
+                count(of_the_rate.unwrap_or(responses) as u64)
             ),
         ),
     };

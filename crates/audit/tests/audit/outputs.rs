@@ -1,16 +1,22 @@
 //! Every fixture: who printed it, what is left of its claim, which rules fire.
 
 use crate::support::{bytes, folder, message, plain, state, with};
-use audit::{Context, Processes, Sockets, Text, audit};
+use audit::{Context, Figure, Processes, Sockets, Text, audit, compare};
 use model::{Confidence, FindingState};
 
 /// Name, tool, goodput and claim per second (0 for none), share that failed, rules worse than a note.
 type Expected = (&'static str, &'static str, f64, f64, f64, &'static str);
 
 #[rustfmt::skip]
-const EXPECTED: [Expected; 50] = [
+const EXPECTED: [Expected; 60] = [
     ("ab-errors.txt", "ab", 18_607.6, 18_928.52, 0.02, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("ab-half-503.txt", "ab", 8823.5, 17_380.22, 0.5, "ER-01 invalid, ER-09 invalid, LD-04 invalid, LD-05 warning"),
     ("ab.txt", "ab", 2352.9, 2353.4, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("autocannon-good.txt", "autocannon", 46_357.5, 46_512.0, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("autocannon-most-503.txt", "autocannon", 317.2, 31_944.0, 0.99, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("autocannon-refused.txt", "autocannon", 0.0, 0.0, 1.0, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("autocannon-resets.txt", "autocannon", 5004.5, 5029.5, 0.3294, "ER-01 invalid, LD-04 invalid"),
+    ("autocannon-statuses.txt", "autocannon", 18_197.7, 24_428.0, 0.25, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("autocannon.json", "autocannon", 24_845.8, 24_875.6, 0.0012, "ER-02 invalid, LD-04 bound, LD-05 warning"),
     ("autocannon.txt", "autocannon", 24_676.6, 25_131.2, 0.012, "ER-01 invalid, ER-05 bound, LD-04 bound, LD-05 warning"),
     ("blog-5-children-httperf.txt", "httperf", 0.0, 210.5, 1.0, "ER-02 invalid, CL-01 bound, CL-05 bound, LD-04 bound"),
@@ -46,7 +52,11 @@ const EXPECTED: [Expected; 50] = [
     ("php-error-200-ab.txt", "ab", 3846.2, 3846.2, 0.0, "LD-04 invalid, LD-05 warning"),
     ("php-error-500-ab.txt", "ab", 0.0, 3846.2, 1.0, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("ramp-table.csv", "table", 0.0, 0.0, 0.0, ""),
+    ("siege-404.txt", "siege", 8560.9, 11_414.11, 0.25, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("siege-503.txt", "siege", 3416.7, 3416.67, 0.5002, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
+    ("siege-all-500.txt", "siege", 0.0, 0.0, 1.0, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("siege-json.txt", "siege", 3544.7, 3544.7, 0.0, "LD-04 invalid, LD-05 warning"),
+    ("siege-refused.txt", "siege", 0.0, 0.0, 1.0, "ER-01 invalid, LD-04 invalid"),
     ("siege.txt", "siege", 83.3, 83.3, 0.0167, "ER-01 invalid, ER-05 bound, LD-05 warning"),
     ("urandom-ab.txt", "ab", 10_764.3, 10_761.3, 0.0, "LD-04 invalid, ER-03 warning, LD-05 warning"),
     ("vegeta.json", "vegeta", 100.7, 100.7, 0.0, "LD-04 invalid"),
@@ -189,6 +199,54 @@ fn a_rule_without_its_figures_is_unchecked() {
         assert!(unchecked.contains(&rule.to_owned()), "{rule}: {unchecked:?}");
     }
     assert!(plain("wrk.txt").record.verdict.unchecked.contains(&"ER-02".to_owned()), "wrk hides redirects");
+}
+
+/// What the tools counted while the server did what it was told to.
+#[test]
+fn counts_are_exact_where_the_output_has_them() {
+    let figures = |name: &str| {
+        let claims = plain(name).claims;
+        [Figure::Responses, Figure::BadStatus, Figure::Broken].map(|figure| claims.get(figure))
+    };
+    for (name, expected) in [
+        ("autocannon-most-503.txt", [95_839.0, 94_881.0, 0.0]),
+        ("autocannon-statuses.txt", [73_277.0, 18_320.0, 0.0]),
+        ("autocannon-good.txt", [139_536.0, 0.0, 0.0]),
+        ("autocannon-refused.txt", [0.0, 0.0, 24_000.0]),
+        ("autocannon-resets.txt", [10_059.0, 0.0, 4_941.0]),
+        ("siege-404.txt", [28_307.0, 7_076.0, 0.0]),
+        ("siege-503.txt", [2_051.0, 1_026.0, 0.0]),
+        ("ab-half-503.txt", [300.0, 150.0, 0.0]),
+    ] {
+        assert_eq!(figures(name), expected.map(Some), "{name}");
+    }
+    assert_eq!(plain("autocannon-statuses.txt").record.status, [(200, 54_957), (404, 18_320)].into());
+}
+
+#[test]
+fn a_url_has_the_port_that_the_output_names() {
+    let url = |name: &str| plain(name).record.url.expect("a URL");
+    assert_eq!(url("ab-half-503.txt"), "http://127.0.0.1:7150/half");
+    let text = String::from_utf8(bytes("ab-half-503.txt")).unwrap();
+    let read = |text: String| audit("ab", text.as_bytes(), &Context::default()).unwrap().record.url;
+    let moved = |port: &str| text.replace("Server Port:            7150", &format!("Server Port:            {port}"));
+    assert_eq!(read(moved("80")).as_deref(), Some("http://127.0.0.1/half"));
+    let tls = moved("443").replace("Document Path:", "SSL/TLS Protocol:       TLSv1.3\nDocument Path:");
+    assert_eq!(read(tls.replace("127.0.0.1", "::1")).as_deref(), Some("https://[::1]/half"));
+    // Two servers on one machine are not the same target.
+    let at = |port: &str| audit(port, moved(port).as_bytes(), &Context::default()).unwrap();
+    let comparison = compare(&[at("7150"), at("7151")], None).comparison.expect("of two");
+    assert!(message(&comparison, "CP-01").contains("different URL"), "{comparison:#?}");
+}
+
+/// siege's rate is of what it calls hits; a third of failures is no wrong clock.
+#[test]
+fn a_rate_that_leaves_failures_out_is_no_contradiction() {
+    for name in ["siege-503.txt", "siege-404.txt", "siege-all-500.txt"] {
+        assert_eq!(state(&plain(name).record.verdict, "PH-08"), None, "{name}");
+    }
+    let edited = spoilt("siege-503.txt", "3416.67", "6833.34", &Context::default(), "PH-08");
+    assert_eq!(edited, Some(FindingState::Invalid));
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(super) struct Dialogue {
     first: Vec<u8>,
     /// Bytes of that answer, head included.
     received_bytes: u64,
+    /// Of these, behind its end.
+    surplus_bytes: u64,
 }
 
 /// Why there is no answer.
@@ -36,7 +38,13 @@ impl Dialogue {
     /// Opens a connection.
     pub(super) fn connect(address: &Address, style: Style<'_>, timeout_ns: u64) -> io::Result<Self> {
         let machine = style.machine(Limits { body_bytes: BODY_MAX_BYTES, ..Limits::default() });
-        Ok(Self { line: Line::connect(address, timeout_ns)?, machine, first: Vec::new(), received_bytes: 0 })
+        Ok(Self {
+            line: Line::connect(address, timeout_ns)?,
+            machine,
+            first: Vec::new(),
+            received_bytes: 0,
+            surplus_bytes: 0,
+        })
     }
 
     /// Does the TLS handshake, if there is to be one.
@@ -67,7 +75,7 @@ impl Dialogue {
     pub(super) fn receive(&mut self, timeout_ns: u64, sink: &mut impl ResponseSink) -> Result<Response, Loss> {
         let clock = Clock::start();
         self.first.clear();
-        self.received_bytes = 0;
+        (self.received_bytes, self.surplus_bytes) = (0, 0);
         loop {
             let bytes = self.line.read(timeout_ns.saturating_sub(clock.now_ns())).map_err(Loss::Io)?;
             self.received_bytes += bytes.len() as u64;
@@ -85,6 +93,7 @@ impl Dialogue {
             if let Some(Event::Response(response)) = event {
                 // A connection that has ended, or on which more came than was announced, serves no other request.
                 let goes_on = given > 0 && consumed == given;
+                self.surplus_bytes = (given - consumed) as u64;
                 return Ok(Response { keepalive: response.keepalive && goes_on, ..response });
             }
         }
@@ -111,6 +120,15 @@ impl Dialogue {
     /// First bytes of the answer that came last.
     pub(super) fn first(&self) -> &[u8] {
         &self.first
+    }
+
+    /// Bytes behind the end of the answer that came last, those included that come in the next `wait_ns`.
+    pub(super) fn surplus_bytes(&mut self, wait_ns: u64) -> u64 {
+        if self.surplus_bytes == 0 {
+            // A silence, and an end, is what there should be.
+            self.surplus_bytes = self.line.read(wait_ns).map_or(0, |bytes| bytes.len() as u64);
+        }
+        self.surplus_bytes
     }
 
     /// Bytes of the answer that came last, head included.

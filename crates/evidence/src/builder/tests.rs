@@ -1,6 +1,7 @@
 //! Evidence of constructed event streams.
 
 use super::*;
+use crate::carried::carried_over;
 use model::{
     Basis, Cause, Cohort, Flow, SLICE_NS, ServerStatus, SliceAccount, SliceFlow, StatusLook, Stop, Target, TlsSession,
 };
@@ -53,6 +54,60 @@ fn ticks(ticks: impl IntoIterator<Item = Tick>) -> Vec<Event> {
     events.extend(ticks.into_iter().map(|t| Event::Tick(Box::new(t))));
     events.push(Event::Ended { at_ns: 0, interrupted: false });
     events
+}
+
+/// 49 % of the bodies that were looked at were wrong, and 11,450/s was printed: one in 17 is looked at.
+#[test]
+fn goodput_leaves_out_what_is_wrong_among_the_bodies_that_nobody_checked() {
+    let mut plan = fixed();
+    plan.requests[0].contract.body_hash = Some(1);
+    let second = |n: u64| {
+        let mut one = tick(Phase::Measure, n * 1000, (n + 1) * 1000, 1_700 + n % 3);
+        let (checked, wrong) = (100, 49);
+        one.flow.good -= wrong;
+        one.cohort.good -= wrong;
+        one.cohort.body_checked = checked;
+        one.cohort.failures.insert("contract.hash".into(), wrong);
+        one
+    };
+    let builder = gather(plan, ticks((1..31).map(second)));
+    let evidence = builder.evidence();
+    let goodput = goodput(&evidence);
+    assert!((goodput.value - 1_701.0 * 0.51).abs() < 0.5, "{goodput:?}");
+    // 1.96 standard errors of a share of 0.49 among 3,000 are 0.018.
+    let half = 1_651.0 * 0.018;
+    for bound in [goodput.low.map(|low| goodput.value - low), goodput.high.map(|high| high - goodput.value)] {
+        assert!(bound.is_some_and(|apart| (apart / half - 1.0).abs() < 0.1), "{goodput:?}");
+    }
+    assert_eq!(builder.goodput(), goodput);
+    assert!((builder.goodput_per_s() - goodput.value).abs() < 1e-6 && evidence.cohort.failed() == 30 * 49);
+    let mut twice = builder.clone();
+    twice.merge(&builder);
+    assert!((twice.goodput().value - goodput.value).abs() < 0.5, "{:?}", twice.goodput());
+}
+
+/// 210/s of 192/s that were scheduled: what had piled up in the warm-up was answered in the window.
+#[test]
+fn answers_to_requests_of_the_warm_up_are_no_goodput_of_the_window() {
+    let load = Load::Open { rate_per_s: 192.0, arrivals: model::Arrivals::Constant, connections: 100 };
+    let with = |carried: u64, load: Load| {
+        let second = |n: u64| {
+            let mut one = tick(Phase::Measure, n * 1000, (n + 1) * 1000, 192);
+            let carried = if n < 5 { carried } else { 0 };
+            (one.flow.completed, one.flow.good) = (192 + carried, 192 + carried);
+            one
+        };
+        gather(Plan { load, ..fixed() }, ticks((1..31).map(second)))
+    };
+    let builder = with(130, load);
+    let evidence = builder.evidence();
+    assert_eq!((evidence.flow.good, carried_over(&evidence)), (30 * 192 + 4 * 130, 4 * 130));
+    for per_s in [goodput(&evidence).value, builder.goodput().value, builder.goodput_per_s()] {
+        assert!((per_s - 192.0).abs() < 1e-6, "{per_s}");
+    }
+    assert_eq!(carried_over(&with(3, load).evidence()), 0, "a few are always in flight");
+    let closed = with(130, Load::Closed { connections: 4 }).evidence();
+    assert!(carried_over(&closed) == 0 && goodput(&closed).value > 192.0);
 }
 
 #[test]

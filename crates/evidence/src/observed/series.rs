@@ -2,8 +2,8 @@
 
 use super::{ratio, share};
 use model::{
-    NS_PER_S, ObservedSecond, ProcessUse, Sample, SeriesFigure, SeriesObserved, ServerObserved, ServerThreadObserved,
-    ServerUse, Sockets,
+    ENDED_CHILDREN, NS_PER_S, ObservedSecond, ProcessUse, Sample, SeriesFigure, SeriesObserved, ServerObserved,
+    ServerThreadObserved, ServerUse, Sockets,
 };
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ fn since(seconds: &[ObservedSecond], from_ns: u64) -> usize {
 
 /// A process of a group; children that have ended are told with those that live.
 fn process_name(label: &str, name: &str) -> String {
-    format!("{label}: {}", name.trim_end_matches(" (ended children)"))
+    format!("{label}: {}", name.trim_end_matches(ENDED_CHILDREN))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::limits::queue_remedy;
 use super::{Machine, ask, fine, judged, remedy, row, unavailable};
 use crate::Outcome;
+use crate::facts::body_after_head;
 use crate::text::list;
 use model::human::{bytes, count, plural, time};
 use model::{Body, Burst, CheckRow, CheckState, Coded, Evidence, Fetch, HttpTraits, Refusal, SizeBand, TargetCheck};
@@ -89,6 +90,10 @@ impl Look<'_> {
             let found = format!("{kind} came for {path}: an error page with status {}?", first.status);
             return row("ER-03", WHAT, CheckState::Warning, found, self.body_remedy());
         }
+        if body_after_head(&self.evidence).is_some() {
+            let found = format!("{kind} with a body, in answer to HEAD");
+            return judged("ER-03", WHAT, found, ask("ER-03", &self.evidence));
+        }
         match probe.body {
             Body::Stable => fine("ER-03", WHAT, format!("{} of {kind}, the same in {n}", bytes(first.size_bytes))),
             Body::ChangingBytes => {
@@ -173,7 +178,7 @@ impl Look<'_> {
         let mut evidence = self.evidence.clone();
         evidence.flow.completed = FORESEEN;
         if answered_on_one < asked_on_one {
-            evidence.connections.reconnects = FORESEEN / u64::from(answered_on_one.max(1));
+            evidence.flow.opened = FORESEEN / u64::from(answered_on_one.max(1));
         }
         let found = format!("{answered_on_one} of {asked_on_one} requests answered on one connection");
         judged("ER-09", WHAT, found, ask("ER-09", &evidence))

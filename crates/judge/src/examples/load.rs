@@ -29,7 +29,7 @@ pub(super) static FAULTS: &[(&str, Fault)] = &[
     ("ER-06", Closed(|e| e.flow.bytes_received = 200 * 1_000_000)),
     ("ER-07", Closed(|e| e.status[0].requests.iter_mut().for_each(|counted| counted.server = 700_000.0))),
     ("ER-08", Closed(|e| e.answer(429, 300_000))),
-    ("ER-09", Closed(|e| e.connections.reconnects = 1_000_000)),
+    ("ER-09", Closed(|e| e.flow.opened = 1_000_000)),
     ("ER-11", Closed(|e| fetches(e, |fetch| fetch.cached = Some("X-Cache: HIT".into())))),
     ("ER-12", Closed(|e| server(e).cpu_ns_per_request = Some(20.0))),
     (
@@ -154,7 +154,7 @@ fn overload() -> SweepEvidence {
 fn handshakes(evidence: &mut Evidence) {
     evidence.plan.tls = Some(tls());
     evidence.tls = Some(TlsSession { version: "TLSv1.3".into(), ..TlsSession::default() });
-    evidence.latency.handshake.n = 20_000;
+    (evidence.latency.handshake.n, evidence.flow.opened) = (20_064, 20_000);
 }
 
 /// So many more requests wait with each second.

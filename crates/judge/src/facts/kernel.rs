@@ -57,9 +57,9 @@ pub(crate) fn has_connected(evidence: &Evidence) -> bool {
     evidence.flow.opened > 0 || failures_named(evidence, "connect.").any(|(_, n)| n > 0)
 }
 
-/// `part` of `whole`, 0 to 1; 0 of nothing.
+/// `part` of `whole`, 0 to 1; 0 of nothing. Counters that are read one after the other may put a part above its whole.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64).min(1.0) }
 }
 
 /// Part of the attempts to connect from which the tail of the latencies is that of the waiting.

@@ -57,6 +57,23 @@ pub(crate) fn client_cpus(evidence: &Evidence) -> &[u32] {
     }
 }
 
+/// True unless this machine has too few CPUs for client and server to have some to themselves beside the kernel and all else.
+pub(crate) fn may_part_cpus(evidence: &Evidence) -> bool {
+    /// One for each of them, and one for the rest.
+    const CPUS_MIN: u32 = 3;
+    let machine = observed(evidence).and_then(|observed| observed.machine.as_ref());
+    placement(evidence) == Placement::Remote || machine.is_none_or(|machine| machine.cpus >= CPUS_MIN)
+}
+
+/// Bytes that the server sends with a response to HEAD, which has no body; none where it does not, or no HEAD is sent.
+pub(crate) fn body_after_head(evidence: &Evidence) -> Option<u64> {
+    let asks = evidence.plan.requests.iter().any(|request| request.method == "HEAD");
+    evidence.probe.as_ref().filter(|_| asks)?.body_after_head()
+}
+
+/// Advice for it.
+pub(crate) const MEASURE_GET: &str = "the server sends a body with HEAD, which may have none: measure GET (-m GET)";
+
 /// CPUs that the server may use; empty when that is not known.
 pub(crate) fn server_cpus(evidence: &Evidence) -> &[u32] {
     observed(evidence).and_then(|seen| seen.server.as_ref()).map_or(&[], |server| &server.cpus)

@@ -223,7 +223,8 @@ fn cpus(observed: &Observed) -> Option<f64> {
 fn failed_share(evidence: &Evidence) -> f64 {
     let cohort = &evidence.cohort;
     let attempted = cohort.planned.max(cohort.good + cohort.failed());
-    if attempted == 0 { 0.0 } else { cohort.failed() as f64 / attempted as f64 }
+    let failed = cohort.failed() as f64 + evidence::unseen_wrong(evidence);
+    if attempted == 0 { 0.0 } else { failed / attempted as f64 }
 }
 
 fn sent_share(evidence: &Evidence) -> f64 {

@@ -14,7 +14,8 @@ impl Redact for Event {
             Self::Status { looks, .. } => looks.iter_mut().for_each(Redact::redact),
             Self::Session(event) => event.redact(),
             // Figures, and names of processes as the kernel has them.
-            Self::Connected { .. }
+            Self::Opening { .. }
+            | Self::Connected { .. }
             | Self::Warmed { .. }
             | Self::Tick(_)
             | Self::Observed(_)

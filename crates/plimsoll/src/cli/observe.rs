@@ -70,7 +70,7 @@ pub(crate) struct ObserverArgs {
     /// Status page of a server to sample once a second; repeatable
     ///
     /// http://HOST/PATH of nginx (stub_status), Apache (?auto), php-fpm or lighttpd, mysql://USER@HOST:PORT,
-    /// mysql+unix:///PATH.sock?user=USER, redis://HOST:PORT or redis+unix:///PATH.sock. Passwords come from
+    /// mysql+unix://USER@/PATH.sock, redis://HOST:PORT or redis+unix:///PATH.sock. Passwords come from
     /// PLIMSOLL_MYSQL_PASSWORD, PLIMSOLL_REDIS_PASSWORD, or a file (append ?password-file=PATH). Those of a server
     /// started with --serve are sampled anyway.
     #[arg(long, value_name = "URL")]

@@ -46,7 +46,16 @@ impl Progress {
         match event {
             Event::Warmed { at_ns, .. } => self.begin_ns = *at_ns,
             Event::Tick(tick) => self.say(&self.tick_text(tick)),
-            Event::Connected { .. } => self.say("warming up"),
+            Event::Opening { requested, established, .. } => {
+                self.line(&format!("{}, waiting for the others", opened(*established, *requested)));
+            }
+            Event::Connected { requested, established, .. } => {
+                if established < requested {
+                    let opened = opened(*established, *requested);
+                    self.line(&format!("{opened}: use -c {established}, or raise the server's limit of connections"));
+                }
+                self.say("warming up");
+            }
             Event::Status { looks, .. } => looks.iter().for_each(|look| self.tell_unread(look)),
             Event::Prolonged { by_ns, .. } => {
                 self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns);
@@ -61,10 +70,11 @@ impl Progress {
         }
     }
 
-    /// Says once that a status page cannot be read, and why.
+    /// Says once that a status page cannot be read, and why: no progress, so that it is said to the quiet too.
     fn tell_unread(&mut self, look: &StatusLook) {
         if let Some(why) = look.reason.as_ref().filter(|_| self.unread.insert(look.url.clone())) {
-            self.line(&format!("note: no figures from {}: {why}", look.url));
+            let text = format!("warning: no figures from {}: {why}", look.url);
+            self.bar.suspend(|| crate::output::printer::note(&text));
         }
     }
 
@@ -117,6 +127,10 @@ impl Sink for Progress {
     fn take(&mut self, event: &Redacted<Event>) {
         self.show(event);
     }
+}
+
+fn opened(established: u32, requested: u32) -> String {
+    format!("{} of {} open", human::count(established.into()), human::plural(requested.into(), "connection"))
 }
 
 fn time_left(end_ns: u64, now_ns: u64) -> String {

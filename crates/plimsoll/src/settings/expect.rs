@@ -207,6 +207,7 @@ mod tests {
             server: None,
             location: None,
             received_bytes: 0,
+            surplus_bytes: 0,
             cached: None,
             body_hash: 7,
             keepalive: true,

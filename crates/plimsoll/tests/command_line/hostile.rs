@@ -30,7 +30,7 @@ fn control_characters_in_headers_of_a_server_are_shown_and_do_not_act() {
     let answer = format!("HTTP/1.1 302 Found\r\nLocation: /\u{1b}[8m\r\n{headers}\r\n\r\nx");
     let (server, _) = asked_for(answer, "");
     let ended = plimsoll(["run", &server.url("/"), "-n", "500", "-c", "2", "--warmup", "0s", "-v"]).run();
-    ended.exits(4);
+    ended.measured();
     for shown in [r"\u001b]0;owned\u0007", r"text/\u009b2J\u202e", r"/\u001b[8m"] {
         assert!(ended.stderr.contains(shown), "{shown}: {ended:#?}");
     }
@@ -67,7 +67,7 @@ fn a_carriage_return_in_a_location_is_not_sent_on() {
     let answer = "HTTP/1.1 302 Found\r\nLocation: /next\rX-Evil: 1\r\nContent-Length: 0\r\n\r\n".to_owned();
     let (server, seen) = asked_for(answer, "X-Evil");
     let ended = plimsoll(["run", &server.url("/"), "-n", "500", "-c", "2", "--warmup", "0s", "--json"]).run();
-    assert_eq!(count(&ended.exits(4).json(), "requests.completed"), 500);
+    assert_eq!(count(&ended.measured().json(), "requests.completed"), 500);
     assert_eq!(seen.load(Ordering::Relaxed), 0, "it is no part of the next request");
 }
 

@@ -18,13 +18,13 @@ fn of(target: &Target, script: &str) -> String {
 #[test]
 fn reader_that_wants_one_line_gets_it() {
     let ended = with_run("RUN --json | head -1; exit ${PIPESTATUS[0]}");
-    assert_eq!(ended.exits(4).stdout, "{\n");
+    assert_eq!(ended.measured().stdout, "{\n");
 }
 
 #[test]
 fn reader_that_has_gone_changes_no_exit_code() {
     for script in ["RUN | true", "RUN --json | true", "RUN 2>&1 | true", "RUN 2>&-", "RUN >/dev/null 2>/dev/full"] {
-        with_run(&format!("{script}; exit ${{PIPESTATUS[0]}}")).exits(4);
+        with_run(&format!("{script}; exit ${{PIPESTATUS[0]}}")).measured();
     }
 }
 
@@ -47,7 +47,7 @@ fn full_disk_costs_the_record_and_not_the_result() {
     // Where no file system can be mounted a limit on the size of files stands for the disk.
     let limited = "(trap '' XFSZ; ulimit -f 1; RUN --json -q -o d) | cat; exit ${PIPESTATUS[0]}";
     let ended = mounting(&of(&target, fill)).unwrap_or_else(|| shell(&of(&target, limited))).run();
-    let record = ended.exits(4).json();
+    let record = ended.measured().json();
     assert_eq!(count(&record, "requests.good"), 500);
     let warnings: Vec<&str> = ended.stderr.lines().collect();
     assert!(warnings.iter().all(|line| line.starts_with("warning: cannot write")), "{ended:#?}");
@@ -57,7 +57,7 @@ fn full_disk_costs_the_record_and_not_the_result() {
 #[test]
 fn file_size_limit_is_a_full_disk_too() {
     let ended = with_run("(trap '' XFSZ; ulimit -f 1; RUN --json -q -o d) | cat; exit ${PIPESTATUS[0]}");
-    let record = ended.exits(4).json();
+    let record = ended.measured().json();
     assert_eq!(count(&record, "requests.good"), 500);
     let warnings: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "one for the events, one for the result: {ended:#?}");

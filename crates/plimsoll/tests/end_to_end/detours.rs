@@ -15,7 +15,7 @@ pub(crate) fn on_unix_socket(flags: &[&str]) -> (Target, String, tempfile::TempD
 #[track_caller]
 fn run(args: &[&str]) -> Value {
     let all = ["run", "-c", "4", "-n", "300", "--warmup", "0s", "--json"];
-    plimsoll(all.iter().chain(args)).run().exits(4).json()
+    plimsoll(all.iter().chain(args)).run().measured().json()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn the_record_of_a_unix_socket_reads_back_and_names_it() {
     let (_target, path, _directory) = on_unix_socket(&[]);
     let args = ["run", "http://localhost/bytes/1", "--unix-socket", &path, "-n", "50", "-c", "2", "--warmup", "0s"];
     let ended = plimsoll(args).run();
-    ended.exits(4);
+    ended.measured();
     let directory = ended.run_directory();
     let shown = plimsoll(["report", &directory.display().to_string(), "--format", "text"]).run();
     assert!(shown.exits(0).stdout.contains(&format!("http://localhost/bytes/1 (unix:{path})")), "{shown:#?}");
@@ -48,7 +48,7 @@ fn tls_over_a_unix_socket_works_too() {
     let ended = plimsoll(args.iter().chain(&["-c", "2", "--warmup", "0s", "--json"]))
         .with_file("ca.pem", target.certificate().as_bytes())
         .run();
-    assert_eq!(count(&ended.exits(4).json(), "requests.good"), 100);
+    assert_eq!(count(&ended.measured().json(), "requests.good"), 100);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn another_address_gets_the_request_of_the_url() {
     let url = server.url("");
     let address = url.strip_prefix("http://").expect("a URL");
     let ended = plimsoll(["run", "http://shop.invalid:81/", "--connect-to", address, "-c", "4", "-n", "300"]).run();
-    let record: Value = serde_json::from_str(&ended.exits(4).recorded("run.json")).expect("JSON");
+    let record: Value = serde_json::from_str(&ended.measured().recorded("run.json")).expect("JSON");
     assert_eq!(count(&record, "requests.good"), 300, "{:#}", record["requests"]);
     assert_eq!(text(&record, "plan.target.address"), address);
     assert_eq!(text(&record, "plan.target.connect_to"), address);

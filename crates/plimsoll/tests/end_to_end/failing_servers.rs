@@ -2,6 +2,8 @@
 
 use crate::support::{BrokenServer, Findings, Peer, Target, count, decide_watched, number, plimsoll};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -92,7 +94,7 @@ fn server_that_closes_now_and_then_is_no_failure() {
     let url = server.url("/");
     for load in [&["-n", "500", "-c", "2"][..], &["-R", "400", "-d", "1s", "-c", "20", "--arrivals", "constant"]] {
         let args = ["run", &url, "--warmup", "0s", "--json"];
-        let record = plimsoll(args.iter().chain(load)).run().exits(4).json();
+        let record = plimsoll(args.iter().chain(load)).run().measured().json();
         let planned = count(&record, "requests.planned");
         assert!(planned >= 399, "{planned}");
         assert_eq!(count(&record, "requests.good"), planned, "{:#}", record["requests"]);
@@ -104,17 +106,59 @@ fn server_that_closes_now_and_then_is_no_failure() {
 fn server_that_closes_unannounced_is_accounted_for() {
     let server = BrokenServer::saying(HELLO);
     let args = ["run", &server.url("/"), "-n", "300", "-c", "3", "--warmup", "0s", "--json"];
-    let record = plimsoll(args).run().exits(4).json();
+    let record = plimsoll(args).run().measured().json();
     assert_eq!(count(&record, "requests.planned"), 300);
     assert!(count(&record, "requests.good") > 0);
     accounted(&record);
+}
+
+/// It made 20 to 100 % of the requests fail, by timing.
+#[test]
+fn a_body_after_head_is_named_with_what_to_measure_instead() {
+    let server = BrokenServer::start(|peer| while peer.request().is_some() && peer.send(HELLO) {});
+    let url = server.url("/");
+    let record = plimsoll(["run", &url, "-m", "HEAD", "-n", "50", "-c", "2", "--warmup", "0s", "--json"]).run().json();
+    let (state, message) = Findings(&record).of("ER-03");
+    assert_eq!((state, message.contains("its response to HEAD (5 B or more)")), ("invalid", true), "{message}");
+    let checked = plimsoll(["check", &url, "-m", "HEAD", "-c", "2"]).run();
+    assert!(checked.stdout.contains("measure GET (-m GET)"), "{checked:#?}");
+    assert!(!checked.stdout.contains("enable keep-alive"), "{checked:#?}");
+}
+
+/// A server that holds 32 connections made `-R 200 -d 3s` take 53 s without a line.
+#[test]
+fn connections_that_do_not_open_are_told_at_once_and_given_up_after_one_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    rustix::net::listen(&listener, 32).expect("a shorter queue");
+    let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
+    let serving = std::thread::spawn(move || {
+        for stream in listener.incoming().take(PROBE_CONNECTIONS) {
+            let mut stream = stream.expect("a connection");
+            let mut request = [0; 1024];
+            // The first connection of a probe only looks whether anybody listens.
+            if stream.read(&mut request).is_ok_and(|n| n > 0) {
+                stream.write_all(HELLO).expect("the client reads");
+            }
+        }
+        listener
+    });
+    let args = ["run", &url, "-c", "256", "-d", "300ms", "--warmup", "0s", "--timeout", "500ms", "--json"];
+    let ended = plimsoll(args).run();
+    drop(serving.join().expect("it has served the probe"));
+    let record = ended.json();
+    let open = count(&record, "connections.established");
+    assert!((1..256).contains(&open), "{open}");
+    let told =
+        [format!("{open} of 256 connections open, waiting"), format!("use -c {open}, or raise the server's limit")];
+    assert!(told.iter().all(|words| ended.stderr.contains(words)), "{}", ended.stderr);
+    assert_eq!(Findings(&record).of("CL-06").0, "invalid");
 }
 
 #[test]
 fn http_1_0_bodies_end_with_the_connection() {
     let server = BrokenServer::saying(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nhello until the end");
     let args = ["run", &server.url("/"), "-n", "200", "-c", "2", "--warmup", "0s", "--json"];
-    let record = plimsoll(args).run().exits(4).json();
+    let record = plimsoll(args).run().measured().json();
     assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
     assert_eq!(count(&record, "plan.requests.0.contract.size_bytes.min"), 19);
     assert_eq!(count(&record, "connections.opened"), 200);

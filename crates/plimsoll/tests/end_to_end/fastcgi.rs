@@ -93,7 +93,7 @@ fn requests_have_their_method_and_body_and_connections_may_be_new() {
         let args = ["run", &url, "-c", "2", "-n", "100", "-m", "POST", "-b", "hello", "--json", "-q"];
         let args =
             args.into_iter().chain(["--expect", "status=200,size=109,body~\"POSThello\""]).chain(keep.iter().copied());
-        let record = plimsoll(args).run().exits(4).json();
+        let record = plimsoll(args).run().measured().json();
         assert_eq!((count(&record, "requests.good"), count(&record, "requests.completed")), (100, 100), "{record:#}");
     }
 }

@@ -119,14 +119,14 @@ fn text_names_the_record_and_leaves_progress_to_stderr() {
     let target = Target::start(&[]);
     let url = target.url("/bytes/64");
     let ended = plimsoll(["run", &url, "-n", "1000", "-c", "2", "--warmup", "0s"]).run();
-    ended.exits(4);
+    ended.measured();
     let directory = ended.run_directory();
     let name = directory.file_name().unwrap().to_str().unwrap();
     assert!(ended.stdout.contains(&format!("record: plimsoll-runs/{name}")), "{ended:#?}");
     assert!(ended.stdout.contains("LD-04") && !ended.stdout.contains('\u{1b}'), "{ended:#?}");
     assert!(ended.stderr.contains("status 200, 64 B"), "{ended:#?}");
     let quiet = plimsoll(["run", &url, "-n", "1000", "-c", "2", "--warmup", "0s", "-q"]).run();
-    assert_eq!(quiet.exits(4).stderr, "", "{quiet:#?}");
+    assert_eq!(quiet.measured().stderr, "", "{quiet:#?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 /// Runs `args` as JSON, for `n` requests on two connections.
 #[track_caller]
 fn run(program: Program) -> Value {
-    program.run().exits(4).json()
+    program.run().measured().json()
 }
 
 fn args<'a>(url: &'a str, n: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -66,7 +66,7 @@ fn a_recording_is_played_with_the_status_it_had() {
     let har = serde_json::json!({"log": {"version": "1.2", "entries": entries}}).to_string();
     let ended =
         plimsoll(args(&target.url("/"), "1000", &["--har", "site.har"])).with_file("site.har", har.as_bytes()).run();
-    let record = ended.exits(4).json();
+    let record = ended.measured().json();
     assert!(ended.stderr.contains("2 of the 3 recorded requests, those to https://shop.example, go to"), "{ended:?}");
     assert_eq!(count(&record, "requests.good"), 1000);
     assert!(count(&record, "requests.status.404").abs_diff(500) <= 5);

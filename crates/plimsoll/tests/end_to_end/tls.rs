@@ -14,7 +14,7 @@ fn usual() -> Certificate {
 fn run(nginx: &Nginx, certificate: &Certificate, args: &[&str]) -> Value {
     let url = nginx.url("/small");
     let all = ["run", &url, "--warmup", "0s", "--json", "--ca-cert", "ca.pem"];
-    plimsoll(all.iter().chain(args)).with_file("ca.pem", certificate.pem.as_bytes()).run().exits(4).json()
+    plimsoll(all.iter().chain(args)).with_file("ca.pem", certificate.pem.as_bytes()).run().measured().json()
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn answers_and_bodies_of_many_records_are_whole() {
     let ended = plimsoll(["run", &url, "-k", "-m", "POST", "-b", "@body"].iter().chain(&size))
         .with_file("body", &vec![b'y'; 900_000])
         .run();
-    let record = ended.exits(4).json();
+    let record = ended.measured().json();
     assert_eq!(count(&record, "requests.good"), 20, "{:#}", record["requests"]);
     assert!(count(&record, "bytes.sent") >= 20 * 900_000, "{:#}", record["bytes"]);
 }
@@ -103,7 +103,7 @@ fn insecure_takes_any_certificate_and_says_so() {
     let nginx = Nginx::secure(&[("small", SMALL)], "TLSv1.3", &Certificate::new("other.test", 2021));
     let url = nginx.url("/small");
     let ended = plimsoll(["run", &url, "-k", "-c", "2", "-n", "50", "--warmup", "0s", "-q"]).run();
-    ended.exits(4);
+    ended.measured();
     assert!(ended.stdout.contains("TLSv1.3") && ended.stdout.contains("certificate not checked"), "{ended:#?}");
 }
 
@@ -156,7 +156,7 @@ fn a_server_that_wants_to_know_the_client_is_said() {
 #[test]
 fn without_a_url_the_built_in_target_speaks_tls_and_is_trusted() {
     let ended = plimsoll(["run", "--tls", "-c", "4", "-n", "200", "--warmup", "0s", "--json", "--no-keepalive"]).run();
-    let record = ended.exits(4).json();
+    let record = ended.measured().json();
     assert_eq!(count(&record, "requests.good"), 200, "{:#}", record["requests"]);
     assert!(text(&record, "plan.target.url").starts_with("https://127.0.0.1:"), "{:#}", record["plan"]);
     assert_eq!((text(&record, "tls.version"), &record["plan"]["tls"]["verify"]), ("TLSv1.3", &Value::Bool(true)));
@@ -179,6 +179,6 @@ fn the_target_shows_a_certificate_of_ones_own() {
     assert_eq!(target.certificate(), certificate.pem);
     let url = target.url("/bytes/64");
     let args = ["run", &url, "--ca-cert", &cert, "-c", "2", "-n", "50", "--warmup", "0s", "--json"];
-    assert_eq!(count(&plimsoll(args).run().exits(4).json(), "requests.good"), 50);
+    assert_eq!(count(&plimsoll(args).run().measured().json(), "requests.good"), 50);
     plimsoll(["run", &url, "-d", "1s"]).run().fails(3, &["self-signed", "--ca-cert FILE", "-k"]);
 }

@@ -14,7 +14,7 @@ const HEAD_OF_1KIB: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1024\r\nContent-T
 /// The record of `plimsoll run URL ARGS --json` without warm-up: short, so not valid.
 #[track_caller]
 fn run(url: &str, args: &[&str]) -> Value {
-    plimsoll(["run", url, "--warmup", "0s", "--json"].iter().chain(args)).run().exits(4).json()
+    plimsoll(["run", url, "--warmup", "0s", "--json"].iter().chain(args)).run().measured().json()
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn body_from_a_file_arrives_whole() {
     let args = args.iter().chain(&["-n", "20", "-c", "2", "--warmup", "0s", "--json"]);
     let body = "name=value&more=\u{e9}\r\n\r\nend";
     let ended = plimsoll(args).with_file("form", body.as_bytes()).run();
-    let record = ended.exits(4).json();
+    let record = ended.measured().json();
     assert_eq!(count(&record, "requests.status.201"), 20);
     let got = got.lock().unwrap();
     assert_eq!(got.len() as u64, PROBE_REQUESTS + 20);

@@ -8,7 +8,7 @@ use crate::terminal::sweep::Over;
 use model::human::{count, percent};
 use model::{Observed, PoolObserved, SweepRecord};
 use plotly::layout::Axis;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pools that are drawn: as many as there are colours.
 const DRAWN_MAX: usize = COLOURS.len();
@@ -20,7 +20,7 @@ const MEANING: &str = "share of each pool's workers that were not free to take w
 /// Occupancy of each pool against time.
 pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let observed = timeline.observed;
-    let drawn = drawn(&observed.pools);
+    let drawn = drawn(observed);
     let curve = |(name, colour): (&&str, &&'static str)| {
         let occupancy = observed.seconds.iter().map(|second| second.pools.get(*name).copied());
         let (x, y) = timeline.known(&timeline.means(occupancy));
@@ -78,10 +78,14 @@ fn row(pool: &PoolObserved) -> Vec<String> {
     ]
 }
 
-/// The pools that were occupied most, as they are told in this order.
-fn drawn(pools: &[PoolObserved]) -> Vec<&str> {
-    let worth = pools.iter().filter(|pool| is_worth_telling(pool.occupancy_max));
-    worth.map(|pool| pool.name.as_str()).take(DRAWN_MAX).collect()
+/// The pools that were occupied most, as they are told in this order, behind those that servers tell of themselves.
+fn drawn(observed: &Observed) -> Vec<&str> {
+    let is_seen = |name: &str| observed.pools.iter().any(|pool| pool.name == name);
+    let told: BTreeSet<&str> =
+        observed.seconds.iter().flat_map(|second| second.pools.keys()).map(String::as_str).collect();
+    let told = told.into_iter().filter(|name| !is_seen(name));
+    let seen = observed.pools.iter().filter(|pool| is_worth_telling(pool.occupancy_max)).map(|pool| pool.name.as_str());
+    told.chain(seen).take(DRAWN_MAX).collect()
 }
 
 /// A line for each pool that has two points or more.

@@ -409,12 +409,13 @@ fn traffic(record: &RunRecord) -> String {
 
 pub(crate) fn client(record: &RunRecord) -> String {
     let generator = record.generator;
-    format!(
-        "{}, at most {} busy, {} of CPU per request",
-        plural(u64::from(generator.threads), "load thread"),
-        percent(generator.busy_max),
-        time(generator.cpu_ns_per_request)
-    )
+    let threads = plural(u64::from(generator.threads), "load thread");
+    let busy = percent(generator.busy_max);
+    // Without requests there is nothing to share it among.
+    match record.requests.completed {
+        0 => format!("{threads}, at most {busy} busy"),
+        _ => format!("{threads}, at most {busy} busy, {} of CPU per request", time(generator.cpu_ns_per_request)),
+    }
 }
 
 #[cfg(test)]

@@ -95,6 +95,19 @@ fn pools_are_a_chart_and_a_table() {
     assert!(!page.contains("What the workers waited for"), "no profile was asked for");
 }
 
+/// Its threads stand for many workers: 7 % of a thread may be all of the pool.
+#[test]
+fn what_a_server_tells_of_its_pool_is_drawn_before_its_threads() {
+    let mut record = run();
+    let observed = record.observed.as_mut().expect("it was observed");
+    for second in &mut observed.seconds {
+        second.pools.insert("built-in server: pool".to_owned(), 1.0);
+    }
+    let chart = &charts(&of_run(&record))[4];
+    assert_eq!(names(chart), ["built-in server: pool", FPM]);
+    assert_eq!(chart["data"][0]["y"], serde_json::json!([1.0, 1.0, 1.0, 1.0, 1.0]));
+}
+
 #[test]
 fn pools_of_a_sweep_are_drawn_against_load() {
     let page = of_sweep(&sweep());

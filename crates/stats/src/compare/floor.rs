@@ -26,7 +26,7 @@ pub fn floor(comparisons: &[Effect]) -> Option<Floor> {
     let variances: Vec<f64> =
         counted.iter().filter_map(|(effect, ..)| Some(effect.sd_log?.powi(2) / effect.ratio.n as f64)).collect();
     let share = flagged as f64 / n as f64;
-    let (low, high) = clopper_pearson(flagged as u64, n as u64);
+    let (low, high) = share_interval(flagged as u64, n as u64);
     Some(Floor {
         comparisons: n as u64,
         flagged: flagged as u64,
@@ -44,8 +44,10 @@ pub fn resolvable(sd_log: f64, blocks: u64) -> f64 {
     RESOLVED * sd_log / (blocks.max(1) as f64).sqrt()
 }
 
-/// Exact interval of a share (Clopper and Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26(4), 1934).
-fn clopper_pearson(hits: u64, of: u64) -> (f64, f64) {
+/// Exact 95 % interval of a share, `hits` of `of`, which is not 0 (Clopper and Pearson, "The Use of Confidence or Fiducial
+/// Limits", Biometrika 26(4), 1934).
+#[must_use]
+pub fn share_interval(hits: u64, of: u64) -> (f64, f64) {
     let (hits, misses) = (hits as f64, (of - hits) as f64);
     let quantile = |a: f64, b: f64, share: f64| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
     let tail = (1.0 - CONFIDENCE) / 2.0;
@@ -74,7 +76,7 @@ mod tests {
     fn intervals_of_shares_are_those_of_the_tables() {
         for (hits, of, low, high) in [(0, 20, 0.0, 0.168_433), (2, 40, 0.006_113, 0.169_197), (10, 10, 0.691_503, 1.0)]
         {
-            let (is_low, is_high) = clopper_pearson(hits, of);
+            let (is_low, is_high) = share_interval(hits, of);
             assert!((is_low - low).abs() < 1e-5 && (is_high - high).abs() < 1e-5, "{hits} of {of}: {is_low} {is_high}");
         }
     }

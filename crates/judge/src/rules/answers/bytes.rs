@@ -4,7 +4,8 @@ use crate::facts::kernel::is_server_here;
 use crate::facts::{observed, slots};
 use crate::{Check, Outcome, Rule};
 use model::human::bytes;
-use model::{Body, Evidence, FindingState};
+use model::{Body, Evidence, FindingState, NS_PER_S};
+use stats::{mean, trend};
 
 const LOW: f64 = 0.98;
 const HIGH: f64 = 1.2;
@@ -16,14 +17,25 @@ const RESPONSES_MIN: u64 = 100;
 /// Interface counters are sampled slightly before or after the window.
 const INTERFACES_LOW: f64 = 0.9;
 
+/// Change of the mean size in the window that is one, as a share and in bytes: a counter in a page gains a digit.
+const DRIFT_SHARE: f64 = 0.005;
+const DRIFT_BYTES: f64 = 4.0;
+const T_MIN: f64 = 5.0;
+/// A straight line has no end of it.
+const T_SHOWN: f64 = 1e6;
+const SECONDS_MIN: usize = 5;
+
 pub(crate) const RULE: Rule = Rule {
     id: "ER-06",
     title: "byte counts do not match",
-    detects: "responses of another mean size than the probe's, or bytes that bypassed the network interfaces",
+    detects: "responses of another mean size than the probe's, that grow or shrink in the window, or bytes that bypassed \
+              the network interfaces",
     threshold: "mean bytes per response < 0.98 or > 1.2 times the probe's, headers of 64 bytes aside, or interfaces \
-                received < 0.9 of the client's count: invalid (plimsoll defaults; comparing bytes with N x M: \
+                received < 0.9 of the client's count: invalid; mean size of a second that changes by > 0.5 % and 4 bytes from \
+                first to last second, t > 5, third by third: warning (plimsoll defaults; comparing bytes with N x M: \
                 TechEmpower #7402)",
-    data: "bytes received, size of the probe's response; one request with responses of stable size",
+    data: "bytes received, size of the probe's response; one request with responses of stable size; >= 5 seconds for a \
+           change",
     check: Check::Run(check),
 };
 
@@ -35,8 +47,9 @@ fn check(evidence: &Evidence) -> Outcome {
     if evidence.plan.requests.len() > 1 || evidence.plan.requests.iter().any(|request| request.template) {
         return Outcome::Unchecked("different requests have responses of different sizes");
     }
+    let drift = drift(evidence);
     let Some((low, high)) = probed(evidence) else {
-        return Outcome::Unchecked("no stable response size from the probe");
+        return drift.unwrap_or(Outcome::Unchecked("no stable response size from the probe"));
     };
     if let Some(unseen) = unseen_by_interfaces(evidence) {
         return unseen;
@@ -47,7 +60,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let too_small = mean < (LOW - straddling) * low - HEADERS_BYTES;
     let too_large = mean > (HIGH + straddling) * high + HEADERS_BYTES;
     if !too_small && !too_large {
-        return Outcome::Pass;
+        return drift.unwrap_or(Outcome::Pass);
     }
     let (than, probe) = if too_small { ("smaller", low) } else { ("larger", high) };
     let message = format!(
@@ -58,6 +71,36 @@ fn check(evidence: &Evidence) -> Outcome {
     let remedy = "inspect responses under load; declare their content: --expect size=MIN..MAX or body~TEXT";
     let figures = [("bytes_per_response", mean), ("probe_bytes", probe)];
     Outcome::fired(RULE.id, FindingState::Invalid, message, remedy.to_owned(), figures)
+}
+
+/// A finding when responses grow or shrink from second to second, be it within the bounds that were declared.
+fn drift(evidence: &Evidence) -> Option<Outcome> {
+    let whole = evidence.seconds.iter().filter(|second| second.length_ns >= NS_PER_S / 2 && second.completed > 0);
+    let sizes: Vec<f64> = whole.map(|second| second.bytes_received as f64 / second.completed as f64).collect();
+    if sizes.len() < SECONDS_MIN || evidence.iterations > 1 {
+        return None;
+    }
+    let (slope, t) = trend(&sizes)?;
+    let change = slope * (sizes.len() - 1) as f64;
+    let middle = mean(&sizes);
+    let (first, last) = (middle - change / 2.0, middle + change / 2.0);
+    let third = sizes.len().div_ceil(3);
+    let thirds: Vec<f64> = sizes.chunks(third).map(mean).collect();
+    // What grows grows all the time; responses that straddle the end of a second come and go.
+    let has_direction = thirds.is_sorted() || thirds.iter().rev().is_sorted();
+    let is_much = change.abs() > DRIFT_SHARE * middle && change.abs() > DRIFT_BYTES;
+    if !is_much || t.abs() <= T_MIN || !has_direction {
+        return None;
+    }
+    let message = format!(
+        "responses {} in the window, from {} to {} each: a later request is another one",
+        if change > 0.0 { "grew" } else { "shrank" },
+        bytes(first.round() as u64),
+        bytes(last.round() as u64)
+    );
+    let remedy = "find out what they gather or lose (session, list, cache), and restore it before each measurement";
+    let figures = [("first_bytes", first), ("last_bytes", last), ("t", t.clamp(-T_SHOWN, T_SHOWN))];
+    Some(Outcome::fired(RULE.id, FindingState::Warning, message, remedy.to_owned(), figures))
 }
 
 /// Bytes of the smallest and the largest response of the right status that the probe got.
@@ -103,6 +146,39 @@ mod tests {
         assert!(found.message.starts_with("200 B per response on average, 1,200 B in the probe"), "{found:?}");
         evidence.flow.bytes_received = 1_600 * 1_000_000;
         assert!(finding(check(&evidence)).message.ends_with("something larger"));
+    }
+
+    /// Responses of these sizes, second by second.
+    fn sized(size: impl Fn(u64) -> u64) -> Evidence {
+        let mut evidence = clean_run();
+        for (i, second) in (0..).zip(&mut evidence.seconds) {
+            second.bytes_received = second.completed * size(i) + second.completed * (i % 3) / 100;
+        }
+        evidence
+    }
+
+    /// A byte more for each 1,000 requests, and within the size that was declared.
+    #[test]
+    fn a_body_that_grows_in_the_window_is_told() {
+        let found = finding(check(&sized(|i| 1_200 + 33 * i / 8)));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(found.message.starts_with("responses grew in the window, from 1,200 B to 1,319 B each"), "{found:?}");
+        assert!(finding(check(&sized(|i| 1_400 - 4 * i))).message.starts_with("responses shrank"));
+        let mut unprobed = sized(|i| 1_200 + 4 * i);
+        unprobed.probe = None;
+        assert!(finding(check(&unprobed)).message.starts_with("responses grew"));
+    }
+
+    #[test]
+    fn sizes_that_vary_without_a_direction_pass() {
+        let all: [fn(u64) -> u64; 4] =
+            [|_| 1_200, |i| 1_150 + 100 * (i % 2), |i| 1_200 + i / 10, |i| 1_200 + 40 * u64::from(i == 20)];
+        for size in all {
+            assert_eq!(check(&sized(size)), Outcome::Pass);
+        }
+        let mut short = sized(|i| 1_200 + 4 * i);
+        short.seconds.truncate(4);
+        assert_eq!(check(&short), Outcome::Pass);
     }
 
     #[test]

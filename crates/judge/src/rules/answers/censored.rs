@@ -23,7 +23,9 @@ fn check(evidence: &Evidence) -> Outcome {
     if response.n == 0 {
         return Outcome::Unchecked("no response time recorded");
     }
-    let share = evidence.cohort.censored as f64 / response.n as f64;
+    // The response times may be of undisturbed time only, and these counts never are.
+    let answered_or_not = evidence.cohort.completed + evidence.cohort.censored;
+    let share = evidence.cohort.censored as f64 / answered_or_not.max(1) as f64;
     let cut = cut_quantiles(response, share, evidence.plan.timeout_ns);
     if cut.is_empty() {
         return Outcome::Pass;

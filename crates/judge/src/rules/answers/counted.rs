@@ -35,7 +35,8 @@ fn check(evidence: &Evidence) -> Outcome {
         + counted.unclear
         + evidence.flow.failed as f64;
     let apart = (counted.server - counted.client).abs();
-    let share = (apart - unclear).max(0.0) / counted.client.max(1.0);
+    let larger = counted.server.max(counted.client);
+    let share = (apart - unclear).max(0.0) / larger;
     let state = match share {
         s if s <= WARNING_SHARE => return Outcome::Pass,
         // A server that nothing reached is ER-12.
@@ -47,7 +48,7 @@ fn check(evidence: &Evidence) -> Outcome {
         "{server} counted {} requests, the client {} ({} apart, {} not explained by timing)",
         count(counted.server.max(0.0) as u64),
         count(counted.client as u64),
-        percent(apart / counted.client.max(1.0)),
+        percent(apart / larger),
         percent(share)
     );
     let (meaning, remedy) = if counted.server > counted.client {

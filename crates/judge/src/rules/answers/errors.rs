@@ -1,7 +1,7 @@
 //! ER-01: share of failed requests.
 
 use super::{redirect, wrong_body};
-use crate::facts::failures_named;
+use crate::facts::{MEASURE_GET, body_after_head, failures_named};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
@@ -44,7 +44,10 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let message = format!("{} of {} requests failed ({}): {named}", count(failed), count(attempted), percent(share));
     let main = kinds.first().map_or("", |(name, _)| name);
-    let remedy = remedy(main, statuses.first().map(|(status, _)| *status));
+    let remedy = match body_after_head(evidence) {
+        Some(_) => MEASURE_GET.to_owned(),
+        None => remedy(main, statuses.first().map(|(status, _)| *status)),
+    };
     let figures = [("failed", failed as f64), ("attempted", attempted as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy, figures)
 }

@@ -1,9 +1,9 @@
 //! ER-03: responses with a wrong body.
 
-use crate::facts::failures_named;
+use crate::facts::{MEASURE_GET, body_after_head, failures_named};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
-use model::human::{count, percent};
+use model::human::{self, count, percent};
 use model::{BODY_SAMPLE_EVERY, Evidence, FindingState, SizeBand};
 
 const INVALID_SHARE: f64 = 0.001;
@@ -12,9 +12,10 @@ const REMEDY: &str = "inspect the body; if it may vary, declare what does not: -
 pub(crate) const RULE: Rule = Rule {
     id: "ER-03",
     title: "wrong body",
-    detects: "good status but a body of the wrong size or content, such as error pages",
-    threshold: "> 0.1 % of the complete responses, or of those whose content was checked: invalid (plimsoll default)",
-    data: "expected body size, text or hash, declared or probed; failures by kind",
+    detects: "good status but a body of the wrong size or content, such as error pages; a body after HEAD",
+    threshold: "> 0.1 % of the complete responses, or of those whose content was checked: invalid (plimsoll default); a \
+                body with the probe's response to HEAD: invalid (RFC 9110 section 9.3.2)",
+    data: "expected body size, text or hash, declared or probed; failures by kind; of HEAD the probe",
     check: Check::Run(check),
 };
 
@@ -24,6 +25,15 @@ pub(crate) fn fires(evidence: &Evidence) -> bool {
 }
 
 fn check(evidence: &Evidence) -> Outcome {
+    if let Some(bytes) = body_after_head(evidence) {
+        let message = format!(
+            "the server sent a body with its response to HEAD ({} or more): it is in the way of the next response, and \
+             what fails is a matter of timing",
+            human::bytes(bytes)
+        );
+        let figures = [("surplus_bytes", bytes as f64)];
+        return Outcome::fired(RULE.id, FindingState::Invalid, message, MEASURE_GET.to_owned(), figures);
+    }
     if evidence.plan.contracts().all(|c| c.size_bytes.is_none() && c.body_text.is_none() && c.body_hash.is_none()) {
         return Outcome::Unchecked("no expected body size, text or hash");
     }
@@ -33,7 +43,12 @@ fn check(evidence: &Evidence) -> Outcome {
     let wrong = [wrong_size(evidence), wrong_text(evidence), wrong_hash(evidence)];
     let wrong: Vec<_> = wrong.into_iter().flatten().filter(|wrong| wrong.share() > INVALID_SHARE).collect();
     let Some(worst) = wrong.iter().map(Wrong::share).max_by(f64::total_cmp) else { return Outcome::Pass };
-    let message = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
+    let sentences = list(&wrong.iter().map(Wrong::sentence).collect::<Vec<_>>());
+    let unseen = evidence::unseen_wrong(evidence);
+    let message = match unseen {
+        0.0 => sentences,
+        _ => format!("{sentences}; goodput is without the {} others expected", count(unseen.round() as u64)),
+    };
     let mut figures: Vec<_> = wrong.iter().map(|wrong| (wrong.figure, wrong.n as f64)).collect();
     figures.extend([("share", worst), ("content_checked", evidence.cohort.body_checked as f64)]);
     if let Some(size) = only_size(evidence) {
@@ -126,13 +141,32 @@ mod tests {
         evidence.fail("contract.body", 490);
         let found = finding(check(&evidence));
         let expected = "500 of 10,000 checked responses (5.0 %) did not have the text \"</html>\" in their body (one \
-                        response in 17 is checked)";
+                        response in 17 is checked); goodput is without the 49,500 others expected";
         assert_eq!((found.state, found.message.as_str()), (FindingState::Invalid, expected));
         evidence.plan.requests[0].contract.body_hash = Some(1);
         evidence.fail("contract.hash", 20);
         let message = finding(check(&evidence)).message;
         assert!(message.contains("</html>") && message.contains("20 of 10,000"), "{message}");
         assert!(message.contains("the body that the probe got"), "{message}");
+    }
+
+    /// It failed 20 to 100 % of the requests, by timing, with "lower the load until errors stop".
+    #[test]
+    fn a_body_after_head_is_named() {
+        let mut evidence = clean_run();
+        evidence.probe.as_mut().expect("a probe").fetches[0].surplus_bytes = 1_024;
+        assert_eq!(check(&evidence), Outcome::Pass, "no HEAD is sent");
+        evidence.plan.requests[0].method = "HEAD".to_owned();
+        let found = finding(check(&evidence));
+        assert_eq!((found.state, found.remedy.as_str()), (FindingState::Invalid, MEASURE_GET));
+        assert!(found.message.starts_with("the server sent a body with its response to HEAD (1,024 B or more)"));
+        evidence.fail("first_byte.malformed", 200_000);
+        evidence.flow.opened = 900_000;
+        let verdict = crate::judge_run(&evidence);
+        for rule in ["ER-01", "ER-03", "ER-09"] {
+            let found = verdict.findings.iter().find(|found| found.rule == rule).expect("it fires");
+            assert_eq!(found.remedy, MEASURE_GET, "{rule}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! CL-11: full receive buffers of the client.
 
-use crate::facts::kernel::{is_server_here, tcp};
+use crate::facts::kernel::{is_server_here, share, tcp};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -27,7 +27,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked("kernel counters of full receive buffers unavailable");
     }
     let full: u64 = counted.iter().sum();
-    let share = full as f64 / evidence.flow.completed.max(1) as f64;
+    let share = share(full, evidence.flow.completed);
     if full < EVENTS_MIN || share <= SHARE {
         return Outcome::Pass;
     }

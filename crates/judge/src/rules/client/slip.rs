@@ -1,5 +1,6 @@
 //! CL-03: send delay of the client, as a share of the latency.
 
+use crate::facts::may_part_cpus;
 use crate::{Check, Outcome, Rule};
 use model::human::{percent, time};
 use model::{Evidence, FindingState, Latencies, LatencySummary};
@@ -35,12 +36,16 @@ fn check(evidence: &Evidence) -> Outcome {
     if slip.n == 0 || response.n == 0 || response.p99_ns == 0 {
         return Outcome::Unchecked("no send delay or no response time recorded");
     }
-    let share = slip.p99_ns as f64 / response.p99_ns as f64;
+    // Requests that failed have a send delay and no response time.
+    let share = (slip.p99_ns as f64 / response.p99_ns as f64).min(1.0);
     let Some(state) = state_of(slip, response, share) else { return Outcome::Pass };
     let is_upper = share > BOUND_SHARE && slip.p99_ns >= FLOOR_NS;
     let remedy = match (state, evidence.plan.spin_ns) {
         (FindingState::Note, _) => "none needed: ordinary wake-up delay, excluded from the service time",
-        (_, 0) => "busy-wait before sends (--spin 500us) on dedicated CPUs, or use a quieter client machine",
+        (_, 0) if may_part_cpus(evidence) => {
+            "busy-wait before sends (--spin 500us) on dedicated CPUs, or use a quieter client machine"
+        }
+        (_, 0) => "use another machine for the client, or a quieter one",
         (FindingState::Warning, _) => "use more load threads (-t) or a quieter client machine",
         _ => "use more load threads (-t), a lower rate or a quieter client machine",
     };

@@ -1,7 +1,7 @@
 //! CL-09: load threads that wait for a CPU.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::{Placement, observed, placement};
+use crate::facts::{Placement, may_part_cpus, observed, placement};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, FindingState, NS_PER_S, ThreadObserved};
@@ -34,14 +34,18 @@ fn check(evidence: &Evidence) -> Outcome {
     if placement(evidence) == Placement::Shared
         && left(evidence, &[Cause::ClientStopped]).is_none_or(|share| share == 0.0)
     {
-        return shared(waited);
+        return shared(evidence, waited);
     }
     let facts = format!(
         "a load thread waited for a CPU or was stopped {} of the time",
         percent(taken(evidence, CAUSES).unwrap_or(waited))
     );
-    let remedy =
-        "stop other processes on the client's CPUs (observed.others in run.json), or use dedicated ones (--cpus)";
+    let remedy = match may_part_cpus(evidence) {
+        true => {
+            "stop other processes on the client's CPUs (observed.others in run.json), or use dedicated ones (--cpus)"
+        }
+        false => "stop other processes (observed.others in run.json), or measure from another machine",
+    };
     let taken = Taken {
         warning_share: WARNING_SHARE,
         bound_share: BOUND_SHARE,
@@ -51,13 +55,17 @@ fn check(evidence: &Evidence) -> Outcome {
 }
 
 /// Where the server may use the client's CPUs, the load itself makes the client wait.
-fn shared(waited: f64) -> Outcome {
+fn shared(evidence: &Evidence, waited: f64) -> Outcome {
     if waited <= WARNING_SHARE {
         return Outcome::Pass;
     }
     let message =
         format!("a load thread waited for a CPU {} of the time: client and server share CPUs", percent(waited));
-    let remedy = "pin client (--cpus) and server (taskset) to separate CPUs".to_owned();
+    let remedy = match may_part_cpus(evidence) {
+        true => "pin client (--cpus) and server (taskset) to separate CPUs",
+        false => "measure from another machine",
+    };
+    let remedy = remedy.to_owned();
     Outcome::fired(RULE.id, FindingState::Note, message, remedy, [("wait_share", waited)])
 }
 

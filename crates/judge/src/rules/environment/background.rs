@@ -5,7 +5,7 @@ use crate::facts::kernel::{ELSEWHERE, is_server_here};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Basis, Cause, Evidence, FindingState, OTHER_VARIANT, OtherObserved, works_behind_servers};
+use model::{Basis, Cause, ENDED_CHILDREN, Evidence, FindingState, OTHER_VARIANT, OtherObserved, works_behind_servers};
 
 const WARNING_SHARE: f64 = 0.02;
 const BOUND_SHARE: f64 = 0.10;
@@ -62,7 +62,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let facts = format!("other processes used {} of the CPUs ({})", percent(background), named(&foreign, cpus));
     let remedy = match foreign.first() {
         Some(first) => {
-            format!("stop them and measure again; if {0} works for the server, monitor it: --observe {0}", first.name)
+            let name = program(&first.name);
+            let typed = typed(name);
+            format!("stop them and measure again; if {name} works for the server, monitor it: --observe {typed}")
         }
         None => "stop them and measure again".to_owned(),
     };
@@ -84,8 +86,19 @@ fn left(evidence: &Evidence, background: f64, cpus: f64) -> f64 {
 fn of_behind(names: &str, first: &str) -> (String, String) {
     (
         format!("{names} may work for this server; if so, its CPU time is part of the result"),
-        format!("monitor it with the server (--observe {first}); otherwise stop it"),
+        format!("monitor it with the server (--observe {}); otherwise stop it", typed(program(first))),
     )
+}
+
+/// The program that does or starts the work.
+fn program(name: &str) -> &str {
+    name.trim_end_matches(ENDED_CHILDREN)
+}
+
+/// A name as a shell takes it.
+fn typed(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:".contains(c));
+    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
 fn begins(names: &[&str], name: &str) -> bool {
@@ -133,6 +146,15 @@ mod tests {
         assert_eq!(check(&with(&noise, 0.9)), Outcome::Pass);
         assert_eq!(check(&with(&[("other variant: php-fpm", 0.9)], 0.9)), Outcome::Pass, "a duet");
         assert_eq!(state(&check(&with(&[("kdamond.0", 0.1)], 0.9))), Some(FindingState::Warning));
+    }
+
+    #[test]
+    fn advice_has_names_that_can_be_typed() {
+        let found = finding(check(&with(&[("bash (ended children)", 0.5)], 0.9)));
+        assert!(found.remedy.ends_with("if bash works for the server, monitor it: --observe bash"), "{found:?}");
+        let found = finding(check(&with(&[("php-fpm8.2 (ended children)", 1.2)], 0.9)));
+        assert!(found.remedy.contains("(--observe php-fpm8.2)"), "{found:?}");
+        assert_eq!([typed("tmux: server"), typed("it's")], ["'tmux: server'", r"'it'\''s'"]);
     }
 
     #[test]

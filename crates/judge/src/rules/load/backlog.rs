@@ -78,7 +78,7 @@ fn growth(evidence: &Evidence) -> Result<(f64, f64), Outcome> {
     let (first, last) = (mean(&backlog[..third]), mean(&backlog[backlog.len() - third..]));
     let (slope, t) = trend(&backlog).unwrap_or_default();
     let grows = slope > GROWTH_SHARE * rate_per_s && t > T_MIN && last > GROWN * first && last > first + GROWN_BY;
-    if grows { Ok((slope, slope / rate_per_s)) } else { Err(Outcome::Pass) }
+    if grows { Ok((slope, (slope / rate_per_s).min(1.0))) } else { Err(Outcome::Pass) }
 }
 
 #[cfg(test)]

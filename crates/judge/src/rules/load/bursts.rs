@@ -1,5 +1,6 @@
 //! LD-06: requests sent in bursts.
 
+use crate::facts::may_part_cpus;
 use crate::rules::client::cap;
 use crate::{Check, Outcome, Rule};
 use model::{Evidence, FindingState};
@@ -38,7 +39,11 @@ fn check(evidence: &Evidence) -> Outcome {
         "requests were sent in bursts (variance/mean per millisecond {spread:.1}, scheduled at most 1), which \
          lengthens the server's queues"
     );
-    let remedy = "use more load threads (-t), a lower rate, or dedicated CPUs for the client (--cpus)".to_owned();
+    let remedy = match may_part_cpus(evidence) {
+        true => "use more load threads (-t), a lower rate, or dedicated CPUs for the client (--cpus)",
+        false => "use a lower rate, or another machine for the client",
+    };
+    let remedy = remedy.to_owned();
     Outcome::fired(RULE.id, FindingState::Warning, message, remedy, [("dispersion_1ms", spread)])
 }
 

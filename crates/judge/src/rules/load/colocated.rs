@@ -1,6 +1,6 @@
 //! LD-08: client and server on one machine.
 
-use crate::facts::{Placement, client_cpus, observed, placement, server_cpus};
+use crate::facts::{Placement, client_cpus, may_part_cpus, observed, placement, server_cpus};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -59,8 +59,7 @@ fn check(evidence: &Evidence) -> Outcome {
 }
 
 fn remedy(evidence: &Evidence) -> String {
-    let machine = observed(evidence).and_then(|observed| observed.machine.as_ref());
-    if machine.is_some_and(|machine| machine.cpus < 2) {
+    if !may_part_cpus(evidence) {
         return "measure from another machine".to_owned();
     }
     "pin server (taskset, --serve) and client (--cpus) to separate CPUs, or use another machine".to_owned()
@@ -92,6 +91,9 @@ mod tests {
         assert_eq!(found.state, FindingState::Bound);
         assert!(found.message.starts_with("client and server share CPUs 0-1, 92 % busy, "), "{found:?}");
         assert!(found.message.ends_with("this much or more, with lower latency"));
+        assert_eq!(found.remedy, "measure from another machine", "of two CPUs none is to spare");
+        machine(&mut evidence).cpus = 4;
+        assert!(finding(check(&evidence)).remedy.starts_with("pin server (taskset, --serve) and client (--cpus)"));
         machine(&mut evidence).cpu_busy_mean = vec![0.3, 0.2];
         assert_eq!(state(&check(&evidence)), Some(FindingState::Note));
     }

@@ -1,18 +1,25 @@
 //! ST-01: window that began before steady state.
 
 use crate::{Check, Outcome, Rule};
+use model::human::{count, percent};
 use model::{Evidence, FindingState, Warmup};
 
 pub(crate) const RULE: Rule = Rule {
     id: "ST-01",
     title: "steady state not reached",
     detects: "measurement window that began while goodput was still changing",
-    threshold: "automatic warm-up ended at its limit without steady state (MSER-5): warning",
-    data: "automatic warm-up; a fixed one is not tested",
+    threshold: "automatic warm-up ended at its limit without steady state (MSER-5): warning; open loop whose window had \
+                > 1 % more good responses than were to requests scheduled in it, >= 10 and beyond what varies in \
+                flight: warning, and goodput without them (plimsoll defaults)",
+    data: "automatic warm-up, a fixed one is not tested; of open loops responses and schedule",
     check: Check::Run(check),
 };
 
 fn check(evidence: &Evidence) -> Outcome {
+    let carried = evidence::carried_over(evidence);
+    if carried > 0 {
+        return backlog(evidence, carried);
+    }
     if evidence.settled {
         return match evidence.plan.warmup {
             Warmup::Auto => Outcome::Pass,
@@ -24,10 +31,40 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, FindingState::Warning, message.to_owned(), remedy.to_owned(), [("settled", 0.0)])
 }
 
+/// The warm-up ended with a queue in front of the server, whose answers came in the window.
+fn backlog(evidence: &Evidence, carried: u64) -> Outcome {
+    let share = carried as f64 / evidence.flow.good.max(1) as f64;
+    let message = format!(
+        "{} good responses of the window ({}) were to requests that had piled up before it: goodput is without them",
+        count(carried),
+        percent(share)
+    );
+    let remedy = "warm up until nothing is left waiting (--warmup), or start the load with a lower rate".to_owned();
+    let figures = [("carried_over", carried as f64), ("share", share)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, remedy, figures)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
+    use crate::testing::{clean_open_run, clean_run, finding, state};
+
+    /// 210/s of 192/s, and no rule objected.
+    #[test]
+    fn goodput_above_the_schedule_is_told_as_the_backlog_that_it_is() {
+        let mut evidence = clean_open_run();
+        assert_eq!(check(&evidence), Outcome::Pass);
+        evidence.flow.good += 90_000;
+        evidence.flow.completed += 90_000;
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Warning);
+        assert!(
+            found.message.starts_with("90,000 good responses of the window (8.3 %) were to requests that"),
+            "{found:?}"
+        );
+        evidence.plan.warmup = Warmup::Fixed { duration_ns: 2_000_000_000 };
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "of a fixed one too");
+    }
 
     #[test]
     fn warns_when_not_settled() {

@@ -4,11 +4,17 @@ use crate::facts::PRINTED;
 use crate::facts::saturation::peak_index;
 use crate::text::{list, round_up};
 use crate::{Check, Outcome, Rule};
-use model::human::{count, plural, time};
+use evidence::{SampleBearing, sample_bearing};
+use model::human::{count, percent, plural, time};
 use model::{Evidence, Finding, FindingState, NS_PER_S, Stop, SweepEvidence};
+use stats::BATCHES_MIN;
 
 const INVALID_NS: u64 = 5 * NS_PER_S;
 const ADVISED_NS: u64 = 30 * NS_PER_S;
+/// Responses that came one after the other, below which a number of requests says nothing: as few as batches of an interval.
+const ROUNDS_MIN: f64 = BATCHES_MIN as f64;
+/// Half of the interval, relative to the rate, from which on not even its first digit is known.
+const HALF_MAX: f64 = 0.5;
 /// Requests that must lie beyond a quantile for it to be printed.
 const TAIL_MIN: f64 = 100.0;
 
@@ -16,16 +22,21 @@ pub(crate) const RULE: Rule = Rule {
     id: "LD-04",
     title: "too short",
     detects: "too little time for the goodput, or too few requests for a quantile",
-    threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; n(1 - q) < 100: quantile q not printed: \
-                bound up to p99, note for p99.9 and in a sweep (plimsoll defaults)",
-    data: "length of the window, number of response times",
+    threshold: "measured < 5 s over all iterations: invalid; < 30 s: note; of a number of requests (-n) < 5 s: warning \
+                with an interval by count and spread (t, service times over requests in flight: Little), invalid \
+                below 10 responses one after the other (as for batch means) or beyond +-50 %; n(1 - q) < 100: \
+                quantile q not printed: bound up to p99, note for p99.9 and in a sweep (plimsoll defaults)",
+    data: "length of the window, number and spread of response times",
     check: Check::Both { run: check, sweep: check_sweep },
 };
 
 fn check(evidence: &Evidence) -> Outcome {
     let n = evidence.latency.response.n;
     let withheld = withheld(n);
-    let by_time = by_time(evidence.measured_ns);
+    let by_time = match by_time(evidence.measured_ns) {
+        Some(FindingState::Invalid) if is_counted(evidence) => Some(by_count(sample_bearing(evidence))),
+        by_time => by_time,
+    };
     let by_quantile = match withheld.first() {
         None => None,
         Some(("p99.9", ..)) => Some(FindingState::Note),
@@ -34,8 +45,13 @@ fn check(evidence: &Evidence) -> Outcome {
     let Some(state) = by_time.max(by_quantile) else { return Outcome::Pass };
     let names: Vec<_> = withheld.iter().map(|(name, ..)| (*name).to_owned()).collect();
     let message = match by_time {
-        Some(by_time) if names.is_empty() => time_part(evidence.measured_ns, by_time),
-        Some(by_time) => format!("{}; {} not shown", time_part(evidence.measured_ns, by_time), list(&names)),
+        Some(by_time) => {
+            let short = match is_counted(evidence) && evidence.measured_ns < INVALID_NS {
+                true => count_part(evidence),
+                false => time_part(evidence.measured_ns, by_time),
+            };
+            if names.is_empty() { short } else { format!("{short}; {} not shown", list(&names)) }
+        }
         None => {
             let requests = if n == 1 { "request is" } else { "requests are" };
             format!("{} {requests} too few for {}, not shown", count(n), list(&names))
@@ -50,6 +66,34 @@ fn check(evidence: &Evidence) -> Outcome {
         remedy: remedy(evidence, by_time.is_some(), withheld.last().map(|(name, ..)| *name)),
         evidence: figures.into_iter().collect(),
     })
+}
+
+/// True if so many requests were asked for, and not a time.
+const fn is_counted(evidence: &Evidence) -> bool {
+    matches!(evidence.plan.stop, Stop::Count { .. }) && evidence.iterations == 1
+}
+
+fn by_count(SampleBearing { rounds, half }: SampleBearing) -> FindingState {
+    let bears = rounds >= ROUNDS_MIN && half.is_some_and(|half| half <= HALF_MAX);
+    if bears { FindingState::Warning } else { FindingState::Invalid }
+}
+
+/// What a number of requests bears that was over in a short time.
+fn count_part(evidence: &Evidence) -> String {
+    let bearing @ SampleBearing { rounds, half } = sample_bearing(evidence);
+    let n = evidence.latency.response.n;
+    let facts = format!("{} in {}", plural(n, "request"), time(evidence.measured_ns as f64));
+    match half {
+        Some(half) if by_count(bearing) == FindingState::Warning => format!(
+            "{facts} bear a rate within {} by their count and spread; what the server does at other times is not in it",
+            percent(half)
+        ),
+        _ if rounds < ROUNDS_MIN => format!(
+            "{facts}, {:.1} one after the other on each connection, of the required {ROUNDS_MIN}: chance decides",
+            rounds
+        ),
+        _ => format!("{facts} differ so much that the rate is not known to {}: chance decides", percent(HALF_MAX)),
+    }
 }
 
 /// A sweep claims its goodput: too short a window invalidates it, a quantile that is not shown is a note.
@@ -158,12 +202,34 @@ mod tests {
     }
 
     #[test]
-    fn a_run_by_count_is_held_to_the_same_seconds() {
-        let mut evidence = run(3, 3_000);
-        evidence.plan.stop = Stop::Count { requests: 3_000 };
-        let short = finding(check(&evidence));
-        assert_eq!(short.state, FindingState::Invalid);
-        assert!(short.remedy.contains("-n 100000"), "{}", short.remedy);
+    fn a_number_of_requests_is_held_to_what_its_count_and_spread_bear() {
+        let counted = |n: u64, connections: f64, sd_ns: f64| {
+            let mut evidence = run(0, n);
+            evidence.measured_ns = 65_000_000;
+            evidence.plan.stop = Stop::Count { requests: n };
+            (evidence.latency.service.n, evidence.outstanding.mean) = (n, connections);
+            (evidence.latency.service.mean_ns, evidence.latency.service_sd_ns) = (1e6, sd_ns);
+            evidence
+        };
+        // 1.984 * 0.5 / sqrt(100): what people type who know ab.
+        let few = finding(check(&counted(1_000, 10.0, 0.5e6)));
+        assert_eq!(few.state, FindingState::Bound, "p99 is not shown");
+        assert!(few.message.starts_with("1,000 requests in 65.0 ms bear a rate within 9.9 % by"), "{few:?}");
+        assert!(few.message.ends_with("p99 and p99.9 not shown") && few.remedy.contains("-n 470000"), "{few:?}");
+        let many = finding(check(&counted(100_000, 10.0, 0.5e6)));
+        assert_eq!(many.state, FindingState::Warning, "{many:?}");
+        let once = finding(check(&counted(500, 100.0, 0.5e6)));
+        assert_eq!(once.state, FindingState::Invalid);
+        assert!(once.message.contains("5.0 one after the other on each connection"), "{once:?}");
+        let wild = finding(check(&counted(1_000, 10.0, 5e6)));
+        assert_eq!(wild.state, FindingState::Invalid);
+        assert!(wild.message.contains("differ so much that the rate is not known to 50 %"), "{wild:?}");
+        let mut long_enough = counted(100_000, 10.0, 5e6);
+        long_enough.measured_ns = 6 * NS_PER_S;
+        assert_eq!(state(&check(&long_enough)), Some(FindingState::Note));
+        let mut timed = counted(100_000, 10.0, 0.5e6);
+        timed.plan.stop = Stop::Duration { duration_ns: 65_000_000 };
+        assert_eq!(state(&check(&timed)), Some(FindingState::Invalid), "a time can be longer");
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn check(evidence: &Evidence) -> Outcome {
         "{} of {} connections were reset or aborted ({}){own}: by the server or on the path {}",
         count(lost),
         count(all),
-        percent(share.min(1.0)),
+        percent(share),
         whose(evidence)
     );
     let remedy = "check the server's log, and its limits of connections, memory (net.ipv4.tcp_mem) and time".to_owned();

@@ -33,7 +33,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let message = format!(
         "a receive window closed {} times, {} of the responses: one end reads too slowly and the other waits {}",
         count(closed),
-        percent(share.min(1.0)),
+        percent(share),
         whose(evidence)
     );
     let remedy = "check for a busy client (CL-01), a server slow to read bodies, or small buffers (net.ipv4.tcp_rmem)"

@@ -3,7 +3,7 @@
 use crate::facts::kernel::growth;
 use crate::{Check, Outcome, Rule};
 use model::human::count;
-use model::{Evidence, FindingState, StatusRecord};
+use model::{Evidence, FindingState, LOGIN_REFUSED, StatusRecord};
 
 pub(crate) const RULE: Rule = Rule {
     id: "SV-06",
@@ -49,7 +49,7 @@ fn of_page(page: &StatusRecord) -> Option<Connections> {
 
 fn check(evidence: &Evidence) -> Outcome {
     let Some(Connections { refused, used_max, limit, .. }) = connections(evidence) else {
-        return Outcome::Unchecked("no status of MariaDB or MySQL");
+        return Outcome::Unchecked(why_unknown(evidence));
     };
     let remedy = "raise max_connections or use fewer workers; then check that pages are complete (--expect)";
     let figures = [("refused", refused), ("used_max", used_max), ("max_connections", limit.unwrap_or(0.0))];
@@ -76,6 +76,17 @@ fn check(evidence: &Evidence) -> Outcome {
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)
 }
 
+/// Why no status of a database is known.
+fn why_unknown(evidence: &Evidence) -> &'static str {
+    let asked = evidence.status.iter().filter(|page| page.url.starts_with("mysql"));
+    let reasons: Vec<&str> = asked.filter_map(|page| page.reason.as_deref()).collect();
+    match reasons.as_slice() {
+        [] => "no status of MariaDB or MySQL",
+        [why, ..] if why.starts_with(LOGIN_REFUSED) => "MariaDB or MySQL refused the login (status in run.json)",
+        _ => "status of MariaDB or MySQL not readable (status in run.json)",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +109,23 @@ mod tests {
         assert!(refused.message.contains("refused 1 connections, with up to 151 of 151 in use"), "{}", refused.message);
         evidence.status.clear();
         assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+    }
+
+    #[test]
+    fn a_refused_password_is_another_reason_than_nobody_asked() {
+        let mut evidence = clean_run();
+        let asked = |reason: &str| StatusRecord {
+            url: "mysql://ob@localhost".to_owned(),
+            reason: Some(reason.to_owned()),
+            ..StatusRecord::default()
+        };
+        evidence.status = vec![asked("it does not let ob in (1045); a password")];
+        assert_eq!(check(&evidence), Outcome::Unchecked("MariaDB or MySQL refused the login (status in run.json)"));
+        evidence.status = vec![asked("nothing answers there")];
+        let unreadable = "status of MariaDB or MySQL not readable (status in run.json)";
+        assert_eq!(check(&evidence), Outcome::Unchecked(unreadable));
+        evidence.status.clear();
+        assert_eq!(check(&evidence), Outcome::Unchecked("no status of MariaDB or MySQL"));
     }
 
     #[test]

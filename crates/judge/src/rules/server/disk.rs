@@ -29,7 +29,7 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let message = format!(
         "for {} of the time some process waited for a disk{}: the disk may limit rate and tail latency",
-        percent(share.min(1.0)),
+        percent(share),
         busiest(evidence)
     );
     let remedy = "find the writer (access log, database, other program) and measure without it".to_owned();
@@ -42,7 +42,7 @@ fn busiest(evidence: &Evidence) -> String {
     let disks =
         parts.filter_map(|(part, counters)| Some((counters.get("busy_ns").copied()?, part.strip_prefix("disk/")?)));
     match disks.max() {
-        Some((ns, name)) if ns > 0 => format!(" ({name} was {} busy)", percent(share_of_time(evidence, ns).min(1.0))),
+        Some((ns, name)) if ns > 0 => format!(" ({name} was {} busy)", percent(share_of_time(evidence, ns))),
         _ => String::new(),
     }
 }

@@ -5,7 +5,7 @@
 use super::lookup::Lookup;
 use super::socket::hold;
 use super::source::{Kind, Login, Place, Source};
-use model::ServerStatus;
+use model::{LOGIN_REFUSED, ServerStatus};
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, OptsBuilder};
 use redis::{Client, Connection, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo};
@@ -161,7 +161,7 @@ fn of_mysql(error: &mysql::Error, login: &Login) -> String {
     }
     match error {
         mysql::Error::MySqlError(refusal) if ACCESS_DENIED.contains(&refusal.code) => format!(
-            "it does not let {} in ({}); PLIMSOLL_MYSQL_PASSWORD or ?password-file=PATH gives a password",
+            "{LOGIN_REFUSED}{} in ({}); PLIMSOLL_MYSQL_PASSWORD or ?password-file=PATH gives a password",
             login.user.as_deref().unwrap_or_default(),
             refusal.code
         ),

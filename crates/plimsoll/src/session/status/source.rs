@@ -3,6 +3,7 @@
 use crate::exit::CommandError;
 use crate::settings::auth;
 use model::Redacted;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use url::Url;
 
@@ -16,8 +17,8 @@ const MYSQL_USER: &str = "root";
 /// Parameters behind a URL.
 const PASSWORD_FILE: &str = "password-file";
 const USER: &str = "user";
-const FORMS: &str = "write http://HOST/PATH, mysql://USER@HOST:PORT, mysql+unix:///PATH.sock, redis://HOST:PORT or \
-                     redis+unix:///PATH.sock";
+const FORMS: &str = "write http://HOST/PATH, mysql://USER@HOST:PORT, mysql+unix://USER@/PATH.sock, redis://HOST:PORT \
+                     or redis+unix:///PATH.sock";
 
 /// A status page, or a database that is asked for its counters.
 #[derive(Clone)]
@@ -55,7 +56,8 @@ impl Source {
         // What may be a password is not repeated.
         let shown = Redacted::url(text);
         let wrong = |why: &str| CommandError::usage(format!("{FLAG} {shown:?} {why}; {FORMS}"));
-        let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+        let (without_user, user) = socket_user(text);
+        let url = Url::parse(&without_user).map_err(|error| wrong(&format!("is not a URL ({error})")))?;
         if TLS_SCHEMES.contains(&url.scheme()) {
             return Err(wrong(
                 "asks for TLS; databases are asked without TLS, over loopback, a Unix socket or a tunnel",
@@ -71,7 +73,7 @@ impl Source {
             "redis" => "PLIMSOLL_REDIS_PASSWORD",
             _ => "",
         };
-        if url.password().is_some() {
+        if url.password().is_some() || user.is_some_and(|user| user.contains(':')) {
             let instead = if variable.is_empty() {
                 String::new()
             } else {
@@ -88,15 +90,29 @@ impl Source {
             ("http" | "https", false) => Err(wrong("names a user; pages that ask for one cannot be read")),
             ("mysql", _) => {
                 let mut login = login(&url, (!is_unix).then_some(MYSQL_PORT), variable, wrong)?;
+                login.user = user.map(decoded).or(login.user);
                 login.user.get_or_insert_with(|| MYSQL_USER.to_owned());
                 Ok(Self { url: shown.clone(), kind: Kind::Mysql(login) })
             }
             ("redis", _) => {
-                let login = login(&url, (!is_unix).then_some(REDIS_PORT), variable, wrong)?;
+                let mut login = login(&url, (!is_unix).then_some(REDIS_PORT), variable, wrong)?;
+                login.user = user.map(decoded).or(login.user);
                 Ok(Self { url: shown.clone(), kind: Kind::Redis(login) })
             }
             _ => Err(wrong("has an unknown scheme")),
         }
+    }
+}
+
+/// `SCHEME+unix://USER@/PATH` without its user, and the user: URLs have none without a host, and a Unix socket has no host.
+fn socket_user(text: &str) -> (Cow<'_, str>, Option<&str>) {
+    let of_socket = text.split_once("+unix://").and_then(|(scheme, rest)| {
+        let (user, path) = rest.split_once("@/").filter(|(user, _)| !user.contains(['/', '?']))?;
+        Some((format!("{scheme}+unix:///{path}"), user))
+    });
+    match of_socket {
+        Some((url, user)) => (url.into(), Some(user).filter(|user| !user.is_empty())),
+        None => (text.into(), None),
     }
 }
 
@@ -156,6 +172,9 @@ mod tests {
         assert_eq!((tcp.place, tcp.user.as_deref()), (Place::Tcp("db.example".into(), 3306), Some("me")));
         let unix = login("mysql+unix:///run/my%20db.sock?user=ob");
         assert_eq!((unix.place, unix.user.as_deref()), (Place::Unix("/run/my db.sock".into()), Some("ob")));
+        let named = login("mysql+unix://o%62@/run/my.sock");
+        assert_eq!((named.place, named.user.as_deref()), (Place::Unix("/run/my.sock".into()), Some("ob")));
+        assert_eq!(login("redis+unix://@/r.sock").place, Place::Unix("/r.sock".into()));
         assert_eq!(login("mysql+unix:///a.sock").user.as_deref(), Some("root"));
         let redis = login("redis://[::1]:7000");
         assert_eq!((redis.place, redis.user), (Place::Tcp("::1".into(), 7000), None));
@@ -168,7 +187,9 @@ mod tests {
         std::fs::write(&path, "s3cret\n").unwrap();
         let found = login(&format!("redis://h?password-file={}", path.display()));
         assert_eq!(found.password.as_deref(), Some("s3cret"));
-        for text in ["mysql://me:s3cret@h", "redis://:s3cret@h", "http://me:s3cret@h/"] {
+        for text in
+            ["mysql://me:s3cret@h", "redis://:s3cret@h", "mysql+unix://me:s3cret@/a.sock", "http://me:s3cret@h/"]
+        {
             let message = Source::parse(text).err().unwrap().message;
             assert!(message.contains("holds a password") && !message.contains("s3cret"), "{message}");
         }

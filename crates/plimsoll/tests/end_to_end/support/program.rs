@@ -181,6 +181,13 @@ impl Ended {
         self
     }
 
+    /// Fails unless there is a result: whether a short one is a bound (exit code 0) or invalid (4) is up to its requests, and to
+    /// what else the machine does.
+    #[track_caller]
+    pub(crate) fn measured(&self) -> &Self {
+        self.exits(if self.status.code() == Some(0) { 0 } else { 4 })
+    }
+
     /// Fails unless it exited with `code`, printed no result, and one line on stderr has all of `named`.
     ///
     /// Usage errors of the argument parser are followed by a hint; everything else is one line.

@@ -8,14 +8,9 @@ pub enum StackError {
     /// What is asked for cannot be.
     #[error("{0}")]
     Wrong(String),
-    /// A program is not installed.
-    #[error("{program} is not installed: apt-get install {package}, or name another with --binary PATH")]
-    Missing {
-        /// The program.
-        program: String,
-        /// The Debian package that has it.
-        package: &'static str,
-    },
+    /// Programs or files that are not installed.
+    #[error("{}", missing(.0))]
+    Missing(Vec<Missing>),
     /// This machine refuses something that plimsoll itself needs.
     #[error("cannot {doing}: {reason}")]
     Machine {
@@ -39,17 +34,39 @@ pub enum StackError {
     Interrupted,
 }
 
+/// Something that is not installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Name of a program, or path of a file.
+    pub program: String,
+    /// The Debian package that has it.
+    pub package: &'static str,
+}
+
 impl StackError {
     /// True if the fault lies in what was asked for or in this machine, rather than in the server.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
-        matches!(self, Self::Wrong(_) | Self::Missing { .. } | Self::Machine { .. })
+        matches!(self, Self::Wrong(_) | Self::Missing(_) | Self::Machine { .. })
     }
 
     /// A refusal of the system while `doing` something with a file.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::Machine { doing: format!("{doing} {}", path.display()), reason: error.to_string() }
     }
+}
+
+/// All that is missing, with the command that installs it.
+fn missing(all: &[Missing]) -> String {
+    let names: Vec<&str> = all.iter().map(|missing| missing.program.as_str()).collect();
+    let mut packages: Vec<&str> = all.iter().map(|missing| missing.package).collect();
+    packages.dedup();
+    let (is, packages) = (if names.len() == 1 { "is" } else { "are" }, packages.join(" "));
+    let other = match names[..] {
+        [name] if !name.contains('/') => ", or name another with --binary PATH",
+        _ => "",
+    };
+    format!("{} {is} not installed: apt-get install {packages}{other}", names.join(", "))
 }
 
 /// What a supervisor or a server wrote last, as the end of a message.

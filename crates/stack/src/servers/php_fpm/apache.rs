@@ -21,7 +21,7 @@ fn config(spec: &Spec, facing: &Spec, place: &Place) -> Result<String, StackErro
     configuration(facing, place, &Parts { modules: &["proxy", "proxy_fcgi"], text: &text })
 }
 
-/// What is passed on: files only, so that a path that is none gets Apache's own 404 or the site's index.php.
+/// What is passed on, credentials too as nginx does it: files only, so that a path that is none gets Apache's own 404 or the site's index.php.
 fn php(spec: &Spec, place: &Place) -> String {
     let address = listen(spec, place);
     let pass = match spec.extras.text("socket") {
@@ -29,7 +29,9 @@ fn php(spec: &Spec, place: &Place) -> String {
         _ => format!("proxy:unix:{address}|fcgi://php-fpm"),
     };
     let mut text = format!(
-        "<FilesMatch \"\\.php$\">\n  <If \"-f %{{REQUEST_FILENAME}}\">\n    SetHandler \"{pass}\"\n  </If>\n</FilesMatch>\n"
+        "<Directory \"{root}\">\n  CGIPassAuth On\n</Directory>\n\
+         <FilesMatch \"\\.php$\">\n  <If \"-f %{{REQUEST_FILENAME}}\">\n    SetHandler \"{pass}\"\n  </If>\n</FilesMatch>\n",
+        root = place.docroot(&spec.settings),
     );
     if spec.extras.on("status") {
         let handler = format!("proxy:unix:{}|fcgi://fpm-status", place.text(STATUS_SOCKET));

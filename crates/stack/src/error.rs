@@ -75,6 +75,9 @@ pub(crate) fn said(lines: &str) -> String {
     const SHOWN_CHARS: usize = 400;
     /// Varnish puts the line of an error seven lines before its last.
     const SHOWN_LINES: usize = 8;
+    if let Some(error) = of_php(lines) {
+        return format!(": {}", error.chars().take(SHOWN_CHARS).collect::<String>());
+    }
     let lines: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let from = lines.len().saturating_sub(SHOWN_LINES);
     let text = lines[from..].join("; ");
@@ -82,5 +85,24 @@ pub(crate) fn said(lines: &str) -> String {
         _ if text.is_empty() => String::new(),
         Some((at, _)) => format!(": ...{}", &text[at..]),
         None => format!(": {text}"),
+    }
+}
+
+/// The last error of PHP in what was written: without the trace behind it, which is longer than any line.
+fn of_php(lines: &str) -> Option<&str> {
+    let at = ["PHP Fatal error:", "PHP Parse error:"].iter().filter_map(|error| lines.rfind(error)).max()?;
+    lines[at..].lines().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_error_of_php_the_line_that_says_it_is_shown() {
+        let log = "[error] 1#1: FastCGI sent in stderr: \"PHP message: PHP Fatal error:  Uncaught Error: no such thing in a.php:1\n\
+                   Stack trace:\n#0 b.php(1): c()\n#1 {main}\n  thrown in a.php on line 1\" while reading upstream\n";
+        assert_eq!(said(log), ": PHP Fatal error:  Uncaught Error: no such thing in a.php:1");
+        assert_eq!(said("one\ntwo\n"), ": one; two");
     }
 }

@@ -7,32 +7,25 @@ use packages::Apt;
 use rustix::process::geteuid;
 use std::path::Path;
 
-/// Packages that bring others are seen to be missing one after the other; more rounds than that are a fault.
-const ROUNDS: usize = 4;
-
 /// Installs the Debian packages that `spec` lacks; starts no service of theirs. Returns their names.
 ///
 /// # Errors
 /// If there are some and we are not root, or if apt-get fails.
 pub fn install(spec: &Spec, own_program: &Path) -> Result<Vec<&'static str>, StackError> {
     let mut installed = Vec::new();
-    for _ in 0..ROUNDS {
+    loop {
         let missing = match print_config(spec, own_program) {
             Err(StackError::Missing(missing)) => missing,
             other => return other.map(|_| installed),
         };
         let packages = names(&missing);
-        if !geteuid().is_root() {
-            return Err(StackError::Wrong(format!(
-                "only root can install packages: apt-get install {}",
-                packages.join(" ")
-            )));
+        // What one package brings shows what others lack; what was installed and is missing still is somewhere else.
+        if packages.iter().all(|package| installed.contains(package)) {
+            return Err(StackError::Missing(missing));
         }
-        fetch(&packages)
-            .map_err(|reason| StackError::Machine { doing: format!("install {}", packages.join(" ")), reason })?;
+        fetch(&packages)?;
         installed.extend(packages);
     }
-    print_config(spec, own_program).map(|_| installed)
 }
 
 /// The packages, each once.
@@ -43,14 +36,20 @@ fn names(missing: &[Missing]) -> Vec<&'static str> {
     names
 }
 
-/// The lists of packages may be older than what they name.
-fn fetch(packages: &[&str]) -> Result<(), String> {
-    let apt = Apt::begin().map_err(|error| format!("services cannot be kept from starting: {error}"))?;
-    apt.install(packages).or_else(|_| {
+/// Installs packages. The lists of packages may be older than what they name.
+fn fetch(packages: &[&str]) -> Result<(), StackError> {
+    let all = packages.join(" ");
+    if !geteuid().is_root() {
+        return Err(StackError::Wrong(format!("only root can install packages: apt-get install {all}")));
+    }
+    let failed = |reason: String| StackError::Machine { doing: format!("install {all}"), reason };
+    let apt = Apt::begin().map_err(|error| failed(format!("services cannot be kept from starting: {error}")))?;
+    let installed = apt.install(packages).or_else(|_| {
         // What is wrong is said by what follows.
         let _ = apt.update();
         apt.install(packages)
-    })
+    });
+    installed.map_err(failed)
 }
 
 #[cfg(test)]

@@ -144,23 +144,40 @@ fn of_body(url: &str, found: &[u8], expected: &Body) -> Look {
     }
 }
 
-/// What a page says, for people: the error in it, if it has one that PHP has written, or else its begin.
+/// What a page says, for people: the error in it, if it has one that PHP has written, or else its end, or its begin where it
+/// is whole.
 fn excerpt(page: &str) -> String {
     const SHOWN_CHARS: usize = 200;
-    let mut is_tag = false;
-    let text: String = page
-        .chars()
-        .filter(|c| {
-            let is_shown = !is_tag && *c != '<';
-            is_tag = *c == '<' || is_tag && *c != '>';
-            is_shown
-        })
-        .collect();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let errors = ["Fatal error", "Parse error", "Error establishing"];
-    let from = errors.iter().find_map(|error| text.find(error)).unwrap_or(0);
-    let shown: String = text[from..].chars().take(SHOWN_CHARS).collect();
-    if shown.is_empty() { format!("it has {} bytes and no text", page.len()) } else { format!("it says {shown:?}") }
+    const ERRORS: [&str; 3] = ["Fatal error", "Parse error", "Error establishing"];
+    let text = text_of(page);
+    if text.is_empty() {
+        return format!("it has {} bytes and no text", page.len());
+    }
+    if let Some(at) = ERRORS.iter().find_map(|error| text.find(error)) {
+        return format!("it says {:?}", text[at..].chars().take(SHOWN_CHARS).collect::<String>());
+    }
+    if page.contains("</html>") {
+        return format!("it begins with {:?}", text.chars().take(SHOWN_CHARS).collect::<String>());
+    }
+    let from = text.char_indices().rev().nth(SHOWN_CHARS).map_or(0, |(at, _)| at);
+    format!("it ends with {:?}", &text[from..])
+}
+
+/// The text of a page without its elements, scripts and styles, on one line.
+fn text_of(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, element)) = rest.split_once('<') {
+        text.push_str(before);
+        let ends =
+            ["script", "style"].iter().find(|name| element.starts_with(**name)).map_or(">", |name| match *name {
+                "script" => "</script>",
+                _ => "</style>",
+            });
+        rest = element.split_once(ends).map_or("", |(_, rest)| rest);
+    }
+    text.push_str(rest);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Where two bodies part, for people.
@@ -189,6 +206,8 @@ mod tests {
         let broken = "<html><title>Site</title>\n<br />\n<b>Fatal error</b>:  Uncaught Error: no\n such thing in a.php";
         let said = "answers 200 for / without \"</html>\" in it: it says \"Fatal error: Uncaught Error: no such thing in a.php\"";
         assert_eq!(of(broken), Look::Wrong(said.into()));
+        let Look::Wrong(said) = of("<html><script>a < b;</script><p>half a page</p>") else { panic!("it has no end") };
+        assert!(said.ends_with("it ends with \"half a page\""), "{said}");
         let Look::Wrong(said) = of("<html><body></body></html>") else { panic!("an empty page") };
         assert!(said.ends_with("without \"Post 50\" in it: it has 26 bytes and no text"), "{said}");
     }

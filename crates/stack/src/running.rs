@@ -13,7 +13,7 @@ use crate::servers::runs_own_program;
 use crate::spec::Spec;
 use crate::standing::Standing;
 use crate::state::{self, OUTPUT};
-use crate::supervisor::{How, KEPT_BYTES, Order, Report};
+use crate::supervisor::{How, KEPT_BYTES, Order, Report, is_full};
 use crate::tree::Folder;
 use connection::{Connection, Silence};
 use model::{Served, Step};
@@ -380,7 +380,12 @@ impl Running {
             // The user knows the file by this name.
             lines = lines.replace(&self.place.text(generated), &own.display().to_string());
         }
-        StackError::Server { name: name.to_owned(), what, said: said(&lines) }
+        let full = if is_full(&self.place.dir) {
+            format!(", and {} is full", self.place.dir.display())
+        } else {
+            String::new()
+        };
+        StackError::Server { name: name.to_owned(), what: what + &full, said: said(&lines) }
     }
 
     fn disk_full(&self) -> StackError {

@@ -24,7 +24,7 @@ fn what_cannot_be_up_is_refused_before_anything_is_made() {
     for (args, named) in [
         (&["up", "wordpres"][..], &["there is no server \"wordpres\"", "wordpress"][..]),
         (&["up", "wordpress", "children=0"], &["children is a number from 1 to 1000"]),
-        (&["up", "wordpress", "page_cache=varnish"], &["page_cache is off or nginx or php"]),
+        (&["up", "wordpress", "page_cache=varnish"], &["page_cache is off or nginx or apache or php"]),
         (&["up", "wordpress", "posts=9999"], &["posts is a number from 0 to 5000"]),
         (&["up", "wordpress", "root=/srv"], &["wordpress has no setting root; it has front"]),
         (&["up", "wordpress", "fast"], &["\"fast\" is not KEY=VALUE"]),

@@ -12,27 +12,32 @@ use tempfile::TempDir;
 /// The folder. All stacks that are up in it end with this value.
 pub(crate) struct Stacks {
     temp: TempDir,
+    /// Where commands run.
+    work: TempDir,
 }
 
 impl Stacks {
     pub(crate) fn new() -> Self {
-        let temp = tempfile::tempdir().expect("a directory");
-        // Servers of another user have to get to their directories.
-        std::fs::set_permissions(temp.path(), Permissions::from_mode(0o755)).expect("our own directory");
-        Self { temp }
+        let [temp, work] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        for folder in [&temp, &work] {
+            // Servers of another user have to get there.
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("our own directory");
+        }
+        Self { temp, work }
     }
 
     /// `plimsoll` with these arguments, in that folder.
     pub(crate) fn plimsoll<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-        command.args(args).env("TMPDIR", self.temp.path()).current_dir(self.temp.path()).stdin(Stdio::null());
+        command.args(args).env("TMPDIR", self.temp.path()).current_dir(self.work.path()).stdin(Stdio::null());
         command
     }
 
     /// Puts a file where it runs.
+    #[allow(dead_code, reason = "not every program of tests has one")]
     #[track_caller]
     pub(crate) fn write(&self, name: &str, content: &str) {
-        std::fs::write(self.temp.path().join(name), content).expect("a file");
+        std::fs::write(self.work.path().join(name), content).expect("a file");
     }
 
     /// Runs it to its end.
@@ -68,7 +73,7 @@ impl Stacks {
 
     /// What is left in the folder of state directories.
     pub(crate) fn left(&self) -> Vec<PathBuf> {
-        list(self.temp.path()).iter().filter(|path| path.is_dir()).flat_map(|base| list(base)).collect()
+        list(self.temp.path()).iter().flat_map(|base| list(base)).collect()
     }
 }
 

@@ -18,7 +18,7 @@ mod logs;
 mod orders;
 mod processes;
 
-pub(crate) use disk::KEPT_BYTES;
+pub(crate) use disk::{KEPT_BYTES, is_full};
 pub(crate) use orders::{How, Launch, Order, Report};
 pub(crate) use processes::{end_session, members, send};
 

@@ -103,6 +103,12 @@ pub(super) struct Additions {
     pub(super) http: String,
     /// To the location of nginx that passes requests on.
     pub(super) pass: &'static str,
+    /// To the configuration of Apache.
+    pub(super) apache: String,
+    /// Modules of Apache for it.
+    pub(super) modules: &'static [&'static str],
+    /// True if Apache obeys `.htaccess` files.
+    pub(super) is_htaccess_read: bool,
 }
 
 /// The pool and its front, without anything to serve.
@@ -149,7 +155,7 @@ fn front(spec: &Spec, place: &Place, additions: &Additions) -> Result<Front, Sta
     // A program that is named is php-fpm's.
     let place = &Place { binary: None, ..place.clone() };
     if spec.extras.text("front") == "apache" {
-        return apache::front(spec, place);
+        return apache::front(spec, place, additions);
     }
     let config = nginx_configuration(spec, place, additions)?;
     Ok(Front { process: nginx::process(place)?, name: nginx::CONFIG, config })
@@ -159,12 +165,12 @@ fn front(spec: &Spec, place: &Place, additions: &Additions) -> Result<Front, Sta
 pub(super) fn nginx_configuration(spec: &Spec, place: &Place, added: &Additions) -> Result<String, StackError> {
     let server = locations(spec, place, added.pass);
     let parts = nginx::Parts { server: &server, http: &added.http, ..nginx::Parts::default() };
-    Ok(nginx::configuration(&facing("nginx", spec)?, place, &parts))
+    Ok(nginx::configuration(&facing("nginx", spec, &[])?, place, &parts))
 }
 
-/// A server with the settings of `spec`, and its defaults otherwise.
-fn facing(name: &str, spec: &Spec) -> Result<Spec, StackError> {
-    let mut own = Spec::new(name, &[], Vec::new(), None)?;
+/// A server with the settings of `spec`, some of its own, and its defaults otherwise.
+fn facing(name: &str, spec: &Spec, pairs: &[(String, String)]) -> Result<Spec, StackError> {
+    let mut own = Spec::new(name, pairs, Vec::new(), None)?;
     own.settings = spec.settings.clone();
     Ok(own)
 }

@@ -1,4 +1,4 @@
-//! Page cache of nginx (fastcgi_cache) for WordPress.
+//! Page caches of nginx (fastcgi_cache) and Apache (mod_cache_disk) for WordPress.
 
 use crate::place::Place;
 
@@ -29,3 +29,19 @@ pub(super) const PASS: &str = "\n      fastcgi_cache pages;\
     \n      fastcgi_no_cache $is_own_page $is_known_visitor $http_authorization;\
     \n      fastcgi_cache_lock on;\
     \n      add_header X-Page-Cache $upstream_cache_status;\n   ";
+
+/// Modules of Apache's page cache.
+pub(super) const MODULES: &[&str] = &["cache", "cache_disk"];
+
+/// What stands in the configuration of Apache. Its quick handler looks for a page before anything else is asked, so that nobody
+/// knows there which visitor it is.
+pub(super) fn apache(place: &Place) -> String {
+    format!(
+        "CacheQuickHandler on\nCacheRoot {folder}\nCacheEnable disk /\nCacheDefaultExpire 600\nCacheMaxExpire 600\n\
+         CacheIgnoreNoLastMod On\nCacheHeader on\n{not_kept}",
+        folder = place.text("tmp"),
+        not_kept = ["/wp-admin", "/wp-json", "/wp-login.php", "/wp-cron.php", "/fpm-status", "/server-status"]
+            .map(|path| format!("CacheDisable {path}\n"))
+            .concat(),
+    )
+}

@@ -52,8 +52,14 @@ const EXTRAS: &[Extra] = &[
     Extra {
         name: "page_cache",
         default: "off",
-        takes: Takes::Word(&["off", "nginx", "php"]),
-        meaning: "pages kept for 10 minutes: by nginx (fastcgi_cache) or by PHP (a drop-in of plimsoll)",
+        takes: Takes::Word(&["off", "nginx", "apache", "php"]),
+        meaning: "pages kept for 10 minutes: by nginx (fastcgi_cache), Apache (mod_cache_disk) or PHP (a drop-in of plimsoll)",
+    },
+    Extra {
+        name: "htaccess",
+        default: "off",
+        takes: Takes::Switch,
+        meaning: "Apache looks for .htaccess files; one of WordPress's rules is there",
     },
     Extra {
         name: "object_cache",
@@ -160,17 +166,23 @@ fn database(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
 
 /// php-fpm and its front.
 fn pool(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
-    if spec.extras.text("page_cache") == "nginx" && spec.extras.text("front") != "nginx" {
-        return Err(StackError::Wrong("page_cache=nginx needs front=nginx".into()));
+    let front = spec.extras.text("front");
+    let needs = |what: &str, server: &str| Err(StackError::Wrong(format!("{what} needs front={server}")));
+    match spec.extras.text("page_cache") {
+        cache @ ("nginx" | "apache") if cache != front => return needs(&format!("page_cache={cache}"), cache),
+        _ if spec.extras.on("htaccess") && front != "apache" => return needs("htaccess=on", "apache"),
+        _ => {}
     }
     php_fpm::pool(&of_php(spec, place)?, place, &additions(spec, place))
 }
 
-/// What the page cache adds to the front.
+/// What is added to the front.
 fn additions(spec: &Spec, place: &Place) -> Additions {
+    let added = Additions { is_htaccess_read: spec.extras.on("htaccess"), ..Additions::default() };
     match spec.extras.text("page_cache") {
-        "nginx" => Additions { http: cache::http(place), pass: cache::PASS },
-        _ => Additions::default(),
+        "nginx" => Additions { http: cache::http(place), pass: cache::PASS, ..added },
+        "apache" => Additions { apache: cache::apache(place), modules: cache::MODULES, ..added },
+        _ => added,
     }
 }
 
@@ -237,5 +249,17 @@ mod tests {
         let (spec, place) = of("wordpress page_cache=nginx front=apache");
         let error = pool(&spec, &place).expect_err("there is no nginx").to_string();
         assert_eq!(error, "page_cache=nginx needs front=nginx");
+        let (spec, place) = of("wordpress htaccess=on");
+        assert_eq!(pool(&spec, &place).expect_err("nginx").to_string(), "htaccess=on needs front=apache");
+    }
+
+    #[test]
+    fn a_page_cache_of_apache_keeps_no_page_of_the_administration() {
+        let (spec, place) = of("wordpress front=apache page_cache=apache htaccess=on");
+        let added = additions(&spec, &place);
+        assert!(added.is_htaccess_read && added.modules == ["cache", "cache_disk"]);
+        for line in ["CacheEnable disk /\n", "CacheRoot /tmp/plimsoll-state/tmp\n", "CacheDisable /wp-admin\n"] {
+            assert!(added.apache.contains(line), "{line} in {}", added.apache);
+        }
     }
 }

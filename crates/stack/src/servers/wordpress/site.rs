@@ -13,10 +13,11 @@ pub(super) const OWN_FILES: &str = "www";
 /// The configuration, and drop-ins for what is asked for.
 pub(super) fn own_files(spec: &Spec, place: &Place) -> Vec<(String, Vec<u8>)> {
     let is = |name: &str, value: &str| spec.extras.text(name) == value;
-    let files = [
+    let files: [(bool, &str, String); 5] = [
         (true, "wp-config.php", configuration(spec, place)),
         (is("page_cache", "php"), "wp-content/advanced-cache.php", include_str!("advanced-cache.php").into()),
         (!is("object_cache", "off"), "wp-content/object-cache.php", include_str!("object-cache.php").into()),
+        (spec.extras.on("htaccess"), ".htaccess", include_str!("htaccess").into()),
         (spec.extras.time_ns("wait") > 0, "wp-content/mu-plugins/wait.php", include_str!("wait.php").into()),
     ];
     let wanted = files.into_iter().filter(|(wanted, ..)| *wanted);

@@ -10,6 +10,7 @@ pub(crate) mod observe;
 pub(crate) mod profile;
 pub(crate) mod rules;
 pub(crate) mod serve;
+pub(crate) mod stack;
 pub(crate) mod table;
 pub(crate) mod threshold;
 
@@ -25,6 +26,7 @@ use observe::{ObserveArgs, ObserverArgs};
 use profile::ProfileArgs;
 use rules::RulesArgs;
 use serve::{KeepArgs, ServeArgs};
+use stack::StackArgs;
 use std::path::PathBuf;
 use table::TableArgs;
 use threshold::ThresholdArgs;
@@ -64,6 +66,7 @@ pub(crate) enum Verb {
     Rules(RulesArgs),
     Target(TargetArgs),
     Serve(ServeArgs),
+    Stack(StackArgs),
     /// Supervisor of the servers started by another plimsoll process; internal
     #[command(hide = true)]
     Keep(KeepArgs),

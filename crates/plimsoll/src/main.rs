@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Rules(args) => verbs::rules::rules(&args),
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),
+        Verb::Stack(args) => verbs::stack::stack(&args),
         Verb::Keep(args) => return verbs::serve::keep(&args),
         Verb::Man(args) => verbs::man::man(&args),
         Verb::Completions(args) => verbs::completions::completions(&args),

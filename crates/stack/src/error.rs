@@ -8,14 +8,9 @@ pub enum StackError {
     /// What is asked for cannot be.
     #[error("{0}")]
     Wrong(String),
-    /// A program is not installed.
-    #[error("{program} is not installed: apt-get install {package}, or name another with --binary PATH")]
-    Missing {
-        /// The program.
-        program: String,
-        /// The Debian package that has it.
-        package: &'static str,
-    },
+    /// Programs or files that are not installed.
+    #[error("{}", missing(.0))]
+    Missing(Vec<Missing>),
     /// This machine refuses something that plimsoll itself needs.
     #[error("cannot {doing}: {reason}")]
     Machine {
@@ -39,11 +34,20 @@ pub enum StackError {
     Interrupted,
 }
 
+/// Something that is not installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Name of a program, or path of a file.
+    pub program: String,
+    /// The Debian package that has it.
+    pub package: &'static str,
+}
+
 impl StackError {
     /// True if the fault lies in what was asked for or in this machine, rather than in the server.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
-        matches!(self, Self::Wrong(_) | Self::Missing { .. } | Self::Machine { .. })
+        matches!(self, Self::Wrong(_) | Self::Missing(_) | Self::Machine { .. })
     }
 
     /// A refusal of the system while `doing` something with a file.
@@ -52,12 +56,28 @@ impl StackError {
     }
 }
 
+/// All that is missing, with the command that installs it.
+fn missing(all: &[Missing]) -> String {
+    let names: Vec<&str> = all.iter().map(|missing| missing.program.as_str()).collect();
+    let mut packages: Vec<&str> = all.iter().map(|missing| missing.package).collect();
+    packages.dedup();
+    let (is, packages) = (if names.len() == 1 { "is" } else { "are" }, packages.join(" "));
+    let other = match names[..] {
+        [name] if !name.contains('/') => ", or name another with --binary PATH",
+        _ => "",
+    };
+    format!("{} {is} not installed: apt-get install {packages}{other}", names.join(", "))
+}
+
 /// What a supervisor or a server wrote last, as the end of a message.
 pub(crate) fn said(lines: &str) -> String {
     /// More than this makes no clear line.
     const SHOWN_CHARS: usize = 400;
     /// Varnish puts the line of an error seven lines before its last.
     const SHOWN_LINES: usize = 8;
+    if let Some(error) = of_php(lines) {
+        return format!(": {}", error.chars().take(SHOWN_CHARS).collect::<String>());
+    }
     let lines: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let from = lines.len().saturating_sub(SHOWN_LINES);
     let text = lines[from..].join("; ");
@@ -65,5 +85,24 @@ pub(crate) fn said(lines: &str) -> String {
         _ if text.is_empty() => String::new(),
         Some((at, _)) => format!(": ...{}", &text[at..]),
         None => format!(": {text}"),
+    }
+}
+
+/// The last error of PHP in what was written: without the trace behind it, which is longer than any line.
+fn of_php(lines: &str) -> Option<&str> {
+    let at = ["PHP Fatal error:", "PHP Parse error:"].iter().filter_map(|error| lines.rfind(error)).max()?;
+    lines[at..].lines().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_error_of_php_the_line_that_says_it_is_shown() {
+        let log = "[error] 1#1: FastCGI sent in stderr: \"PHP message: PHP Fatal error:  Uncaught Error: no such thing in a.php:1\n\
+                   Stack trace:\n#0 b.php(1): c()\n#1 {main}\n  thrown in a.php on line 1\" while reading upstream\n";
+        assert_eq!(said(log), ": PHP Fatal error:  Uncaught Error: no such thing in a.php:1");
+        assert_eq!(said("one\ntwo\n"), ": one; two");
     }
 }

@@ -10,6 +10,8 @@ pub(crate) struct Layout {
     pub(crate) files: Vec<(String, Vec<u8>)>,
     /// What runs once, before the first start: name and process.
     pub(crate) provision: Vec<Process>,
+    /// What runs once after that, while the first of the services is up: it fills a database.
+    pub(crate) fill: Vec<Process>,
     /// What stays running, in the order of starting.
     pub(crate) services: Vec<Service>,
     /// Relative path of what provisioning and running change and a restart sets back.
@@ -17,7 +19,9 @@ pub(crate) struct Layout {
     /// Where it answers.
     pub(crate) endpoint: Option<Endpoint>,
     /// What the endpoint must give when it is asked for the path that is measured; none: any answer of status 200.
-    pub(crate) body: Option<Vec<u8>>,
+    pub(crate) body: Option<Body>,
+    /// Relative path of a file with `user:password` for who uses the server.
+    pub(crate) credentials: Option<&'static str>,
     /// Paths at the endpoint where it tells of itself.
     pub(crate) status: Vec<&'static str>,
     /// Relative path of the configuration that `--config` replaces.
@@ -26,8 +30,18 @@ pub(crate) struct Layout {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Where a server answers.
+/// What a page has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// These bytes.
+    Is(Vec<u8>),
+    /// Any with each of these texts in it.
+    Holds(Vec<String>),
+}
+
+/// Where a server answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Endpoint {
     /// HTTP.
     Http {

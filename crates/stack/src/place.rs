@@ -5,11 +5,15 @@ use crate::error::StackError;
 use crate::programs;
 use crate::settings::Settings;
 use rustix::thread::{CpuSet, sched_getaffinity};
+use rustls::crypto::ring;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 /// Ports reserved for a stack: the endpoint, and those between its parts.
 const PORTS: usize = 3;
+
+/// Digits of a secret, 4 bits each.
+const SECRET_DIGITS: usize = 24;
 
 /// Everything that differs from one start to the next.
 #[derive(Clone, Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Place {
     pub(crate) binary: Option<PathBuf>,
     /// CPUs for the server; empty: all.
     pub(crate) cpus: Vec<u32>,
+    /// What nobody else can guess, for passwords that are made here: letters and digits.
+    pub(crate) secret: String,
 }
 
 impl Place {
@@ -39,6 +45,7 @@ impl Place {
             own_program,
             binary: settings.binary.clone(),
             cpus: settings.cpus.clone(),
+            secret: "0".repeat(SECRET_DIGITS),
         })
     }
 
@@ -100,6 +107,15 @@ pub(crate) fn free_ports(endpoint: u16) -> Result<[u16; PORTS], StackError> {
     Ok(ports)
 }
 
+/// A new secret.
+pub(crate) fn secret() -> Result<String, StackError> {
+    let mut bytes = [0; SECRET_DIGITS / 2];
+    let filled = ring::default_provider().secure_random.fill(&mut bytes);
+    let failed = |_| StackError::Machine { doing: "get random numbers".into(), reason: "the kernel gives none".into() };
+    filled.map_err(failed)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Looks whether CPUs that were asked for are ours to give.
 pub(crate) fn check_cpus(asked: &[u32]) -> Result<(), StackError> {
     // A kernel that does not tell will refuse by itself.
@@ -150,6 +166,12 @@ mod tests {
         assert!(message.starts_with("port 1 is for root, and the server runs as nobody"), "{message}");
         assert!(check_port(1, Some(&account(0))).is_ok() && check_port(1, None).is_ok());
         assert!(check_port(0, Some(&account(65_534))).is_ok());
+    }
+
+    #[test]
+    fn no_two_places_have_one_secret() {
+        let (first, second) = (secret().expect("random numbers"), secret().expect("random numbers"));
+        assert!(first != second && first.len() == SECRET_DIGITS);
     }
 
     #[test]

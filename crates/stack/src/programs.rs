@@ -1,6 +1,6 @@
 //! Programs, found.
 
-use crate::error::StackError;
+use crate::error::{Missing, StackError};
 use std::path::{Path, PathBuf};
 
 /// Where servers are even when PATH leaves these out.
@@ -11,8 +11,7 @@ const SBIN: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin"];
 /// # Errors
 /// If there is none; `package` is Debian's that brings it.
 pub(crate) fn find(names: &[&str], package: &'static str) -> Result<PathBuf, StackError> {
-    let missing = || StackError::Missing { program: names[0].to_owned(), package };
-    names.iter().find_map(|name| on_path(name)).ok_or_else(missing)
+    names.iter().find_map(|name| on_path(name)).ok_or_else(|| missing(names[0], package))
 }
 
 /// A file that `package` brings, such as a module of a server.
@@ -20,7 +19,27 @@ pub(crate) fn find(names: &[&str], package: &'static str) -> Result<PathBuf, Sta
 /// # Errors
 /// If it is not there.
 pub(crate) fn file(path: PathBuf, package: &'static str) -> Result<PathBuf, StackError> {
-    if path.is_file() { Ok(path) } else { Err(StackError::Missing { program: path.display().to_string(), package }) }
+    if path.is_file() { Ok(path) } else { Err(missing(&path.display().to_string(), package)) }
+}
+
+fn missing(program: &str, package: &'static str) -> StackError {
+    StackError::Missing(vec![Missing { program: program.to_owned(), package }])
+}
+
+/// Fails unless all were found, and names all that were not at once.
+///
+/// # Errors
+/// The first error that is no missing package, or all that are missing.
+pub(crate) fn all(found: impl IntoIterator<Item = Result<PathBuf, StackError>>) -> Result<(), StackError> {
+    let mut all = Vec::new();
+    for found in found {
+        match found {
+            Ok(_) => {}
+            Err(StackError::Missing(missing)) => all.extend(missing),
+            Err(other) => return Err(other),
+        }
+    }
+    if all.is_empty() { Ok(()) } else { Err(StackError::Missing(all)) }
 }
 
 /// A program that was named by the user: a path, or a name to be looked up.
@@ -49,5 +68,14 @@ mod tests {
         let error = find(&["no-such-thing"], "the-package").expect_err("it is not there").to_string();
         assert!(error.contains("no-such-thing is not installed: apt-get install the-package"), "{error}");
         assert!(named(Path::new("./no/such")).is_err() && named(Path::new("sh")).is_ok());
+    }
+
+    #[test]
+    fn all_that_is_missing_is_named_in_one_line() {
+        let found = |name: &'static str, package| find(&[name], package);
+        let error = all([found("no-such-thing", "one"), found("sh", "dash"), file("/no/such/file".into(), "two")]);
+        let error = error.expect_err("two are missing").to_string();
+        assert_eq!(error, "no-such-thing, /no/such/file are not installed: apt-get install one two");
+        assert!(all([found("sh", "dash")]).is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! Looks whether a service is up.
 
-use crate::layout::{Endpoint, Layout, Ready};
+use crate::layout::{Body, Endpoint, Layout, Ready};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 use rustls::crypto::ring;
 use std::io::{self, Read, Write};
@@ -15,6 +15,8 @@ use ureq::tls::TlsConfig;
 
 /// An answer that takes longer is none.
 const ANSWER: Duration = Duration::from_secs(5);
+/// So much of a page is looked at.
+const PAGE_BYTES_MAX: u64 = 8 << 20;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ impl Asker {
     pub(crate) fn look(&self, ready: &Ready, layout: &Layout) -> Look {
         match ready {
             Ready::Endpoint => match &layout.endpoint {
-                Some(Endpoint::Http { url }) => self.http(url, layout.body.as_deref()),
+                Some(Endpoint::Http { url }) => self.http(url, layout.body.as_ref()),
                 Some(Endpoint::Socket { path }) => not_yet(self.connect(path).map(drop)),
                 None => Look::Ready,
             },
@@ -98,7 +100,7 @@ impl Asker {
         }
     }
 
-    fn http(&self, url: &str, body: Option<&[u8]>) -> Look {
+    fn http(&self, url: &str, body: Option<&Body>) -> Look {
         let mut answer = match self.agent.get(url).call() {
             Ok(answer) => answer,
             Err(error) => return Look::NotYet(error.to_string()),
@@ -108,17 +110,74 @@ impl Asker {
             return Look::NotYet(format!("answers {status}"));
         }
         if status != 200 {
-            return Look::Wrong(format!("answers {status} for {url}"));
+            let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
+            let to = location.map(|location| format!(", a redirect to {location}")).unwrap_or_default();
+            return Look::Wrong(format!("answers {status} for {url}{to}"));
         }
         let Some(body) = body else { return Look::Ready };
-        let most = body.len() as u64 + 1;
+        let most = match body {
+            Body::Is(bytes) => bytes.len() as u64 + 1,
+            Body::Holds(_) => PAGE_BYTES_MAX,
+        };
         let mut found = Vec::new();
         match answer.body_mut().as_reader().take(most).read_to_end(&mut found) {
             Err(error) => Look::NotYet(error.to_string()),
-            Ok(_) if found == body => Look::Ready,
-            Ok(_) => Look::Wrong(format!("serves another body for {url} than it was given: {}", differs(&found, body))),
+            Ok(_) => of_body(url, &found, body),
         }
     }
+}
+
+/// What the body of an answer with status 200 says.
+fn of_body(url: &str, found: &[u8], expected: &Body) -> Look {
+    match expected {
+        Body::Is(bytes) if found == bytes => Look::Ready,
+        Body::Is(bytes) => {
+            Look::Wrong(format!("serves another body for {url} than it was given: {}", differs(found, bytes)))
+        }
+        Body::Holds(texts) => {
+            let page = String::from_utf8_lossy(found);
+            match texts.iter().find(|text| !page.contains(text.as_str())) {
+                None => Look::Ready,
+                Some(text) => Look::Wrong(format!("answers 200 for {url} without {text:?} in it: {}", excerpt(&page))),
+            }
+        }
+    }
+}
+
+/// What a page says, for people: the error in it, if it has one that PHP has written, or else its end, or its begin where it
+/// is whole.
+fn excerpt(page: &str) -> String {
+    const SHOWN_CHARS: usize = 200;
+    const ERRORS: [&str; 3] = ["Fatal error", "Parse error", "Error establishing"];
+    let text = text_of(page);
+    if text.is_empty() {
+        return format!("it has {} bytes and no text", page.len());
+    }
+    if let Some(at) = ERRORS.iter().find_map(|error| text.find(error)) {
+        return format!("it says {:?}", text[at..].chars().take(SHOWN_CHARS).collect::<String>());
+    }
+    if page.contains("</html>") {
+        return format!("it begins with {:?}", text.chars().take(SHOWN_CHARS).collect::<String>());
+    }
+    let from = text.char_indices().rev().nth(SHOWN_CHARS).map_or(0, |(at, _)| at);
+    format!("it ends with {:?}", &text[from..])
+}
+
+/// The text of a page without its elements, scripts and styles, on one line.
+fn text_of(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, element)) = rest.split_once('<') {
+        text.push_str(before);
+        let ends =
+            ["script", "style"].iter().find(|name| element.starts_with(**name)).map_or(">", |name| match *name {
+                "script" => "</script>",
+                _ => "</style>",
+            });
+        rest = element.split_once(ends).map_or("", |(_, rest)| rest);
+    }
+    text.push_str(rest);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Where two bodies part, for people.
@@ -138,6 +197,20 @@ mod tests {
     use super::*;
     use rustix::process::geteuid;
     use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn an_error_of_php_with_status_200_is_told() {
+        let expected = Body::Holds(vec!["</html>".into(), "Post 50".into()]);
+        let of = |page: &str| of_body("/", page.as_bytes(), &expected);
+        assert_eq!(of("<html><h2>Post 50</h2></html>"), Look::Ready);
+        let broken = "<html><title>Site</title>\n<br />\n<b>Fatal error</b>:  Uncaught Error: no\n such thing in a.php";
+        let said = "answers 200 for / without \"</html>\" in it: it says \"Fatal error: Uncaught Error: no such thing in a.php\"";
+        assert_eq!(of(broken), Look::Wrong(said.into()));
+        let Look::Wrong(said) = of("<html><script>a < b;</script><p>half a page</p>") else { panic!("it has no end") };
+        assert!(said.ends_with("it ends with \"half a page\""), "{said}");
+        let Look::Wrong(said) = of("<html><body></body></html>") else { panic!("an empty page") };
+        assert!(said.ends_with("without \"Post 50\" in it: it has 26 bytes and no text"), "{said}");
+    }
 
     #[test]
     fn a_socket_of_another_user_is_not_written_to() {

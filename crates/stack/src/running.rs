@@ -11,8 +11,9 @@ use crate::place::Place;
 use crate::ready::{Asker, Look};
 use crate::servers::runs_own_program;
 use crate::spec::Spec;
+use crate::standing::Standing;
 use crate::state::{self, OUTPUT};
-use crate::supervisor::{How, KEPT_BYTES, Order, Report};
+use crate::supervisor::{How, KEPT_BYTES, Order, Report, is_full};
 use crate::tree::Folder;
 use connection::{Connection, Silence};
 use model::{Served, Step};
@@ -28,6 +29,8 @@ const LOOK_UP: Duration = Duration::from_millis(3);
 const WRONG_NS: u64 = 1_000_000_000;
 /// Time that the supervisor is given to end a process: more than any [`Stop`](crate::layout::Stop) and what follows; ns.
 const STOP_MAX_NS: u64 = 60_000_000_000;
+/// Time that a supervisor is given to take what is left to it; ns.
+const LEAVE_MAX_NS: u64 = 10_000_000_000;
 /// End of a log that an error is made of.
 const SAID_BYTES_MAX: u64 = 64 << 10;
 
@@ -48,6 +51,8 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// True if the state directory stays when the server ends.
     pub keep_state: bool,
+    /// True if it may be left to its supervisor ([`Running::leave`]).
+    pub may_be_left: bool,
 }
 
 /// A server with all its processes. Ends with this value.
@@ -64,6 +69,8 @@ pub struct Running {
     /// The end of what its build has written.
     build_log: Option<Vec<u8>>,
     warnings: Vec<String>,
+    /// True if it is its supervisor's alone.
+    is_left: bool,
 }
 
 impl Running {
@@ -167,11 +174,7 @@ impl Running {
     /// As [`Self::start`].
     pub fn restart(&mut self) -> Result<(), StackError> {
         let names: Vec<String> = self.layout.services.iter().map(|service| service.process.name.clone()).collect();
-        for name in names.iter().rev() {
-            self.supervisor.tell(&Order::Stop { name: name.clone() });
-            self.await_stop(name)?;
-        }
-        self.supervisor.started.clear();
+        names.iter().rev().try_for_each(|name| self.stop_service(name))?;
         if let Some(data) = &self.layout.data {
             state::restore(&self.place.dir, data)?;
         }
@@ -186,8 +189,58 @@ impl Running {
         self.warnings()
     }
 
-    /// Does nothing the second time.
+    /// Leaves it to its supervisor under a name, with which it is found and ended: see [`crate::stacks`]. It outlives this
+    /// process.
+    ///
+    /// # Errors
+    /// If a part of it has ended, or the supervisor does not take it; nothing is left running then.
+    pub fn leave(mut self, name: &str) -> Result<Standing, StackError> {
+        self.check()?;
+        let standing = self.standing(name);
+        self.supervisor.tell(&Order::Leave(Some(Box::new(standing.clone()))));
+        match self.await_left() {
+            Ok(()) => self.is_left = true,
+            Err(error) => {
+                self.supervisor.tell(&Order::Leave(None));
+                return Err(error);
+            }
+        }
+        Ok(standing)
+    }
+
+    fn await_left(&mut self) -> Result<(), StackError> {
+        let deadline_ns = (self.options.now_ns)() + LEAVE_MAX_NS;
+        loop {
+            let report = self.supervisor.next(deadline_ns, &self.options);
+            match report.map_err(|silence| self.silent("supervisor", silence, LEAVE_MAX_NS))? {
+                Report::Left => return Ok(()),
+                other => self.take(other)?,
+            }
+        }
+    }
+
+    /// What is to be known of it, under a name.
+    #[must_use]
+    pub fn standing(&self, name: &str) -> Standing {
+        Standing {
+            name: name.to_owned(),
+            endpoint: self.layout.endpoint.clone(),
+            state: self.place.dir.clone(),
+            uid: start::uid(&self.place),
+            served: self.served.clone(),
+            processes: self.supervisor.started.clone(),
+            status: self.status_pages(),
+            certificate: self.certificate.clone(),
+            credentials: self.layout.credentials.map(|path| self.place.path(path)),
+            ended: Vec::new(),
+        }
+    }
+
+    /// Does nothing the second time, nor when it was left to its supervisor.
     fn end(&mut self) {
+        if self.is_left {
+            return;
+        }
         if self.options.keep_state {
             self.supervisor.tell(&Order::KeepState);
         }
@@ -202,15 +255,30 @@ impl Running {
     }
 
     fn start_services(&mut self) -> Result<(), StackError> {
-        for service in self.layout.services.clone() {
-            let begin_ns = (self.options.now_ns)();
-            let launch = start::launch(&service.process, service.stop, &self.spec, &self.place);
-            self.supervisor.tell(&Order::Start(launch));
-            self.await_ready(&service)?;
-            let name = format!("{}{}", start::START, service.process.name);
-            self.served.steps.push(Step { name, ns: (self.options.now_ns)() - begin_ns });
-        }
+        self.layout.services.clone().iter().try_for_each(|service| self.start_service(service, start::START))
+    }
+
+    /// Starts one and waits until it is ready. `doing` stands before its name in the step that this is.
+    fn start_service(&mut self, service: &Service, doing: &str) -> Result<(), StackError> {
+        let begin_ns = (self.options.now_ns)();
+        let launch = start::launch(&service.process, service.stop, &self.spec, &self.place);
+        self.supervisor.tell(&Order::Start(launch));
+        self.await_ready(service)?;
+        self.took(format!("{doing}{}", service.process.name), begin_ns);
         Ok(())
+    }
+
+    /// Ends one and waits until it has ended.
+    fn stop_service(&mut self, name: &str) -> Result<(), StackError> {
+        self.supervisor.tell(&Order::Stop { name: name.to_owned() });
+        self.await_stop(name)?;
+        self.supervisor.started.retain(|(started, _)| started != name);
+        Ok(())
+    }
+
+    /// Notes a step that began at `begin_ns` and has ended.
+    fn took(&mut self, name: String, begin_ns: u64) {
+        self.served.steps.push(Step { name, ns: (self.options.now_ns)() - begin_ns });
     }
 
     fn await_ready(&mut self, service: &Service) -> Result<(), StackError> {
@@ -281,7 +349,7 @@ impl Running {
             Report::Stopped { name, killed: true } => {
                 self.warnings.push(format!("{name} did not end when it was asked to, and was killed"));
             }
-            Report::Stopped { .. } => {}
+            Report::Stopped { .. } | Report::Left => {}
             Report::LogCut { path } => self.warnings.push(format!("{path} had grown too long and was emptied")),
             Report::DiskFull => return Err(self.disk_full()),
         }
@@ -312,7 +380,12 @@ impl Running {
             // The user knows the file by this name.
             lines = lines.replace(&self.place.text(generated), &own.display().to_string());
         }
-        StackError::Server { name: name.to_owned(), what, said: said(&lines) }
+        let full = if is_full(&self.place.dir) {
+            format!(", and {} is full", self.place.dir.display())
+        } else {
+            String::new()
+        };
+        StackError::Server { name: name.to_owned(), what: what + &full, said: said(&lines) }
     }
 
     fn disk_full(&self) -> StackError {

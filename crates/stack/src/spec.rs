@@ -39,6 +39,14 @@ pub struct Server {
     pub(crate) layout: fn(&Spec, &Place) -> Result<Layout, StackError>,
 }
 
+impl Spec {
+    /// Name of the server in the list of those that are known.
+    #[must_use]
+    pub const fn server_name(&self) -> &'static str {
+        self.server.name
+    }
+}
+
 impl Server {
     /// The message for a setting that this server does not have.
     pub(crate) fn no_such_setting(&self, key: &str) -> StackError {

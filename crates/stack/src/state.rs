@@ -5,6 +5,7 @@
 
 use crate::account::Account;
 use crate::error::StackError;
+use crate::standing::Standing;
 use crate::tree::{self, Folder};
 use procfs::process::{Process, Stat};
 use rustix::process::{geteuid, getpid, getppid};
@@ -34,6 +35,9 @@ pub(crate) struct Note {
     pub(crate) supervisor: Mark,
     /// Those that were started, with the program of each. Each leads a session of its own.
     pub(crate) services: Vec<(Mark, PathBuf)>,
+    /// What they are, once they have been left to their supervisor.
+    #[serde(default)]
+    pub(crate) standing: Option<Standing>,
 }
 
 /// A process that cannot be mistaken for a later one with the same number.
@@ -157,7 +161,7 @@ pub(crate) fn create(name: &str, account: Option<&Account>) -> Result<PathBuf, S
     let made = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&base);
     let dir = made.map_err(|error| StackError::file("create", &base, &error))?.keep();
     let own = Mark::of(getpid().as_raw_nonzero().get()).unwrap_or_default();
-    let note = Note { boot: boot(), owner: own, supervisor: own, services: Vec::new() };
+    let note = Note { boot: boot(), owner: own, supervisor: own, ..Note::default() };
     let furnished = || furnish(&dir, account).map_err(|error| StackError::file("create", &dir, &error));
     if let Err(error) = note.write(&dir).and_then(|()| furnished()) {
         // The error that counts is the first.
@@ -195,8 +199,22 @@ pub(crate) fn fill(dir: &Path, files: &[(String, Vec<u8>)], account: Option<&Acc
     Ok(())
 }
 
+/// Makes a folder that servers read, and those above it, unless it is there.
+fn make(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    folder.parent().map_or(Ok(()), make)?;
+    fs::create_dir(folder)?;
+    // Whatever our umask is.
+    fs::set_permissions(folder, Permissions::from_mode(0o755))
+}
+
 fn write(path: &Path, content: &[u8], account: Option<&Account>) -> io::Result<()> {
     let is_key = path.extension().is_some_and(|kind| kind == "key");
+    if let Some(folder) = path.parent() {
+        make(folder)?;
+    }
     fs::write(path, content)?;
     // A key is nobody else's.
     fs::set_permissions(path, Permissions::from_mode(if is_key { 0o600 } else { 0o644 }))?;
@@ -279,7 +297,7 @@ mod tests {
         assert!(refusal(&dir.join("..").join("nginx-1")).contains("is no state directory of"), "a way round");
         assert!(refusal(&dir).contains("has no note"), "{}", refusal(&dir));
         let write = |owner, supervisor| {
-            Note { boot: boot(), owner, supervisor, services: Vec::new() }.write(&dir).expect("a file");
+            Note { boot: boot(), owner, supervisor, ..Note::default() }.write(&dir).expect("a file");
         };
         let mut sleep = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().expect("it starts");
         let running = Mark::of(sleep.id().cast_signed()).expect("it runs");

@@ -1,12 +1,9 @@
 //! Programs that come from Debian packages: found, installed, or named in one clear line.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use ::packages::Apt;
+use anyhow::{Context, Result, bail};
 
 /// A program, or a file by its full path, and the Debian packages that bring it, best first.
 pub struct Tool {
@@ -27,7 +24,13 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "haproxy", packages: &["haproxy"] },
     Tool { program: "varnishd", packages: &["varnish"] },
     Tool { program: "php-fpm8.2", packages: &["php8.2-fpm"] },
+    Tool { program: "php8.2", packages: &["php8.2-cli"] },
     Tool { program: "/usr/lib/php/20220829/mysqli.so", packages: &["php8.2-mysql"] },
+    Tool { program: "/usr/share/wordpress/wp-load.php", packages: &["wordpress"] },
+    Tool {
+        program: "/usr/share/wordpress/wp-content/themes/twentytwentythree/style.css",
+        packages: &["wordpress-theme-twentytwentythree"],
+    },
     Tool { program: "python3", packages: &["python3-minimal"] },
     Tool { program: "redis-server", packages: &["redis-server"] },
     Tool { program: "mariadbd", packages: &["mariadb-server-core"] },
@@ -82,59 +85,24 @@ pub fn ensure(tools: &[Tool]) -> Result<()> {
         let names: Vec<&str> = missing.iter().map(|tool| tool.packages[0]).collect();
         bail!("missing Debian package(s) {0}: run `apt-get install {0}` as root", names.join(" "));
     }
-    let _policy = NoServices::during_installation(Path::new(POLICY))?;
+    let apt = Apt::begin().context("cannot keep packages from starting services")?;
     println!("     apt-get update");
-    // A stale or half-reachable index may still hold the package: the install below decides.
-    apt(&["update"]);
+    // The install below decides.
+    let _ = apt.update();
     // All at once takes half the time; what has another name here is left for the next step.
     let first: Vec<&str> = missing.iter().map(|tool| tool.packages[0]).collect();
     println!("     apt-get install {}", first.join(" "));
-    apt(&[&["install", "-y", "--no-install-recommends"], &first[..]].concat());
+    let _ = apt.install(&first);
     for tool in missing.into_iter().filter(|tool| find(tool.program).is_none()) {
         let installed = tool.packages.iter().any(|package| {
             println!("     apt-get install {package}");
-            apt(&["install", "-y", "--no-install-recommends", package]) && find(tool.program).is_some()
+            apt.install(&[package]).is_ok() && find(tool.program).is_some()
         });
         if !installed {
             bail!("`{}` is missing and Debian package {} cannot be installed", tool.program, tool.packages[0]);
         }
     }
     Ok(())
-}
-
-/// What Debian asks before the installation of a package starts a service (invoke-rc.d(8)).
-const POLICY: &str = "/usr/sbin/policy-rc.d";
-
-/// While it lasts, no package starts a service: we want programs, and nobody asked for a server on port 80.
-struct NoServices {
-    /// The policy that was written; none when the machine has one of its own.
-    policy: Option<PathBuf>,
-}
-
-impl NoServices {
-    /// Writes a policy unless there is one: what the machine's owner has decided stands.
-    fn during_installation(policy: &Path) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o755).open(policy) {
-            Ok(mut file) => {
-                let policy = Self { policy: Some(policy.to_owned()) };
-                // 101: "action not allowed".
-                file.write_all(b"#!/bin/sh\nexit 101\n")?;
-                Ok(policy)
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Self { policy: None }),
-            Err(error) => bail!("cannot keep packages from starting services by {}: {error}", policy.display()),
-        }
-    }
-}
-
-impl Drop for NoServices {
-    fn drop(&mut self) {
-        if let Some(policy) = &self.policy {
-            // Nothing better can be done about it here.
-            let _ = std::fs::remove_file(policy);
-        }
-    }
 }
 
 /// Full path of a program; the sbin folders count even when PATH leaves them out.
@@ -144,20 +112,9 @@ pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).chain(sbin).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-fn apt(arguments: &[&str]) -> bool {
-    let status = Command::new("apt-get")
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status();
-    status.is_ok_and(|status| status.success())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NoServices, Tool, ensure, find};
-    use std::process::Command;
+    use super::{Tool, ensure, find};
 
     #[test]
     fn a_program_is_found_by_its_full_path() {
@@ -170,21 +127,5 @@ mod tests {
     #[test]
     fn nothing_is_installed_when_nothing_is_missing() {
         assert!(ensure(&[Tool { program: "sh", packages: &["no-such-package"] }]).is_ok());
-    }
-
-    #[test]
-    fn no_package_starts_a_service_and_the_machine_s_own_policy_stands() {
-        let folder = std::env::temp_dir().join(format!("policy-{}", std::process::id()));
-        std::fs::create_dir(&folder).expect("a directory");
-        let path = folder.join("policy-rc.d");
-        let policy = NoServices::during_installation(&path).expect("it can be written");
-        let status = Command::new(&path).args(["nginx", "start"]).status().expect("it can be run");
-        assert_eq!(status.code(), Some(101));
-        // Another one beside it changes nothing.
-        drop(NoServices::during_installation(&path).expect("there is one"));
-        assert!(path.exists());
-        drop(policy);
-        assert!(!path.exists());
-        std::fs::remove_dir(&folder).expect("it is empty");
     }
 }

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   plimsoll experiment --print > nginx.toml             an example to begin with
+  plimsoll experiment wordpress-ladder -o ladder       what each layer and setting of WordPress costs and buys
+  plimsoll experiment wordpress-ladder --print > own.toml
   plimsoll experiment nginx.toml --dry-run             steps in their order, and their duration
   plimsoll experiment nginx.toml -o nginx              measures them
   plimsoll experiment nginx.toml -o nginx              goes on after ^C or a crash
@@ -22,13 +24,13 @@ step. Codes as in plimsoll --help.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExperimentArgs {
-    /// Experiment in TOML
-    #[arg(value_name = "FILE", required_unless_present = "print", conflicts_with = "print")]
+    /// Experiment in TOML, or wordpress-ladder, which comes with the program
+    #[arg(value_name = "FILE", required_unless_present = "print")]
     pub(crate) file: Option<PathBuf>,
     /// Print the steps in their order and their duration; nothing is measured
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print an example file with comments
+    /// Print the file, or an example with comments
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) print: bool,
     #[command(flatten)]

@@ -2,7 +2,8 @@
 
 use crate::exit::CommandError;
 use model::Redacted;
-use stack::{Options, Spec, StackError};
+use serde_json::{Value, json};
+use stack::{Endpoint, Options, Spec, StackError, Standing};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +47,38 @@ pub(crate) fn options(stop: Arc<AtomicBool>, ready_timeout_ns: u64) -> Result<Op
         ready_timeout_ns,
         stop,
         keep_state: false,
+        may_be_left: false,
     })
+}
+
+/// What a script wants to know of a server.
+pub(crate) fn line(standing: &Standing) -> Value {
+    let mut line = match &standing.endpoint {
+        Some(Endpoint::Http { url }) => json!({ "url": url }),
+        Some(Endpoint::Socket { path }) => json!({ "socket": path }),
+        None => json!({}),
+    };
+    if !standing.name.is_empty() {
+        line["name"] = standing.name.as_str().into();
+    }
+    line["server"] = Redacted::text(&standing.served.label).into_inner().into();
+    line["state"] = standing.state.display().to_string().into();
+    line["processes"] = standing.processes.iter().map(|(name, pid)| json!({ "name": name, "pid": pid })).collect();
+    line["status"] = standing.status.as_slice().into();
+    let steps = standing.served.steps.iter();
+    line["steps_ms"] = steps.map(|step| json!({ "name": step.name, "ms": step.ns as f64 / 1e6 })).collect();
+    if let Some(certificate) = &standing.certificate {
+        line["certificate"] = certificate.as_str().into();
+    }
+    if let Some(auth) = auth(standing) {
+        line["auth"] = auth.into();
+    }
+    line
+}
+
+/// What `--auth` takes to use a server that asks for a password.
+pub(crate) fn auth(standing: &Standing) -> Option<String> {
+    standing.credentials.as_ref().map(|path| format!("basic:file:{}", path.display()))
 }
 
 /// The path of this program.

@@ -22,16 +22,20 @@ use step::Step;
 
 /// Largest file.
 const FILE_MAX_BYTES: u64 = 1 << 20;
-/// What `--print` prints.
+/// What `--print` prints without a name.
 const EXAMPLE: &str = include_str!("experiment/example.toml");
+/// Experiments that come with the program: name and file.
+const SHIPPED: [(&str, &str); 1] = [("wordpress-ladder", include_str!("experiment/wordpress-ladder.toml"))];
 /// Exit codes of steps, the mildest first: that of an experiment is the worst of them.
 const MILDEST_FIRST: [Exit; 7] =
     [Exit::Fine, Exit::Inconclusive, Exit::Failed, Exit::Invalid, Exit::Usage, Exit::Target, Exit::Interrupted];
 
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, CommandError> {
     let Some(file) = &args.file else { return printer::result(EXAMPLE).map(|()| Exit::Fine) };
-    let text = text_at_most(file, FILE_MAX_BYTES)
-        .map_err(|error| CommandError::usage(format!("{}: {error}", file.display())))?;
+    let text = text(file)?;
+    if args.print {
+        return printer::result(&text).map(|()| Exit::Fine);
+    }
     let planned = Planned::read(&file_name(file), &text)?;
     if args.dry_run {
         return dry_run(args, &planned);
@@ -49,6 +53,16 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, CommandError> {
     deliver(&steps.store.directory, AnyRecord::Experiment(&record), None, &args.output)?;
     let ended = walked?;
     Ok(worst(&record, ended))
+}
+
+/// The text of a file, or of an experiment that comes with the program unless a file has its name.
+fn text(file: &Path) -> Result<String, CommandError> {
+    let shipped = SHIPPED.iter().find(|(name, _)| Path::new(name) == file);
+    match shipped {
+        Some((_, text)) if !file.exists() => Ok((*text).to_owned()),
+        _ => text_at_most(file, FILE_MAX_BYTES)
+            .map_err(|error| CommandError::usage(format!("{}: {error}", file.display()))),
+    }
 }
 
 /// The name in messages: the last part, as in those of compilers.
@@ -231,6 +245,17 @@ mod tests {
         let verbs: std::collections::BTreeSet<_> = planned.plan.steps.iter().map(|step| step.verb.as_str()).collect();
         assert_eq!(verbs.into_iter().collect::<Vec<_>>(), ["capacity", "run"]);
         assert!(planned.plan.repetitions > 1 && planned.plan.budget_ns.is_some());
+    }
+
+    #[test]
+    fn every_rung_of_the_ladder_is_a_server() {
+        let (name, text) = SHIPPED[0];
+        let ladder = input::experiment::Experiment::parse(name, text, &step::vocabulary());
+        let ladder = ladder.unwrap_or_else(|error| panic!("{}", error.message));
+        assert!(ladder.combinations.len() >= 12 && ladder.repetitions == 6, "{}", ladder.combinations.len());
+        for rung in &ladder.combinations {
+            stack::Spec::parse(&rung.values["server"]).unwrap_or_else(|error| panic!("{}: {error}", rung.variant));
+        }
     }
 
     #[test]

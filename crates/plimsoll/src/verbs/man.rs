@@ -77,7 +77,11 @@ mod tests {
                 assert!(page.contains(first), "--{long} is not explained in plimsoll-{name}.1");
             }
         }
-        assert_eq!(pages.len(), 1 + verbs.len() + 1, "and that of profile diff");
+        assert_eq!(
+            pages.len(),
+            1 + verbs.len() + 5,
+            "and those of profile diff and of stack up, status, logs and down"
+        );
         assert!(text("plimsoll-profile-diff.1").contains("RUN_A"));
         assert!(!text("plimsoll.1").contains("plimsoll-keep"), "hidden verbs stay hidden");
         assert!(text("plimsoll-run.1").contains("--connections") && text("plimsoll.1").contains("130"));

@@ -14,5 +14,6 @@ pub(crate) mod report;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod stack;
 pub(crate) mod sweep;
 pub(crate) mod target;

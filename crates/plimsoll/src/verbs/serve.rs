@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::output::printer;
 use crate::session::serving;
 use model::Redacted;
-use stack::{Endpoint, Running, Spec, StackError};
+use stack::{Running, Spec, StackError};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<Exit, CommandError> {
         Err(StackError::Interrupted) => return Ok(Exit::Interrupted),
         started => started.map_err(serving::command_error)?,
     };
-    printer::result(&format!("{}\n", first_line(&running)))?;
+    printer::result(&format!("{}\n", serving::line(&running.standing(""))))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(LOOK_UP);
         running.check().map_err(serving::command_error)?;
@@ -76,27 +76,6 @@ fn spec(args: &ServeArgs) -> Result<Spec, CommandError> {
         return Spec::parse(name).map_err(serving::command_error);
     }
     Spec::new(name, &pairs, args.command.clone(), None).map_err(serving::command_error)
-}
-
-/// What a script wants to know.
-fn first_line(running: &Running) -> serde_json::Value {
-    let endpoint = match running.endpoint() {
-        Some(Endpoint::Http { url }) => serde_json::json!({ "url": url }),
-        Some(Endpoint::Socket { path }) => serde_json::json!({ "socket": path }),
-        None => serde_json::json!({}),
-    };
-    let mut line = endpoint;
-    line["server"] = serving::label(running.spec()).into_inner().into();
-    line["state"] = running.dir().display().to_string().into();
-    line["processes"] =
-        running.processes().map(|(name, pid)| serde_json::json!({ "name": name, "pid": pid })).collect();
-    line["status"] = running.status_pages().into();
-    let steps = running.served().steps.iter();
-    line["steps_ms"] = steps.map(|step| serde_json::json!({ "name": step.name, "ms": step.ns as f64 / 1e6 })).collect();
-    if let Some(certificate) = running.certificate() {
-        line["certificate"] = certificate.into();
-    }
-    line
 }
 
 fn list() -> Result<Exit, CommandError> {

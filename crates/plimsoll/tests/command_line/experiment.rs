@@ -55,6 +55,16 @@ fn the_example_that_is_printed_passes() {
 }
 
 #[test]
+fn the_ladder_is_printed_and_a_file_of_its_name_comes_first() {
+    let printed = plimsoll(["experiment", "wordpress-ladder", "--print"]).run().exits(0).stdout.clone();
+    assert!(printed.contains("server = \"wordpress children=5 page_cache=nginx\""), "{printed}");
+    let own =
+        plimsoll(["experiment", "wordpress-ladder", "--print"]).with_file("wordpress-ladder", b"seed = 2\n").run();
+    assert_eq!(own.exits(0).stdout, "seed = 2\n");
+    plimsoll(["experiment", "wordpress-leader", "--print"]).run().fails(2, &["wordpress-leader: "]);
+}
+
+#[test]
 fn what_is_wrong_is_named_with_line_and_column() {
     let refused = |content: &str, named: &[&str]| {
         experiment(content, &["--dry-run"]).run().fails(2, named);

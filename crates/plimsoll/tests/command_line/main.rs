@@ -17,5 +17,6 @@ mod hostile;
 mod manual;
 mod output;
 mod rules;
+mod stack;
 mod tables;
 mod thresholds;

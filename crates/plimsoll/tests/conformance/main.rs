@@ -2,7 +2,7 @@
 //! the same way, or differ where the table says so and why.
 
 mod servers;
-#[allow(dead_code, reason = "these tests need less of it than those of loads")]
+#[allow(dead_code, unused_imports, reason = "these tests need less of it than those of loads")]
 #[path = "../shared/mod.rs"]
 mod shared;
 mod table;

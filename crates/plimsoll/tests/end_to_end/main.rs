@@ -35,6 +35,7 @@ mod requests;
 mod secrets;
 mod servers;
 mod serving;
+mod stack;
 mod status_pages;
 mod support;
 mod surroundings;

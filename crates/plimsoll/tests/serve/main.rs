@@ -16,6 +16,7 @@ mod ordinary_user;
 mod php;
 mod proxies;
 mod restart;
+mod stacks;
 mod support;
 mod surroundings;
 mod web;

@@ -2,9 +2,11 @@
 
 mod exchange;
 mod serving;
+mod stacks;
 
 pub(crate) use exchange::{Answer, Endpoint, exchange};
 pub(crate) use serving::{address, serve};
+pub(crate) use stacks::Stacks;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

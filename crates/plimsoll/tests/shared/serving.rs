@@ -19,6 +19,7 @@ pub(crate) fn serve(spec: &Spec) -> Running {
         ready_timeout_ns: READY_TIMEOUT_NS,
         stop: Arc::default(),
         keep_state: false,
+        may_be_left: false,
     };
     Running::start(spec, &options).unwrap_or_else(|error| panic!("{error}"))
 }

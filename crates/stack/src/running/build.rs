@@ -37,8 +37,8 @@ pub(super) fn build(spec: &Spec, options: &Options) -> Result<Option<Built>, Sta
         None => None,
     };
     let dir = state::create(NAME, account.as_ref())?;
-    let begun = launch(command, spec, account.as_ref(), &dir)
-        .and_then(|launch| Ok((launch, Connection::open(&options.supervisor, &dir)?)));
+    let begun =
+        launch(command, spec, account.as_ref(), &dir).and_then(|launch| Ok((launch, Connection::open(options, &dir)?)));
     let (launch, mut supervisor) = match begun {
         Ok(begun) => begun,
         Err(error) => {
@@ -74,7 +74,7 @@ fn await_end(supervisor: &mut Connection, deadline_ns: u64, options: &Options) -
     loop {
         let what = match supervisor.next(deadline_ns, options) {
             Ok(Report::Ended { how, .. }) => return Ok(how),
-            Ok(Report::Started { .. } | Report::Stopped { .. } | Report::LogCut { .. }) => continue,
+            Ok(Report::Started { .. } | Report::Stopped { .. } | Report::LogCut { .. } | Report::Left) => continue,
             Ok(Report::Failed { why, .. }) => format!("it cannot be started: {why}"),
             Ok(Report::DiskFull) => "no room is left on the disk".to_owned(),
             Err(Silence::Interrupted) => return Err(Unended::Interrupted),

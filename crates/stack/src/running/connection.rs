@@ -3,7 +3,6 @@
 use super::Options;
 use crate::error::StackError;
 use crate::supervisor::{Order, Report};
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -39,11 +38,15 @@ pub(super) enum Silence {
 
 impl Connection {
     /// Starts the supervisor of the state directory `dir`.
-    pub(super) fn open(command: &[OsString], dir: &Path) -> Result<Self, StackError> {
+    pub(super) fn open(options: &Options, dir: &Path) -> Result<Self, StackError> {
         let wrong = |reason: String| StackError::Machine { doing: "start the supervisor of the server".into(), reason };
-        let (program, args) = command.split_first().ok_or_else(|| wrong("it has no command".into()))?;
+        let (program, args) = options.supervisor.split_first().ok_or_else(|| wrong("it has no command".into()))?;
         let mut command = Command::new(program);
         command.args(args).arg(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
+        if options.may_be_left {
+            // Whoever waits for the end of our stderr must not wait for the servers.
+            command.stderr(Stdio::null());
+        }
         let mut supervisor = command.spawn().map_err(|error| wrong(error.to_string()))?;
         let (orders, stdout) = (supervisor.stdin.take(), supervisor.stdout.take());
         let (sender, reports) = channel();
@@ -129,6 +132,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsString;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -147,13 +151,14 @@ mod tests {
             ready_timeout_ns: 0,
             stop: Arc::new(AtomicBool::new(false)),
             keep_state: false,
+            may_be_left: false,
         }
     }
 
     #[test]
     fn a_supervisor_that_says_nothing_is_not_waited_for_without_end() {
         let mut options = options();
-        let mut connection = Connection::open(&options.supervisor, Path::new("/nonexistent")).expect("it starts");
+        let mut connection = Connection::open(&options, Path::new("/nonexistent")).expect("it starts");
         assert_eq!(connection.next(now_ns() + 10_000_000_000, &options).err(), Some(Silence::Late));
         options.stop = Arc::new(AtomicBool::new(true));
         assert_eq!(connection.next(u64::MAX, &options).err(), Some(Silence::Interrupted));

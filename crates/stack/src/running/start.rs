@@ -58,13 +58,14 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         own_program: options.own_program.clone(),
         binary: spec.settings.binary.clone(),
         cpus,
+        secret: place::secret()?,
     };
     // Before anything is made, so that a missing program leaves nothing behind.
     (spec.server.layout)(spec, &place)?;
     place.dir = state::create(spec.server.name, place.account.as_ref())?;
     let prepared = prepare(spec, &place, built);
     let (layout, certificate, supervisor) = match prepared
-        .and_then(|(layout, certificate)| Ok((layout, certificate, Connection::open(&options.supervisor, &place.dir)?)))
+        .and_then(|(layout, certificate)| Ok((layout, certificate, Connection::open(options, &place.dir)?)))
     {
         Ok(all) => all,
         Err(error) => {
@@ -74,7 +75,7 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         }
     };
     let served = served(spec, &place, &layout, built);
-    let user = place.account.as_ref().map_or_else(|| geteuid().as_raw(), |account| account.uid);
+    let user = uid(&place);
     let warnings = layout.warnings.clone();
     let mut running = Running {
         spec: spec.clone(),
@@ -87,10 +88,16 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         certificate,
         build_log: built.map(|built| built.log.clone()),
         warnings,
+        is_left: false,
     };
     running.provision()?;
     running.start_services()?;
     Ok(running)
+}
+
+/// Whom servers run as.
+pub(super) fn uid(place: &Place) -> u32 {
+    place.account.as_ref().map_or_else(|| geteuid().as_raw(), |account| account.uid)
 }
 
 /// Fills the state directory.
@@ -159,17 +166,27 @@ fn served(spec: &Spec, place: &Place, layout: &Layout, built: Option<&Built>) ->
 impl Running {
     /// Runs what is to be run once, and keeps the data as they are then.
     fn provision(&mut self) -> Result<(), StackError> {
-        for process in self.layout.provision.clone() {
+        self.layout.provision.clone().iter().try_for_each(|process| self.run_once(process))?;
+        if let (Some(first), false) = (self.layout.services.first().cloned(), self.layout.fill.is_empty()) {
+            self.start_service(&first, "first start ")?;
+            self.layout.fill.clone().iter().try_for_each(|process| self.run_once(process))?;
             let begin_ns = (self.options.now_ns)();
-            let launch = launch(&process, Stop::TERM, &self.spec, &self.place);
-            self.supervisor.tell(&Order::Start(launch));
-            self.await_end(&process.name, begin_ns + PROVISION_MAX_NS)?;
-            self.served.steps.push(Step { name: process.name, ns: (self.options.now_ns)() - begin_ns });
+            self.stop_service(&first.process.name)?;
+            self.took(format!("stop {}", first.process.name), begin_ns);
         }
         match &self.layout.data {
             Some(data) => state::save(&self.place.dir, data),
             None => Ok(()),
         }
+    }
+
+    fn run_once(&mut self, process: &Process) -> Result<(), StackError> {
+        let begin_ns = (self.options.now_ns)();
+        let launch = launch(process, Stop::TERM, &self.spec, &self.place);
+        self.supervisor.tell(&Order::Start(launch));
+        self.await_end(&process.name, begin_ns + PROVISION_MAX_NS)?;
+        self.took(process.name.clone(), begin_ns);
+        Ok(())
     }
 
     fn await_end(&mut self, name: &str, deadline_ns: u64) -> Result<(), StackError> {

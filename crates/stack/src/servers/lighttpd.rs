@@ -180,8 +180,8 @@ mod tests {
         for (asked, modules, part) in [
             ("keepalive-requests=65537", there.as_str(), "at most 65536"),
             ("keepalive_timeout=1500ms", &there, "whole seconds"),
-            ("", "modules=/nonexistent", "apt-get install lighttpd,"),
-            ("status=off tls=on", "modules=/nonexistent", "apt-get install lighttpd-mod-openssl,"),
+            ("", "modules=/nonexistent", "mod_status.so is not installed: apt-get install lighttpd"),
+            ("status=off tls=on", "modules=/nonexistent", "apt-get install lighttpd-mod-openssl"),
         ] {
             let error = configured(&format!("lighttpd {modules} {asked}"), configuration).expect_err(asked).to_string();
             assert!(error.contains(part), "{error}");

@@ -18,21 +18,31 @@ pub(super) const MARIADB: Server = Server {
     layout,
 };
 
+/// For all that a database is a part of, as the two that follow.
+pub(super) const MAX_CONNECTIONS: Extra = Extra {
+    name: "max_connections",
+    default: "200",
+    takes: Takes::Number(10, 100_000),
+    meaning: "connections of the database, at most",
+};
+pub(super) const BUFFER_POOL: Extra = Extra {
+    name: "innodb_buffer_pool_size",
+    default: "256MiB",
+    takes: Takes::Size,
+    meaning: "memory of the database for tables",
+};
+pub(super) const FLUSH_LOG: Extra = Extra {
+    name: "innodb_flush_log_at_trx_commit",
+    default: "2",
+    takes: Takes::Word(&["0", "1", "2"]),
+    meaning: "what a commit waits for: 1 the disk, 2 the kernel, 0 nothing",
+};
+
 /// What MariaDB and MySQL have in common.
 pub(super) const EXTRAS: &[Extra] = &[
-    Extra {
-        name: "max_connections",
-        default: "200",
-        takes: Takes::Number(10, 100_000),
-        meaning: "connections, at most",
-    },
-    Extra { name: "innodb_buffer_pool_size", default: "256MiB", takes: Takes::Size, meaning: "memory for tables" },
-    Extra {
-        name: "innodb_flush_log_at_trx_commit",
-        default: "2",
-        takes: Takes::Word(&["0", "1", "2"]),
-        meaning: "what a commit waits for: 1 the disk, 2 the kernel, 0 nothing",
-    },
+    MAX_CONNECTIONS,
+    BUFFER_POOL,
+    FLUSH_LOG,
     Extra {
         name: "thread_cache_size",
         default: "64",

@@ -14,9 +14,10 @@ mod php_fpm;
 mod redis;
 mod target;
 mod varnish;
+mod wordpress;
 
 use crate::error::StackError;
-use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
+use crate::layout::{Body, Endpoint, Layout, Process, Ready, Stop};
 use crate::place::{Place, settle_paths};
 use crate::settings::{FILE_BYTES_MAX, Settings, wrong};
 use crate::spec::{Server, Spec};
@@ -30,6 +31,9 @@ pub(crate) const CERTIFICATE: &str = "conf/cert.pem";
 /// See [`CERTIFICATE`]. HAProxy looks for it under this name.
 pub(crate) const KEY: &str = "conf/cert.pem.key";
 
+/// A longer file of a configuration is content, which nobody wants to read.
+const SHOWN_BYTES_MAX: usize = 64 << 10;
+
 const ALL: &[&Server] = &[
     &nginx::NGINX,
     &nginx_lua::NGINX_LUA,
@@ -39,6 +43,7 @@ const ALL: &[&Server] = &[
     &haproxy::HAPROXY,
     &varnish::VARNISH,
     &php_fpm::PHP_FPM,
+    &wordpress::WORDPRESS,
     &mariadb::MARIADB,
     &mysql::MYSQL,
     &redis::REDIS,
@@ -126,13 +131,15 @@ pub fn print_config(spec: &Spec, own_program: &Path) -> Result<String, StackErro
     let layout = (spec.server.layout)(&spec, &place)?;
     let mut text = String::new();
     for (name, content) in &layout.files {
+        let is_shown = name.starts_with("conf/") && !name.ends_with(".key") && content.len() <= SHOWN_BYTES_MAX;
         let shown = match std::str::from_utf8(content) {
-            Ok(content) if name.starts_with("conf/") && !name.ends_with(".key") => content.trim_end().to_owned(),
+            Ok(content) if is_shown => content.trim_end().to_owned(),
             _ => format!("({} bytes)", content.len()),
         };
         text.push_str(&format!("# {}\n{shown}\n\n", place.text(name)));
     }
-    let processes = layout.provision.iter().chain(layout.services.iter().map(|service| &service.process));
+    let once = layout.provision.iter().chain(&layout.fill);
+    let processes = once.chain(layout.services.iter().map(|service| &service.process));
     for process in processes {
         text.push_str(&format!("$ {} {}\n", process.program.display(), process.args.join(" ")));
     }
@@ -144,7 +151,7 @@ fn files(spec: &Spec, place: &Place, process: Process, config: &str, text: Strin
     let layout = Layout {
         services: vec![process.service(Ready::Endpoint, Stop::TERM)],
         endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
-        body: expected(&spec.settings),
+        body: expected(&spec.settings).map(Body::Is),
         main_config: Some(config.into()),
         ..Layout::default()
     }

@@ -42,7 +42,8 @@ const POLICIES: &[&str] = &[
 ];
 
 const CONFIG: &str = "conf/redis.conf";
-const SOCKET: &str = "run/redis.sock";
+/// Where it listens, below the state directory.
+pub(super) const SOCKET: &str = "run/redis.sock";
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     socket_only(spec)?;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// Room that is left to others.
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
+/// Less than this is no room for anything.
+const FULL_BYTES: u64 = 1 << 20;
 /// How often one looks; ns.
 const EVERY_NS: u64 = 200_000_000;
 
@@ -31,6 +33,11 @@ impl Disk {
     }
 }
 
+/// True if nothing more can be written there.
+pub(crate) fn is_full(dir: &Path) -> bool {
+    free_bytes(dir).is_some_and(|free| free < FULL_BYTES)
+}
+
 const fn has_room(free_bytes: u64) -> bool {
     free_bytes >= KEPT_BYTES
 }
@@ -51,6 +58,7 @@ mod tests {
         // No file system has room for anything there.
         let full = Path::new("/proc");
         assert_eq!(free_bytes(full), Some(0));
+        assert!(is_full(full) && !is_full(Path::new("/nonexistent")));
         assert!(!Disk::new(full).is_full(0), "it was full before");
         let mut filled = Disk { dir: full.to_owned(), had_room: true, next_ns: 0 };
         assert!(filled.is_full(0));

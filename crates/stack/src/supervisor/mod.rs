@@ -8,6 +8,8 @@
 //! plimsoll is killed. The servers hear of the supervisor's own end by the kernel's parent-death signal, set after the
 //! change of user, which clears it. Its note of whom it started lies where servers cannot write.
 //!
+//! Servers may be left to it alone (`Order::Leave`): then it stays when its stdin ends, until a signal asks it to end.
+//!
 //! It keeps a state directory that was made for it and no other ([`state::claim`]), as it removes what it keeps.
 
 mod child;
@@ -16,10 +18,12 @@ mod logs;
 mod orders;
 mod processes;
 
-pub(crate) use disk::KEPT_BYTES;
+pub(crate) use disk::{KEPT_BYTES, is_full};
 pub(crate) use orders::{How, Launch, Order, Report};
-pub(crate) use processes::{end_session, members};
+pub(crate) use processes::{end_session, members, send};
 
+use crate::error::StackError;
+use crate::standing::Standing;
 use crate::state::{self, Mark, Note, boot};
 use child::Child;
 use disk::Disk;
@@ -81,7 +85,7 @@ impl Supervisor {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         let own = Mark::of(rustix::process::getpid().as_raw_nonzero().get()).unwrap_or_default();
-        let note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, services: Vec::new() };
+        let note = Note { boot: boot(), owner: owner.unwrap_or_default(), supervisor: own, ..Note::default() };
         note.write(dir).map_err(std::io::Error::other)?;
         let supervisor = Self {
             dir: dir.to_owned(),
@@ -101,6 +105,7 @@ impl Supervisor {
             match orders.recv_timeout(LOOK_UP) {
                 Ok(order) => self.obey(order),
                 Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if self.note.standing.is_some() => std::thread::sleep(LOOK_UP),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.look_after();
@@ -112,7 +117,34 @@ impl Supervisor {
             Order::Start(launch) => self.start(&launch),
             Order::Stop { name } => self.stop(&name),
             Order::KeepState => self.keep_state = true,
+            Order::Leave(None) => self.note.standing = None,
+            Order::Leave(Some(standing)) => self.leave(*standing),
         }
+    }
+
+    /// Stays from now on. The note tells where the servers are and that they are to be.
+    fn leave(&mut self, standing: Standing) {
+        self.note.standing = Some(standing);
+        // The directory that this was started in may go.
+        let report =
+            match std::env::set_current_dir("/").map_err(|error| StackError::file("enter", Path::new("/"), &error)) {
+                Ok(()) => self.note.write(&self.dir).map(|()| Report::Left),
+                Err(error) => Err(error),
+            };
+        tell(&report.unwrap_or_else(|error| {
+            self.note.standing = None;
+            Report::Failed { name: "supervisor".into(), why: error.to_string() }
+        }));
+    }
+
+    /// Tells that something has ended by itself, and notes it where nobody listens.
+    fn ended(&mut self, name: String, how: How) {
+        if let Some(standing) = &mut self.note.standing {
+            standing.ended.push((name.clone(), how.to_string()));
+            // Without the note one sees that it does not run, but not why.
+            let _ = self.note.write(&self.dir);
+        }
+        tell(&Report::Ended { name, how });
     }
 
     fn start(&mut self, launch: &Launch) {
@@ -158,7 +190,7 @@ impl Supervisor {
                     // What the one that has ended leaves behind is of no use to anybody.
                     end_session(child.mark, self.now_ns);
                     self.end_strays();
-                    tell(&Report::Ended { name: child.name, how });
+                    self.ended(child.name, how);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Messages between plimsoll and the supervisor.
 
 use crate::layout::Stop;
+use crate::standing::Standing;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ pub(crate) enum Order {
     },
     /// Leave the state directory when all has ended.
     KeepState,
+    /// Keep the servers when who gives the orders is gone; none: not any more.
+    Leave(Option<Box<Standing>>),
 }
 
 /// From the supervisor.
@@ -49,6 +52,8 @@ pub(crate) enum Report {
         /// It did not go when it was asked to.
         killed: bool,
     },
+    /// The servers stay when who gives the orders goes.
+    Left,
     /// A log had grown too long and was emptied.
     LogCut {
         /// Its path, without control characters.

@@ -92,7 +92,7 @@ fn until_gone(find: impl Fn() -> Vec<Mark>, now_ns: fn() -> u64) {
 }
 
 /// Sends a signal to a process, and to no other that has taken its number in the meantime.
-fn send(mark: Mark, signal: Signal) {
+pub(crate) fn send(mark: Mark, signal: Signal) {
     let Some(pid) = Pid::from_raw(mark.pid) else { return };
     // It may end by itself at any moment.
     let _ = match pidfd_open(pid, PidfdFlags::empty()) {

@@ -17,4 +17,4 @@ pub(crate) use lab::decide::{Decider, decide, decide_watched};
 pub(crate) use program::{Ended, Program, Started, mounting, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};
-pub(crate) use shared::{Answer, Endpoint, address, exchange, installed, list, now, serve, wait_for};
+pub(crate) use shared::{Answer, Endpoint, Stacks, address, exchange, installed, list, now, serve, wait_for};

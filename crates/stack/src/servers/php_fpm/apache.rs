@@ -1,27 +1,31 @@
 //! Apache httpd in front of php-fpm.
 
 use super::super::apache::{CONFIG, Parts, configuration, process};
-use super::{Front, STATUS_SOCKET, facing, listen};
+use super::super::on_off;
+use super::{Additions, Front, STATUS_SOCKET, facing, listen};
 use crate::error::StackError;
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::spec::Spec;
 
-pub(super) fn front(spec: &Spec, place: &Place) -> Result<Front, StackError> {
+pub(super) fn front(spec: &Spec, place: &Place, added: &Additions) -> Result<Front, StackError> {
     if spec.settings.worker_connections != Settings::default().worker_connections {
         return Err(StackError::Wrong("worker-connections is nginx's: leave it out with front=apache".into()));
     }
-    let config = config(spec, &facing("apache", spec)?, place)?;
+    let htaccess = ("htaccess".to_owned(), on_off(added.is_htaccess_read).to_owned());
+    let config = config(spec, &facing("apache", spec, &[htaccess])?, place, added)?;
     Ok(Front { process: process(place)?, name: CONFIG, config })
 }
 
 /// Configuration of the Apache that `facing` asks for, in front of the php-fpm that `spec` asks for.
-fn config(spec: &Spec, facing: &Spec, place: &Place) -> Result<String, StackError> {
-    let text = format!("DirectoryIndex index.php index.html\nFallbackResource /index.php\n{}", php(spec, place));
-    configuration(facing, place, &Parts { modules: &["proxy", "proxy_fcgi"], text: &text })
+fn config(spec: &Spec, facing: &Spec, place: &Place, added: &Additions) -> Result<String, StackError> {
+    let index = "DirectoryIndex index.php index.html\nFallbackResource /index.php\n";
+    let text = format!("{index}{}{}", php(spec, place), added.apache);
+    let modules = [&["proxy", "proxy_fcgi"], added.modules].concat();
+    configuration(facing, place, &Parts { modules: &modules, text: &text })
 }
 
-/// What is passed on: files only, so that a path that is none gets Apache's own 404 or the site's index.php.
+/// What is passed on, credentials too as nginx does it: files only, so that a path that is none gets Apache's own 404 or the site's index.php.
 fn php(spec: &Spec, place: &Place) -> String {
     let address = listen(spec, place);
     let pass = match spec.extras.text("socket") {
@@ -29,7 +33,9 @@ fn php(spec: &Spec, place: &Place) -> String {
         _ => format!("proxy:unix:{address}|fcgi://php-fpm"),
     };
     let mut text = format!(
-        "<FilesMatch \"\\.php$\">\n  <If \"-f %{{REQUEST_FILENAME}}\">\n    SetHandler \"{pass}\"\n  </If>\n</FilesMatch>\n"
+        "<Directory \"{root}\">\n  CGIPassAuth On\n</Directory>\n\
+         <FilesMatch \"\\.php$\">\n  <If \"-f %{{REQUEST_FILENAME}}\">\n    SetHandler \"{pass}\"\n  </If>\n</FilesMatch>\n",
+        root = place.docroot(&spec.settings),
     );
     if spec.extras.on("status") {
         let handler = format!("proxy:unix:{}|fcgi://fpm-status", place.text(STATUS_SOCKET));
@@ -63,7 +69,7 @@ mod tests {
         let spec = Spec::parse(text).expect("known");
         let mut facing = Spec::parse(&format!("apache modules={}", modules.path().display())).expect("known");
         facing.settings = spec.settings.clone();
-        config(&spec, &facing, &place(&spec)).expect("it can be")
+        config(&spec, &facing, &place(&spec), &Additions::default()).expect("it can be")
     }
 
     #[test]
@@ -79,7 +85,7 @@ mod tests {
     #[test]
     fn what_apache_has_not_is_refused() {
         let spec = Spec::parse("php-fpm front=apache worker-connections=9").expect("known");
-        let error = front(&spec, &place(&spec)).err().expect("nginx's").to_string();
+        let error = front(&spec, &place(&spec), &Additions::default()).err().expect("nginx's").to_string();
         assert!(error.contains("leave it out with front=apache"), "{error}");
     }
 }

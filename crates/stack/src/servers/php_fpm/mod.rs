@@ -6,7 +6,7 @@ mod page;
 use super::{Server, nginx};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
-use crate::layout::{Endpoint, Layout, Process, Ready, Stop};
+use crate::layout::{Body, Endpoint, Layout, Process, Ready, Stop};
 use crate::limits::setting;
 use crate::place::Place;
 use crate::settings::SPECIAL;
@@ -23,38 +23,50 @@ pub(super) const PHP_FPM: Server = Server {
     layout,
 };
 
-fn limits(spec: &Spec) -> Vec<Setting> {
+/// Of all that php-fpm is a part of.
+pub(super) fn limits(spec: &Spec) -> Vec<Setting> {
     let children = setting("children", "pm.max_children", "php-fpm", spec.extras.number("children"), 1000);
     let front = spec.workers("worker_processes", "nginx");
     [children].into_iter().chain((spec.extras.text("front") == "nginx").then_some(front)).collect()
 }
 
+/// For all that php-fpm is a part of, as the five that follow.
+pub(super) const FRONT: Extra = Extra {
+    name: "front",
+    default: "nginx",
+    takes: Takes::Word(&["nginx", "apache"]),
+    meaning: "who passes requests on to php-fpm",
+};
+pub(super) const PM: Extra = Extra {
+    name: "pm",
+    default: "static",
+    takes: Takes::Word(&["static", "dynamic", "ondemand"]),
+    meaning: "how PHP processes are kept",
+};
+pub(super) const CHILDREN: Extra =
+    Extra { name: "children", default: "5", takes: Takes::Number(1, 1000), meaning: "PHP processes, at most" };
+pub(super) const LISTEN_BACKLOG: Extra = Extra {
+    name: "listen_backlog",
+    default: "511",
+    takes: Takes::Number(1, 65_535),
+    meaning: "length of php-fpm's own accept queue",
+};
+pub(super) const OPCACHE: Extra =
+    Extra { name: "opcache", default: "on", takes: Takes::Switch, meaning: "compiled PHP is kept" };
+pub(super) const STATUS: Extra =
+    Extra { name: "status", default: "on", takes: Takes::Switch, meaning: "counters of the pool at /fpm-status" };
+
 const EXTRAS: &[Extra] = &[
-    Extra {
-        name: "front",
-        default: "nginx",
-        takes: Takes::Word(&["nginx", "apache"]),
-        meaning: "who passes requests on to it",
-    },
-    Extra {
-        name: "pm",
-        default: "static",
-        takes: Takes::Word(&["static", "dynamic", "ondemand"]),
-        meaning: "how PHP processes are kept",
-    },
-    Extra { name: "children", default: "5", takes: Takes::Number(1, 1000), meaning: "PHP processes, at most" },
+    FRONT,
+    PM,
+    CHILDREN,
     Extra {
         name: "socket",
         default: "unix",
         takes: Takes::Word(&["unix", "tcp"]),
         meaning: "between the front and php-fpm; tcp: open to every user of this machine",
     },
-    Extra {
-        name: "listen_backlog",
-        default: "511",
-        takes: Takes::Number(1, 65_535),
-        meaning: "length of php-fpm's own accept queue",
-    },
+    LISTEN_BACKLOG,
     Extra {
         name: "sleep",
         default: "0s",
@@ -62,40 +74,60 @@ const EXTRAS: &[Extra] = &[
         meaning: "time the generated page waits, as for a database",
     },
     Extra { name: "burn", default: "0s", takes: Takes::Time, meaning: "CPU time the generated page uses" },
-    Extra { name: "opcache", default: "on", takes: Takes::Switch, meaning: "compiled PHP is kept" },
-    Extra { name: "status", default: "on", takes: Takes::Switch, meaning: "counters of the pool at /fpm-status" },
+    OPCACHE,
+    STATUS,
 ];
 
 /// Its programs, by the version that Debian 12 has first.
-const PROGRAMS: [&str; 7] =
+pub(super) const PROGRAMS: [&str; 7] =
     ["php-fpm8.2", "php-fpm8.5", "php-fpm8.4", "php-fpm8.3", "php-fpm8.1", "php-fpm8.0", "php-fpm"];
 const CONFIG: &str = "conf/php-fpm.conf";
 /// Where the counters are asked for, as they queue behind the load otherwise.
 const STATUS_SOCKET: &str = "run/fpm-status.sock";
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
-    let ready = match spec.extras.text("socket") {
-        "tcp" => Ready::Port(place.ports[1]),
-        _ => Ready::Socket(place.path("run/php-fpm.sock")),
-    };
-    let Front { process: front, name, config } = front(spec, place)?;
-    let mut layout = Layout {
-        services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Endpoint, Stop::TERM)],
-        endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
-        body: page::expected(spec)?,
-        main_config: Some(CONFIG.into()),
-        warnings: warnings(spec, place),
-        ..Layout::default()
-    }
-    .file(CONFIG, configuration(spec, place))
-    .file(name, config)
-    .status_page("/fpm-status?json", spec.extras.on("status"));
+    let mut layout = pool(spec, place, &Additions::default())?;
+    layout.body = page::expected(spec)?.map(Body::Is);
     if spec.settings.root.is_none() {
         for (name, content) in page::files(spec) {
             layout = layout.file(name, content);
         }
     }
     Ok(layout)
+}
+
+/// What a site on top of php-fpm adds.
+#[derive(Default)]
+pub(super) struct Additions {
+    /// To the http block of nginx.
+    pub(super) http: String,
+    /// To the location of nginx that passes requests on.
+    pub(super) pass: &'static str,
+    /// To the configuration of Apache.
+    pub(super) apache: String,
+    /// Modules of Apache for it.
+    pub(super) modules: &'static [&'static str],
+    /// True if Apache obeys `.htaccess` files.
+    pub(super) is_htaccess_read: bool,
+}
+
+/// The pool and its front, without anything to serve.
+pub(super) fn pool(spec: &Spec, place: &Place, additions: &Additions) -> Result<Layout, StackError> {
+    let ready = match spec.extras.text("socket") {
+        "tcp" => Ready::Port(place.ports[1]),
+        _ => Ready::Socket(place.path("run/php-fpm.sock")),
+    };
+    let Front { process: front, name, config } = front(spec, place, additions)?;
+    Ok(Layout {
+        services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Endpoint, Stop::TERM)],
+        endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
+        main_config: Some(CONFIG.into()),
+        warnings: warnings(spec, place),
+        ..Layout::default()
+    }
+    .file(CONFIG, configuration(spec, place))
+    .file(name, config)
+    .status_page("/fpm-status?json", spec.extras.on("status")))
 }
 
 /// A Unix socket lies in a folder that is closed to others. FastCGI knows no password, and who speaks it says which program
@@ -119,21 +151,26 @@ struct Front {
     config: String,
 }
 
-fn front(spec: &Spec, place: &Place) -> Result<Front, StackError> {
+fn front(spec: &Spec, place: &Place, additions: &Additions) -> Result<Front, StackError> {
     // A program that is named is php-fpm's.
     let place = &Place { binary: None, ..place.clone() };
     if spec.extras.text("front") == "apache" {
-        return apache::front(spec, place);
+        return apache::front(spec, place, additions);
     }
-    let server = locations(spec, place);
-    let parts = nginx::Parts { server: &server, ..nginx::Parts::default() };
-    let config = nginx::configuration(&facing("nginx", spec)?, place, &parts);
+    let config = nginx_configuration(spec, place, additions)?;
     Ok(Front { process: nginx::process(place)?, name: nginx::CONFIG, config })
 }
 
-/// A server with the settings of `spec`, and its defaults otherwise.
-fn facing(name: &str, spec: &Spec) -> Result<Spec, StackError> {
-    let mut own = Spec::new(name, &[], Vec::new(), None)?;
+/// Configuration of nginx before the pool.
+pub(super) fn nginx_configuration(spec: &Spec, place: &Place, added: &Additions) -> Result<String, StackError> {
+    let server = locations(spec, place, added.pass);
+    let parts = nginx::Parts { server: &server, http: &added.http, ..nginx::Parts::default() };
+    Ok(nginx::configuration(&facing("nginx", spec, &[])?, place, &parts))
+}
+
+/// A server with the settings of `spec`, some of its own, and its defaults otherwise.
+fn facing(name: &str, spec: &Spec, pairs: &[(String, String)]) -> Result<Spec, StackError> {
+    let mut own = Spec::new(name, pairs, Vec::new(), None)?;
     own.settings = spec.settings.clone();
     Ok(own)
 }
@@ -147,7 +184,8 @@ fn process(spec: &Spec, place: &Place) -> Result<Process, StackError> {
     Ok(Process::new("php-fpm", program).args(args))
 }
 
-fn configuration(spec: &Spec, place: &Place) -> String {
+/// Configuration of the pool.
+pub(super) fn configuration(spec: &Spec, place: &Place) -> String {
     let children = spec.extras.number("children");
     let pm = match spec.extras.text("pm") {
         // Half of them wait, as a pool that is sized for its peak has it.
@@ -200,8 +238,8 @@ fn listen(spec: &Spec, place: &Place) -> String {
     }
 }
 
-/// What nginx passes on. A path that is no file is the site's own affair, as most sites want it.
-fn locations(spec: &Spec, place: &Place) -> String {
+/// What nginx passes on, and what is added where it does. A path that is no file is the site's own affair, as most sites want it.
+fn locations(spec: &Spec, place: &Place, added: &str) -> String {
     let address = listen(spec, place);
     let pass = if spec.extras.text("socket") == "tcp" { address } else { format!("unix:{address}") };
     let mut text = String::from("    index index.php index.html;\n");
@@ -214,7 +252,7 @@ fn locations(spec: &Spec, place: &Place) -> String {
     }
     text.push_str("    fastcgi_buffers 16 32k;\n    fastcgi_buffer_size 32k;\n");
     text.push_str("    location / { try_files $uri $uri/ /index.php$is_args$args; }\n");
-    text.push_str(&format!("    location ~ \\.php$ {{ try_files $uri =404; fastcgi_pass {pass}; }}\n"));
+    text.push_str(&format!("    location ~ \\.php$ {{ try_files $uri =404; fastcgi_pass {pass};{added} }}\n"));
     if spec.extras.on("status") {
         let socket = place.text(STATUS_SOCKET);
         text.push_str(&format!("    location = /fpm-status {{ access_log off; fastcgi_pass unix:{socket}; }}\n"));
@@ -285,14 +323,14 @@ mod tests {
         ] {
             let (spec, place) = of(text);
             assert!(configuration(&spec, &place).contains(listens), "{text}");
-            assert!(locations(&spec, &place).contains(passes), "{text}");
+            assert!(locations(&spec, &place, "").contains(passes), "{text}");
         }
     }
 
     #[test]
     fn no_port_is_open_to_other_users_unless_it_is_asked_for() {
         let (spec, place) = of("php-fpm port=80");
-        let text = configuration(&spec, &place) + &locations(&spec, &place);
+        let text = configuration(&spec, &place) + &locations(&spec, &place, "");
         assert!(!text.contains("127.0.0.1") && warnings(&spec, &place).is_empty(), "{text}");
         let (spec, place) = of("php-fpm port=80 socket=tcp");
         let warning = warnings(&spec, &place).concat();

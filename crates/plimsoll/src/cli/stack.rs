@@ -1,0 +1,89 @@
+//! The flags of `plimsoll stack`.
+
+use clap::{Args, Subcommand};
+use model::Duration;
+
+const STACK_EXAMPLES: &str = "\
+Examples:
+  plimsoll stack up wordpress                          50 posts, 5 PHP processes, nginx
+  plimsoll stack up wordpress front=apache children=3 posts=200 port=8080
+  url=$(plimsoll stack up wordpress page_cache=nginx --json | jq -r .url)
+  plimsoll run \"$url\" && plimsoll stack down wordpress
+  plimsoll stack logs wordpress -n 20";
+
+/// Private servers under test in the background: up, status, logs, down.
+///
+/// The same servers as of plimsoll serve and --serve, with the same settings (plimsoll serve --list), left to their
+/// supervisor once they answer as they should. They run until plimsoll stack down, whatever becomes of the terminal.
+#[derive(Debug, Args)]
+#[command(after_help = STACK_EXAMPLES)]
+pub(crate) struct StackArgs {
+    #[command(subcommand)]
+    pub(crate) verb: StackVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StackVerb {
+    Up(UpArgs),
+    Status(StatusArgs),
+    Logs(LogsArgs),
+    Down(DownArgs),
+}
+
+/// Start of a server; returns once its page is verified.
+///
+/// If it fails, or is interrupted or killed, nothing of it is left running. What an earlier start that was killed with its
+/// supervisor has left is removed first.
+#[derive(Debug, Args)]
+pub(crate) struct UpArgs {
+    /// Server name, see plimsoll serve --list; or @FILE with its settings (TOML)
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+    /// Settings, such as children=3 or port=8080
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Name of the stack [default: the server's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Time limit for each of its processes to become ready
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) timeout: Duration,
+    /// Install the Debian packages that are missing, as root; no service of theirs is started
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// One JSON object on stdout instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Stacks that are up, and whether all of each runs and answers; exit code 3 if not.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// Name of a stack [default: all]
+    pub(crate) name: Option<String>,
+    /// One JSON object on stdout instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Last lines of the logs of a stack.
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// Name of a stack [default: the only one]
+    pub(crate) name: Option<String>,
+    /// Lines of each log
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub(crate) lines: usize,
+}
+
+/// End of a stack; its processes are stopped and its directory is removed.
+///
+/// What earlier starts that were killed with their supervisors have left is removed too.
+#[derive(Debug, Args)]
+pub(crate) struct DownArgs {
+    /// Name of a stack [default: the only one]
+    pub(crate) name: Option<String>,
+    /// All stacks
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+}

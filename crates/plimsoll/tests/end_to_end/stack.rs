@@ -1,0 +1,103 @@
+//! WordPress by `plimsoll stack`: up, measured, and gone.
+
+use crate::support::{Answer, Endpoint, Stacks, count, exchange, text};
+use serde_json::Value;
+
+/// Small, so that nothing but the stack is looked at.
+const SMALL: &str = "posts=12 comments=10 images=2 pages=2 innodb_buffer_pool_size=32MiB";
+
+/// One GET; `headers` end with their line ends.
+#[track_caller]
+fn get(url: &str, path: &str, headers: &str) -> Answer {
+    let authority = url.trim_start_matches("http://").trim_end_matches('/');
+    let endpoint = Endpoint::plain(authority.parse().expect("an address"));
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n{headers}\r\n");
+    exchange(&endpoint, request.as_bytes())
+}
+
+#[track_caller]
+fn run(stacks: &Stacks, args: &[&str]) -> Value {
+    let output = stacks.run([&["run"], args, &["--json", "-q", "-c", "2", "--warmup", "0s"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[test]
+fn wordpress_is_up_measured_and_gone() {
+    for front in ["nginx", "apache"] {
+        let stacks = Stacks::new();
+        let htaccess = if front == "apache" { "on" } else { "off" };
+        let caches = format!("page_cache={front} htaccess={htaccess}");
+        let line = stacks.up(&format!("wordpress front={front} children=2 {caches} {SMALL}"));
+        let url = text(&line, "url");
+        for (path, holds) in [
+            ("/", "Post 12 "),
+            ("/post-3/", "Category"),
+            ("/page-2/", "Page 2"),
+            ("/?s=lorem", "Search results"),
+            ("/wp-json/wp/v2/posts?per_page=1", "Post 12 "),
+            ("/wp-content/uploads/2024/01/image-1.png", "PNG"),
+        ] {
+            let answer = get(url, path, "");
+            let body = String::from_utf8_lossy(&answer.body);
+            assert!(answer.status == 200 && body.contains(holds), "{front} {path}: {} {body:.300}", answer.status);
+        }
+        assert_eq!(get(url, "/no-such-page/", "").status, 404, "{front}");
+        cached_as_it_should_be(front, url);
+        let check: Value = serde_json::from_slice(&stacks.run(["check", url, "--json"]).stdout).expect("JSON");
+        let mut rows = check["rows"].as_array().expect("a list").iter();
+        let redirect = rows.find(|row| row["what"] == "redirect").expect("it is looked for");
+        assert_eq!(text(redirect, "state"), "fine", "{redirect:#}");
+        let record = run(&stacks, &[url, "-d", "500ms"]);
+        let planned = count(&record, "requests.planned");
+        assert!(planned > 0 && count(&record, "requests.good") == planned, "{front}: {:#}", record["requests"]);
+        pages_can_be_written(front, &stacks, &line);
+        assert!(stacks.fine(["stack", "status"]).ends_with(": up\n"), "{front}");
+        stacks.fine(["stack", "down", "wordpress"]);
+        assert!(stacks.left().is_empty(), "{:?}", stacks.left());
+    }
+}
+
+/// What visitors see is kept, and nothing else.
+#[track_caller]
+fn cached_as_it_should_be(front: &str, url: &str) {
+    let name = if front == "nginx" { "x-page-cache" } else { "x-cache" };
+    let is_hit = |path: &str, headers: &str| {
+        let answer = get(url, path, headers);
+        answer.header(name).is_some_and(|value| value.starts_with("HIT"))
+    };
+    assert!(is_hit("/", ""), "{front}: the check of the page has filled it");
+    for path in ["/?s=lorem", "/wp-json/wp/v2/posts/"] {
+        get(url, path, "");
+        assert!(!is_hit(path, ""), "{front}: {path}");
+    }
+    // Apache's quick handler knows no visitor.
+    assert!(front == "apache" || !is_hit("/", "Cookie: wordpress_logged_in_x=1\r\n"), "{front}");
+}
+
+/// By REST with the password that the stack names.
+#[track_caller]
+fn pages_can_be_written(front: &str, stacks: &Stacks, line: &Value) {
+    let posts = format!("{}wp-json/wp/v2/posts", text(line, "url"));
+    let body = "{\"title\":\"Written {{counter}}\",\"status\":\"publish\",\"content\":\"text\"}";
+    let auth = ["--auth", text(line, "auth"), "--expect", "status=201", "-H", "Content-Type: application/json"];
+    let record =
+        run(stacks, &[&[posts.as_str(), "-m", "POST", "--template", "-b", body, "-n", "4"][..], &auth].concat());
+    assert_eq!(count(&record, "requests.good"), 4, "{front}: {:#}", record["requests"]);
+    let without = run(stacks, &[posts.as_str(), "-m", "POST", "-b", body, "-n", "1", "--expect", "status=401"]);
+    assert_eq!(count(&without, "requests.good"), 1, "{front}: {:#}", without["requests"]);
+}
+
+#[test]
+fn a_wordpress_that_fails_is_told_in_one_line() {
+    let stacks = Stacks::new();
+    stacks.fails(
+        ["stack", "up", "wordpress", "source=/no/such"],
+        2,
+        &["/no/such/wp-load.php", "apt-get install wordpress"],
+    );
+    stacks.fails(["stack", "up", "wordpress", "posts=0"], 2, &["comments=100: there is no post"]);
+    // Without its slash the page is a redirect to itself with one.
+    let up = format!("stack up wordpress {SMALL} path=/post-1");
+    stacks.fails(up.split(' '), 3, &["nginx answers 301", "a redirect to http://127.0.0.1:", "/post-1/"]);
+    assert!(stacks.left().is_empty(), "{:?}", stacks.left());
+}

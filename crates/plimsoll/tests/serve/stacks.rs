@@ -1,0 +1,123 @@
+//! `plimsoll stack`: servers that outlive the command that started them, and nothing that outlives `down`.
+
+use crate::shared::{Stacks, wait_for};
+use crate::support::kill;
+use procfs::process::{Process, all_processes};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A start or an end that takes longer has failed.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+#[track_caller]
+fn pids(line: &Value) -> Vec<i32> {
+    let all = line["processes"].as_array().expect("a list").iter();
+    all.map(|process| process["pid"].as_i64().expect("a number") as i32).collect()
+}
+
+fn runs(pid: i32) -> bool {
+    Process::new(pid).and_then(|process| process.stat()).is_ok_and(|stat| stat.state != 'Z')
+}
+
+/// The supervisor of a process that it has started.
+#[track_caller]
+fn supervisor(pid: i32) -> i32 {
+    Process::new(pid).and_then(|process| process.stat()).expect("it runs").ppid
+}
+
+#[track_caller]
+fn all_end(stacks: &Stacks, pids: &[i32]) {
+    let gone = || (pids.iter().all(|pid| !runs(*pid)) && stacks.left().is_empty()).then_some(());
+    wait_for(TIMEOUT, gone).unwrap_or_else(|| panic!("left: {pids:?} {:?}", stacks.left()));
+}
+
+#[test]
+fn a_stack_stays_until_it_is_taken_down() {
+    let stacks = Stacks::new();
+    let line = stacks.up("php-fpm children=2 file-size=10");
+    assert_eq!(
+        (line["name"].as_str(), line["server"].as_str()),
+        (Some("php-fpm"), Some("php-fpm children=2 file-size=10"))
+    );
+    let all: Vec<i32> = pids(&line).into_iter().chain([supervisor(pids(&line)[0])]).collect();
+    assert!(all.len() == 3 && all.iter().all(|pid| runs(*pid)), "{line}");
+    let status: Value = serde_json::from_str(&stacks.fine(["stack", "status", "--json"])).expect("JSON");
+    assert_eq!((&status["stacks"][0]["up"], &status["stacks"][0]["url"]), (&Value::Bool(true), &line["url"]));
+    stacks.fails(["stack", "up", "php-fpm"], 2, &["php-fpm is up at http://127.0.0.1:", "plimsoll stack down php-fpm"]);
+    stacks.up("nginx --name other");
+    stacks.fails(["stack", "logs"], 2, &["which stack? there are other, php-fpm"]);
+    assert!(stacks.fine(["stack", "logs", "php-fpm"]).contains("==> log/php-fpm.log <==\n"));
+    assert!(stacks.fine(["stack", "down", "php-fpm"]).starts_with("php-fpm is down after "));
+    assert!(all.iter().all(|pid| !runs(*pid)), "{all:?}");
+    assert!(stacks.fine(["stack", "status"]).starts_with("other "));
+    assert!(stacks.fine(["stack", "down"]).starts_with("other is down"), "it is the only one");
+    assert_eq!(stacks.left().len(), 0);
+    stacks.fails(["stack", "down", "php-fpm"], 2, &["there is no stack \"php-fpm\": no stack is up"]);
+}
+
+/// Somebody who reads stderr to its end, as `$(... 2>&1)` does, must not wait for the servers: this test would hang.
+#[test]
+fn a_stack_holds_no_stream_of_who_started_it() {
+    let stacks = Stacks::new();
+    let output = stacks.run(["stack", "up", "nginx"]);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.starts_with("nginx is up at http://127.0.0.1:") && said.contains("start nginx "), "{said}");
+}
+
+#[test]
+fn a_start_that_is_killed_leaves_nothing() {
+    let stacks = Stacks::new();
+    // It never answers, and so is half up for as long as it likes.
+    stacks.write("slow.toml", "command = [\"sleep\", \"600\"]\n");
+    let mut up = stacks.plimsoll(["stack", "up", "@slow.toml"]).stderr(Stdio::null()).spawn().expect("it starts");
+    let pid = wait_for(TIMEOUT, || {
+        let state = stacks.left().into_iter().find(|path| path.is_dir())?;
+        let all = all_processes().into_iter().flatten().flatten();
+        let lives_there =
+            |all: HashMap<OsString, OsString>| all.values().any(|value| Path::new(value).starts_with(&state));
+        all.filter(|process| process.environ().is_ok_and(lives_there)).map(|process| process.pid).next()
+    });
+    let pid = pid.expect("it is half up");
+    up.kill().and_then(|()| up.wait()).expect("our own child");
+    all_end(&stacks, &[pid]);
+}
+
+#[test]
+fn what_has_ended_is_named_and_another_start_cleans_up() {
+    let stacks = Stacks::new();
+    let line = stacks.up("php-fpm");
+    let all = pids(&line);
+    kill(all[0]);
+    let state = wait_for(TIMEOUT, || {
+        let output = stacks.run(["stack", "status"]);
+        (output.status.code() == Some(3)).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    });
+    let state = state.expect("it is noticed");
+    assert!(state.contains("not in order: php-fpm was ended by SIGKILL"), "{state}");
+    kill(supervisor(all[1]));
+    wait_for(TIMEOUT, || (!runs(all[1])).then_some(())).expect("it ends with its supervisor");
+    let again = stacks.up("php-fpm");
+    assert_ne!(again["state"], line["state"]);
+    assert!(!Path::new(line["state"].as_str().expect("a path")).exists(), "{:?}", stacks.left());
+    stacks.fine(["stack", "down"]);
+    all_end(&stacks, &pids(&again));
+}
+
+#[test]
+fn what_cannot_be_up_is_one_line_and_leaves_nothing() {
+    let stacks = Stacks::new();
+    let holder = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = format!("port={}", holder.local_addr().expect("its address").port());
+    stacks.fails(["stack", "up", "nginx", &port], 2, &["cannot be used", "in use"]);
+    stacks.fails(["stack", "up", "nginx", "worker=2"], 2, &["nginx has no setting worker; it has"]);
+    stacks.fails(["stack", "up", "ngnx"], 2, &["there is no server \"ngnx\"", "wordpress"]);
+    stacks.fails(["stack", "up", "nginx", "path=/missing"], 3, &["nginx answers 404 for http://127.0.0.1:"]);
+    stacks.fails(["stack", "up", "nginx", "--name", "a b"], 2, &["a name has letters"]);
+    assert_eq!(stacks.left(), Vec::<PathBuf>::new());
+}

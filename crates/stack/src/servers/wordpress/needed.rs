@@ -1,0 +1,100 @@
+//! What has to be installed for WordPress.
+
+use super::super::php_fpm;
+use crate::error::StackError;
+use crate::place::Place;
+use crate::programs;
+use crate::spec::Spec;
+use std::path::{Path, PathBuf};
+
+/// Where Debian has the extensions of PHP, in a folder for each version.
+const EXTENSIONS: &str = "/usr/lib/php";
+
+/// The directory that is copied.
+pub(super) fn source(spec: &Spec) -> Result<PathBuf, StackError> {
+    let path = Path::new(spec.extras.text("source"));
+    std::path::absolute(path).map_err(|error| StackError::file("find", path, &error))
+}
+
+/// All that has to be installed.
+pub(super) fn needed(spec: &Spec, place: &Place, source: &Path) -> Vec<Result<PathBuf, StackError>> {
+    let (front, front_package) = match spec.extras.text("front") {
+        "apache" => (&["apache2", "httpd"][..], "apache2-bin"),
+        _ => (&["nginx"][..], "nginx-light"),
+    };
+    let mut needed =
+        vec![programs::find(front, front_package), place.program(&php_fpm::PROGRAMS, "php-fpm"), php(place)];
+    if place.binary.is_none() {
+        needed.push(extension("mysqli", "php-mysql", Path::new(EXTENSIONS)));
+    }
+    match spec.extras.text("object_cache") {
+        "redis" => {
+            needed.push(extension("redis", "php-redis", Path::new(EXTENSIONS)));
+            needed.push(programs::find(&["redis-server"], "redis-server"));
+        }
+        "apcu" => needed.push(extension("apcu", "php-apcu", Path::new(EXTENSIONS))),
+        _ => {}
+    }
+    if spec.extras.text("database") == "mariadb" {
+        needed.push(programs::find(&["mariadbd"], "mariadb-server-core"));
+    }
+    needed.push(programs::file(source.join("wp-load.php"), "wordpress"));
+    needed.push(theme(source));
+    needed
+}
+
+/// An extension of PHP, where Debian has them; of others nobody knows where they are.
+fn extension(name: &str, package: &'static str, folder: &Path) -> Result<PathBuf, StackError> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_version = |name: &std::ffi::OsStr| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+    let versions: Vec<PathBuf> =
+        entries.filter(|entry| is_version(&entry.file_name())).map(|entry| entry.path()).collect();
+    let files = versions.iter().map(|version| version.join(format!("{name}.so")));
+    match files.clone().find(|file| file.is_file()).or_else(|| files.clone().next()) {
+        Some(file) => programs::file(file, package),
+        None => Ok(folder.to_owned()),
+    }
+}
+
+/// The first theme; without one WordPress gives an empty page.
+fn theme(source: &Path) -> Result<PathBuf, StackError> {
+    let themes = source.join("wp-content/themes");
+    let entries = std::fs::read_dir(&themes).into_iter().flatten().flatten();
+    let mut styles = entries.map(|entry| entry.path().join("style.css"));
+    let first = styles.find(|style| style.is_file());
+    programs::file(first.unwrap_or_else(|| themes.join("*")), "wordpress-theme-twentytwentythree")
+}
+
+/// PHP for scripts, of the version that php-fpm has.
+pub(super) fn php(place: &Place) -> Result<PathBuf, StackError> {
+    let own = place.program(&php_fpm::PROGRAMS, "php-fpm").unwrap_or_default();
+    let name = own.file_name().map(|name| name.to_string_lossy().replace("php-fpm", "php"));
+    programs::find(&[name.as_deref().unwrap_or("php"), "php"], "php-cli")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_at_once() {
+        let empty = tempfile::tempdir().expect("a directory");
+        let spec = Spec::parse("wordpress").expect("known");
+        let place = Place::example(&spec.settings, "/nonexistent".into()).expect("a place");
+        let error = programs::all(needed(&spec, &place, empty.path())).expect_err("there is no WordPress").to_string();
+        let said = format!("{}/wp-load.php, {0}/wp-content/themes/* are not installed", empty.path().display());
+        assert!(error.contains(&said) && error.contains("wordpress wordpress-theme-twentytwentythree"), "{error}");
+        assert_eq!(error.lines().count(), 1);
+    }
+
+    #[test]
+    fn an_extension_is_looked_for_where_debian_has_them() {
+        let folder = tempfile::tempdir().expect("a directory");
+        assert!(extension("mysqli", "php-mysql", folder.path()).is_ok(), "another system");
+        std::fs::create_dir(folder.path().join("20220829")).expect("a directory in it");
+        let error = extension("mysqli", "php-mysql", folder.path()).expect_err("not there").to_string();
+        assert!(error.contains("20220829/mysqli.so is not installed: apt-get install php-mysql"), "{error}");
+        std::fs::write(folder.path().join("20220829/mysqli.so"), "").expect("a file");
+        assert!(extension("mysqli", "php-mysql", folder.path()).is_ok());
+    }
+}

@@ -4,9 +4,8 @@ use crate::fixtures::valid_run;
 use model::{
     ArmLoadRecord, ArmProfile, ArmRecord, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord,
     CompareSettings, CompareTimes, CompareTrialRecord, CompareValues, Duet, DuetSet, EffectMethod, Estimate,
-    FORMAT_COMPARE, FailIfRecord, FailIfState, Floor, FloorRecord, FunctionChange, MetricRecord, NS_PER_S, PositionRecord,
-    Precision, Profiled,
-    SizeBand, Verdict, VerdictState,
+    FORMAT_COMPARE, FailIfRecord, FailIfState, Floor, FloorRecord, FunctionChange, MetricRecord, NS_PER_S,
+    PositionRecord, Precision, Profiled, SizeBand, Verdict, VerdictState,
 };
 use std::collections::BTreeMap;
 

@@ -154,6 +154,7 @@ mod tests {
         assert_eq!(one("goodput<-3%").load(&both), Ok(CompareLoad::Saturated));
         assert_eq!(one("p99>5%").load(&both[1..]), Ok(CompareLoad::Saturated));
         assert!(one("rss>5%").load(&both[..1]).is_err_and(|why| why.contains("not measured at fixed load")));
+        assert!(one("goodput<-3%").load(&both[..1]).is_err_and(|why| why.contains("not measured at fixed load")));
         assert!(one("capacity<-5%").load(&both).is_err_and(|why| why.contains("with --capacity")));
         assert_eq!(one("capacity<-5%").load(&[CompareLoad::Capacity]), Ok(CompareLoad::Capacity));
     }

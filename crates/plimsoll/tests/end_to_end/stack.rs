@@ -42,6 +42,8 @@ fn wordpress_is_up_measured_and_gone() {
             assert!(answer.status == 200 && body.contains(holds), "{front} {path}: {} {body:.300}", answer.status);
         }
         assert_eq!(get(url, "/no-such-page/", "").status, 404, "{front}");
+        let to_login = get(url, "/wp-admin/", "").header("location").is_some_and(|to| to.contains("/wp-login.php"));
+        assert!(to_login && get(url, "/fpm-status?json", "").body.starts_with(b"{"), "{front}");
         cached_as_it_should_be(front, url);
         let check: Value = serde_json::from_slice(&stacks.run(["check", url, "--json"]).stdout).expect("JSON");
         let mut rows = check["rows"].as_array().expect("a list").iter();

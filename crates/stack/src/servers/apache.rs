@@ -197,7 +197,7 @@ fn modules(spec: &Spec, more: &[&'static str]) -> Result<String, StackError> {
         names.extend(["socache_shmcb", "ssl"]);
     }
     if spec.extras.on("htaccess") {
-        names.extend(HTACCESS_MODULES);
+        names.extend(HTACCESS_MODULES.iter().filter(|name| !more.contains(name)));
     }
     let line = |name: &&str| {
         let path = programs::file(format!("{}/mod_{name}.so", spec.extras.text("modules")).into(), PACKAGE)?;

@@ -19,13 +19,21 @@ pub(super) fn front(spec: &Spec, place: &Place, added: &Additions) -> Result<Fro
 
 /// Configuration of the Apache that `facing` asks for, in front of the php-fpm that `spec` asks for.
 fn config(spec: &Spec, facing: &Spec, place: &Place, added: &Additions) -> Result<String, StackError> {
-    let index = "DirectoryIndex index.php index.html\nFallbackResource /index.php\n";
-    let text = format!("{index}{}{}", php(spec, place), added.apache);
-    let modules = [&["proxy", "proxy_fcgi"], added.modules].concat();
+    let text = format!("DirectoryIndex index.php index.html\n{REWRITTEN}{}{}", php(spec, place), added.apache);
+    let modules = [&["proxy", "proxy_fcgi", "rewrite"], added.modules].concat();
     configuration(facing, place, &Parts { modules: &modules, text: &text })
 }
 
-/// What is passed on, credentials too as nginx does it: files only, so that a path that is none gets Apache's own 404 or the site's index.php.
+/// A path that is no file is the site's own affair. It is rewritten before anything else, not by an internal redirect:
+/// `FallbackResource` takes directories with an index of their own too, and a cache would take all such paths for one.
+const REWRITTEN: &str = "RewriteEngine On\n\
+    RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-f\n\
+    RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-d\n\
+    RewriteCond %{REQUEST_URI} !^/(fpm|server)-status\n\
+    RewriteRule ^ /index.php [L]\n";
+
+/// What is passed on, credentials too as nginx does it: files only, so that a path that is none gets Apache's own 404 or the
+/// site's index.php.
 fn php(spec: &Spec, place: &Place) -> String {
     let address = listen(spec, place);
     let pass = match spec.extras.text("socket") {
@@ -65,6 +73,7 @@ mod tests {
             "ssl",
             "proxy",
             "proxy_fcgi",
+            "rewrite",
         ]);
         let spec = Spec::parse(text).expect("known");
         let mut facing = Spec::parse(&format!("apache modules={}", modules.path().display())).expect("known");

@@ -34,14 +34,14 @@ pub(super) const PASS: &str = "\n      fastcgi_cache pages;\
 pub(super) const MODULES: &[&str] = &["cache", "cache_disk"];
 
 /// What stands in the configuration of Apache. Its quick handler looks for a page before anything else is asked, so that nobody
-/// knows there which visitor it is.
+/// knows there which visitor it is. It looks again at an internal redirect to `/index.php`, which is no page.
 pub(super) fn apache(place: &Place) -> String {
+    let not_kept =
+        ["/index.php", "/wp-admin", "/wp-json", "/wp-login.php", "/wp-cron.php", "/fpm-status", "/server-status"];
     format!(
         "CacheQuickHandler on\nCacheRoot {folder}\nCacheEnable disk /\nCacheDefaultExpire 600\nCacheMaxExpire 600\n\
          CacheIgnoreNoLastMod On\nCacheHeader on\n{not_kept}",
         folder = place.text("tmp"),
-        not_kept = ["/wp-admin", "/wp-json", "/wp-login.php", "/wp-cron.php", "/fpm-status", "/server-status"]
-            .map(|path| format!("CacheDisable {path}\n"))
-            .concat(),
+        not_kept = not_kept.map(|path| format!("CacheDisable {path}\n")).concat(),
     )
 }

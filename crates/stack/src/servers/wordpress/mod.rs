@@ -258,7 +258,12 @@ mod tests {
         let (spec, place) = of("wordpress front=apache page_cache=apache htaccess=on");
         let added = additions(&spec, &place);
         assert!(added.is_htaccess_read && added.modules == ["cache", "cache_disk"]);
-        for line in ["CacheEnable disk /\n", "CacheRoot /tmp/plimsoll-state/tmp\n", "CacheDisable /wp-admin\n"] {
+        for line in [
+            "CacheEnable disk /\n",
+            "CacheRoot /tmp/plimsoll-state/tmp\n",
+            "CacheDisable /wp-admin\n",
+            "CacheDisable /index.php\n",
+        ] {
             assert!(added.apache.contains(line), "{line} in {}", added.apache);
         }
     }

@@ -13,6 +13,7 @@ pub(crate) mod serve;
 pub(crate) mod stack;
 pub(crate) mod table;
 pub(crate) mod threshold;
+mod values;
 
 use audit::AuditArgs;
 use capacity::CapacityArgs;
@@ -30,6 +31,7 @@ use stack::StackArgs;
 use std::path::PathBuf;
 use table::TableArgs;
 use threshold::ThresholdArgs;
+pub(crate) use values::{ArrivalsArg, OverArg, WarmupArg};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -567,37 +569,4 @@ pub(crate) struct CompletionsArgs {
     /// Shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// See [`model::Arrivals`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArrivalsArg {
-    /// Exponential gaps, as from many independent users
-    Poisson,
-    /// Equal gaps
-    Constant,
-}
-
-/// Load variable of a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OverArg {
-    /// Closed loop with rising connections
-    Connections,
-    /// Open loop with rising rate
-    Rate,
-}
-
-/// See [`model::Warmup`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WarmupArg {
-    Auto,
-    Fixed(Duration),
-}
-
-impl std::str::FromStr for WarmupArg {
-    type Err = model::ParseUnitError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
-    }
 }

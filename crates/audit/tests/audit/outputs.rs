@@ -56,7 +56,7 @@ const EXPECTED: [Expected; 60] = [
     ("siege-503.txt", "siege", 3416.7, 3416.67, 0.5002, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("siege-all-500.txt", "siege", 0.0, 0.0, 1.0, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("siege-json.txt", "siege", 3544.7, 3544.7, 0.0, "LD-04 invalid, LD-05 warning"),
-    ("siege-refused.txt", "siege", 0.0, 0.0, 1.0, "ER-01 invalid, LD-04 invalid"),
+    ("siege-refused.txt", "siege", 0.0, 0.0, 1.0, "ER-01 invalid, LD-04 invalid, LD-05 warning"),
     ("siege.txt", "siege", 83.3, 83.3, 0.0167, "ER-01 invalid, ER-05 bound, LD-05 warning"),
     ("urandom-ab.txt", "ab", 10_764.3, 10_761.3, 0.0, "LD-04 invalid, ER-03 warning, LD-05 warning"),
     ("vegeta.json", "vegeta", 100.7, 100.7, 0.0, "LD-04 invalid"),

@@ -76,7 +76,7 @@ pub fn percent(share: f64) -> String {
         v if v < 0.005 => "<0.01 %".to_owned(),
         v if v < 0.995 => format!("{v:.2} %"),
         v if v < 9.95 => format!("{v:.1} %"),
-        v if v < 99.5 || v >= 100.0 => format!("{v:.0} %"),
+        v if !(99.5..100.0).contains(&v) => format!("{v:.0} %"),
         v if v < 99.95 => format!("{v:.1} %"),
         v if v < 99.995 => format!("{v:.2} %"),
         _ => ">99.99 %".to_owned(),

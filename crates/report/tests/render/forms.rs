@@ -58,10 +58,10 @@ enum Node {
     Free,
     /// There is none in it.
     Fixed(Value),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
     /// The names of its members are texts.
-    Map(Vec<Node>),
+    Map(Vec<Self>),
 }
 
 impl<R: Serialize + DeserializeOwned> Form<R> {

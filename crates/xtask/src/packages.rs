@@ -96,7 +96,7 @@ pub fn ensure(tools: &[Tool]) -> Result<()> {
     for tool in missing.into_iter().filter(|tool| find(tool.program).is_none()) {
         let installed = tool.packages.iter().any(|package| {
             println!("     apt-get install {package}");
-            apt.install(&[package]).is_ok() && find(tool.program).is_some()
+            apt.install(&[*package]).is_ok() && find(tool.program).is_some()
         });
         if !installed {
             bail!("`{}` is missing and Debian package {} cannot be installed", tool.program, tool.packages[0]);

@@ -24,13 +24,14 @@ fn config(spec: &Spec, facing: &Spec, place: &Place, added: &Additions) -> Resul
     configuration(facing, place, &Parts { modules: &modules, text: &text })
 }
 
-/// A path that is no file is the site's own affair. It is rewritten before anything else, not by an internal redirect:
-/// `FallbackResource` takes directories with an index of their own too, and a cache would take all such paths for one.
+/// A path that is no file is the site's own affair. It is rewritten before anything else, not by an internal redirect, as a
+/// cache would take all such paths for one; and not in subrequests (NS), with which the index of a directory is looked for:
+/// `FallbackResource` answers `/folder/` by the site's index where the folder has an `index.php` and no `index.html`.
 const REWRITTEN: &str = "RewriteEngine On\n\
     RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-f\n\
     RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-d\n\
     RewriteCond %{REQUEST_URI} !^/(fpm|server)-status\n\
-    RewriteRule ^ /index.php [L]\n";
+    RewriteRule ^ /index.php [L,NS]\n";
 
 /// What is passed on, credentials too as nginx does it: files only, so that a path that is none gets Apache's own 404 or the
 /// site's index.php.

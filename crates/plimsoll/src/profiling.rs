@@ -167,12 +167,12 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), CommandError> {
 
 /// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
 /// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
-pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: &Redacted) -> SessionEvent {
+pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: Option<f64>, url: &Redacted) -> SessionEvent {
     let mut profile = match sampled {
         Sampled::Profile(profile) => profile,
         Sampled::Unavailable(why) => return no_profile(&why),
     };
-    profile.profiled.relate(goodput_per_s);
+    goodput_per_s.into_iter().for_each(|goodput_per_s| profile.profiled.relate(goodput_per_s));
     let scale = match profile.profiled.sample_us_per_good_request {
         Some(sample_us) => Scale::UsPerGood { sample_us },
         None => Scale::Samples,
@@ -182,8 +182,8 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: f64, url: 
     if let Err(error) = write(directory, &profile, &title, scale) {
         printer::note(&format!("warning: {}; the profile's figures are kept", error.message));
     }
-    let good = goodput_per_s * profile.sampled_s();
-    keep_stacks(directory, off_cpu::of_switches(&profile.waits, Some(good), &under));
+    let good = goodput_per_s.map(|goodput_per_s| goodput_per_s * profile.sampled_s());
+    keep_stacks(directory, off_cpu::of_switches(&profile.waits, good, &under));
     SessionEvent::Profiled { profiled: Some(Box::new(profile.profiled)), unavailable: None }
 }
 

@@ -208,7 +208,9 @@ impl<'a> Replay<'a> {
             }
         };
         let url = Redacted::url(&builder.evidence().plan.target.url);
-        let event = keep_profile(self.directory, Sampled::Profile(profile), builder.goodput().value, &url);
+        // Of a load that was killed in its first second only samples are known.
+        let goodput_per_s = Some(builder.goodput().value).filter(|per_s| *per_s > 0.0);
+        let event = keep_profile(self.directory, Sampled::Profile(profile), goodput_per_s, &url);
         let peak = (of_sweep && !self.points.is_empty()).then(|| sweep_record(facts, &self.points).peak).flatten();
         Ok(Some(peak.iter().fold(event, at_peak)))
     }
@@ -340,6 +342,17 @@ mod tests {
         assert!((change + 0.05).abs() < 1e-9 && profile.goodput_per_s == Some(1900.0), "{change}");
         let folded = std::fs::read_to_string(directory.path().join(crate::profiling::FOLDED)).unwrap();
         assert_eq!(folded, "nginx;[unknown] 5\n");
+    }
+
+    /// It was told as a goodput of 0/s, 100 % less than the peak.
+    #[test]
+    fn a_profiled_load_that_was_killed_in_its_first_second_has_no_goodput() {
+        let directory = tempfile::tempdir().unwrap();
+        sweep(directory.path(), true);
+        let _ = load(directory.path(), "03-profile", 0);
+        written(directory.path(), first(), [second(NS_PER_S / 2)]);
+        let profile = recovered(directory.path()).profile.expect("its samples are there");
+        assert_eq!((profile.samples, profile.goodput_per_s, profile.goodput_change), (5, None, None));
     }
 
     #[test]

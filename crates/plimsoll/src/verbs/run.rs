@@ -102,7 +102,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     let (builder, sampled) = gathered?;
 
     if let Some(sampled) = sampled {
-        log.tell(keep(&directory, sampled, builder.goodput().value, &Redacted::url(&plan.target.url)));
+        log.tell(keep(&directory, sampled, Some(builder.goodput().value), &Redacted::url(&plan.target.url)));
         remove_samples(&directory);
     }
     log.tell(SessionEvent::Changed { changes: session.changes() });

@@ -282,7 +282,7 @@ impl Loads<'_> {
         let (builder, sampled) = self.session.measure_profiled(&plan, &label, &mut recorder)?;
         let goodput_per_s = builder.goodput().value;
         let directory = &self.session.directory;
-        let event = keep_profile(directory, sampled, goodput_per_s, &Redacted::url(&plan.target.url));
+        let event = keep_profile(directory, sampled, Some(goodput_per_s), &Redacted::url(&plan.target.url));
         self.log.tell(at_peak(event, &peak));
         remove_samples(directory);
         keep_waits(directory, report::off_cpu::of_sweep(&sweep_record(&self.log.facts, &self.points)));

@@ -40,7 +40,8 @@ fn a_run_fails_by_its_thresholds_and_is_a_baseline_of_the_next() {
             assert!(summary.contains("goodput") && summary.contains("| failed |"), "{summary}");
         },
     );
-    let before = before.expect("it was measured").run_directory();
+    let measured = before.expect("it was measured");
+    let before = measured.run_directory();
     let baseline = ["--baseline", before.to_str().expect("UTF-8"), "--fail-if", "goodput<-60%,p50>+400%"];
     decide(
         || told(&plimsoll([&RUN[..], &baseline, &FILES].concat()).run()),

@@ -82,7 +82,7 @@ impl Arms<'_> {
             Sampled::Profile(profile) => profile.folded.clone(),
             Sampled::Unavailable(_) => String::new(),
         };
-        let event = keep(&session.directory, sampled, builder.goodput().value, &Redacted::url(&plan.target.url));
+        let event = keep(&session.directory, sampled, Some(builder.goodput().value), &Redacted::url(&plan.target.url));
         remove_samples(&session.directory);
         let SessionEvent::Profiled { profiled, unavailable } = event else {
             return Err(CommandError::usage("nothing was sampled"));

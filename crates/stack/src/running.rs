@@ -189,8 +189,7 @@ impl Running {
         self.warnings()
     }
 
-    /// Leaves it to its supervisor under a name, with which it is found and ended: see [`crate::stacks`]. It outlives this
-    /// process.
+    /// Leaves it to its supervisor under a name, with which it is found and ended. It outlives this process.
     ///
     /// # Errors
     /// If a part of it has ended, or the supervisor does not take it; nothing is left running then.

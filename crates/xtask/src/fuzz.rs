@@ -49,6 +49,9 @@ pub(crate) fn run(length: Length) -> Result<()> {
 /// long.
 const LONGEST: i64 = 1024;
 
+/// Time from which an input is a finding: all targets run at once, on few cores, where the 10 s of libFuzzer are soon over.
+const SLOW: &str = "-report_slow_units=60";
+
 /// How targets are built. What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of
 /// the speed. The release profile would be one codegen unit for each crate, and dead code: more of them takes longer to build
 /// than to fuzz.
@@ -112,7 +115,7 @@ fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<O
     let length: Vec<String> = length.arguments().collect();
     let longest = format!("-max_len={}", target.longest);
     let mut arguments = [&["fuzz", "run"], BUILD].concat();
-    arguments.extend([&target.name, &found, &target.seeds, "--", "-print_final_stats=1", longest.as_str()]);
+    arguments.extend([&target.name, &found, &target.seeds, "--", "-print_final_stats=1", SLOW, longest.as_str()]);
     arguments.extend(length.iter().map(String::as_str));
     // A file, so that a run of hours can be watched.
     let log = folder.join("target").join(format!("{}.log", target.name));

@@ -84,6 +84,12 @@ pub(crate) fn taken(evidence: &Evidence, causes: &[Cause]) -> Option<f64> {
     Some(causes.iter().filter_map(|cause| seen.taken.get(cause)).copied().fold(0.0, f64::max))
 }
 
+/// True if the numbers rest on disturbed time, as too little was left without: whoever has no CPU answers, and takes answers,
+/// late at any time.
+pub(crate) fn rests_on_disturbed(evidence: &Evidence) -> bool {
+    evidence.disturbance.as_ref().is_some_and(|seen| seen.basis == Basis::Whole && seen.set_aside_ns > 0)
+}
+
 /// Part of the window set aside because of `causes`, in half a sentence; none when nothing is.
 fn set_aside(evidence: &Evidence, causes: &[Cause]) -> Option<String> {
     let seen = evidence.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean)?;

@@ -144,7 +144,7 @@ fn a_damaged_result_is_one_line_in_every_format_and_writes_nothing() {
 /// The script that draws, 4.7 MB of each page, is written without being held.
 #[test]
 fn a_page_takes_no_more_memory_than_its_text() {
-    const SCRIPT_KB: u64 = 4_500;
+    const SCRIPT_KB: u64 = 1_800;
     let target = Target::start(&[]);
     let time = installed("time", "time");
     let script = format!(
@@ -159,6 +159,6 @@ fn a_page_takes_no_more_memory_than_its_text() {
     let peak_kb = |format: &str| -> u64 { ended.file(&format!("{format}.kb")).trim().parse().expect("a number") };
     let (page, table) = (peak_kb("html"), peak_kb("markdown"));
     assert!(ended.file("a/report.html").len() as u64 > SCRIPT_KB << 10, "the page has its script");
-    // The code that makes a page takes some memory as well, without optimisation the more. Held whole, it took 21 MB.
-    assert!(page < table + 2 * SCRIPT_KB, "{page} KB for a page, {table} KB for a table");
+    // The code that makes a page takes some memory as well, without optimisation the more.
+    assert!(page < table + 5 * SCRIPT_KB, "{page} KB for a page, {table} KB for a table");
 }

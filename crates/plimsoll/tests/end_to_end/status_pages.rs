@@ -208,7 +208,7 @@ fn what_cannot_be_read_is_said_once_and_the_run_goes_on() {
         let page = page(&record, url);
         assert!(text(page, "reason").contains(why), "{page:#}");
         assert!(page["server"].is_null() && page["figures"] == serde_json::json!({}), "{page:#}");
-        let line = format!("note: no figures from {url}: ");
+        let line = format!("warning: no figures from {url}: ");
         assert_eq!(ended.stderr.matches(&line).count(), 1, "{url}: {}", ended.stderr);
     }
 }

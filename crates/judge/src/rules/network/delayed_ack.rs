@@ -1,6 +1,7 @@
 //! NE-05: delayed acknowledgements.
 
 use super::modes::heap;
+use crate::facts::disturbed::rests_on_disturbed;
 use crate::facts::kernel::{is_tcp, share, tcp};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
@@ -30,6 +31,9 @@ fn check(evidence: &Evidence) -> Outcome {
     if evidence.service_bins.is_empty() {
         return Outcome::Unchecked("no histogram of service times");
     }
+    if rests_on_disturbed(evidence) {
+        return Outcome::Unchecked("too little undisturbed time");
+    }
     let n = match heap(evidence, DELAY_MS.0, DELAY_MS.1) {
         Some(n) if 2 * delayed >= n => n,
         _ => return Outcome::Pass,
@@ -52,7 +56,7 @@ mod tests {
     use super::*;
     use crate::examples;
     use crate::testing::{clean_run, set_counter, state};
-    use model::{NS_PER_S, SERVICE_BIN_NS};
+    use model::{Basis, Disturbance, NS_PER_S, SERVICE_BIN_NS};
 
     /// With 250 ticks a second 44.0 ms were the usual, and beyond where the rule looked.
     #[test]
@@ -63,6 +67,17 @@ mod tests {
             evidence.service_bins[(at_ms * NS_PER_S / 1000 / SERVICE_BIN_NS) as usize] = 90_000;
             assert_eq!(state(&check(&evidence)), Some(FindingState::Warning), "{at_ms} ms");
         }
+    }
+
+    /// A quota on the client stops it for 40 to 80 ms, again and again.
+    #[test]
+    fn a_client_without_a_cpu_is_no_delayed_acknowledgement() {
+        let mut evidence = examples::run("NE-05");
+        let whole = Disturbance { basis: Basis::Whole, set_aside_ns: NS_PER_S, ..Disturbance::default() };
+        evidence.disturbance = Some(whole.clone());
+        assert!(matches!(check(&evidence), Outcome::Unchecked(_)));
+        evidence.disturbance = Some(Disturbance { basis: Basis::Clean, ..whole });
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
     }
 
     #[test]

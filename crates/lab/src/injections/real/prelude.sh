@@ -129,7 +129,8 @@ stutter() {
     client=$(pgrep -P "$2" -x plimsoll)
     while kill -STOP "$client" 2>/dev/null; do
         sleep "$1"
-        kill -CONT "$client"
+        # One that was about to end is gone.
+        kill -CONT "$client" 2>/dev/null || break
         sleep "$1"
     done
 }

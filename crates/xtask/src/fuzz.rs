@@ -53,8 +53,8 @@ const LONGEST: i64 = 1024;
 const SLOW: &str = "-report_slow_units=60";
 
 /// How targets are built. What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of
-/// the speed. The release profile would be one codegen unit for each crate, and dead code: more of them takes longer to build
-/// than to fuzz.
+/// the speed. The release profile has one codegen unit for each crate, and keeps dead code: it took longer to build than all
+/// targets take to fuzz.
 const BUILD: &[&str] = &["--dev", "--strip-dead-code", "--sanitizer", "none"];
 
 /// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.

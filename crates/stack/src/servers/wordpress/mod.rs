@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     /// What a text asks for, at a place with nothing of this machine in it.
-    fn of(text: &str) -> (Spec, Place) {
+    pub(super) fn of(text: &str) -> (Spec, Place) {
         let spec = Spec::parse(text).expect("known");
         let place = Place::example(&spec.settings, "/nonexistent".into()).expect("a place");
         (spec, place)

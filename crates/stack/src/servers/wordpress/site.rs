@@ -56,13 +56,8 @@ pub(super) fn expected(spec: &Spec, amount: &Amount) -> Option<Body> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::of;
     use super::*;
-
-    fn of(text: &str) -> (Spec, Place) {
-        let spec = Spec::parse(text).expect("known");
-        let place = Place::example(&spec.settings, "/nonexistent".into()).expect("a place");
-        (spec, place)
-    }
 
     #[test]
     fn the_configuration_is_as_stored() {

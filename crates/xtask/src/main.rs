@@ -44,8 +44,8 @@ enum Task {
     /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
     /// takes 10 minutes
     Reproduce,
-    /// Programs that measure plimsoll itself: peers, injections, clean-runs, noise, sampler, scale, chaos,
-    /// calibrate
+    /// Programs that measure plimsoll itself: peers, servers, manners, outputs, injections, clean-runs, noise, sampler, scale,
+    /// chaos, calibrate
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
 }

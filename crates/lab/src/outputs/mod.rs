@@ -117,7 +117,9 @@ fn captured(tool: &Tool, folder: &Path) -> Result<Vec<Fixture>> {
         let output = shell(&command, &home)?;
         let truth = server.truth();
         let file = format!("{}-{case}.{}", tool.form, if tool.is_json { "json" } else { "txt" });
-        let text = if tool.is_json { output } else { format!("$ {command}\n{output}") };
+        // A pipe is no command line of the tool, and above JSON none can stand.
+        let is_typed = command.starts_with(tool.name) && !tool.is_json;
+        let text = if is_typed { format!("$ {command}\n{output}") } else { output };
         std::fs::write(folder.join(&file), text)?;
         let (tool, slack) = (tool.name.to_owned(), tool.slack);
         fixtures.push(Fixture { file, tool, version: version.clone(), command, truth, slack });

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::loads::{CONNECTIONS, Outcome};
-use super::setup::Setup;
 use super::{Row, Settings};
 use crate::machine;
 

@@ -105,7 +105,8 @@ impl Clients {
     /// If it cannot be started.
     pub fn wrk(&self, manner: &Manner, server: &Server) -> Result<String> {
         let mut command = limited(Path::new("wrk"));
-        command.args(["-t1", "-c2", "-d1s", "--timeout", "500ms"]);
+        // It takes no shorter timeout.
+        command.args(["-t1", "-c2", "-d1s", "--timeout", "1s"]);
         match manner.request {
             Request::Get => {}
             Request::Head => drop(command.args(["-s", &self.file("head.lua")])),
@@ -113,6 +114,9 @@ impl Clients {
         }
         let before = server.connections();
         let output = output(command.arg(server.url()))?;
+        if !output.status.success() {
+            bail!("wrk ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+        }
         Ok(of_wrk(&String::from_utf8_lossy(&output.stdout), server.connections() - before))
     }
 }

@@ -1,6 +1,6 @@
 //! Evidence: input of the rules.
 
-use crate::{Change, Cohort, Disturbance, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
+use crate::{Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
 
 /// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
@@ -68,6 +68,12 @@ pub struct Connections {
     pub opened: u64,
     /// Opened again after the clock started, because one had been closed.
     pub reconnects: u64,
+    /// Opened after those beforehand because a request of an open loop found none free; omitted when there were none.
+    #[serde(default, skip_serializing_if = "crate::counts::is_zero")]
+    pub grown: u64,
+    /// How the responses of the measured windows were spread over them; omitted where that was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
 }
 
 /// What the TLS handshakes of a load have agreed on.

@@ -59,7 +59,7 @@ pub use compare::{
     CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
     CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
 };
-pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
+pub use counts::{Cohort, Fairness, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of, works_behind_servers,

@@ -105,7 +105,7 @@ pub(crate) struct RunArgs {
     /// Server to start, measure and stop, such as 'nginx workers=2'; see plimsoll serve --list
     #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Option<String>,
-    /// Connections, all opened in advance; with -R the limit of requests in flight [default: 64; with -R 256]
+    /// Connections, all opened in advance; with -R opened as needed, at most so many [default: 64; with -R 256]
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<Count>,
     /// Requests per second over all connections (open loop)
@@ -221,7 +221,7 @@ pub(crate) struct SweepArgs {
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Duration>,
-    /// Connections, opened in advance: the limit of requests in flight; with --over rate
+    /// Connections, opened as needed: the limit of requests in flight; with --over rate
     #[arg(short, long, value_name = "N", default_value = "256")]
     pub(crate) connections: Count,
     /// Inter-arrival distribution; with --over rate

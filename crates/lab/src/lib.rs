@@ -17,6 +17,7 @@ mod progress;
 pub mod sampler;
 #[cfg(test)]
 mod testing;
+pub mod zoo;
 
 /// CPUs of this machine and its load, for a page.
 fn machine() -> String {

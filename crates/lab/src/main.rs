@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{attacks, calibrate, chaos, injections, noise, null_server, peers, sampler};
+use lab::{attacks, calibrate, chaos, injections, noise, null_server, peers, sampler, zoo};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -21,6 +21,7 @@ enum Program {
     Noise(noise::Options),
     Calibrate(calibrate::Options),
     Hog(noise::hog::Options),
+    Zoo(zoo::Options),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Program::Noise(options) => noise::run(options),
         Program::Calibrate(options) => calibrate::run(options),
         Program::Hog(options) => noise::hog::run(options),
+        Program::Zoo(options) => zoo::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

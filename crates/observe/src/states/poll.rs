@@ -129,8 +129,9 @@ impl Poller {
                 if known.is_some() {
                     self.forget(pid, fold);
                 }
-                let family = family(&mut self.families, &self.masters, &program.title, program.ppid);
-                self.programs.insert(pid, Program { family, ..program });
+                let mut program = program;
+                program.family = family(&mut self.families, &self.masters, &program.title, program.ppid);
+                self.programs.insert(pid, program);
             }
         }
     }

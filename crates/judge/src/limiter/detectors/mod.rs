@@ -41,8 +41,8 @@ pub(super) const DETECTORS: [Rung; 16] = [
     ("disk", disk::look),
     ("memory", memory::look),
     ("lock", lock::look),
-    ("timer", timer::look),
     ("paced connections", timer::paced),
+    ("timer", timer::look),
     ("requests at a time", concurrency::look),
 ];
 

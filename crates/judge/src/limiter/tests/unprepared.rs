@@ -135,6 +135,7 @@ fn a_rate_that_every_connection_is_held_to_is_paced() {
         let service = &mut evidence.latency.service;
         (service.mean_ns, service.p50_ns, service.p99_ns) = (1e9, 1_000_000_000, p99_ns);
         evidence.flow.bytes_received = evidence.flow.completed * body;
+        evidence.probe = None;
         evidence.service_bins.fill(0);
         evidence.service_bins[240..265].fill(100);
         of(&evidence)

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 #![expect(clippy::disallowed_methods, reason = "they time whole processes and may not depend on engine's clock")]
 
+pub mod aa;
 pub mod attacks;
 pub mod calibrate;
 pub mod chaos;

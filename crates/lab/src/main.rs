@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{attacks, calibrate, chaos, injections, noise, null_server, peers, sampler};
+use lab::{aa, attacks, calibrate, chaos, injections, noise, null_server, peers, sampler};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -20,6 +20,7 @@ enum Program {
     Sampler(sampler::Options),
     Noise(noise::Options),
     Calibrate(calibrate::Options),
+    Aa(aa::Options),
     Hog(noise::hog::Options),
 }
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Program::Sampler(options) => sampler::run(options),
         Program::Noise(options) => noise::run(options),
         Program::Calibrate(options) => calibrate::run(options),
+        Program::Aa(options) => aa::run(options),
         Program::Hog(options) => noise::hog::run(options),
     };
     match outcome {

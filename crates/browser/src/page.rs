@@ -173,7 +173,7 @@ impl Page {
             self.fail(PageFailureKind::OtherHost, &format!("the document came from {document}"));
         }
         if !self.is_loaded() {
-            self.fail(PageFailureKind::TimedOut, "no load event");
+            self.fail(PageFailureKind::TimedOut, "no load event in its time (--timeout)");
         }
         if self.fcp_s.is_none() {
             self.fail(PageFailureKind::Blank, "no text and no image was painted");

@@ -101,7 +101,7 @@ impl Browser {
         let deadline_ns = clock::monotonic_ns().saturating_add(timeout_ns);
         let navigation = self.pipe.send(Some(&tab.sessions[0]), "Page.navigate", json!({ "url": url }))?;
         self.follow(&mut page, &mut tab, navigation, deadline_ns)?;
-        let start = self.began(&tab)?;
+        let start = if page.is_loaded() { self.began(&tab)? } else { None };
         self.command(None, "Target.closeTarget", json!({ "targetId": tab.target }))?;
         self.pipe.forget();
         Ok(Redacted::new(page.end(cache, start)))

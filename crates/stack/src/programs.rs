@@ -14,6 +14,18 @@ pub(crate) fn find(names: &[&str], package: &'static str) -> Result<PathBuf, Sta
     names.iter().find_map(|name| on_path(name)).ok_or_else(|| missing(names[0], package))
 }
 
+/// The full path of a program that is no server: the one that is named (a path, or a name), or the first of `names` that is
+/// installed; none when none is.
+///
+/// # Errors
+/// If the named one is not there.
+pub fn installed(named: Option<&Path>, names: &[&str]) -> Result<Option<PathBuf>, StackError> {
+    match named {
+        Some(path) => self::named(path).map(Some),
+        None => Ok(names.iter().find_map(|name| on_path(name))),
+    }
+}
+
 /// A file that `package` brings, such as a module of a server.
 ///
 /// # Errors

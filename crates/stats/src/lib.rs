@@ -37,7 +37,7 @@ pub use compare::{
     should_repeat_block, should_repeat_duet, with_holm,
 };
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
-pub use median::{median, strays};
+pub use median::{median, median_interval, strays};
 pub use paired::{geometric_mean, paired_ratio};
 pub use peak::{PEAK_SHARE, peak_index};
 pub use resample::LoadRepeats;

@@ -11,11 +11,15 @@ pub mod calibrate;
 pub mod chaos;
 pub mod decide;
 pub mod injections;
+mod install;
+pub mod manners;
 pub mod noise;
 pub mod null_server;
+pub mod outputs;
 pub mod peers;
 mod progress;
 pub mod sampler;
+pub mod servers;
 #[cfg(test)]
 mod testing;
 

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{aa, attacks, calibrate, chaos, injections, noise, null_server, peers, sampler};
+use lab::{aa, attacks, calibrate, chaos, injections, manners, noise, null_server, outputs, peers, sampler, servers};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -17,7 +17,10 @@ enum Program {
     Attacks(attacks::Options),
     Injections(injections::Options),
     CleanRuns(injections::clean_runs::Options),
+    Manners(manners::Options),
+    Outputs(outputs::Options),
     Sampler(sampler::Options),
+    Servers(servers::Options),
     Noise(noise::Options),
     Calibrate(calibrate::Options),
     Aa(aa::Options),
@@ -34,6 +37,9 @@ fn main() -> ExitCode {
         Program::Attacks(options) => attacks::run(options),
         Program::Injections(options) => injections::run(options),
         Program::CleanRuns(options) => injections::clean_runs::run(options),
+        Program::Manners(options) => manners::run(options),
+        Program::Servers(options) => servers::run(options),
+        Program::Outputs(options) => outputs::run(options),
         Program::Sampler(options) => sampler::run(options),
         Program::Noise(options) => noise::run(options),
         Program::Calibrate(options) => calibrate::run(options),

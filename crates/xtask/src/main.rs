@@ -44,8 +44,7 @@ enum Task {
     /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
     /// takes 10 minutes
     Reproduce,
-    /// Programs that measure plimsoll itself: peers, injections, clean-runs, noise, sampler, scale, chaos,
-    /// attacks, calibrate, aa
+    /// Programs that measure plimsoll itself, such as `cargo xtask peers`; `cargo xtask lab --help` lists them
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
 }

@@ -22,6 +22,7 @@ mod injections;
 mod interrupted;
 mod limits;
 mod limits_behind;
+mod manners;
 mod observed;
 mod observing;
 mod open_loop;

@@ -8,8 +8,10 @@
 pub mod attacks;
 pub mod calibrate;
 pub mod chaos;
+pub mod containers;
 pub mod decide;
 pub mod injections;
+pub mod ladder;
 pub mod noise;
 pub mod null_server;
 pub mod peers;

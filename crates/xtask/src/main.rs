@@ -45,7 +45,7 @@ enum Task {
     /// takes 10 minutes
     Reproduce,
     /// Programs that measure plimsoll itself: peers, injections, clean-runs, noise, sampler, scale, chaos,
-    /// calibrate
+    /// calibrate, ladder, containers
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
 }

@@ -303,6 +303,7 @@ mod tests {
             server_rss_bytes_max: None,
             capacity: None,
             effects: Vec::new(),
+            limiter: None,
         };
         StepRecord {
             number,

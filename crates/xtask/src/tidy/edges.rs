@@ -21,7 +21,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("observe", &["clock", "model", "lab"]),
     ("report", &["evidence", "model", "stats"]),
     ("packages", &[]),
-    ("stack", &["model", "packages"]),
+    ("stack", &["model", "packages", "wire"]),
     (
         "plimsoll",
         &[

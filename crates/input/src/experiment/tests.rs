@@ -303,15 +303,15 @@ fn a_load_may_be_for_some_variants_only() {
     refused(&[
         (
             &format!("{LIST}[[loads]]\nvariants = [\"tow\"]\n"),
-            "x.toml:10:13: there is no variant \"tow\"; did you mean \"two\"?",
+            "x.toml:11:13: there is no variant \"tow\"; did you mean \"two\"?",
         ),
         (
             &format!("{LIST}[[loads]]\nvariants = [\"two\"]\n"),
-            "x.toml:9:1: the variant \"one\" has no load: add it to the variants of one",
+            "x.toml:10:1: the variant \"one\" has no load: add it to the variants of one",
         ),
         (
             &format!("{LIST}[[loads]]\nvariants = \"two\"\n"),
-            "x.toml:10:12: variants of a load are a list of their names, such as [\"one\", \"two\"]",
+            "x.toml:11:12: variants of a load are a list of their names, such as [\"one\", \"two\"]",
         ),
     ]);
 }
@@ -325,7 +325,7 @@ fn a_variant_may_be_left_out_and_follows_one_before_it() {
     refused(&[
         (
             &LIST.replace("after = \"one\"", "after = \"own\""),
-            "x.toml:8:9: no variant \"own\" stands before it; did you mean \"one\"?",
+            "x.toml:8:9: no variant \"own\" stands before it; there are one",
         ),
         (&LIST.replace("optional = true", "optional = 1"), "x.toml:9:12: \"optional\" is true or false"),
     ]);

@@ -101,10 +101,10 @@ impl Step {
     /// Settings that bound how much its server does at a time, by their names in the server; none where several servers or
     /// none are started.
     pub(super) fn limits(&self) -> BTreeMap<String, u64> {
-        let serve = match self {
+        let serve: &[String] = match self {
             Self::Run(args) => args.serve.as_slice(),
             Self::Sweep(args) => &args.serve,
-            Self::Capacity(args) => &args.serve,
+            Self::Capacity(args) => args.serve.as_slice(),
             Self::Compare(_) => &[],
         };
         let [text] = serve else { return BTreeMap::new() };

@@ -154,7 +154,10 @@ fn an_export_is_imported_without_its_scripts_and_new_pages_are_measured() {
 #[test]
 fn an_error_of_php_and_a_full_disk_are_told_and_leave_nothing() {
     let stacks = Stacks::new();
-    let theme = "<?php echo '<html><body>Post 12'; flush(); no_such_function();";
+    // Sent at once, and so with status 200.
+    let sent =
+        "echo '<html><body>Post 12', str_repeat(' ', 99999); while (ob_get_level()) { ob_end_flush(); } flush();";
+    let theme = format!("<?php {sent} no_such_function();");
     let source = stacks.work().join("broken");
     let theme_dir = source.join("wp-content/themes/broken");
     std::fs::create_dir_all(&theme_dir).expect("a directory");

@@ -1,7 +1,8 @@
 //! The same stack for containers: a Compose file, and what has to lie beside it.
 //!
-//! Each process of the layout is a service; the files are those of a private start. All share the folder of the Compose file
-//! as their state directory, and the network of the host, so that what is measured is the server and no proxy.
+//! Each process of the layout is a service; the files are those of a private start, but that the web server listens for all of
+//! its container, whose port is published on loopback. All share the folder of the Compose file as their state directory, and
+//! speak to each other by sockets in it.
 
 use crate::error::StackError;
 use crate::layout::{Layout, Process, Ready};
@@ -74,9 +75,11 @@ fn of_place(spec: &Spec, place: Place, owner: (u32, u32)) -> Result<Compose, Sta
     let layout = (spec.server.layout)(&spec, &place)?;
     let packages = packages(&spec, &place)?;
     let url = place.url(&spec.settings);
-    let mut files = layout.files.clone();
+    let port = place.ports[0];
+    let mut files: Vec<(String, Vec<u8>)> =
+        layout.files.iter().map(|(name, content)| (name.clone(), opened(name, content, port))).collect();
     files.extend([
-        ("compose.yaml".to_owned(), compose_file(&layout, owner, &url).into_bytes()),
+        ("compose.yaml".to_owned(), compose_file(&layout, owner, port, &url).into_bytes()),
         ("image/Containerfile".to_owned(), container_file(&packages).into_bytes()),
         ("start.sh".to_owned(), script(&layout).into_bytes()),
     ]);
@@ -105,22 +108,40 @@ fn container_file(packages: &[&str]) -> String {
     )
 }
 
-fn compose_file(layout: &Layout, owner: (u32, u32), url: &str) -> String {
+fn compose_file(layout: &Layout, owner: (u32, u32), port: u16, url: &str) -> String {
     let mut text = format!(
         "# WordPress as plimsoll stack up has it, in containers: podman-compose up -d, or docker compose up -d\n\
          # It answers at {url} once the service setup has ended. Its data are in this folder; remove it afterwards.\n\
          # podman without root: add userns_mode: keep-id to each service.\n\
          services:\n"
     );
-    let names = layout.services.iter().map(|service| service.process.name.as_str());
-    for name in ["setup"].into_iter().chain(names) {
+    let services = layout.services.iter().map(|service| (service.process.name.as_str(), &service.ready));
+    for (name, ready) in std::iter::once(("setup", None)).chain(services.map(|(name, ready)| (name, Some(ready)))) {
+        let ports = match ready {
+            Some(Ready::Endpoint) => format!("    ports: [\"127.0.0.1:{port}:{port}\"]\n"),
+            _ => String::new(),
+        };
         text.push_str(&format!(
-            "  {name}:\n    image: {IMAGE}\n    build: ./image\n    user: \"{}:{}\"\n    network_mode: host\n    \
+            "  {name}:\n    image: {IMAGE}\n    build: ./image\n    user: \"{}:{}\"\n{ports}    \
              volumes: [\".:{INSIDE}\"]\n    command: [\"sh\", \"{INSIDE}/start.sh\", \"{name}\"]\n",
             owner.0, owner.1
         ));
     }
     text
+}
+
+/// A configuration for a container, whose loopback nobody else reaches.
+fn opened(name: &str, content: &[u8], port: u16) -> Vec<u8> {
+    let text = match std::str::from_utf8(content) {
+        Ok(text) if name.starts_with("conf/") && name.ends_with(".conf") => text,
+        _ => return content.to_vec(),
+    };
+    let address = format!("127.0.0.1:{port}");
+    let listens = |line: &str| ["listen ", "Listen "].iter().any(|word| line.trim_start().starts_with(word));
+    let lines = text.split_inclusive('\n');
+    let opened =
+        lines.map(|line| if listens(line) { line.replace(&address, &port.to_string()) } else { line.to_owned() });
+    opened.collect::<String>().into_bytes()
 }
 
 /// Starts one part, after what it needs. Not every version of Compose waits for other services.
@@ -207,6 +228,8 @@ mod tests {
         insta::assert_snapshot!("start", file(&compose, "start.sh"));
         insta::assert_snapshot!("containerfile", file(&compose, "image/Containerfile"));
         assert_eq!(compose.url, "http://127.0.0.1:8088/");
+        let nginx = file(&compose, "conf/nginx.conf");
+        assert!(nginx.contains("listen 8088 ") && !nginx.contains("127.0.0.1:8088"), "{nginx}");
         let pool = file(&compose, "conf/php-fpm.conf");
         assert!(
             pool.contains("listen = /srv/plimsoll/run/php-fpm.sock\n") && pool.contains("max_children = 3\n"),

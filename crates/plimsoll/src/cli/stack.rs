@@ -35,8 +35,8 @@ pub(crate) enum StackVerb {
 
 /// WordPress for containers: a Compose file, and what has to lie beside it.
 ///
-/// The same files and processes as of stack up, from the same settings; the image is built with Debian's packages. It shares
-/// the network of the host and listens on loopback only.
+/// The same files and processes as of stack up, from the same settings; the image is built with Debian's packages. The
+/// port is published on loopback only.
 #[derive(Debug, Args)]
 pub(crate) struct ComposeArgs {
     /// Server name: wordpress

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{aa, attacks, calibrate, chaos, injections, manners, noise, null_server, outputs, peers, sampler, servers};
+use lab::{aa, attacks, calibrate, chaos, containers, injections, ladder, manners, noise, null_server, outputs, peers, sampler, servers};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -15,6 +15,8 @@ enum Program {
     NullServer(null_server::Options),
     Chaos(chaos::Options),
     Attacks(attacks::Options),
+    Ladder(ladder::Options),
+    Containers(containers::Options),
     Injections(injections::Options),
     CleanRuns(injections::clean_runs::Options),
     Manners(manners::Options),
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Program::NullServer(options) => null_server::run(options),
         Program::Chaos(options) => chaos::run(options),
         Program::Attacks(options) => attacks::run(options),
+        Program::Ladder(options) => ladder::run(options),
+        Program::Containers(options) => containers::run(options),
         Program::Injections(options) => injections::run(options),
         Program::CleanRuns(options) => injections::clean_runs::run(options),
         Program::Manners(options) => manners::run(options),

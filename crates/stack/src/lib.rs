@@ -9,6 +9,7 @@
 
 mod account;
 mod clean;
+mod compose;
 mod environment;
 mod error;
 mod extra;
@@ -33,6 +34,7 @@ mod topology;
 mod tree;
 
 pub use clean::{Leftover, clean};
+pub use compose::{Compose, compose};
 pub use environment::{PASSED_VARIABLES, SET_VARIABLES};
 pub use error::{Missing, StackError};
 pub use install::install;

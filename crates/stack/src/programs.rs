@@ -34,7 +34,8 @@ pub(crate) fn file(path: PathBuf, package: &'static str) -> Result<PathBuf, Stac
     if path.is_file() { Ok(path) } else { Err(missing(&path.display().to_string(), package)) }
 }
 
-fn missing(program: &str, package: &'static str) -> StackError {
+/// The error for what is not there.
+pub(crate) fn missing(program: &str, package: &'static str) -> StackError {
     StackError::Missing(vec![Missing { program: program.to_owned(), package }])
 }
 

@@ -21,7 +21,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ("observe", &["clock", "model", "lab"]),
     ("report", &["evidence", "model", "stats"]),
     ("packages", &[]),
-    ("stack", &["model", "packages"]),
+    ("stack", &["model", "packages", "wire"]),
     ("browser", &["clock", "model", "stack"]),
     (
         "plimsoll",

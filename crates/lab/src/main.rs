@@ -2,7 +2,10 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{aa, attacks, calibrate, chaos, containers, injections, ladder, manners, noise, null_server, outputs, peers, sampler, servers};
+use lab::{
+    aa, attacks, calibrate, chaos, containers, injections, ladder, manners, noise, null_server, outputs, peers,
+    sampler, servers,
+};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself

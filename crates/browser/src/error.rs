@@ -1,8 +1,12 @@
 //! Why there is no browser.
 
-use crate::launch::{BROWSERS, PACKAGE};
 use stack::StackError;
 use thiserror::Error;
+
+/// Programs that are looked for, in this order.
+pub const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// Debian's package that has the first.
+const PACKAGE: &str = "chromium";
 
 /// Every message is one line that names the thing, the reason and what to do.
 #[derive(Debug, Error)]

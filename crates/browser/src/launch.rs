@@ -1,13 +1,9 @@
 //! The program of the browser and its arguments.
 
-use crate::error::BrowserError;
+use crate::error::{BROWSERS, BrowserError};
 use stack::Piped;
 use std::path::{Path, PathBuf};
 
-/// Programs that are looked for, in this order.
-pub const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// Debian's package that has the first.
-pub(crate) const PACKAGE: &str = "chromium";
 /// Width of the window: what is painted first depends on it; pixels.
 pub const WIDTH_PX: u32 = 1350;
 /// Its height; pixels.

@@ -14,6 +14,6 @@ mod page;
 mod pipe;
 mod session;
 
-pub use error::BrowserError;
-pub use launch::{BROWSERS, BrowserOptions, HEIGHT_PX, WIDTH_PX};
+pub use error::{BROWSERS, BrowserError};
+pub use launch::{BrowserOptions, HEIGHT_PX, WIDTH_PX};
 pub use session::{Browser, Profile};

@@ -158,7 +158,8 @@ fn of_record(record: &Value, outcome: Outcome) -> Made {
     let understood = is_good && about.iter().all(|finding| !is_kept && text(finding, "rule") == ABOUT_REUSE);
     if understood {
         let words = if is_kept { "understood" } else { "understood; a connection each" };
-        let is_expected = matches!((outcome, is_kept), (Outcome::Kept, true) | (Outcome::Good, false));
+        let is_expected =
+            matches!((outcome, is_kept), (Outcome::Kept, true) | (Outcome::Good, false) | (Outcome::GoodEither, _));
         return Made { words: words.to_owned(), is_expected };
     }
     let mut words = String::new();

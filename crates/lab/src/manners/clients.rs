@@ -62,6 +62,8 @@ impl Clients {
     pub fn plimsoll(&self, manner: &Manner, server: &Server) -> Result<Made> {
         let n = REQUESTS.to_string();
         let mut command = limited(&self.plimsoll);
+        // What it records goes with the folder.
+        command.current_dir(self.folder.path());
         command.args(["run", &server.url(), "-c", "2", "-n", &n, "--warmup", "0s", "--timeout", "500ms", "--json"]);
         let upload = format!("@{}", self.file("upload"));
         match manner.request {

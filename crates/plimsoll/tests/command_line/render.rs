@@ -12,7 +12,7 @@ fn refused(args: &[&str], named: &[&str]) {
 
 #[test]
 fn what_is_typed_wrong_is_named() {
-    refused(&[NOWHERE, NOWHERE, NOWHERE], &["3 values", "1..=2"]);
+    refused(&[NOWHERE, NOWHERE, NOWHERE], &["unexpected value", "no more were expected"]);
     refused(&["ftp://127.0.0.1/"], &["ftp://127.0.0.1/", "cannot be measured"]);
     refused(&["fastcgi://127.0.0.1:9000/index.php"], &["render is for http:// and https:// URLs"]);
     refused(&[NOWHERE, "--blocks", "0"], &["--blocks", "0"]);

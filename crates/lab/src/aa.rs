@@ -3,14 +3,15 @@
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use stats::{effect, shuffled_blocks};
+use stats::{CONFIDENCE, shuffled_blocks};
 
+use crate::calibrate::side;
 use crate::machine;
+use crate::sampler::number;
+use crate::sampler::runs::{Bench, RECORD};
 use xtask::workspace;
 
 const PAGE: &str = "docs/aa.md";
@@ -18,7 +19,6 @@ const PAGE: &str = "docs/aa.md";
 const BLOCKS: usize = 6;
 /// Ticks of a stretch; they are cut each second.
 const STRETCH_TICKS: usize = 2;
-const CONFIDENCE: f64 = 0.95;
 /// So many in ten may be flagged; twice what 95 % intervals promise, as there are few.
 const FLAGGED_MAX: f64 = 0.1;
 /// A change that is made up in the variant, to show what such comparisons resolve.
@@ -26,8 +26,6 @@ const CHANGE: f64 = 1.03;
 /// The load: half of one core, in answers that take CPU time.
 const SERVER: &str = "target path=/cpu?us=500";
 const RATE: &str = "1000";
-/// The result is valid, or not: what others did to the machine is what this is about.
-const FINE: [i32; 2] = [0, 4];
 
 /// A server compared with itself: stretches of one long load, dealt to two variants that are the same. Prints how many
 /// comparisons flag a difference; fails when that is more than one in ten; 16 minutes
@@ -73,9 +71,10 @@ pub fn run(Options { comparisons, seed, write_docs }: Options) -> Result<()> {
     workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
     let seconds = comparisons as usize * BLOCKS * 2 * STRETCH_TICKS;
     eprintln!("one load of {seconds} s");
-    let directory = tempfile::tempdir()?;
-    load(&workspace::release_binary("plimsoll"), directory.path(), seconds)?;
-    let log = std::fs::File::open(directory.path().join("record/events.jsonl")).context("the events of the load")?;
+    let bench = Bench::new(workspace::release_binary("plimsoll"))?;
+    let (directory, window) = (bench.records.path(), format!("{seconds}s"));
+    bench.run_in(&["--serve", SERVER, "-R", RATE, "-c", "64", "--warmup", "2s", "-d", &window], directory)?;
+    let log = std::fs::File::open(directory.join(RECORD).join("events.jsonl")).context("the events of the load")?;
     let stretches = stretches(BufReader::new(log).lines().map_while(Result::ok))?;
     let rows = [
         row("server CPU per request", &stretches, seed, |stretch| stretch.cpu_ns_per_request)?,
@@ -92,17 +91,6 @@ pub fn run(Options { comparisons, seed, write_docs }: Options) -> Result<()> {
             bail!("{}: {} of {} comparisons flag a difference that is none", row.what, row.flagged, row.comparisons)
         }
     }
-}
-
-/// The built-in server under one load of so many seconds, with its record in `directory`.
-fn load(program: &Path, directory: &Path, seconds: usize) -> Result<()> {
-    let mut command = Command::new(program);
-    command.args(["run", "--serve", SERVER, "-R", RATE, "-c", "64", "--warmup", "2s", "--quiet", "--json"]);
-    command.args(["-d", &format!("{seconds}s"), "--output"]).arg(directory.join("record"));
-    let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output().context("starting plimsoll")?;
-    let is_fine = output.status.code().is_some_and(|code| FINE.contains(&code));
-    ensure!(is_fine, "plimsoll run ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
 }
 
 /// Of the events of a load: its ticks and samples, second by second.
@@ -133,10 +121,6 @@ fn stretches(log: impl Iterator<Item = String>) -> Result<Vec<Stretch>> {
     Ok(pairs.chunks_exact(STRETCH_TICKS).map(stretch).collect())
 }
 
-fn number(event: &Value, path: &str) -> Result<f64> {
-    event.pointer(path).and_then(Value::as_f64).with_context(|| format!("a tick without {path}"))
-}
-
 /// Comparisons of consecutive stretches, which of the two of a block is the baseline by chance.
 fn row(what: &'static str, stretches: &[Stretch], seed: u64, of: impl Fn(&Stretch) -> f64) -> Result<Row> {
     let blocks: Vec<&[Stretch]> = stretches.chunks_exact(2).collect();
@@ -145,10 +129,7 @@ fn row(what: &'static str, stretches: &[Stretch], seed: u64, of: impl Fn(&Stretc
         blocks.iter().zip(&order).map(|(block, order)| (of(&block[order[0]]), of(&block[order[1]]))).collect();
     let comparisons: Vec<&[(f64, f64)]> = pairs.chunks_exact(BLOCKS).collect();
     ensure!(!comparisons.is_empty(), "only {} stretches were measured", stretches.len());
-    let differs = |pairs: &[(f64, f64)]| {
-        let ratio = effect(pairs, CONFIDENCE).map(|effect| effect.ratio).unwrap_or_default();
-        ratio.low.is_some_and(|low| low > 1.0) || ratio.high.is_some_and(|high| high < 1.0)
-    };
+    let differs = |pairs: &[(f64, f64)]| side(pairs, CONFIDENCE) != 0;
     let changed =
         |pairs: &[(f64, f64)]| pairs.iter().map(|(base, variant)| (*base, variant * CHANGE)).collect::<Vec<_>>();
     Ok(Row {
@@ -176,8 +157,8 @@ fn page(table: &str, comparisons: u32) -> String {
 One load of {RATE} requests per second on `{SERVER}`, cut into stretches of {STRETCH_TICKS} s. Two neighbours are a block: one is\n\
 the baseline, the other the variant, by chance; {BLOCKS} blocks are a comparison, by the intervals that `plimsoll compare` has\n\
 (`stats::effect`, 95 %). Every difference that is flagged is none; of 20 comparisons one is to be expected. The last column\n\
-multiplies the variant by {CHANGE}: how often so small a change is found in {} s. A load from which others took CPU time is prolonged, which makes more\n\
-comparisons.\n\n{table}",
+multiplies the variant by {CHANGE}: how often so small a change is found in {} s. A load from which others took CPU time is\n\
+prolonged, which makes more comparisons.\n\n{table}",
         machine(),
         2 * STRETCH_TICKS * BLOCKS,
     )

@@ -23,7 +23,8 @@ mod testing;
 
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
 pub use batch::{
-    BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series, relative_half_width, variance,
+    BATCHES_MIN, CONFIDENCE, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series,
+    relative_half_width, variance,
 };
 pub use blocks::shuffled_blocks;
 pub use capacity::{

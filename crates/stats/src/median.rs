@@ -2,6 +2,7 @@
 
 use crate::batch::{CONFIDENCE, RUNS_MIN};
 use model::Estimate;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// In median absolute deviations, scaled as those of a normal distribution.
 const DEVIATIONS: f64 = 3.0;
@@ -39,22 +40,12 @@ pub fn median_interval(values: &[f64]) -> Estimate {
     Estimate { value: median(&sorted), low, high, n: n as u64 }
 }
 
-/// The largest rank, from 0, such that fewer than so many of `n` values and one lie below the median in at most half of the
-/// cases that the confidence leaves. At least [`RUNS_MIN`] values have one.
+/// The largest rank, from 0, such that no more than so many of `n` values lie below the median in at most half of the cases
+/// that the confidence leaves. At least [`RUNS_MIN`] values have one.
 fn rank_below(n: usize) -> usize {
-    let tail = (1.0 - CONFIDENCE) / 2.0;
-    // Probability that exactly k of n lie below, and that at most k do; the first as a logarithm, as it is tiny.
-    let mut log_of_k = -(n as f64) * std::f64::consts::LN_2;
-    let mut at_most = log_of_k.exp();
-    let mut rank = 0;
-    loop {
-        log_of_k += ((n - rank) as f64 / (rank + 1) as f64).ln();
-        at_most += log_of_k.exp();
-        if at_most > tail {
-            return rank;
-        }
-        rank += 1;
-    }
+    let below = Binomial::new(0.5, n as u64).expect("a probability");
+    // The first that is too likely is one further.
+    below.inverse_cdf((1.0 - CONFIDENCE) / 2.0).saturating_sub(1) as usize
 }
 
 /// Positions of values that are more than 3 scaled median absolute deviations and more than 5 % from the median (plimsoll

@@ -17,10 +17,6 @@ use crate::decide::account::{Account, QUIET};
 use crate::progress::Progress;
 use xtask::{packages, workspace};
 
-/// Rules about what others do to this machine, and about requests that are sent late because of it. Beside programs that take
-/// CPU time they are right to fire without a fault, which says nothing of them.
-const OF_OTHERS: &[&str] = &["EN-01", "EN-03", "CL-03", "CL-08", "CL-09"];
-
 /// How long a script takes, about.
 const SCRIPT_S: f64 = 4.5;
 
@@ -214,23 +210,24 @@ fn measure(row: &mut Row, maker: &Maker, real: &Real, and_clean: bool) {
     if !and_clean {
         return;
     }
-    row.clean_times += 1;
     let made = maker.make(real.clean);
     let others = made.disturbance();
     match made.value {
         Ok(Said::Judged(judged)) => {
-            let told: Vec<&str> = real.rules.iter().copied().filter(|rule| judged.tells(rule)).collect();
-            row.silent += u32::from(told.is_empty());
             row.usual.extend(judged.fired().map(str::to_owned));
-            if !told.is_empty() && others.share > QUIET && told.iter().all(|rule| OF_OTHERS.contains(rule)) {
-                row.clean_times -= 1;
+            let told: Vec<&str> = real.rules.iter().copied().filter(|rule| judged.tells(rule)).collect();
+            // Beside programs that take CPU time they are right to fire, which says nothing of them.
+            if !told.is_empty() && others.share > QUIET && told.iter().all(|rule| clean_runs::is_of_others(rule)) {
                 row.remark = Some(format!("without it not counted: {others}"));
+                return;
             }
+            row.silent += u32::from(told.is_empty());
         }
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
             row.remark = Some(format!("without it: {problem}"));
         }
     }
+    row.clean_times += 1;
 }
 
 /// Keeps the record of a fault that a rule was silent on, for whoever looks for the reason.

@@ -5,10 +5,8 @@ use model::{
     Browser, CacheState, Environment, FORMAT_RENDER, PageLoad, Redacted, RenderArm, RenderEffect, RenderFigure,
     RenderMetric, RenderRecord, RenderSettings,
 };
+use stats::CONFIDENCE;
 use std::collections::BTreeSet;
-
-/// Two-sided confidence of the intervals.
-const CONFIDENCE: f64 = 0.95;
 
 /// What was measured, and with what.
 pub(crate) struct Measured<'a> {

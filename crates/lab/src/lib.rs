@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "they time whole processes and may not depend on engine's clock")]
 
 pub mod aa;
+mod accepting;
 pub mod attacks;
 pub mod calibrate;
 pub mod chaos;

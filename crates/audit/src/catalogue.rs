@@ -54,11 +54,7 @@ fn own(rule: &Rule) -> RuleCard {
     RuleCard {
         states: states_in(rule.threshold),
         judges: judges.iter().map(|verb| (*verb).to_owned()).collect(),
-        own: Some(RuleText {
-            detects: rule.detects.to_owned(),
-            threshold: Some(rule.threshold.to_owned()),
-            data: rule.data.to_owned(),
-        }),
+        own: Some(text(rule.detects, rule.threshold, rule.data)),
         example: example(rule),
         ..empty(rule.id, rule.title)
     }
@@ -68,14 +64,14 @@ fn of_render(rule: &RenderRule) -> RuleCard {
     RuleCard {
         states: states_in(rule.threshold),
         judges: vec!["render".to_owned()],
-        own: Some(RuleText {
-            detects: rule.detects.to_owned(),
-            threshold: Some(rule.threshold.to_owned()),
-            data: rule.data.to_owned(),
-        }),
+        own: Some(text(rule.detects, rule.threshold, rule.data)),
         example: render_example(rule),
         ..empty(rule.id, rule.title)
     }
+}
+
+fn text(detects: &str, threshold: &str, data: &str) -> RuleText {
+    RuleText { detects: detects.to_owned(), threshold: Some(threshold.to_owned()), data: data.to_owned() }
 }
 
 fn empty(id: &str, title: &str) -> RuleCard {

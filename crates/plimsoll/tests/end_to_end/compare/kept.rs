@@ -1,7 +1,7 @@
 //! What a comparison refuses, and what is kept of one that is ended: nothing here is about how fast something is.
 
 use super::{FAST, ONE_BLOCK, SHORT, SLOW, compare, metric};
-use crate::support::{Ended, Target, list, mounting, number, plimsoll, text, wait_for};
+use crate::support::{Ended, Target, mounting, number, plimsoll, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
@@ -52,12 +52,8 @@ fn a_variant_that_dies_in_a_block_ends_it_and_what_was_measured_is_kept() {
     let few = ["-d", "1s", "--warmup", "0s", "--blocks", "3", "--only", "saturated", "--no-observe", "--json", "-q"];
     let names = ["--name", "stays", "--name", "dies"];
     let started = plimsoll(["compare", &urls[0], &urls[1]].iter().copied().chain(few).chain(names)).start();
-    wait_for(SOON, || {
-        let run = list(&started.directory().join("plimsoll-runs")).pop()?;
-        let events = std::fs::read_to_string(run.join("events.jsonl")).ok()?;
-        (events.matches("\"session\":\"compared\"").count() >= 3).then_some(())
-    })
-    .expect("a block is measured");
+    // A block is measured.
+    started.wait_for_sessions(SOON, "compared", 3);
     drop(other);
     let ended = started.end();
     let record = ended.exits(3).json();
@@ -109,12 +105,8 @@ fn two_servers_at_once_are_refused_where_that_says_nothing() {
 fn an_interrupt_keeps_the_whole_blocks() {
     let args = ["compare", "--serve", FAST, "--serve", SLOW, "-d", "1s", "--warmup", "0s", "--json", "-q"];
     let started = plimsoll(args).start();
-    wait_for(SOON, || {
-        let run = list(&started.directory().join("plimsoll-runs")).pop()?;
-        let events = std::fs::read_to_string(run.join("events.jsonl")).ok()?;
-        (events.matches("\"session\":\"compared\"").count() >= 7).then_some(())
-    })
-    .expect("more than a block is measured");
+    // More than a block is measured.
+    started.wait_for_sessions(SOON, "compared", 7);
     started.signal(Signal::INT);
     let ended = started.end();
     let record = ended.exits(130).json();

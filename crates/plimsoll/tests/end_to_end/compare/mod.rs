@@ -18,6 +18,12 @@ fn compare(args: &[&str]) -> Ended {
     plimsoll(["compare"].iter().chain(args)).run()
 }
 
+/// Its record and exit code.
+fn measured(args: &[&str]) -> (Value, Option<i32>) {
+    let ended = compare(args);
+    (ended.json(), ended.status.code())
+}
+
 fn metric<'a>(record: &'a Value, name: &str, load: &str) -> &'a Value {
     let mut all = record["metrics"].as_array().expect("a list").iter();
     all.find(|one| one["metric"] == name && one["load"] == load).unwrap_or_else(|| panic!("no {name}: {record:#}"))
@@ -27,10 +33,7 @@ fn metric<'a>(record: &'a Value, name: &str, load: &str) -> &'a Value {
 fn a_slower_pool_is_worse_by_what_is_known() {
     let variants = ["--serve", FAST, "--serve", SLOW, "--name", "fast", "--name", "slow"];
     decide(
-        || {
-            let ended = compare(&[&variants[..], &SHORT].concat());
-            (ended.json(), ended.status.code())
-        },
+        || measured(&[&variants[..], &SHORT].concat()),
         |(record, code)| {
             assert_eq!((text(record, "format"), *code), ("plimsoll.compare/1", Some(1)), "{record:#}");
             let goodput = metric(record, "goodput_per_s", "saturated");
@@ -50,10 +53,7 @@ fn a_slower_pool_is_worse_by_what_is_known() {
 fn a_condition_decides_in_place_of_the_calls() {
     let variants = ["--serve", FAST, "--serve", SLOW, "--fail-if", "goodput<-60%"];
     decide(
-        || {
-            let ended = compare(&[&variants[..], &SHORT].concat());
-            (ended.json(), ended.status.code())
-        },
+        || measured(&[&variants[..], &SHORT].concat()),
         |(record, code)| {
             assert_eq!((text(&record["conditions"][0], "state"), *code), ("passed", Some(0)), "{record:#}");
             assert_eq!(text(metric(record, "goodput_per_s", "saturated"), "call"), "worse");
@@ -67,10 +67,7 @@ fn two_servers_at_once_differ_by_the_cpu_time_that_they_are_told_to_use() {
     let variants = ["--serve", "target path=/cpu?us=2000", "--serve", "target path=/cpu?us=3000"];
     let short = [&["--duet", "--budget", "12s", "--name", "two", "--name", "three"][..], &ONE_BLOCK].concat();
     decide(
-        || {
-            let ended = compare(&[&variants[..], &short].concat());
-            (ended.json(), ended.status.code())
-        },
+        || measured(&[&variants[..], &short].concat()),
         |(record, code)| {
             assert_eq!(*code, Some(5), "one block decides nothing: {record:#}");
             let cpu = metric(record, "server_cpu_ns_per_request", "fixed");

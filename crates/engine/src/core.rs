@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use ticks::Ticks;
-use wire::http1::{Ignore, Response};
+use wire::http1::{ClientError, Ignore, Response};
 
 /// First pause after a connection could not be opened; doubles up to [`BACKOFF_MAX_NS`].
 const BACKOFF_MIN_NS: u64 = 1_000_000;
@@ -303,7 +303,7 @@ impl Core {
                 Ok(received) => {
                     bytes = &bytes[received.consumed..];
                     let (Some(event), Some(place)) = (received.event, place) else { continue };
-                    if !bytes.is_empty() && c.machine.outstanding() == 0 {
+                    if !bytes.is_empty() && c.machine.outstanding() == 0 && !c.machine.passes_over(bytes) {
                         // A server that sends more than it announced lies about the length of its body.
                         return self.fail(conn, Failure::new(FailurePhase::Body, FailureKind::Malformed), now, net);
                     }
@@ -335,6 +335,9 @@ impl Core {
                 self.complete(conn, 0, Response { keepalive: false, ..response }, now, net);
             }
             Ok(None) => self.fail(conn, Failure::new(FailurePhase::FirstByte, FailureKind::Closed), now, net),
+            Err(ClientError::ClosedBeforeResponse) if self.conns[conn].whole == 0 => {
+                self.fail(conn, Failure::new(FailurePhase::Send, FailureKind::Closed), now, net);
+            }
             Err(error) => self.fail(conn, failure_of(error), now, net),
         }
     }

@@ -1,5 +1,6 @@
 //! Looks at the target before anything is measured: a few fetches, one after the other, over blocking sockets.
 
+mod advice;
 mod burst;
 mod dialogue;
 mod http_traits;
@@ -114,7 +115,7 @@ pub enum ProbeError {
         address: Address,
         /// How.
         error: ClientError,
-        /// What was announced and missing, if that is the fault.
+        /// What to do about it, if anything.
         detail: String,
     },
 }
@@ -228,17 +229,17 @@ fn fetch(settings: &Settings<'_>, address: &Address, request: &[u8]) -> Result<F
     let ready_ns = clock.now_ns();
     let mut seen = Seen::default();
     let expect = if settings.request.method == "HEAD" { Expect::NoBody } else { Expect::Body };
-    let response = dialogue.exchange(request, expect, settings.timeout_ns, &mut seen).map_err(|loss| match loss {
-        Loss::Io(error) => failed(error, "sent no complete answer"),
-        Loss::Http(error) => broken(address, error, dialogue.first()),
-    })?;
+    let outcome = dialogue.exchange(request, expect, settings.timeout_ns, &mut seen);
+    let response = outcome.map_err(|loss| lost(loss, &mut dialogue, address, settings.timeout_ns))?;
     if response.status == 400
         && let Some(reason) = wanted(&seen.text, settings.tls.is_some())
     {
         return Err(ProbeError::Wants { address: address.clone(), reason });
     }
     let response_ns = clock.now_ns() - ready_ns;
-    let surplus_bytes = if expect == Expect::NoBody { dialogue.surplus_bytes(SURPLUS_WAIT_NS) } else { 0 };
+    // Where a server may send none and has one, it often comes a moment later.
+    let has_no_body = expect == Expect::NoBody || matches!(response.status, 204 | 304);
+    let surplus_bytes = dialogue.surplus_bytes(if has_no_body { SURPLUS_WAIT_NS } else { 0 });
     Ok(Fetch {
         status: response.status,
         size_bytes: response.body_bytes,
@@ -319,6 +320,23 @@ fn no_answer(error: std::io::Error, address: &Address, omitted: &str, timeout_ns
     }
 }
 
+/// Why there was no answer to a request that was sent.
+fn lost(loss: Loss, dialogue: &mut Dialogue, address: &Address, timeout_ns: u64) -> ProbeError {
+    match loss {
+        Loss::Http(error) => broken(address, error, dialogue.first()),
+        Loss::Io(error) => {
+            let is_late = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+            match no_answer(error, address, "sent no complete answer", timeout_ns) {
+                ProbeError::Silent { address, reason } if is_late => {
+                    let missing = advice::missing(dialogue.end());
+                    ProbeError::Silent { address, reason: reason + &missing }
+                }
+                other => other,
+            }
+        }
+    }
+}
+
 fn broken(address: &Address, error: ClientError, first: &[u8]) -> ProbeError {
     let address = address.clone();
     match error {
@@ -326,10 +344,7 @@ fn broken(address: &Address, error: ClientError, first: &[u8]) -> ProbeError {
         ClientError::ClosedBeforeResponse => {
             ProbeError::Silent { address, reason: "closed it without an answer".into() }
         }
-        ClientError::ClosedInBody { missing: Some(missing) } => {
-            ProbeError::Broken { address, error, detail: format!(" ({missing} announced bytes never came)") }
-        }
-        _ => ProbeError::Broken { address, error, detail: String::new() },
+        _ => ProbeError::Broken { address, error, detail: advice::of(error) },
     }
 }
 

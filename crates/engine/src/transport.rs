@@ -13,7 +13,7 @@ pub(crate) trait Transport {
     /// Hands `bytes` to an open connection; returns how many were taken, 0 when none can be taken now.
     ///
     /// # Errors
-    /// Why the connection is broken; the caller then closes it.
+    /// Why the connection is broken; the caller then closes it, or reads what came before that.
     fn send(&mut self, conn: usize, bytes: &[u8]) -> Result<usize, FailureKind>;
 
     /// How far opening `conn` has come, for a failure that ends it.

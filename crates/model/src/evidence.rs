@@ -57,6 +57,17 @@ pub struct Evidence {
     pub interrupted: bool,
 }
 
+impl Evidence {
+    /// What to hold against the planned rate of an open loop, when `goodput_per_s` is that of undisturbed time: the goodput of
+    /// the whole window where that is more. Disturbance only lowers it, and by chance (Poisson arrivals) fewer requests than
+    /// planned on average can be due in what is left undisturbed.
+    #[must_use]
+    pub fn sustained_per_s(&self, goodput_per_s: f64) -> f64 {
+        let whole_per_s = self.disturbance.as_ref().map_or(0.0, |account| account.whole.goodput_per_s);
+        goodput_per_s.max(whole_per_s)
+    }
+}
+
 /// Connections of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {

@@ -24,10 +24,10 @@ impl Probe {
         self.fetches.iter().find(|fetch| (200..300).contains(&fetch.status)).or_else(|| self.fetches.first())
     }
 
-    /// Most bytes that came behind the head of a response to HEAD; none when the server sent none.
+    /// The response with most bytes behind its end; none when the server sent none.
     #[must_use]
-    pub fn body_after_head(&self) -> Option<u64> {
-        self.fetches.iter().map(|fetch| fetch.surplus_bytes).max().filter(|bytes| *bytes > 0)
+    pub fn surplus(&self) -> Option<&Fetch> {
+        self.fetches.iter().max_by_key(|fetch| fetch.surplus_bytes).filter(|fetch| fetch.surplus_bytes > 0)
     }
 
     /// The sizes that a body may have with `status`: the one that was seen, or for a page that changes its size
@@ -60,7 +60,8 @@ pub struct Fetch {
     /// Bytes of the whole response, head included; 0 in records from before they were counted.
     #[serde(default)]
     pub received_bytes: u64,
-    /// Bytes that came behind the head of a response to HEAD, where none may be; 0 of other methods.
+    /// Bytes that came behind the end of the response, where none may be: a body after HEAD, 204 or 304, or more than
+    /// `Content-Length` announces.
     #[serde(default)]
     pub surplus_bytes: u64,
     /// The header by which a cache says that it has answered, such as `X-Cache: HIT`, if any.

@@ -8,6 +8,7 @@ pub(crate) mod experiment;
 pub(crate) mod history;
 pub(crate) mod observe;
 pub(crate) mod profile;
+pub(crate) mod render;
 pub(crate) mod rules;
 pub(crate) mod serve;
 pub(crate) mod stack;
@@ -25,6 +26,7 @@ use history::HistoryArgs;
 use model::{Address, ByteSize, Count, Duration, Rate};
 use observe::{ObserveArgs, ObserverArgs};
 use profile::ProfileArgs;
+use render::RenderArgs;
 use rules::RulesArgs;
 use serve::{KeepArgs, ServeArgs};
 use stack::StackArgs;
@@ -36,8 +38,8 @@ pub(crate) use values::{ArrivalsArg, OverArg, WarmupArg};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    valid result, or a named bound
-  1    a threshold failed (--fail-if), a goal is not met (capacity), a variant is worse (compare),
-       a figure got worse (history)
+  1    a threshold failed (--fail-if), a goal is not met (capacity), a variant is worse (compare,
+       render), a figure got worse (history)
   2    usage or configuration error: a wrong flag or file, a limit of this machine
   3    target unreachable or failing
   4    result not valid; the findings say why
@@ -60,6 +62,7 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     Experiment(ExperimentArgs),
     Profile(ProfileArgs),
+    Render(RenderArgs),
     Observe(ObserveArgs),
     Report(ReportArgs),
     History(HistoryArgs),

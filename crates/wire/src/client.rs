@@ -174,6 +174,12 @@ impl ClientProtocol {
         }
     }
 
+    /// True if bytes behind the last response are passed over: empty lines of HTTP.
+    #[must_use]
+    pub fn passes_over(&self, bytes: &[u8]) -> bool {
+        matches!(self, Self::Http1(_)) && http1::is_blank(bytes)
+    }
+
     /// Bytes of a cut-off line held back, for the tests of bounds.
     pub(crate) fn stashed(&self) -> usize {
         match self {

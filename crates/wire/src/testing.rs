@@ -298,6 +298,11 @@ impl<const HEADERS: bool> ResponseSink for Facts<HEADERS> {
     fn header(&mut self, name: &[u8], value: &[u8]) {
         self.list.push(Fact::Header(name.to_vec(), value.to_vec()));
     }
+    fn folded(&mut self, value: &[u8]) {
+        let Some(Fact::Header(_, whole)) = self.list.last_mut() else { panic!("nothing to go on with") };
+        whole.push(b' ');
+        whole.extend_from_slice(value);
+    }
     fn body(&mut self, bytes: &[u8]) {
         self.append_body(bytes);
     }

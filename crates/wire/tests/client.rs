@@ -88,8 +88,7 @@ fn status_lines() {
 
 #[test]
 fn other_protocols_show_in_the_first_bytes() {
-    for input in [&b"\x15\x03\x03\x00\x02"[..], b"SSH-2.0-OpenSSH", b"\r\n", b"\n", b"http/1.1 200", b"HTTQ", b"<html>"]
-    {
+    for input in [&b"\x15\x03\x03\x00\x02"[..], b"SSH-2.0-OpenSSH", b"\r\nSSH", b"http/1.1 200", b"HTTQ", b"<html>"] {
         assert_eq!(error(input), ClientError::NotHttp, "{input:?}");
     }
     let mut client = Client::new(Limits::default());
@@ -178,8 +177,14 @@ fn transfer_encoding() {
     }
     for fields in ["Content-Length: 7\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 7"]
     {
-        assert_eq!(response(&of(fields, chunked)), (ok(1, false), b"x".to_vec()), "{fields}");
+        assert_eq!(
+            response(&of(fields, chunked)),
+            (ok(1, true), b"x".to_vec()),
+            "{fields}: as if there were no length"
+        );
     }
+    let identity = of("Transfer-Encoding: identity\r\nContent-Length: 3", "abc");
+    assert_eq!(response(&identity), (ok(3, true), b"abc".to_vec()), "it has waited for the end of the connection");
     for fields in ["chunked, chunked", "chunked, gzip", "chunked\r\nTransfer-Encoding: gzip"] {
         let input = of(&format!("Transfer-Encoding: {fields}"), "");
         assert_eq!(error(&input), ClientError::Malformed(Part::TransferEncoding), "{fields}");
@@ -235,12 +240,49 @@ fn keepalive() {
 #[test]
 fn header_lines() {
     let of = |line: &str| format!("HTTP/1.1 200 OK\r\n{line}\r\nContent-Length: 0\r\n\r\n").into_bytes();
-    for line in ["no colon", ": no name", "Space : x", " folded", "\tfolded", "Na\x7fme: x", "N\u{e9}: x", "A\rB: c"] {
+    for line in
+        ["no colon", ": no name", "Space x: y", "Space ", " folded", "\tfolded", "Na\x7fme: x", "N\u{e9}: x", "A\rB: c"]
+    {
         assert_eq!(error(&of(line)), ClientError::Malformed(Part::Header), "{line:?}");
     }
     assert_eq!(facts(&of("a-b_c.d:\t v w \t"))[0], header("a-b_c.d", "v w"));
     assert_eq!(facts(&of("Empty:"))[0], header("Empty", ""));
+    assert_eq!(facts(&of("Space \t: x"))[0], header("Space", "x"), "RFC 9112 section 5.1");
+    let spaced = b"HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\nhello";
+    assert_eq!(response(spaced), (ok(5, true), b"hello".to_vec()));
     assert_eq!(facts(&of("Colons: a:b:c"))[0], header("Colons", "a:b:c"));
+}
+
+/// RFC 9112 section 5.2: a user agent reads white space for a fold. Each of them was an error.
+#[test]
+fn folded_lines_go_on_with_the_value_before() {
+    let of = |lines: &str| format!("HTTP/1.1 200 OK\r\n{lines}\r\nContent-Length: 0\r\n\r\n").into_bytes();
+    assert_eq!(facts(&of("A: b\r\n c\r\n\t d "))[0], header("A", "b c d"));
+    assert_eq!(facts(&of("A:\r\n \r\nB: c"))[..2], [header("A", " "), header("B", "c")]);
+    let framing = ["Content-Length: 1\r\n 0", "Transfer-Encoding:\r\n chunked", "Connection: x\r\n close\r\n more"];
+    for lines in framing {
+        assert_eq!(error(&of(lines)), ClientError::Malformed(Part::Header), "{lines:?}");
+    }
+    let limits = Limits { headers: 2, ..Limits::default() };
+    let folded = facts_for(limits, &[Expect::Body], &of("A: b\r\n c"));
+    assert!(matches!(folded.last(), Some(Fact::Response(_))), "a fold is no line of its own: {folded:?}");
+}
+
+/// Two of them are let through, which is what a body with an unannounced line end makes.
+#[test]
+fn empty_lines_between_responses_are_skipped() {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    for blank in ["\r\n", "\n", "\r\n\r\n"] {
+        let input = format!("{blank}{answer}{blank}{answer}{blank}");
+        let facts = facts_for(Limits::default(), &[Expect::Body; 2], input.as_bytes());
+        let responses = facts.iter().filter(|fact| matches!(fact, Fact::Response(_))).count();
+        assert_eq!((responses, facts.len()), (2, 4), "{blank:?}: {facts:?}");
+    }
+    assert_eq!(error(format!("\r\n\r\n\r\n{answer}").as_bytes()), ClientError::NotHttp);
+    assert_eq!(error(b"\r\n\r\n"), ClientError::ClosedBeforeResponse);
+    let mut client = Client::new(Limits::default());
+    assert_eq!(client.receive(b"\r\n", &mut Ignore), Ok(Received { consumed: 2, response: None }));
+    assert_eq!(client.receive(b"\r\n\n", &mut Ignore), Err(ClientError::UnexpectedBytes), "no more than two");
 }
 
 #[test]

@@ -173,6 +173,9 @@ fn edits() -> impl Strategy<Value = Vec<(prop::sample::Index, Edit)>> {
         b"\r\nTransfer-Encoding: chunked\r\n",
         b"\r\nConnection: close\r\n",
         b"\r\n\r\n",
+        b"\r\n folded",
+        b" : ",
+        b"\r\nTransfer-Encoding: identity\r\n",
         b"0\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n",
     ];

@@ -13,11 +13,27 @@ use toml::{Table, Value};
 use crate::tools;
 use xtask::workspace;
 
-/// Runs all targets, prints executions and findings of each, and fails when there was a finding.
-pub(crate) fn run(length: Length) -> Result<()> {
+/// What is fuzzed, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// These targets alone
+    #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
+    only: Vec<String>,
+    #[command(flatten)]
+    length: Length,
+}
+
+impl From<Length> for Options {
+    fn from(length: Length) -> Self {
+        Self { only: Vec::new(), length }
+    }
+}
+
+/// Runs the targets, prints executions and findings of each, and fails when there was a finding.
+pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
     let folder = workspace::root().join("fuzz");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).context("reading fuzz/Cargo.toml")?;
-    let targets = targets(&manifest)?;
+    let targets = chosen(targets(&manifest)?, &only)?;
     let tool = cargo_fuzz()?;
     // All at once, so that no core waits for the last part of one of them.
     println!("     building {} targets", targets.len());
@@ -108,6 +124,15 @@ struct Outcome {
     findings: Vec<String>,
 }
 
+/// Those named, or all of them.
+fn chosen(targets: Vec<Target>, only: &[String]) -> Result<Vec<Target>> {
+    if let Some(unknown) = only.iter().find(|name| targets.iter().all(|target| target.name != **name)) {
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        bail!("--only: there is no target `{unknown}`; there are {}", names.join(", "));
+    }
+    Ok(targets.into_iter().filter(|target| only.is_empty() || only.contains(&target.name)).collect())
+}
+
 fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<Outcome> {
     // The first directory collects what is found and stays out of git.
     let found = format!("corpus/{}", target.name);
@@ -188,7 +213,7 @@ fn nightly_cargo(tool: &Path, arguments: &[&str]) -> Result<Command> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Length, Outcome, Target, read_log, targets};
+    use super::{Length, Outcome, Target, chosen, read_log, targets};
     use clap::{Args, Command, Error, FromArgMatches};
 
     fn length(line: &str) -> Result<Length, Error> {
@@ -207,6 +232,19 @@ mod tests {
         let forgotten = targets(&format!("{manifest}[[bin]]\nname = \"audit\"\n")).unwrap_err();
         assert!(forgotten.to_string().contains("audit"), "{forgotten}");
         assert!(targets("[package]\nname = \"f\"\n").is_err());
+    }
+
+    #[test]
+    fn targets_are_chosen_by_name_and_an_unknown_name_is_refused() {
+        let all =
+            || ["har", "hlog"].map(|name| Target { name: name.to_owned(), seeds: String::new(), longest: 1 }).into();
+        let names = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(ToString::to_string).collect();
+            chosen(all(), &only).map(|chosen| chosen.into_iter().map(|target| target.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap(), ["har", "hlog"]);
+        assert_eq!(names(&["hlog"]).unwrap(), ["hlog"]);
+        assert!(names(&["hlgo"]).unwrap_err().to_string().contains("`hlgo`; there are har, hlog"));
     }
 
     #[test]

@@ -11,6 +11,14 @@ pub struct Tool {
     packages: &'static [&'static str],
 }
 
+impl Tool {
+    /// A program, or a file by its full path, and the packages that bring it.
+    #[must_use]
+    pub const fn new(program: &'static str, packages: &'static [&'static str]) -> Self {
+        Self { program, packages }
+    }
+}
+
 /// What the tests run beside the product: other servers, other clients, a browser, and the means to isolate them.
 pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", packages: &["nginx-light", "nginx"] },

@@ -7,7 +7,7 @@ use super::aside::Value;
 use super::conn::{Flight, State};
 use super::{Core, Opening};
 use crate::transport::Transport;
-use model::{Failure, FailurePhase};
+use model::{Failure, FailureKind, FailurePhase};
 
 /// Pipelined requests are put together up to this size for one write; a larger one goes out alone.
 const JOINED_BYTES: usize = 64 * 1024;
@@ -126,6 +126,9 @@ impl Core {
         }
         match net.send(conn, &bytes[c.written..]) {
             Ok(n) => self.taken(conn, n),
+            // A server that wants no more of an upload has perhaps said why: the event that tells of the end is still to
+            // come, and behind what there is to be read is the error.
+            Err(FailureKind::Closed | FailureKind::Reset) if c.written > 0 => {}
             Err(kind) => self.fail(conn, Failure::new(FailurePhase::Send, kind), now, net),
         }
     }

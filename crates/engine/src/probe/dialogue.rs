@@ -11,6 +11,8 @@ use wire::{ClientProtocol, Event, fastcgi};
 
 /// Bytes of a body the probe is willing to read; a larger one is the user's to declare.
 const BODY_MAX_BYTES: u64 = 1 << 30;
+/// How long an answer is awaited from a server that takes no more of the request; ns.
+const EARLY_WAIT_NS: u64 = 50_000_000;
 /// First bytes of an answer that are shown when it is not HTTP.
 const SHOWN_BYTES: usize = 24;
 
@@ -52,7 +54,8 @@ impl Dialogue {
         tls.map_or(Ok(()), |config| self.line.start_tls(config, timeout_ns))
     }
 
-    /// Sends a request and waits for its answer, which has to be complete within `timeout_ns`.
+    /// Sends a request and waits for its answer, which has to be complete within `timeout_ns`. A server that takes no more
+    /// of a request may have said why.
     pub(super) fn exchange(
         &mut self,
         request: &[u8],
@@ -60,8 +63,13 @@ impl Dialogue {
         timeout_ns: u64,
         sink: &mut impl ResponseSink,
     ) -> Result<Response, Loss> {
-        self.send(request, expect)?;
-        self.receive(timeout_ns, sink)
+        match self.send(request, expect) {
+            Ok(()) => self.receive(timeout_ns, sink),
+            Err(loss) => match self.receive(EARLY_WAIT_NS, sink) {
+                Ok(response) => Ok(Response { keepalive: false, ..response }),
+                Err(_) => Err(loss),
+            },
+        }
     }
 
     /// Sends a request; nothing else may be outstanding.
@@ -92,8 +100,9 @@ impl Dialogue {
             }
             if let Some(Event::Response(response)) = event {
                 // A connection that has ended, or on which more came than was announced, serves no other request.
-                let goes_on = given > 0 && consumed == given;
-                self.surplus_bytes = (given - consumed) as u64;
+                let is_clean = consumed == given || self.machine.passes_over(&bytes[consumed..]);
+                self.surplus_bytes = if is_clean { 0 } else { (given - consumed) as u64 };
+                let goes_on = given > 0 && is_clean;
                 return Ok(Response { keepalive: response.keepalive && goes_on, ..response });
             }
         }
@@ -117,6 +126,11 @@ impl Dialogue {
         }
     }
 
+    /// What it would mean if the connection ended now.
+    pub(super) fn end(&mut self) -> Result<Option<Response>, ClientError> {
+        self.machine.receive_eof()
+    }
+
     /// First bytes of the answer that came last.
     pub(super) fn first(&self) -> &[u8] {
         &self.first
@@ -124,9 +138,10 @@ impl Dialogue {
 
     /// Bytes behind the end of the answer that came last, those included that come in the next `wait_ns`.
     pub(super) fn surplus_bytes(&mut self, wait_ns: u64) -> u64 {
-        if self.surplus_bytes == 0 {
-            // A silence, and an end, is what there should be.
-            self.surplus_bytes = self.line.read(wait_ns).map_or(0, |bytes| bytes.len() as u64);
+        if self.surplus_bytes == 0 && wait_ns > 0 {
+            // A silence, an end, or an empty line is what there should be.
+            let bytes = self.line.read(wait_ns).unwrap_or_default();
+            self.surplus_bytes = if self.machine.passes_over(bytes) { 0 } else { bytes.len() as u64 };
         }
         self.surplus_bytes
     }

@@ -1,7 +1,7 @@
 //! How a target speaks HTTP: version, how long it keeps a connection, codings, what it says of caches.
 
-use super::dialogue::{Dialogue, Loss};
-use super::{ProbeError, broken, connect, no_answer};
+use super::dialogue::Dialogue;
+use super::{ProbeError, connect, lost, no_answer};
 use crate::source::{Scratch, Source, Style};
 use crate::tls::Config;
 use model::{Coded, HttpTraits, Plan, Request};
@@ -91,10 +91,8 @@ impl Way<'_> {
         let source = Source::of(requests, Style::of(self.plan), numbering.clone(), self.plan.seed)?;
         let mut scratch = Scratch::default();
         let bytes = source.bytes(0, number, &mut scratch);
-        dialogue.exchange(bytes, source.expect(0), *timeout_ns, seen).map_err(|loss| match loss {
-            Loss::Io(error) => no_answer(error, &target.address, "sent no complete answer", *timeout_ns),
-            Loss::Http(error) => broken(&target.address, error, dialogue.first()),
-        })
+        let outcome = dialogue.exchange(bytes, source.expect(0), *timeout_ns, seen);
+        outcome.map_err(|loss| lost(loss, dialogue, &target.address, *timeout_ns))
     }
 
     /// The answer to a client that takes it compressed.

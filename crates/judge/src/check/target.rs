@@ -3,7 +3,7 @@
 use super::limits::queue_remedy;
 use super::{Machine, ask, fine, judged, remedy, row, unavailable};
 use crate::Outcome;
-use crate::facts::body_after_head;
+use crate::facts::surplus::Surplus;
 use crate::text::list;
 use model::human::{bytes, count, plural, time};
 use model::{Body, Burst, CheckRow, CheckState, Coded, Evidence, Fetch, HttpTraits, Refusal, SizeBand, TargetCheck};
@@ -90,8 +90,8 @@ impl Look<'_> {
             let found = format!("{kind} came for {path}: an error page with status {}?", first.status);
             return row("ER-03", WHAT, CheckState::Warning, found, self.body_remedy());
         }
-        if body_after_head(&self.evidence).is_some() {
-            let found = format!("{kind} with a body, in answer to HEAD");
+        if let Some(surplus) = Surplus::of(&self.evidence) {
+            let found = format!("{kind} {}", surplus.found());
             return judged("ER-03", WHAT, found, ask("ER-03", &self.evidence));
         }
         match probe.body {

@@ -8,6 +8,7 @@ pub(crate) mod curve;
 pub(crate) mod disturbed;
 pub(crate) mod kernel;
 pub(crate) mod saturation;
+pub(crate) mod surplus;
 
 use kernel::is_server_here;
 use model::{Evidence, Fairness, NS_PER_S, Observed};
@@ -75,15 +76,6 @@ pub(crate) fn may_part_cpus(evidence: &Evidence) -> bool {
     let machine = observed(evidence).and_then(|observed| observed.machine.as_ref());
     placement(evidence) == Placement::Remote || machine.is_none_or(|machine| machine.cpus >= CPUS_MIN)
 }
-
-/// Bytes that the server sends with a response to HEAD, which has no body; none where it does not, or no HEAD is sent.
-pub(crate) fn body_after_head(evidence: &Evidence) -> Option<u64> {
-    let asks = evidence.plan.requests.iter().any(|request| request.method == "HEAD");
-    evidence.probe.as_ref().filter(|_| asks)?.body_after_head()
-}
-
-/// Advice for it.
-pub(crate) const MEASURE_GET: &str = "the server sends a body with HEAD, which may have none: measure GET (-m GET)";
 
 /// CPUs that the server may use; empty when that is not known.
 pub(crate) fn server_cpus(evidence: &Evidence) -> &[u32] {

@@ -34,18 +34,41 @@ pub struct Options {
     /// Length in seconds
     #[arg(long, value_name = "S", default_value_t = 4)]
     seconds: u64,
+    /// When a request follows its response
+    #[arg(long, value_enum, default_value_t = Order::AtOnce)]
+    order: Order,
 }
 
-/// Prints `{"requests":N,"per_s":R}`.
-pub fn run(Options { address, connections, seconds }: Options) -> Result<()> {
-    let (requests, elapsed) = exchange(address, connections, Duration::from_secs(seconds))?;
-    let per_s = requests as f64 / elapsed.as_secs_f64();
-    println!("{}", serde_json::json!({ "requests": requests, "per_s": per_s }));
+/// When a request follows the response before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Order {
+    /// At once, as independent users send
+    AtOnce,
+    /// When all responses of the same wait have been read
+    AfterAll,
+    /// When the next wait says that the socket takes bytes, as wrk does
+    NextWait,
+}
+
+/// What the loop did.
+#[derive(Clone, Copy, Debug)]
+struct Exchanged {
+    responses: u64,
+    /// Waits that brought a response.
+    waits: u64,
+    elapsed: Duration,
+}
+
+/// Prints `{"requests":N,"per_s":R,"per_wait":B}`.
+pub fn run(Options { address, connections, seconds, order }: Options) -> Result<()> {
+    let Exchanged { responses, waits, elapsed } = exchange(address, connections, Duration::from_secs(seconds), order)?;
+    let (per_s, per_wait) = (responses as f64 / elapsed.as_secs_f64(), responses as f64 / waits.max(1) as f64);
+    println!("{}", serde_json::json!({ "requests": responses, "per_s": per_s, "per_wait": per_wait }));
     Ok(())
 }
 
 /// Exchanges requests and responses on every connection until the time is over.
-fn exchange(address: SocketAddr, connections: usize, duration: Duration) -> Result<(u64, Duration)> {
+fn exchange(address: SocketAddr, connections: usize, duration: Duration, order: Order) -> Result<Exchanged> {
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut sockets = Vec::with_capacity(connections);
@@ -62,19 +85,38 @@ fn exchange(address: SocketAddr, connections: usize, duration: Duration) -> Resu
     }
     let mut events = Vec::with_capacity(connections.max(1));
     let mut buffer = [0; RESPONSE_BYTES_MAX];
-    let mut responses = 0;
+    let (mut responses, mut waits) = (0, 0);
+    let mut unanswered = Vec::with_capacity(connections);
     while started.elapsed() < duration {
         events.clear();
         epoll::wait(&epoll, spare_capacity(&mut events), Some(&WAIT)).context("epoll_wait")?;
+        let before = responses;
         for event in &events {
-            let socket = &mut sockets[event.data.u64() as usize];
+            let (flags, data) = (event.flags, event.data);
+            let index = data.u64() as usize;
+            let socket = &mut sockets[index];
+            if flags.contains(epoll::EventFlags::OUT) {
+                epoll::modify(&epoll, &*socket, data, epoll::EventFlags::IN)?;
+                socket.write_all(request.as_bytes()).context("writing a request")?;
+                continue;
+            }
             let length = socket.read(&mut buffer).context("reading a response")?;
             anyhow::ensure!(length > 0, "the server closed a connection");
             responses += 1;
-            socket.write_all(request.as_bytes()).context("writing a request")?;
+            match order {
+                Order::AtOnce => socket.write_all(request.as_bytes()).context("writing a request")?,
+                Order::AfterAll => unanswered.push(index),
+                Order::NextWait => {
+                    epoll::modify(&epoll, &*socket, data, epoll::EventFlags::IN | epoll::EventFlags::OUT)?;
+                }
+            }
         }
+        for index in unanswered.drain(..) {
+            sockets[index].write_all(request.as_bytes()).context("writing a request")?;
+        }
+        waits += u64::from(responses > before);
     }
-    Ok((responses, started.elapsed()))
+    Ok(Exchanged { responses, waits, elapsed: started.elapsed() })
 }
 
 #[cfg(test)]
@@ -83,10 +125,16 @@ mod tests {
     use std::net::TcpListener;
     use std::time::Duration;
 
-    use super::exchange;
+    use super::{Exchanged, Order, exchange};
 
     #[test]
-    fn every_response_is_counted() {
+    fn every_response_is_counted_in_any_order() {
+        for order in [Order::AtOnce, Order::AfterAll, Order::NextWait] {
+            is_counted(order);
+        }
+    }
+
+    fn is_counted(order: Order) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {
@@ -99,7 +147,8 @@ mod tests {
             }
             requests
         });
-        let (responses, elapsed) = exchange(address, 1, Duration::from_millis(50)).unwrap();
+        let Exchanged { responses, waits, elapsed } = exchange(address, 1, Duration::from_millis(50), order).unwrap();
+        assert_eq!(waits, responses, "one connection has one response at a time");
         let requests = server.join().unwrap();
         assert!(elapsed >= Duration::from_millis(50));
         // At the end one request may still be on its way.

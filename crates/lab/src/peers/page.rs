@@ -29,6 +29,14 @@ Upper limits that plimsoll has set itself. Latencies and pacing are valid on an 
 
 ";
 
+const ORDER: &str = "
+A closed loop stands for users who do not wait for each other: plimsoll sends on a connection as soon as its response has
+been checked. wrk sends when its next `epoll_wait` says that the socket takes bytes, so that requests may arrive together and
+a server with work for each wake-up, such as Node.js, has less of it. `cargo xtask floor --order next-wait` is the bare loop
+in that order, for any server. Requests that come together are a property of the client and not
+of users, so plimsoll has no such mode.
+";
+
 const STALL: &str = "\
 The built-in server stops for 200 ms in every second. For requests spread evenly over the second the quantiles follow by
 arithmetic. Response times in ms as each tool prints them (`–`: not printed):
@@ -57,6 +65,9 @@ fn body(results: &Results) -> String {
     }
     for case in &results.cases {
         let _ = write!(page, "\n### {}\n\n{}", case.name, tables::case(case));
+    }
+    if !results.cases.is_empty() {
+        page.push_str(ORDER);
     }
     if !results.stall.is_empty() {
         let table = tables::stall(&results.stall);

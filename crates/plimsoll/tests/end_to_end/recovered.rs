@@ -156,12 +156,8 @@ fn a_sweep_that_was_killed_is_recovered_with_the_loads_that_were_measured() {
     let url = target.url("/sleep?time=5ms");
     let args = ["sweep", &url, "-d", "500ms", "--warmup", "0s", "--to", "64", "--points", "8", "-q"];
     let started = plimsoll(args).start();
-    wait_for(SOON, || {
-        let sweep = list(&started.directory().join("plimsoll-runs")).pop()?;
-        let events = std::fs::read_to_string(sweep.join("events.jsonl")).ok()?;
-        (events.matches("\"session\":\"point\"").count() >= 3).then_some(())
-    })
-    .expect("three loads are measured");
+    // Three loads are measured.
+    started.wait_for_sessions(SOON, "point", 3);
     started.signal(Signal::KILL);
     let ended = started.end();
     let record: Value = serde_json::from_str(&recover(&ended.run_directory())).expect("JSON");

@@ -378,7 +378,13 @@ fn evidence(good: u64) -> Evidence {
             status: [(200, good)].into(),
             ..Cohort::default()
         },
-        connections: Connections { requested: 64, established: 64, opened: 64, reconnects: 0, ..Connections::default() },
+        connections: Connections {
+            requested: 64,
+            established: 64,
+            opened: 64,
+            reconnects: 0,
+            ..Connections::default()
+        },
         tls: None,
         latency: Latencies { response: latency, service: latency, ..Latencies::default() },
         service_bins: Vec::new(),

@@ -2,12 +2,20 @@
 
 use super::body::{Body, Parts};
 use super::error::{ClientError, Part};
-use super::fields::{Fields, Transfer, split_header, trim};
+use super::fields::{Fields, Tolerated, Transfer, split_header, trim};
 use super::lines::Lines;
 use super::{Limits, Version};
 
 /// Most requests that may be outstanding on one connection.
 pub const MAX_OUTSTANDING: u32 = u64::BITS;
+/// Bytes of empty lines that are skipped before a response: two of them.
+pub const BLANK_BYTES_MAX: u32 = 4;
+
+/// True if bytes behind a response are empty lines, which [`Client`] skips.
+#[must_use]
+pub fn is_blank(bytes: &[u8]) -> bool {
+    bytes.len() <= BLANK_BYTES_MAX as usize && bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+}
 
 /// What the response to a request looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +67,8 @@ pub trait ResponseSink {
     const HEADERS: bool = false;
     /// A header of the final response or a trailer, the value without surrounding white space.
     fn header(&mut self, _name: &[u8], _value: &[u8]) {}
+    /// More of the value of the header that came last, from a folded line; white space stands between the two.
+    fn folded(&mut self, _value: &[u8]) {}
     /// The next bytes of the body, in pieces as they came; never empty.
     fn body(&mut self, _bytes: &[u8]) {}
     /// A response 1xx before the final one.
@@ -87,6 +97,8 @@ pub struct Client {
     no_body: u64,
     outstanding: u32,
     informational: u32,
+    /// Bytes of empty lines before the current response.
+    blank: u32,
     /// The error that ended it; `state` still says where.
     failed: Option<ClientError>,
     limits: Limits,
@@ -112,6 +124,7 @@ impl Client {
             no_body: 0,
             outstanding: 0,
             informational: 0,
+            blank: 0,
             failed: None,
             limits: limits.honoured(),
         }
@@ -183,14 +196,17 @@ impl Client {
             return Err(error);
         }
         if self.outstanding == 0 && !input.is_empty() {
-            return Err(ClientError::UnexpectedBytes);
+            return self.unasked(input);
         }
         let mut at = 0;
         while at < input.len() {
             let rest = &input[at..];
             match &mut self.state {
                 State::StatusLine => {
-                    check_protocol(self.lines.begun(), rest)?;
+                    if !speaks_http(self.lines.begun(), rest) {
+                        at += self.skip_blank(rest)?;
+                        continue;
+                    }
                     let Some((line, taken)) = self.lines.next(rest, self.limits.head_bytes)? else { break };
                     (self.version, self.status) = status_line(line)?;
                     self.fields = Fields::default();
@@ -217,6 +233,27 @@ impl Client {
         Ok(Received { consumed: input.len(), response: None })
     }
 
+    /// Bytes that nobody asked for: empty lines, which belong before the next response, or an error.
+    #[cold]
+    fn unasked(&mut self, input: &[u8]) -> Result<Received, ClientError> {
+        let bytes = input.len() as u32;
+        if !is_blank(input) || self.blank + bytes > BLANK_BYTES_MAX {
+            return Err(ClientError::UnexpectedBytes);
+        }
+        self.blank += bytes;
+        Ok(Received { consumed: input.len(), response: None })
+    }
+
+    /// Takes a byte of an empty line before a response: some servers end a body with one that they do not announce.
+    #[cold]
+    fn skip_blank(&mut self, rest: &[u8]) -> Result<usize, ClientError> {
+        if !self.lines.begun().is_empty() || !is_blank(&rest[..1]) || self.blank == BLANK_BYTES_MAX {
+            return Err(ClientError::NotHttp);
+        }
+        self.blank += 1;
+        Ok(1)
+    }
+
     /// Header lines up to the empty one: the bytes taken and whether it came.
     #[inline]
     fn headers<S: ResponseSink>(&mut self, input: &[u8], sink: &mut S) -> Result<(usize, bool), ClientError> {
@@ -232,7 +269,18 @@ impl Client {
                 return Err(ClientError::TooManyHeaders);
             }
             self.fields.count += 1;
-            let (name, value) = split_header(line)?;
+            let (name, value) = match split_header(line) {
+                Ok(parts) => parts,
+                Err(_) => match self.fields.tolerate(line)? {
+                    Tolerated::Header(name, value) => (name, value),
+                    Tolerated::Folded(value) => {
+                        if S::HEADERS && final_response {
+                            sink.folded(value);
+                        }
+                        continue;
+                    }
+                },
+            };
             if S::HEADERS && final_response {
                 sink.header(name, trim(value));
             }
@@ -259,11 +307,11 @@ impl Client {
         }
         let body = match (self.fields.transfer, self.fields.content_length) {
             (transfer, _) if transfer.is_chunked() => Body::ChunkSize,
-            (Transfer::Absent, Some(0)) => return Ok(true),
-            (Transfer::Absent, Some(length)) if length > self.limits.body_bytes => {
+            (Transfer::Absent | Transfer::Identity, Some(0)) => return Ok(true),
+            (Transfer::Absent | Transfer::Identity, Some(length)) if length > self.limits.body_bytes => {
                 return Err(ClientError::BodyTooLarge);
             }
-            (Transfer::Absent, Some(length)) => Body::Fixed(length),
+            (Transfer::Absent | Transfer::Identity, Some(length)) => Body::Fixed(length),
             _ => Body::UntilClose,
         };
         self.state = State::Body(body);
@@ -283,6 +331,7 @@ impl Client {
         self.outstanding -= 1;
         self.no_body >>= 1;
         self.informational = 0;
+        self.blank = 0;
         self.body_bytes = 0;
         self.lines.reset();
         self.state = State::StatusLine;
@@ -307,13 +356,13 @@ impl<S: ResponseSink> Parts for ResponseParts<'_, S> {
     }
 }
 
-/// Another protocol shows in the first bytes, long before a line is complete.
+/// False of another protocol, which shows in the first bytes, long before a line is complete.
 #[inline]
-fn check_protocol(begun: &[u8], rest: &[u8]) -> Result<(), ClientError> {
+fn speaks_http(begun: &[u8], rest: &[u8]) -> bool {
     const START: &[u8] = b"HTTP/";
     let expected = START.get(begun.len()..).unwrap_or_default();
     let known = expected.len().min(rest.len());
-    if rest[..known] == expected[..known] { Ok(()) } else { Err(ClientError::NotHttp) }
+    rest[..known] == expected[..known]
 }
 
 /// Version and status of `HTTP/1.1 200 OK`; the reason and the space before it may be missing.

@@ -11,6 +11,8 @@ pub(crate) struct Fields {
     pub(crate) count: usize,
     pub(crate) content_length: Option<u64>,
     pub(crate) transfer: Transfer,
+    /// Number of the line, from 1, that said something of these last; 0: none did.
+    framing_at: usize,
     close: bool,
     keep_alive: bool,
 }
@@ -21,6 +23,8 @@ pub(crate) enum Transfer {
     /// No `Transfer-Encoding`.
     #[default]
     Absent,
+    /// `identity` and nothing else: as none, in responses of servers older than RFC 7230.
+    Identity,
     /// `chunked` and nothing else.
     Chunked,
     /// `chunked` after other codings: the framing is known, the content stays encoded.
@@ -52,6 +56,7 @@ impl Fields {
 
     #[inline(never)]
     fn connection(&mut self, value: &[u8]) {
+        self.framing_at = self.count;
         for option in list(value) {
             self.close |= is(option, b"close");
             self.keep_alive |= is(option, b"keep-alive");
@@ -61,6 +66,7 @@ impl Fields {
     /// RFC 9110 section 8.6: digits only; a list or a repetition of the same value counts as that value.
     #[inline(never)]
     fn length(&mut self, value: &[u8]) -> Result<(), Fault> {
+        self.framing_at = self.count;
         for item in value.split(|&byte| byte == b',') {
             let length = decimal(trim(item)).ok_or(Fault::Malformed(Part::ContentLength))?;
             if self.content_length.is_some_and(|known| known != length) {
@@ -74,6 +80,7 @@ impl Fields {
     /// RFC 9112 section 6.1; several header lines are one list.
     #[inline(never)]
     fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Fault> {
+        self.framing_at = self.count;
         if trim(value).is_empty() && self.transfer == Transfer::Absent {
             self.transfer = Transfer::Other;
         }
@@ -81,8 +88,9 @@ impl Fields {
             let chunked = is(coding, b"chunked");
             self.transfer = match (self.transfer, chunked) {
                 (Transfer::Absent, true) => Transfer::Chunked,
-                (Transfer::Other, true) => Transfer::EncodedThenChunked,
-                (Transfer::Absent | Transfer::Other, false) => Transfer::Other,
+                (Transfer::Identity | Transfer::Other, true) => Transfer::EncodedThenChunked,
+                (Transfer::Absent | Transfer::Identity, false) if is(coding, b"identity") => Transfer::Identity,
+                (Transfer::Absent | Transfer::Identity | Transfer::Other, false) => Transfer::Other,
                 // Chunked must come last and once.
                 (Transfer::Chunked | Transfer::EncodedThenChunked, _) => {
                     return Err(Fault::Malformed(Part::TransferEncoding));
@@ -92,21 +100,52 @@ impl Fields {
         Ok(())
     }
 
-    /// True if the connection stays open after this message (RFC 9112 section 9.3). Framing that is faulty or ambiguous
-    /// ends it: `Transfer-Encoding` beside `Content-Length` or in HTTP/1.0 (section 6.1).
+    /// True if the connection stays open after this message (RFC 9112 section 9.3). Framing that is faulty ends it:
+    /// `Transfer-Encoding` in HTTP/1.0 (section 6.1).
     #[inline]
     pub(crate) fn keepalive(&self, version: Version) -> bool {
         let wished = match version {
             Version::Http11 => !self.close,
             Version::Http10 => self.keep_alive && !self.close,
         };
-        let sound = self.transfer == Transfer::Absent || (self.content_length.is_none() && version == Version::Http11);
-        wished && sound
+        let is_coded = !matches!(self.transfer, Transfer::Absent | Transfer::Identity);
+        wished && (version == Version::Http11 || !is_coded)
+    }
+
+    /// What a user agent makes of the line counted last, which [`split_header`] has refused (RFC 9112 sections 5.1 and 5.2):
+    /// white space between name and colon is dropped, and a folded line goes on with the value of the line before it. Where
+    /// that value decides about length or connection, a fold is refused: others may read it differently.
+    #[cold]
+    pub(crate) fn tolerate<'a>(&mut self, line: &'a [u8]) -> Result<Tolerated<'a>, Fault> {
+        let malformed = Fault::Malformed(Part::Header);
+        let end = name_end(line).ok_or(malformed)?;
+        if !matches!(line[end], b' ' | b'\t') {
+            return Err(malformed);
+        }
+        if end > 0 {
+            let value = trim(&line[end..]).strip_prefix(b":").ok_or(malformed)?;
+            return Ok(Tolerated::Header(&line[..end], value));
+        }
+        // The first line has none before it; both are 0 then.
+        if self.framing_at == self.count - 1 {
+            return Err(malformed);
+        }
+        self.count -= 1;
+        Ok(Tolerated::Folded(trim(line)))
     }
 }
 
+/// A line that breaks the grammar in a way that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tolerated<'a> {
+    /// Name and value.
+    Header(&'a [u8], &'a [u8]),
+    /// More of the value before.
+    Folded(&'a [u8]),
+}
+
 /// Splits a header line at its colon; the value keeps its surrounding white space. White space before the colon and
-/// folded lines are errors.
+/// folded lines are errors, which a client may tolerate.
 #[inline]
 pub(crate) fn split_header(line: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
     match name_end(line) {

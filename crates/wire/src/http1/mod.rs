@@ -1,8 +1,9 @@
 //! HTTP/1.0 and HTTP/1.1 (RFC 9112): the receive side of a client and of a server, and writers for both.
 //!
 //! [`Client`] parses responses, [`Server`] parses requests. Both are line-based, accept a bare LF as line end (RFC 9112
-//! section 2.2), reject folded header lines (section 5.2) and stop at the first error: a machine that returned an error
-//! returns the same error from then on, and its connection has to be closed.
+//! section 2.2) and stop at the first error: a machine that returned an error returns the same error from then on, and its
+//! connection has to be closed. A client understands what user agents have to (folded header lines, section 5.2) and what
+//! they do (empty lines between responses); a server refuses it, as a request may mean something else to the next server.
 
 mod body;
 mod client;
@@ -13,7 +14,9 @@ mod scan;
 mod server;
 mod write;
 
-pub use client::{Client, Expect, Ignore, MAX_OUTSTANDING, Progress, Received, Response, ResponseSink};
+pub use client::{
+    BLANK_BYTES_MAX, Client, Expect, Ignore, MAX_OUTSTANDING, Progress, Received, Response, ResponseSink, is_blank,
+};
 pub use error::{ClientError, Part, ServerError};
 pub use server::{IgnoreRequest, Method, ReceivedRequest, Request, RequestSink, Server};
 pub use write::{

@@ -237,7 +237,9 @@ impl Server {
             // RFC 9112 section 6.1: the framing of an HTTP/1.0 message with this field is faulty.
             _ if self.version == Version::Http10 => return Err(ServerError::Malformed(Part::TransferEncoding)),
             (Transfer::Chunked, None) => Body::ChunkSize,
-            (Transfer::EncodedThenChunked | Transfer::Other, None) => return Err(ServerError::TransferCoding),
+            (Transfer::Identity | Transfer::EncodedThenChunked | Transfer::Other, None) => {
+                return Err(ServerError::TransferCoding);
+            }
         };
         self.state = State::Body(body);
         if self.expect_continue {

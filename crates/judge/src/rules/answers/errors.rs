@@ -1,7 +1,8 @@
 //! ER-01: share of failed requests.
 
 use super::{redirect, wrong_body};
-use crate::facts::{MEASURE_GET, body_after_head, failures_named};
+use crate::facts::failures_named;
+use crate::facts::surplus::Surplus;
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
@@ -12,6 +13,8 @@ const WARNING_SHARE: f64 = 0.001;
 const INVALID_SHARE: f64 = 0.01;
 /// Kinds and statuses named in the message.
 const NAMED_MAX: usize = 3;
+const CLOSES_UNANNOUNCED: &str = "the server closes connections behind its responses without `Connection: close` (RFC 9112 \
+                                  section 9.6): let it announce that or keep them open, or measure with --no-keepalive";
 
 pub(crate) const RULE: Rule = Rule {
     id: "ER-01",
@@ -44,8 +47,9 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let message = format!("{} of {} requests failed ({}): {named}", count(failed), count(attempted), percent(share));
     let main = kinds.first().map_or("", |(name, _)| name);
-    let remedy = match body_after_head(evidence) {
-        Some(_) => MEASURE_GET.to_owned(),
+    let remedy = match Surplus::of(evidence) {
+        Some(surplus) => surplus.remedy().to_owned(),
+        None if closes_unannounced(evidence, main) => CLOSES_UNANNOUNCED.to_owned(),
         None => remedy(main, statuses.first().map(|(status, _)| *status)),
     };
     let figures = [("failed", failed as f64), ("attempted", attempted as f64), ("share", share)];
@@ -90,6 +94,15 @@ fn named(kinds: impl Iterator<Item = (String, u64)>) -> String {
     list(&items)
 }
 
+/// True if connections end behind nearly each response, requests on their way are lost with them, and the server has told
+/// the probe that it keeps them.
+fn closes_unannounced(evidence: &Evidence, main: &str) -> bool {
+    let is_lost = [".closed", ".reset"].iter().any(|end| main.ends_with(end));
+    let kept = evidence.probe.as_ref().is_some_and(|probe| probe.fetches.iter().all(|fetch| fetch.keepalive));
+    let flow = &evidence.flow;
+    is_lost && kept && evidence.plan.keepalive && flow.completed > 0 && 2 * flow.opened >= flow.completed
+}
+
 /// Advice by the most frequent kind and status.
 fn remedy(kind: &str, status: Option<u16>) -> String {
     let advice = match (kind, status) {
@@ -98,6 +111,13 @@ fn remedy(kind: &str, status: Option<u16>) -> String {
         }
         ("contract.status", Some(404 | 410)) => "check the URL",
         ("contract.status", Some(401)) => "send credentials (-H 'Authorization: ...')",
+        ("contract.status", Some(408)) => {
+            "the server ends idle connections while requests are on their way to it: raise its keep-alive timeout, or use \
+             fewer connections"
+        }
+        ("contract.status", Some(413)) => {
+            "send a smaller body, or raise the server's limit (client_max_body_size, LimitRequestBody)"
+        }
         ("contract.status", Some(500..)) => "read the server's error log, and lower the load until errors stop",
         ("contract.status", _) => {
             "fetch the URL once and inspect the response; declare it if correct (--expect status=...)"
@@ -147,6 +167,17 @@ mod tests {
             "20,500 of 1,000,000 requests failed (2.1 %): contract.status 20,000 and body.reset 500; by status 503 20,000"
         );
         assert!(found.remedy.contains("rate limiter"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn connections_that_end_unannounced_are_named() {
+        let mut evidence = clean_run();
+        evidence.fail("first_byte.closed", 400_000);
+        assert!(finding(check(&evidence)).remedy.contains("error log"), "few were opened again");
+        evidence.flow.opened = 600_000;
+        assert!(finding(check(&evidence)).remedy.contains("measure with --no-keepalive"));
+        evidence.probe.as_mut().expect("a probe").fetches[0].keepalive = false;
+        assert!(finding(check(&evidence)).remedy.contains("error log"), "it was announced");
     }
 
     #[test]

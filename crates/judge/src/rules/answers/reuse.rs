@@ -1,7 +1,7 @@
 //! ER-09: connections not kept open as declared.
 
 use crate::facts::kernel::share;
-use crate::facts::{MEASURE_GET, body_after_head};
+use crate::facts::surplus::Surplus;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, Flow};
@@ -50,10 +50,10 @@ fn check(evidence: &Evidence) -> Outcome {
         count(opened),
         count(completed),
     );
-    let remedy = match state {
-        _ if body_after_head(evidence).is_some() => MEASURE_GET,
-        FindingState::Invalid => "enable keep-alive on the server, or declare new connections: --no-keepalive",
-        _ => "allow more requests per connection (keepalive_requests, MaxKeepAliveRequests)",
+    let remedy = match (Surplus::of(evidence), state) {
+        (Some(surplus), _) => surplus.remedy(),
+        (None, FindingState::Invalid) => "enable keep-alive on the server, or declare new connections: --no-keepalive",
+        (None, _) => "allow more requests per connection (keepalive_requests, MaxKeepAliveRequests)",
     };
     let figures = [("reconnects", opened as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy.to_owned(), figures)

@@ -1,9 +1,10 @@
 //! ER-03: responses with a wrong body.
 
-use crate::facts::{MEASURE_GET, body_after_head, failures_named};
+use crate::facts::failures_named;
+use crate::facts::surplus::Surplus;
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
-use model::human::{self, count, percent};
+use model::human::{count, percent};
 use model::{BODY_SAMPLE_EVERY, Evidence, FindingState, SizeBand};
 
 const INVALID_SHARE: f64 = 0.001;
@@ -12,10 +13,12 @@ const REMEDY: &str = "inspect the body; if it may vary, declare what does not: -
 pub(crate) const RULE: Rule = Rule {
     id: "ER-03",
     title: "wrong body",
-    detects: "good status but a body of the wrong size or content, such as error pages; a body after HEAD",
+    detects: "good status but a body of the wrong size or content, such as error pages; a body where none may \
+              be",
     threshold: "> 0.1 % of the complete responses, or of those whose content was checked: invalid (plimsoll default); a \
-                body with the probe's response to HEAD: invalid (RFC 9110 section 9.3.2)",
-    data: "expected body size, text or hash, declared or probed; failures by kind; of HEAD the probe",
+                body behind the probe's response to HEAD, with 204 or 304, or beyond its length: invalid (RFC 9112 section \
+                6.3)",
+    data: "expected body size, text or hash, declared or probed; failures by kind; the probe",
     check: Check::Run(check),
 };
 
@@ -25,14 +28,9 @@ pub(crate) fn fires(evidence: &Evidence) -> bool {
 }
 
 fn check(evidence: &Evidence) -> Outcome {
-    if let Some(bytes) = body_after_head(evidence) {
-        let message = format!(
-            "the server sent a body with its response to HEAD ({} or more): it is in the way of the next response, and \
-             what fails is a matter of timing",
-            human::bytes(bytes)
-        );
-        let figures = [("surplus_bytes", bytes as f64)];
-        return Outcome::fired(RULE.id, FindingState::Invalid, message, MEASURE_GET.to_owned(), figures);
+    if let Some(surplus) = Surplus::of(evidence) {
+        let figures = [("surplus_bytes", surplus.bytes as f64)];
+        return Outcome::fired(RULE.id, FindingState::Invalid, surplus.message(), surplus.remedy().to_owned(), figures);
     }
     if evidence.plan.contracts().all(|c| c.size_bytes.is_none() && c.body_text.is_none() && c.body_hash.is_none()) {
         return Outcome::Unchecked("no expected body size, text or hash");
@@ -117,6 +115,7 @@ fn looked_at(evidence: &Evidence, figure: &'static str, failure: &str, what: Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::surplus::MEASURE_GET;
     use crate::testing::{Mutate, clean_run, finding};
 
     #[test]
@@ -155,7 +154,6 @@ mod tests {
     fn a_body_after_head_is_named() {
         let mut evidence = clean_run();
         evidence.probe.as_mut().expect("a probe").fetches[0].surplus_bytes = 1_024;
-        assert_eq!(check(&evidence), Outcome::Pass, "no HEAD is sent");
         evidence.plan.requests[0].method = "HEAD".to_owned();
         let found = finding(check(&evidence));
         assert_eq!((found.state, found.remedy.as_str()), (FindingState::Invalid, MEASURE_GET));
@@ -166,6 +164,25 @@ mod tests {
         for rule in ["ER-01", "ER-03", "ER-09"] {
             let found = verdict.findings.iter().find(|found| found.rule == rule).expect("it fires");
             assert_eq!(found.remedy, MEASURE_GET, "{rule}");
+        }
+    }
+
+    /// ER-01 said "lower the load until errors stop" of them as well.
+    #[test]
+    fn bytes_behind_the_end_of_a_response_are_named_by_what_it_was() {
+        for (status, message, remedy) in [
+            (200, "more than `Content-Length` announces (9 B or more)", "let `Content-Length` be"),
+            (204, "a body with status 204 (9 B or more)", "no body with 204"),
+            (304, "a body with status 304 (9 B or more)", "no body with 204 and 304"),
+        ] {
+            let mut evidence = clean_run();
+            let fetch = &mut evidence.probe.as_mut().expect("a probe").fetches[0];
+            (fetch.status, fetch.surplus_bytes) = (status, 9);
+            evidence.fail("body.malformed", 200_000);
+            let verdict = crate::judge_run(&evidence);
+            let of = |rule: &str| verdict.findings.iter().find(|found| found.rule == rule).expect("it fires");
+            assert!(of("ER-03").message.starts_with(&format!("the server sent {message}")), "{:?}", of("ER-03"));
+            assert!(of("ER-03").remedy.contains(remedy) && of("ER-01").remedy == of("ER-03").remedy, "{status}");
         }
     }
 

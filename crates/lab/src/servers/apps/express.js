@@ -1,0 +1,3 @@
+const app = require('express')();
+app.use(require('./pages'));
+app.listen(Number(process.argv[2]), '127.0.0.1');

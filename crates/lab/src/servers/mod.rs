@@ -1,0 +1,89 @@
+//! `cargo xtask servers`: plimsoll on many servers, each at its defaults, beside wrk and ab, and held against curl.
+
+mod loads;
+mod page;
+mod server;
+mod setup;
+mod setups;
+mod truth;
+
+use anyhow::{Result, ensure};
+use clap::builder::PossibleValuesParser;
+use xtask::packages::{self, Tool};
+use xtask::workspace;
+
+use crate::progress::Progress;
+use loads::Outcome;
+use server::Server;
+use setup::Setup;
+
+/// Clients of all set-ups.
+const CLIENTS: &[Tool] =
+    &[Tool::new("wrk", &["wrk"]), Tool::new("ab", &["apache2-utils"]), Tool::new("curl", &["curl"])];
+/// Time of a set-up beside its windows: starting it, counted loads, `check`.
+const OTHER_S: f64 = 12.0;
+/// Loads with a window in a round: plimsoll, wrk and ab.
+const IN_TURN: f64 = 3.0;
+
+/// plimsoll on many servers at their defaults, beside wrk and ab in interleaved rounds; fails when it contradicts what curl
+/// gets of one of them. Installs into target/servers, and Debian packages
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// This server alone; can be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "write_docs", value_parser = names())]
+    only: Vec<String>,
+    /// Rounds of plimsoll, wrk and ab
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Length of each window in seconds; below 5 plimsoll calls it too short
+    #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Write docs/servers.md as well
+    #[arg(long)]
+    write_docs: bool,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(setups::all().map(|setup| setup.name))
+}
+
+/// How everything is measured.
+struct Settings {
+    rounds: u32,
+    seconds: u32,
+}
+
+/// A set-up, and what came of it, or why nothing did.
+struct Row {
+    setup: &'static Setup,
+    outcome: Result<Outcome, String>,
+}
+
+/// Measures all set-ups, one at a time.
+///
+/// # Errors
+/// If plimsoll is wrong about one of them.
+pub fn run(options: Options) -> Result<()> {
+    packages::ensure(CLIENTS)?;
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    let settings = Settings { rounds: options.rounds, seconds: options.seconds };
+    let is_wanted = |setup: &&Setup| options.only.is_empty() || options.only.iter().any(|name| name == setup.name);
+    let wanted: Vec<&'static Setup> = setups::all().filter(is_wanted).collect();
+    let each_s = f64::from(settings.seconds) * (IN_TURN * f64::from(settings.rounds) + 1.0) + OTHER_S;
+    let mut progress = Progress::new(each_s * wanted.len() as f64);
+    let mut rows = Vec::new();
+    for setup in wanted {
+        progress.say(setup.name);
+        let outcome = Server::start(setup).and_then(|server| Outcome::measure(setup, &server, &settings));
+        rows.push(Row { setup, outcome: outcome.map_err(|error| format!("{error:#}")) });
+        progress.did(each_s);
+    }
+    print!("{}", page::table(&rows));
+    if options.write_docs {
+        workspace::write(page::PATH, &page::render(&rows, &settings))?;
+    }
+    let is_wrong = |row: &&Row| row.outcome.as_ref().is_ok_and(|outcome| !outcome.wrong().is_empty());
+    let wrong: Vec<&str> = rows.iter().filter(is_wrong).map(|row| row.setup.name).collect();
+    ensure!(wrong.is_empty(), "plimsoll is wrong about {}", wrong.join(", "));
+    Ok(())
+}

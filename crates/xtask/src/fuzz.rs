@@ -37,7 +37,10 @@ pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
     let tool = cargo_fuzz()?;
     // All at once, so that no core waits for the last part of one of them.
     println!("     building {} targets", targets.len());
-    workspace::run(nightly_cargo(&tool, &[&["fuzz", "build"], BUILD].concat())?.current_dir(&folder))?;
+    // One by name; cargo-fuzz has no word for some of them.
+    let name = if let [target] = targets.as_slice() { Some(target.name.as_str()) } else { None };
+    let arguments = ["fuzz", "build"].into_iter().chain(length.build()).chain(name);
+    workspace::run(nightly_cargo(&tool, &arguments.collect::<Vec<_>>())?.current_dir(&folder))?;
     println!("     fuzzing all of them at once: {length}");
     let outcomes = std::thread::scope(|scope| {
         let (folder, tool) = (&folder, &tool);
@@ -69,9 +72,8 @@ const LONGEST: i64 = 1024;
 const SLOW: &str = "-report_slow_units=60";
 
 /// How targets are built. What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of
-/// the speed. The release profile has one codegen unit for each crate, and keeps dead code: it took longer to build than all
-/// targets take to fuzz.
-const BUILD: &[&str] = &["--dev", "--strip-dead-code", "--sanitizer", "none"];
+/// the speed.
+const BUILD: &[&str] = &["--strip-dead-code", "--sanitizer", "none"];
 
 /// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
@@ -88,6 +90,13 @@ pub(crate) struct Length {
 impl Length {
     pub(crate) const fn of_seconds(seconds: u32) -> Self {
         Self { seconds: Some(seconds), executions: None }
+    }
+
+    /// Arguments that build for this length: a release build is twice as fast, and takes longer than all targets for some
+    /// seconds each.
+    fn build<'a>(self) -> impl Iterator<Item = &'a str> {
+        let dev = if self.executions.is_some() { None } else { Some("--dev") };
+        BUILD.iter().copied().chain(dev)
     }
 
     fn arguments(self) -> impl Iterator<Item = String> {
@@ -137,9 +146,9 @@ fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<O
     // The first directory collects what is found and stays out of git.
     let found = format!("corpus/{}", target.name);
     std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
-    let length: Vec<String> = length.arguments().collect();
     let longest = format!("-max_len={}", target.longest);
-    let mut arguments = [&["fuzz", "run"], BUILD].concat();
+    let mut arguments: Vec<&str> = ["fuzz", "run"].into_iter().chain(length.build()).collect();
+    let length: Vec<String> = length.arguments().collect();
     arguments.extend([&target.name, &found, &target.seeds, "--", "-print_final_stats=1", SLOW, longest.as_str()]);
     arguments.extend(length.iter().map(String::as_str));
     // A file, so that a run of hours can be watched.

@@ -508,7 +508,7 @@ fn a_load_that_is_over_waits_for_the_account_of_its_end_and_no_longer() {
 /// A server with four workers that keep their connections: the other four of eight were told by nothing.
 #[test]
 fn connections_that_a_server_never_answers_are_counted_with_how_long_they_waited() {
-    let mut sim = Sim::closed(8, 3);
+    let sim = Sim::closed(8, 3);
     let mut arrivals = 0_u64;
     // The last four to begin are never answered, the first four after 10 ms each.
     let seen = sim.run(move |now| {

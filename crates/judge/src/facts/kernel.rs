@@ -64,12 +64,6 @@ pub(crate) fn whose(evidence: &Evidence) -> &'static str {
     if is_server_here(evidence) { "(client and server counted together)" } else { "(counted on the client machine)" }
 }
 
-/// Connections that were opened during the window, by anybody on this machine, and those that were there before it.
-pub(crate) fn connections(evidence: &Evidence) -> u64 {
-    let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
-    opened.unwrap_or(evidence.flow.opened).max(evidence.flow.opened) + u64::from(evidence.connections.established)
-}
-
 /// True if the load tried to connect during the window, so that a full queue can have affected it.
 pub(crate) fn has_connected(evidence: &Evidence) -> bool {
     evidence.flow.opened > 0 || failures_named(evidence, "connect.").any(|(_, n)| n > 0)

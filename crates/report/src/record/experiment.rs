@@ -266,6 +266,8 @@ mod tests {
             from: Some(1.0),
             to: Some(2.0),
             expected_per_s: 40.0,
+            low_per_s: None,
+            high_per_s: None,
         };
         let next = NextLimiter { name: "server CPUs".to_owned(), ceiling_per_s: 45.0 };
         Limiter { ceiling_per_s: Some(20.0), next: Some(next), prediction: Some(prediction), ..Limiter::default() }

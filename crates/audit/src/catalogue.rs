@@ -1,18 +1,19 @@
 //! Every rule in words: those of own measurements, those of other tools' output, and those that are not checked yet.
 
 use crate::planned_rules;
-use judge::{Check, Rule, example, states_in};
+use judge::{Check, RenderRule, Rule, example, render_example, states_in};
 use model::{CatalogueRecord, FORMAT_RULES, RuleCard, RuleText, alike};
 
 /// Families in the order in which a result is questioned.
-const FAMILIES: [&str; 12] = ["CL", "ER", "LD", "ST", "SA", "PH", "NE", "SV", "EN", "PR", "CP", "RP"];
+const FAMILIES: [&str; 13] = ["CL", "ER", "LD", "ST", "SA", "PH", "NE", "SV", "EN", "PR", "CP", "RE", "RP"];
 /// Ids that are named for one that is not there.
 const NEAREST_MAX: usize = 3;
 
 /// All rules, each id once.
 #[must_use]
 pub fn catalogue() -> CatalogueRecord {
-    let mut cards: Vec<RuleCard> = judge::rules().iter().map(own).collect();
+    let mut cards: Vec<RuleCard> =
+        judge::rules().iter().map(own).chain(judge::render_rules().iter().map(of_render)).collect();
     for rule in crate::rules() {
         let text = RuleText { detects: rule.detects.to_owned(), threshold: None, data: rule.data.to_owned() };
         match cards.iter_mut().find(|card| card.id == rule.id) {
@@ -53,14 +54,24 @@ fn own(rule: &Rule) -> RuleCard {
     RuleCard {
         states: states_in(rule.threshold),
         judges: judges.iter().map(|verb| (*verb).to_owned()).collect(),
-        own: Some(RuleText {
-            detects: rule.detects.to_owned(),
-            threshold: Some(rule.threshold.to_owned()),
-            data: rule.data.to_owned(),
-        }),
+        own: Some(text(rule.detects, rule.threshold, rule.data)),
         example: example(rule),
         ..empty(rule.id, rule.title)
     }
+}
+
+fn of_render(rule: &RenderRule) -> RuleCard {
+    RuleCard {
+        states: states_in(rule.threshold),
+        judges: vec!["render".to_owned()],
+        own: Some(text(rule.detects, rule.threshold, rule.data)),
+        example: render_example(rule),
+        ..empty(rule.id, rule.title)
+    }
+}
+
+fn text(detects: &str, threshold: &str, data: &str) -> RuleText {
+    RuleText { detects: detects.to_owned(), threshold: Some(threshold.to_owned()), data: data.to_owned() }
 }
 
 fn empty(id: &str, title: &str) -> RuleCard {
@@ -101,6 +112,7 @@ mod tests {
         let of = |id: &str| cards.iter().find(|card| card.id == id).expect("it is there");
         assert_eq!(of("ER-01").judges, ["run", "sweep", "audit"]);
         assert_eq!(of("RP-10").judges, ["audit"]);
+        assert_eq!(of("RE-01").judges, ["render"]);
         assert_eq!(of("SA-01").judges, ["sweep", "audit"]);
         assert!(cards.iter().position(|card| card.id == "CL-01") < cards.iter().position(|card| card.id == "NE-01"));
     }

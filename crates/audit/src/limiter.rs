@@ -108,6 +108,8 @@ fn of_pool(
             from: Some(*n),
             to: Some(to),
             expected_per_s: laws::least(predicted, next.iter().map(|next| next.ceiling_per_s)),
+            low_per_s: None,
+            high_per_s: None,
         }),
         next,
         ..Limiter::default()

@@ -7,6 +7,7 @@
 mod aside;
 mod body;
 mod conn;
+mod fairness;
 mod finish;
 mod pace;
 mod send;
@@ -46,8 +47,10 @@ const END_LOOK_NS: u64 = 10_000_000;
 pub(crate) struct Job {
     /// Which of how many load threads.
     pub(crate) share: Share,
-    /// Connections of this thread.
+    /// Connections of this thread, at most.
     pub(crate) connections: usize,
+    /// Of these, opened before the clock starts; the others of an open loop when a request finds none free.
+    pub(crate) beforehand: usize,
     /// What is sent.
     pub(crate) source: Arc<Source>,
     /// Requests that a connection may have out at the same time; above 1 in closed loops only.
@@ -66,6 +69,8 @@ pub(crate) struct Core {
     conns: Box<[Conn]>,
     /// Open-loop slots that may take a request, longest idle first.
     free: VecDeque<usize>,
+    /// Open-loop slots that have not been needed yet, the next one last.
+    reserve: Vec<usize>,
     /// Slots that want to open again or to start again, each at its `retry_ns`.
     down: Vec<usize>,
     /// When the last free slot was taken; none while one is free.
@@ -95,6 +100,8 @@ pub(crate) struct Core {
     over_ns: Option<u64>,
     /// When to ask again whether the account of that time is there; ns.
     next_end_look_ns: u64,
+    /// True once the connections have been counted.
+    has_counted: bool,
     ended: bool,
 }
 
@@ -105,6 +112,7 @@ impl Core {
         let ticks = Ticks::new(job.share.index as usize, job.source.len(), job.pace.is_open_loop(), &window);
         Self {
             free: VecDeque::with_capacity(job.connections),
+            reserve: (job.beforehand..job.connections).rev().collect(),
             down: Vec::with_capacity(job.connections),
             start_ns: window.start_ns(),
             end_ns: window.end_ns(),
@@ -121,6 +129,7 @@ impl Core {
             kept_sends: kept_sends(&job.pace, window.start_ns()),
             over_ns: None,
             next_end_look_ns: u64::MAX,
+            has_counted: false,
             ended: false,
             conns,
             ticks,
@@ -157,7 +166,7 @@ impl Core {
 
     /// Starts the load: closed loops send at once, open loops offer their connections.
     pub(crate) fn start(&mut self, now: u64, net: &mut impl Transport) {
-        for conn in 0..self.conns.len() {
+        for conn in 0..self.job.beforehand {
             // Opening was timed on a clock that began earlier: its instants may lie ahead of this one's.
             self.conns[conn].opening_since_ns = now;
             if self.conns[conn].state == State::Open {
@@ -202,7 +211,7 @@ impl Core {
     #[inline]
     pub(crate) fn next_send_ns(&self) -> Option<u64> {
         // What is due without a free slot waits for one; what lies beyond the window is never sent.
-        self.job.pace.due_ns().filter(|due| !self.free.is_empty() && self.may_start(*due))
+        self.job.pace.due_ns().filter(|due| self.has_slot() && self.may_start(*due))
     }
 
     /// When the latest request went out, while any response is awaited; ns.
@@ -370,13 +379,27 @@ impl Core {
                 self.give_up(intended, now);
                 continue;
             }
-            let Some(conn) = self.free.pop_front() else { break };
+            let Some(conn) = self.free.pop_front().or_else(|| self.next_of_reserve()) else { break };
             self.job.pace.advance();
             self.assign(conn, intended, now);
             self.go(conn, now, net);
         }
         self.ticks.next_due(self.job.pace.due_ns().unwrap_or(u64::MAX));
-        self.blocked_since_ns = if self.free.is_empty() { Some(self.blocked_since_ns.unwrap_or(now)) } else { None };
+        self.blocked_since_ns = if self.has_slot() { None } else { Some(self.blocked_since_ns.unwrap_or(now)) };
+    }
+
+    /// True if an open loop has a slot for a request.
+    #[inline]
+    fn has_slot(&self) -> bool {
+        !self.free.is_empty() || !self.reserve.is_empty()
+    }
+
+    /// A slot whose connection is opened for the request that found no other.
+    #[cold]
+    fn next_of_reserve(&mut self) -> Option<usize> {
+        let conn = self.reserve.pop()?;
+        self.ticks.current().flow.grown += 1;
+        Some(conn)
     }
 
     /// True if a request intended at `intended_ns` belongs to the load at all.
@@ -489,6 +512,7 @@ impl Core {
     fn end(&mut self, now: u64) {
         self.ended = true;
         self.ticks.advance(now);
+        self.count_connections(now);
         self.aside.finish(self.ticks.current());
         self.ticks.finish(now);
     }
@@ -496,7 +520,11 @@ impl Core {
     fn end_if_done(&mut self, now: u64) {
         let quota_done = self.job.quota.is_some_and(|quota| self.quota_used >= quota);
         let no_more = now >= self.end_ns || quota_done;
-        if !no_more || self.more_is_due() || self.in_flight > 0 {
+        if !no_more {
+            return;
+        }
+        self.count_connections(now);
+        if self.more_is_due() || self.in_flight > 0 {
             return;
         }
         if self.aside.is_sure(*self.over_ns.get_or_insert(now), now) {

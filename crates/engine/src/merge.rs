@@ -118,6 +118,9 @@ fn add_tally(cohort: &mut Cohort, tally: &Tally) {
     for (sum, more) in cohort.mix.iter_mut().zip(&tally.mix) {
         sum.add(more);
     }
+    if let Some(fairness) = &tally.fairness {
+        cohort.fairness.get_or_insert_default().add(fairness);
+    }
     for (status, &n) in (0_u16..).zip(tally.status.iter()) {
         if n > 0 {
             *cohort.status.entry(status).or_default() += n;

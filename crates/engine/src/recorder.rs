@@ -1,7 +1,8 @@
 //! Counters and histograms of one load thread and tick, all memory taken beforehand.
 
 use model::{
-    Failure, Flow, LatencyHistogram, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow, WorkerHistograms,
+    Failure, Fairness, Flow, LatencyHistogram, MIX_TOLD_APART_MAX, MixCount, Phase, SENDS_MAX, SliceFlow,
+    WorkerHistograms,
 };
 
 /// Highest status code that can be counted, plus one.
@@ -47,6 +48,8 @@ pub(crate) struct Tally {
     pub(crate) failures: [u64; Failure::COUNT],
     /// See [`model::Cohort::mix`].
     pub(crate) mix: Box<[MixCount]>,
+    /// See [`model::Cohort::fairness`].
+    pub(crate) fairness: Option<Fairness>,
 }
 
 impl WorkerTick {
@@ -124,6 +127,7 @@ impl Tally {
             status: Box::new([0; STATUS_CODES]),
             failures: [0; Failure::COUNT],
             mix: vec![MixCount::default(); told_apart].into(),
+            fairness: None,
         }
     }
 
@@ -133,5 +137,6 @@ impl Tally {
         self.status.fill(0);
         self.failures.fill(0);
         self.mix.fill(MixCount::default());
+        self.fairness = None;
     }
 }

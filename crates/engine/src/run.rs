@@ -152,7 +152,7 @@ impl Workers {
     /// Waits until every thread has opened its connections, or no more come.
     fn open(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
         let clock = Clock::start();
-        let requested = plan.load.connections();
+        let requested = opened_beforehand(plan);
         let (mut told, mut established, mut failure, mut tls) = (0, 0, None, None);
         let mut watch = StallWatch::new(plan.timeout_ns);
         while told < self.handles.len() {
@@ -306,6 +306,7 @@ fn job(plan: &Plan, thread: u32, source: Arc<Source>) -> Job {
     Job {
         share,
         connections: connections as usize,
+        beforehand: beforehand(plan, connections) as usize,
         source,
         pipeline: plan.pipeline as usize,
         pace,
@@ -313,6 +314,23 @@ fn job(plan: &Plan, thread: u32, source: Arc<Source>) -> Job {
         keepalive: plan.keepalive,
         timeout_ns: plan.timeout_ns,
     }
+}
+
+/// Connections of one thread that are opened before the clock starts. A closed loop uses all at once; an open one may need few
+/// of those that it may have, and a server that holds few keeps users of one that has many waiting.
+const fn beforehand(plan: &Plan, connections: u64) -> u64 {
+    match plan.load {
+        Load::Closed { .. } => connections,
+        Load::Open { .. } if connections > 1 => 1,
+        Load::Open { .. } => connections,
+    }
+}
+
+/// The same of all threads.
+fn opened_beforehand(plan: &Plan) -> u32 {
+    let shares = (0..plan.threads).map(|index| Share { index, of: plan.threads });
+    let all = shares.map(|share| beforehand(plan, part_of(u64::from(plan.load.connections()), share)));
+    all.sum::<u64>() as u32
 }
 
 /// This share's part of `whole`; the parts of all shares add up to it.
@@ -324,6 +342,20 @@ const fn part_of(whole: u64, share: Share) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 256 connections of `-R 200` kept all but four from a server with four workers, and most requests had no answer.
+    #[test]
+    fn an_open_loop_begins_with_one_connection_of_each_thread() {
+        let target = model::Target::at("127.0.0.1:80".parse().expect("an address"));
+        let stop = Stop::Duration { duration_ns: 1 };
+        let open = |connections, threads| {
+            let load = Load::Open { rate_per_s: 200.0, arrivals: model::Arrivals::Poisson, connections };
+            opened_beforehand(&Plan { threads, ..Plan::new(target.clone(), load, stop) })
+        };
+        assert_eq!([open(256, 1), open(256, 2), open(1, 2)], [1, 2, 1]);
+        let closed = Plan::new(target.clone(), Load::Closed { connections: 64 }, stop);
+        assert_eq!(opened_beforehand(&closed), 64);
+    }
 
     #[test]
     fn parts_add_up_whatever_the_thread_count() {

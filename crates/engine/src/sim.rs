@@ -167,6 +167,8 @@ impl Transport for Net {
 struct Sim {
     protocol: Protocol,
     connections: usize,
+    /// Connections opened before the load begins; all without it.
+    beforehand: Option<usize>,
     pipeline: usize,
     pace: Pace,
     window_ns: (u64, u64),
@@ -204,6 +206,7 @@ impl Sim {
         Self {
             protocol: Protocol::Http1,
             connections,
+            beforehand: None,
             pipeline: 1,
             pace: Pace::Closed,
             window_ns: (0, seconds * NS_PER_S),
@@ -232,6 +235,7 @@ impl Sim {
         let job = Job {
             share: Share { index: 0, of: 1 },
             connections: self.connections,
+            beforehand: self.beforehand.unwrap_or(self.connections),
             source: Arc::new(source),
             pipeline: self.pipeline,
             pace: self.pace,
@@ -254,7 +258,7 @@ impl Sim {
             aborts: 0,
         };
         let mut core = Core::new(job, window, Arc::clone(&self.marks));
-        for conn in 0..self.connections {
+        for conn in 0..self.beforehand.unwrap_or(self.connections) {
             core.open(conn, self.opened_ns, &mut net).expect("the modelled network opens at once");
         }
         net.accepts = self.accepts;

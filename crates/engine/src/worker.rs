@@ -71,7 +71,7 @@ struct Worker {
     core: Core,
     sockets: Sockets,
     buffer: Box<[u8]>,
-    connections: usize,
+    beforehand: usize,
     open_timeout_ns: u64,
     spin: Spin,
     window: Arc<Window>,
@@ -86,12 +86,12 @@ struct Worker {
 impl Worker {
     fn new(setup: Setup) -> std::io::Result<Self> {
         prepare_thread(setup.cpu);
-        let connections = setup.job.connections;
+        let (connections, beforehand) = (setup.job.connections, setup.job.beforehand);
         Ok(Self {
             core: Core::new(setup.job, Arc::clone(&setup.window), setup.marks),
             sockets: Sockets::new(&setup.address, connections, setup.tls)?,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
-            connections,
+            beforehand,
             open_timeout_ns: setup.open_timeout_ns,
             spin: Spin::new(setup.spin_ns),
             window: setup.window,
@@ -211,7 +211,7 @@ impl Worker {
 
     /// Opens all connections, as long as they come; returns how many are open and why the last one failed that did.
     fn open_all(&mut self, clock: Clock) -> std::io::Result<(u32, Option<Failure>)> {
-        let mut opening = OpenPhase::new(self.connections);
+        let mut opening = OpenPhase::new(self.beforehand);
         while !opening.is_over() && !self.window.is_stopped() {
             let now = clock.now_ns();
             while let Some(conn) = opening.next(now) {

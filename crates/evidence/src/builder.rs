@@ -252,6 +252,7 @@ impl EvidenceBuilder {
         a.established = a.established.min(b.established);
         a.opened += b.opened;
         a.reconnects += b.reconnects;
+        a.grown += b.grown;
         match (&mut mine.tls, &theirs.tls) {
             (Some(mine), Some(theirs)) => mine.resumed += theirs.resumed,
             (mine, theirs) => *mine = mine.take().or_else(|| theirs.clone()),
@@ -267,6 +268,10 @@ impl EvidenceBuilder {
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         let mut evidence = self.evidence.clone();
+        // Over the whole run, as one is opened some time after it was found missing.
+        let connections = &mut evidence.connections;
+        connections.reconnects = connections.reconnects.saturating_sub(connections.grown);
+        connections.fairness = evidence.cohort.fairness;
         let cut = self.cut(&mut evidence.seconds);
         evidence.disturbance = cut.disturbance(evidence.flow.good, &self.histograms, &self.set_aside);
         if let Some(disturbance) = &mut evidence.disturbance {
@@ -423,6 +428,7 @@ impl EvidenceBuilder {
         if let Some(tls) = &mut evidence.tls {
             tls.resumed += tick.flow.resumed;
         }
+        evidence.connections.grown += tick.flow.grown;
         evidence.connections.reconnects += tick.flow.opened;
         for sent_ns in &tick.sends_ns {
             // Tests of their spread take the order for granted, and a log may come from anywhere.

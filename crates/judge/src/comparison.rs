@@ -12,7 +12,7 @@ use stats::RUNS_MIN;
 /// Windows that are short: that the ratio rests on too few of them is told by its interval.
 const TOO_SHORT: &str = "LD-04";
 /// Blocks that are too few.
-const FEW_UNITS: &str = "ST-06";
+pub(crate) const FEW_UNITS: &str = "ST-06";
 /// Blocks in which the machine was another.
 const OUTLIER: &str = "ST-07";
 /// Client and server on the same CPUs, as those of a duet on a machine of two CPUs are: alike in both variants.
@@ -55,7 +55,7 @@ pub struct ComparisonClaim<'a> {
 pub fn judge_comparison(claim: &ComparisonClaim<'_>) -> Verdict {
     let of_rules = rules().iter().map(|rule| {
         let outcome = match (rule.id, rule.check) {
-            (FEW_UNITS, _) => few_blocks(claim.blocks),
+            (FEW_UNITS, _) => few_blocks(claim.blocks, "--budget, --blocks"),
             (OUTLIER, _) => canaries(claim),
             (_, Check::Run(check) | Check::Both { run: check, .. }) => of_loads(claim, check),
             (_, Check::Sweep(_)) => Outcome::Pass,
@@ -111,12 +111,13 @@ fn told(load: &ComparedLoad<'_>, finding: Finding) -> Finding {
     Finding { message, ..finding }
 }
 
-fn few_blocks(blocks: u64) -> Outcome {
+/// Too few blocks for an interval; `flags` ask for more.
+pub(crate) fn few_blocks(blocks: u64, flags: &str) -> Outcome {
     if blocks >= RUNS_MIN as u64 {
         return Outcome::Pass;
     }
     let message = format!("{} count: too few for a confidence interval", plural(blocks, "block"));
-    let remedy = format!("measure at least {RUNS_MIN} blocks (--budget, --blocks)");
+    let remedy = format!("measure at least {RUNS_MIN} blocks ({flags})");
     Outcome::fired(FEW_UNITS, FindingState::Note, message, remedy, [("blocks", blocks as f64)])
 }
 

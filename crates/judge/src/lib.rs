@@ -1,8 +1,8 @@
 //! Validity rules: pure functions of the evidence that say whether a number may be believed.
 //!
 //! Responsibilities: one rule per id of the catalogue ([`rules()`]), and their merger into a [`Verdict`] for a run
-//! ([`judge_run`]), for a sweep ([`judge_sweep`]), for a capacity ([`judge_capacity`]) and for a comparison
-//! ([`judge_comparison`]). A rule whose data is missing is [`Outcome::Unchecked`] and its id is listed in the verdict; it
+//! ([`judge_run`]), for a sweep ([`judge_sweep`]), for a capacity ([`judge_capacity`]), for a comparison
+//! ([`judge_comparison`]) and for a page render ([`judge_render`], with rules of its own). A rule whose data is missing is [`Outcome::Unchecked`] and its id is listed in the verdict; it
 //! never counts as passed. What would make rules fire is told beforehand by [`check`]; what stops the server is named by
 //! [`limiter`]; what a load has to meet is a [`goal`], what makes a comparison fail a [`FailIf`], and any other result a
 //! [`threshold`].
@@ -20,6 +20,7 @@ mod facts;
 mod fail_if;
 pub mod goal;
 pub mod limiter;
+mod render;
 mod rule;
 mod rules;
 mod self_test;
@@ -38,6 +39,7 @@ pub use facts::curve::{fit_points, fit_repeats};
 pub use facts::disturbed::is_disturbed;
 pub use facts::saturation::saturated;
 pub use fail_if::FailIf;
+pub use render::{RenderClaim, RenderRule, judge_render, render_example, render_rules};
 pub use rule::{Check, Outcome, Rule, states_in};
 pub use self_test::{SelfTest, self_test};
 pub use sweep::{Carriers, judge_sweep};

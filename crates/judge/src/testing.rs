@@ -48,6 +48,7 @@ pub(crate) fn clean_run() -> Evidence {
             bytes_sent: GOOD * 80,
             opened: 0,
             outstanding_ns: u64::from(CONNECTIONS) * SECONDS * NS_PER_S,
+            grown: 0,
         },
         cohort: Cohort {
             planned: GOOD,
@@ -57,7 +58,13 @@ pub(crate) fn clean_run() -> Evidence {
             status: [(200, GOOD)].into(),
             ..Cohort::default()
         },
-        connections: Connections { requested: CONNECTIONS, established: CONNECTIONS, opened: 64, reconnects: 0 },
+        connections: Connections {
+            requested: CONNECTIONS,
+            established: CONNECTIONS,
+            opened: 64,
+            reconnects: 0,
+            ..Connections::default()
+        },
         tls: None,
         latency: Latencies {
             response,

@@ -5,12 +5,16 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 #![expect(clippy::disallowed_methods, reason = "they time whole processes and may not depend on engine's clock")]
 
+pub mod aa;
+mod accepting;
 pub mod attacks;
 pub mod calibrate;
 pub mod chaos;
+pub mod containers;
 pub mod decide;
 pub mod injections;
 mod install;
+pub mod ladder;
 pub mod manners;
 pub mod noise;
 pub mod null_server;
@@ -21,6 +25,7 @@ pub mod sampler;
 pub mod servers;
 #[cfg(test)]
 mod testing;
+pub mod zoo;
 
 /// CPUs of this machine and its load, for a page.
 fn machine() -> String {

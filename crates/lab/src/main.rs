@@ -2,7 +2,10 @@
 #![expect(clippy::print_stderr, reason = "these programs talk to a developer's terminal")]
 
 use clap::Parser;
-use lab::{attacks, calibrate, chaos, injections, manners, noise, null_server, outputs, peers, sampler, servers};
+use lab::{
+    aa, attacks, calibrate, chaos, containers, injections, ladder, manners, noise, null_server, outputs, peers,
+    sampler, servers, zoo,
+};
 use std::process::ExitCode;
 
 /// Programs that measure plimsoll itself
@@ -15,6 +18,8 @@ enum Program {
     NullServer(null_server::Options),
     Chaos(chaos::Options),
     Attacks(attacks::Options),
+    Ladder(ladder::Options),
+    Containers(containers::Options),
     Injections(injections::Options),
     CleanRuns(injections::clean_runs::Options),
     Manners(manners::Options),
@@ -23,7 +28,9 @@ enum Program {
     Servers(servers::Options),
     Noise(noise::Options),
     Calibrate(calibrate::Options),
+    Aa(aa::Options),
     Hog(noise::hog::Options),
+    Zoo(zoo::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +41,8 @@ fn main() -> ExitCode {
         Program::NullServer(options) => null_server::run(options),
         Program::Chaos(options) => chaos::run(options),
         Program::Attacks(options) => attacks::run(options),
+        Program::Ladder(options) => ladder::run(options),
+        Program::Containers(options) => containers::run(options),
         Program::Injections(options) => injections::run(options),
         Program::CleanRuns(options) => injections::clean_runs::run(options),
         Program::Manners(options) => manners::run(options),
@@ -42,7 +51,9 @@ fn main() -> ExitCode {
         Program::Sampler(options) => sampler::run(options),
         Program::Noise(options) => noise::run(options),
         Program::Calibrate(options) => calibrate::run(options),
+        Program::Aa(options) => aa::run(options),
         Program::Hog(options) => noise::hog::run(options),
+        Program::Zoo(options) => zoo::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -21,15 +21,15 @@ pub struct RuleCard {
     pub title: String,
     /// What it can make of a result, mildest first; empty when that is not said.
     pub states: Vec<FindingState>,
-    /// Where it judges: `run`, `sweep`, `audit`; empty when it is not checked yet.
+    /// Where it judges: `run`, `sweep`, `render`, `audit`; empty when it is not checked yet.
     pub judges: Vec<String>,
-    /// What it detects in runs and sweeps.
+    /// What it detects in results of plimsoll itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<RuleText>,
     /// What it detects in the output of other tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<RuleText>,
-    /// What it says of a constructed run or sweep that has this fault and no other.
+    /// What it says of a constructed result that has this fault and no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Finding>,
     /// Why it is not checked yet.

@@ -23,6 +23,9 @@ pub struct Flow {
     pub bytes_sent: u64,
     /// Connections opened, those before the clock started excluded.
     pub opened: u64,
+    /// Of these, opened because a request of an open loop found none free.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub grown: u64,
     /// TLS handshakes that resumed an earlier session, those before the clock started included.
     #[serde(default)]
     pub resumed: u64,
@@ -62,6 +65,26 @@ pub struct Cohort {
     /// than [`MIX_TOLD_APART_MAX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mix: Vec<MixCount>,
+    /// How the responses were spread over the connections; none before the window is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
+}
+
+/// How the responses of the measured window were spread over the connections of the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Connections that were open, or had a request, at the end of the window.
+    pub connections: u64,
+    /// Of these, answered at least once in it.
+    pub answered: u64,
+    /// Of the others, those with a request that waited for its answer at the end.
+    pub starved: u64,
+    /// The shortest of these waits within the window, a lower bound of what their requests took; none without one. ns
+    pub starved_ns: Option<u64>,
+    /// Responses in the window.
+    pub responses: u64,
+    /// Sum over the connections of the squares of their responses.
+    pub squares: u64,
 }
 
 /// Most requests of a mix that are counted one by one: each costs a line in every second's record.
@@ -88,6 +111,7 @@ impl Flow {
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
         self.opened += other.opened;
+        self.grown += other.grown;
         self.resumed += other.resumed;
         self.outstanding_ns += other.outstanding_ns;
     }
@@ -99,6 +123,38 @@ impl MixCount {
         self.completed += other.completed;
         self.good += other.good;
         self.response_ns += other.response_ns;
+    }
+}
+
+impl Fairness {
+    /// Counts a connection with so many responses, whose request has waited so long for an answer; ns.
+    pub fn count(&mut self, responses: u64, waits_ns: Option<u64>) {
+        self.connections += 1;
+        self.answered += u64::from(responses > 0);
+        self.responses += responses;
+        self.squares = self.squares.saturating_add(responses.saturating_mul(responses));
+        if let (0, Some(waits_ns)) = (responses, waits_ns) {
+            self.starved += 1;
+            self.starved_ns = Some(self.starved_ns.map_or(waits_ns, |least_ns| least_ns.min(waits_ns)));
+        }
+    }
+
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.answered += other.answered;
+        self.starved += other.starved;
+        self.starved_ns = [self.starved_ns, other.starved_ns].into_iter().flatten().min();
+        self.responses += other.responses;
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
+    /// Jain's index, 1 when all connections had the same number of responses and 1/n when one had all (R. Jain, D. Chiu and
+    /// W. Hawe, "A Quantitative Measure of Fairness", DEC TR-301, 1984); none without responses.
+    #[must_use]
+    pub fn index(&self) -> Option<f64> {
+        let responses = self.responses as f64;
+        (self.squares > 0).then(|| responses * responses / (self.connections as f64 * self.squares as f64))
     }
 }
 
@@ -122,6 +178,9 @@ impl Cohort {
         for (mine, theirs) in self.mix.iter_mut().zip(&other.mix) {
             mine.add(theirs);
         }
+        if let Some(fairness) = &other.fairness {
+            self.fairness.get_or_insert_default().add(fairness);
+        }
     }
 
     /// Requests that failed; contract breaches included.
@@ -129,6 +188,11 @@ impl Cohort {
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
+}
+
+/// True if a counter is left out of what is written.
+pub(crate) const fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// JSON keys are texts. Serde turns them back into numbers, but not inside a tagged enum such as [`crate::Event`].

@@ -1,6 +1,6 @@
 //! Evidence: input of the rules.
 
-use crate::{Change, Cohort, Disturbance, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
+use crate::{Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
 use serde::{Deserialize, Serialize};
 
 /// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
@@ -57,6 +57,17 @@ pub struct Evidence {
     pub interrupted: bool,
 }
 
+impl Evidence {
+    /// What to hold against the planned rate of an open loop, when `goodput_per_s` is that of undisturbed time: the goodput of
+    /// the whole window where that is more. Disturbance only lowers it, and by chance (Poisson arrivals) fewer requests than
+    /// planned on average can be due in what is left undisturbed.
+    #[must_use]
+    pub fn sustained_per_s(&self, goodput_per_s: f64) -> f64 {
+        let whole_per_s = self.disturbance.as_ref().map_or(0.0, |account| account.whole.goodput_per_s);
+        goodput_per_s.max(whole_per_s)
+    }
+}
+
 /// Connections of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
@@ -68,6 +79,12 @@ pub struct Connections {
     pub opened: u64,
     /// Opened again after the clock started, because one had been closed.
     pub reconnects: u64,
+    /// Opened after those beforehand because a request of an open loop found none free; omitted when there were none.
+    #[serde(default, skip_serializing_if = "crate::counts::is_zero")]
+    pub grown: u64,
+    /// How the responses of the measured windows were spread over them; omitted where that was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
 }
 
 /// What the TLS handshakes of a load have agreed on.

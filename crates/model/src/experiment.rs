@@ -1,6 +1,6 @@
 //! Experiment: its plan, what came of each step, and the result of all.
 
-use crate::{Environment, Estimate, MetricRecord, Quantiles, Verdict, VerdictState};
+use crate::{Environment, Estimate, Limiter, MetricRecord, Quantiles, Verdict, VerdictState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,12 @@ pub struct PlannedStep {
     pub directory: String,
     /// About how long it takes; null where a number of requests is measured; ns.
     pub estimated_ns: Option<u64>,
+    /// Label of the variant whose limiter predicts this one; omitted where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Settings that bound how much the server does at a time, by their names in the server, such as `pm.max_children`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
 }
 
 /// What came of a step: a line of `steps.jsonl`.
@@ -109,6 +115,9 @@ pub struct StepResult {
     /// Quantities of a comparison that decide; omitted of other verbs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<MetricRecord>,
+    /// What stops the server; null where it was not looked for.
+    #[serde(default)]
+    pub limiter: Option<Limiter>,
 }
 
 /// A capacity in short.
@@ -167,6 +176,26 @@ pub struct ExperimentRow {
     pub server_cpu_ns_per_request: Option<Estimate>,
     /// Bracket of a capacity: the lowest of the lower ends and the highest of the upper ends; null of other verbs.
     pub capacity: Option<StepCapacity>,
+    /// Name of the limiter that most of its steps found; null when none was looked for.
+    #[serde(default)]
+    pub limiter: Option<String>,
+    /// Steps that found it.
+    #[serde(default)]
+    pub limiter_steps: u64,
+    /// What the variant before it (`after`) let expect of it; null where its limiters claim nothing.
+    #[serde(default)]
+    pub predicted: Option<PredictedRow>,
+}
+
+/// A prediction of a row, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictedRow {
+    /// The variant whose limiter it rests on.
+    pub after: String,
+    /// Responses per second; mean over the steps of that variant whose limiters claim something.
+    pub expected_per_s: f64,
+    /// Measured goodput over the prediction; null while nothing was measured.
+    pub measured_ratio: Option<f64>,
 }
 
 /// A line of `steps.jsonl`.

@@ -34,6 +34,7 @@ mod profiled;
 mod program;
 mod record;
 mod redact;
+mod render;
 mod sample;
 mod samples;
 mod served;
@@ -59,7 +60,7 @@ pub use compare::{
     CompareLoad, CompareMetric, CompareRecord, CompareSettings, CompareTimes, CompareTrialMade, CompareTrialRecord,
     CompareValues, FailIfRecord, FailIfState, FloorRecord, MetricRecord,
 };
-pub use counts::{Cohort, Flow, MIX_TOLD_APART_MAX, MixCount};
+pub use counts::{Cohort, Fairness, Flow, MIX_TOLD_APART_MAX, MixCount};
 pub use disturbance::{
     Basis, Cause, DISTURBANCE_RULES, Disturbance, SLICE_NS, STRETCHES_MAX, SliceAccount, SliceFlow, Stretch,
     WholeWindow, slice_of, works_behind_servers,
@@ -72,8 +73,8 @@ pub use evidence::{
     SweepPoint, ThreadUse, TlsSession,
 };
 pub use experiment::{
-    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, StepCapacity,
-    StepRecord, StepResult,
+    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow,
+    StepCapacity, StepRecord, StepResult,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};
@@ -109,6 +110,10 @@ pub use record::{
     PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, SweepRecord, SweepsRecord,
 };
 pub use redact::{Redact, Redacted, count_secrets};
+pub use render::{
+    Browser, CacheState, PageFailure, PageFailureKind, PageLoad, RenderArm, RenderEffect, RenderFigure, RenderMetric,
+    RenderRecord, RenderSettings,
+};
 pub use sample::{
     CpuTimes, ENDED_CHILDREN, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample,
     Scheduled, ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
@@ -140,6 +145,8 @@ pub const FORMAT_PLAN: &str = "plimsoll.plan/1";
 pub const FORMAT_CHECK: &str = "plimsoll.check/1";
 /// Format name and version of what `history --json` prints.
 pub const FORMAT_HISTORY: &str = "plimsoll.history/1";
+/// Format name and version of what `render --json` prints.
+pub const FORMAT_RENDER: &str = "plimsoll.render/1";
 /// Format name and version of a `profile.json`.
 pub const FORMAT_PROFILE: &str = "plimsoll.profile/1";
 /// Format name and version of a `profile.samples`.

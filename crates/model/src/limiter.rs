@@ -79,6 +79,12 @@ pub struct Prediction {
     pub to: Option<f64>,
     /// Responses per second then.
     pub expected_per_s: f64,
+    /// Range of it: the interval of what was measured, and what else may grow with the load; omitted where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_per_s: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_per_s: Option<f64>,
 }
 
 /// How much of a resource is used.

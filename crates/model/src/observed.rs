@@ -292,6 +292,10 @@ pub struct PoolObserved {
     /// Workers that went.
     #[serde(default)]
     pub ended: u64,
+    /// Times a second that any of its workers was put on a CPU: at least once for each request that it serves, unless it
+    /// serves several at a time. Null when the scheduler does not tell.
+    #[serde(default)]
+    pub runs_per_s: Option<f64>,
     /// The waits behind `blocked` in detail, the longest first.
     #[serde(default)]
     pub waits: Vec<WaitObserved>,

@@ -293,6 +293,9 @@ pub struct Scheduled {
     pub ran_ns: u64,
     /// Ready to run, without a CPU; ns.
     pub waited_ns: u64,
+    /// Times that they were put on a CPU; none in records that do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u64>,
 }
 
 /// Samples of workers that waited in the same way.

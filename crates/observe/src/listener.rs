@@ -3,7 +3,8 @@
 use crate::listening::{Listening, Unfound};
 use crate::sockets::SocketTable;
 use model::{Address, Sockets};
-use netlink_packet_sock_diag::inet::InetResponseHeader;
+use netlink_packet_sock_diag::inet::InetResponse;
+use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::unix::UnixResponse;
 use procfs::process::{FDTarget, Process};
 use std::collections::BTreeSet;
@@ -55,7 +56,7 @@ impl Listener {
             Place::At(Address::Unix(path)) => gather(path, &table.listening_at(path)?),
             Place::Port(port) => {
                 let all = table.listening(*port)?;
-                let first = all.first().map(|first| (first.socket_id.source_address, *port).into());
+                let first = all.first().map(|first| (first.header.socket_id.source_address, *port).into());
                 first.and_then(|address| join(address, &all.iter().collect::<Vec<_>>()))
             }
         };
@@ -67,9 +68,9 @@ impl Listener {
 }
 
 /// Of the sockets that listen on a port those that get the connections to `address`: the most specific ones.
-fn select(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listening> {
+fn select(address: SocketAddr, sockets: &[InetResponse]) -> Option<Listening> {
     let wanted = address.ip().to_canonical();
-    let rank = |socket: &InetResponseHeader| match socket.socket_id.source_address {
+    let rank = |socket: &InetResponse| match socket.header.socket_id.source_address {
         ip if ip.to_canonical() == wanted => Some(0),
         ip if ip.is_unspecified() && ip.is_ipv4() == wanted.is_ipv4() => Some(1),
         IpAddr::V6(ip) if ip.is_unspecified() => Some(2),
@@ -80,23 +81,32 @@ fn select(address: SocketAddr, sockets: &[InetResponseHeader]) -> Option<Listeni
 }
 
 /// All of these sockets together.
-fn join(address: SocketAddr, chosen: &[&InetResponseHeader]) -> Option<Listening> {
+fn join(address: SocketAddr, chosen: &[&InetResponse]) -> Option<Listening> {
     let first = chosen.first()?;
     Some(Listening {
         address: address.into(),
-        inodes: chosen.iter().map(|socket| u64::from(socket.inode)).collect(),
-        uid: first.uid,
-        is_ipv6: first.socket_id.source_address.is_ipv6(),
-        accept_queue: chosen.iter().map(|socket| u64::from(socket.recv_queue)).sum(),
-        accept_backlog: chosen.iter().map(|socket| u64::from(socket.send_queue)).sum(),
+        inodes: chosen.iter().map(|socket| u64::from(socket.header.inode)).collect(),
+        dropped: chosen.iter().map(|socket| Some((u64::from(socket.header.inode), dropped(socket)?))).collect(),
+        uid: first.header.uid,
+        is_ipv6: first.header.socket_id.source_address.is_ipv6(),
+        accept_queue: chosen.iter().map(|socket| u64::from(socket.header.recv_queue)).sum(),
+        accept_backlog: chosen.iter().map(|socket| u64::from(socket.header.send_queue)).sum(),
         accept_fullest: chosen.iter().map(|socket| fullness(socket)).fold(0.0, f64::max),
     })
 }
 
 /// Connections waiting on a listening socket, in parts of those that may: the kernel puts both where other sockets have
 /// the bytes of their queues.
-fn fullness(socket: &InetResponseHeader) -> f64 {
-    f64::from(socket.recv_queue) / f64::from(socket.send_queue.max(1))
+fn fullness(socket: &InetResponse) -> f64 {
+    f64::from(socket.header.recv_queue) / f64::from(socket.header.send_queue.max(1))
+}
+
+/// Connection attempts that a listening socket has dropped; none when the kernel does not tell.
+fn dropped(socket: &InetResponse) -> Option<u64> {
+    socket.nlas.iter().find_map(|told| match told {
+        Nla::MemInfo(memory) => Some(u64::from(memory.drops)),
+        _ => None,
+    })
 }
 
 /// The sockets that listen at a path, of which there is one in practice.
@@ -112,6 +122,7 @@ fn gather(path: &Path, sockets: &[UnixResponse]) -> Option<Listening> {
     Some(Listening {
         address: Address::Unix(path.into()),
         inodes: sockets.iter().map(|socket| u64::from(socket.header.inode)).collect(),
+        dropped: None,
         // Whoever bound it made the file.
         uid: rustix::fs::stat(path).ok()?.st_uid,
         is_ipv6: false,
@@ -132,13 +143,13 @@ pub(crate) fn holds(pid: i32, inodes: &BTreeSet<u64>) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use netlink_packet_sock_diag::inet::SocketId;
+    use netlink_packet_sock_diag::inet::{InetResponseHeader, SocketId};
 
-    fn socket(ip: &str, inode: u32) -> InetResponseHeader {
+    fn socket(ip: &str, inode: u32) -> InetResponse {
         let source_address: IpAddr = ip.parse().unwrap();
         let id = if source_address.is_ipv4() { SocketId::new_v4() } else { SocketId::new_v6() };
         let socket_id = SocketId { source_address, source_port: 80, ..id };
-        InetResponseHeader {
+        let header = InetResponseHeader {
             family: 2,
             state: 10,
             timer: None,
@@ -147,11 +158,12 @@ mod tests {
             send_queue: 511,
             uid: 33,
             inode,
-        }
+        };
+        InetResponse { header, nlas: Default::default() }
     }
 
     #[track_caller]
-    fn chosen(address: &str, sockets: &[InetResponseHeader]) -> Vec<u64> {
+    fn chosen(address: &str, sockets: &[InetResponse]) -> Vec<u64> {
         select(address.parse().unwrap(), sockets).map_or_else(Vec::new, |found| found.inodes.into_iter().collect())
     }
 

@@ -1,7 +1,7 @@
 //! Sockets that listen on an address, or why the processes behind it are not known.
 
 use model::{Address, Sockets};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Listening sockets of an address, a port or a path.
@@ -9,6 +9,8 @@ use thiserror::Error;
 pub(crate) struct Listening {
     pub(crate) address: Address,
     pub(crate) inodes: BTreeSet<u64>,
+    /// Connection attempts that each of its sockets has dropped since it listens; none when the kernel does not tell.
+    pub(crate) dropped: Option<BTreeMap<u64, u64>>,
     /// Owner of the first.
     pub(crate) uid: u32,
     /// True if the kernel keeps their connections as IPv6, which those of IPv4 may be.
@@ -22,6 +24,13 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
+    /// Connection attempts dropped since `before`; none when the kernel does not tell. A socket that was not there has
+    /// dropped all of its since.
+    pub(crate) fn dropped_since(&self, before: &BTreeMap<u64, u64>) -> Option<u64> {
+        let grown = |(inode, n): (&u64, &u64)| n.saturating_sub(before.get(inode).copied().unwrap_or(0));
+        Some(self.dropped.as_ref()?.iter().map(grown).sum())
+    }
+
     /// Its accept queue alone.
     pub(crate) fn accept_only(&self) -> Sockets {
         Sockets {

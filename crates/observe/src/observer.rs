@@ -22,6 +22,11 @@ use model::{Address, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
+/// The target's listening sockets among the kernel's figures, and what is counted of them alone: the counters of TCP are
+/// those of all servers of the machine.
+const LISTENER: &str = "listener";
+const DROPPED: &str = "dropped_connects";
+
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
 pub struct Observer {
@@ -42,6 +47,8 @@ pub struct Observer {
     /// The same.
     disturbance: Option<DisturbanceSampler>,
     looked_ns: u64,
+    /// Connection attempts that each listening socket of the target had dropped at the sample before.
+    dropped: BTreeMap<u64, u64>,
     /// What was said about each part last, so that it is said once.
     said: BTreeMap<String, String>,
 }
@@ -85,6 +92,7 @@ impl Observer {
             states: None,
             disturbance: None,
             looked_ns: 0,
+            dropped: BTreeMap::new(),
             said: BTreeMap::new(),
         };
         // The long look, at the sockets of every process of the machine, is done while nothing waits for it.
@@ -218,6 +226,16 @@ impl Observer {
         }
         self.others.sample(&present, &taken, now_ns);
         self.kernel.sample(self.first_pid());
+        self.sample_dropped(listening.as_ref());
+    }
+
+    /// Connection attempts that the target's listening sockets have dropped since the sample before; none when that is not
+    /// told.
+    fn sample_dropped(&mut self, listening: Option<&Result<Listening, Unfound>>) -> Option<u64> {
+        let listening = listening?.as_ref().ok()?;
+        let grown = listening.dropped_since(&self.dropped);
+        self.dropped = listening.dropped.clone().unwrap_or_default();
+        grown
     }
 
     /// Who listens where something is asked for, and whether that is not who did at the sample before.
@@ -246,7 +264,10 @@ impl Observer {
         let (companions, taken) = self.sample_companions(&present, now_ns, &mut unavailable);
         let companion_sockets = self.sample_endpoints(&mut unavailable);
         let others = self.others.sample(&present, &taken, now_ns);
-        let (kernel, missing) = self.kernel.sample(self.first_pid());
+        let (mut kernel, missing) = self.kernel.sample(self.first_pid());
+        if let Some(dropped) = self.sample_dropped(listening.as_ref()) {
+            kernel.counters.entry(LISTENER.to_owned()).or_default().insert(DROPPED.to_owned(), dropped);
+        }
         for (part, why) in missing {
             self.told::<(), _>(part, Err(why), &mut unavailable);
         }

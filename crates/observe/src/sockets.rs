@@ -10,7 +10,9 @@ use netlink_packet_core::{
 };
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
-use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponseHeader, SocketId, StateFlags};
+use netlink_packet_sock_diag::inet::{
+    ExtensionFlags, InetRequest, InetResponse, InetResponseHeader, SocketId, StateFlags,
+};
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -122,11 +124,11 @@ impl SocketTable {
         Sockets { server, client, ..listening.map(Listening::accept_only).unwrap_or_default() }
     }
 
-    /// Every listening socket of `port`.
-    pub(crate) fn listening(&mut self, port: u16) -> Result<Vec<InetResponseHeader>, Unfound> {
+    /// Every listening socket of `port`, with its account of memory, which has what it dropped.
+    pub(crate) fn listening(&mut self, port: u16) -> Result<Vec<InetResponse>, Unfound> {
         let mut found = Vec::new();
         for ipv6 in [false, true] {
-            let asked = request(ipv6, StateFlags::LISTEN, port, End::Server);
+            let asked = request(ipv6, StateFlags::LISTEN, ExtensionFlags::SKMEMINFO, port, End::Server);
             match self.each(asked, |socket| found.push(socket)) {
                 // A kernel without IPv6 has no listeners there.
                 Err(error) if ipv6 && error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => {}
@@ -159,7 +161,8 @@ impl SocketTable {
     fn states(&mut self, address: SocketAddr, end: End, ipv6: bool) -> Result<[BTreeMap<String, u64>; 2], Unfound> {
         let all_but_listening = StateFlags::all().difference(StateFlags::LISTEN);
         let mut counts = [[0; STATES.len()]; 2];
-        self.each(request(ipv6, all_but_listening, address.port(), end), |socket: InetResponseHeader| {
+        let asked = request(ipv6, all_but_listening, ExtensionFlags::empty(), address.port(), end);
+        self.each(asked, |socket: InetResponseHeader| {
             let state = STATES.get(usize::from(socket.state)).map_or(0, |_| usize::from(socket.state));
             counts[usize::from(socket.socket_id.source_port != address.port())][state] += 1;
         })?;
@@ -214,7 +217,7 @@ impl Asked {
     }
 }
 
-fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> Asked {
+fn request(ipv6: bool, states: StateFlags, extensions: ExtensionFlags, port: u16, end: End) -> Asked {
     let mut socket_id = if ipv6 { SocketId::new_v6() } else { SocketId::new_v4() };
     match end {
         End::Server => socket_id.source_port = port,
@@ -222,7 +225,6 @@ fn request(ipv6: bool, states: StateFlags, port: u16, end: End) -> Asked {
         End::Both => {}
     }
     let family = if ipv6 { AF_INET6 } else { AF_INET };
-    let extensions = ExtensionFlags::empty();
     let request = InetRequest { family, protocol: IPPROTO_TCP, extensions, states, socket_id };
     let either_port = (end == End::Both).then_some(port);
     Asked { either_port, ..Asked::all(SockDiagMessage::InetRequest(request)) }

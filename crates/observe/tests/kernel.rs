@@ -20,11 +20,7 @@ fn tcp_ext(name: &str) -> u64 {
 #[test]
 fn a_full_accept_queue_is_seen_and_what_it_drops_is_counted() {
     let backlog = 2;
-    let endpoint = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
-    bind(&endpoint, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
-    listen(&endpoint, backlog).expect("it listens");
-    let listener = TcpListener::from(endpoint);
-    let address = listener.local_addr().expect("it is bound");
+    let (listener, address) = listening_with(backlog);
     let mut observer = Observer::new(address, true, &[]);
     let before = tcp_ext("ListenOverflows");
     observer.start(0);
@@ -38,6 +34,34 @@ fn a_full_accept_queue_is_seen_and_what_it_drops_is_counted() {
     assert_eq!((sockets.accept_backlog, sockets.accept_fullest), (Some(backlog as u64), Some(1.5)));
     let told = sample.kernel.counters["tcp"]["ListenOverflows"];
     assert!(told >= 1 && told <= tcp_ext("ListenOverflows") - before, "{told}");
+    drop(listener);
+    let own = sample.kernel.counters["listener"]["dropped_connects"];
+    assert!(own >= 1 && own <= tcp_ext("ListenDrops"), "{own}");
+}
+
+/// Another server's queue that overflowed was held against the target, whose own was never full.
+#[test]
+fn what_the_queue_of_another_server_drops_is_not_counted_for_the_target() {
+    let (target, address) = listening_with(16);
+    let (other, crowded) = listening_with(1);
+    let mut observer = Observer::new(address, true, &[]);
+    observer.start(0);
+    let open = |address| TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    let inside: Vec<_> = (0..=1).map(|_| open(crowded).expect("there is room")).collect();
+    assert!(open(crowded).is_err(), "the other's queue is full");
+    let sample = observer.sample(1, Phase::Measure);
+    assert!(sample.kernel.counters["tcp"]["ListenOverflows"] >= 1);
+    assert_eq!(sample.kernel.counters["listener"]["dropped_connects"], 0);
+    drop((target, other, inside));
+}
+
+fn listening_with(backlog: i32) -> (TcpListener, SocketAddr) {
+    let endpoint = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&endpoint, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+    listen(&endpoint, backlog).expect("it listens");
+    let listener = TcpListener::from(endpoint);
+    let address = listener.local_addr().expect("it is bound");
+    (listener, address)
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 /// What Debian asks before the installation of a package starts a service (invoke-rc.d(8)).
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
+const APT: &str = "apt-get";
+
 /// apt-get, while it lasts no package starts a service: programs are wanted, and nobody asked for a server on port 80.
 #[derive(Debug)]
 pub struct Apt {
@@ -45,7 +47,7 @@ impl Apt {
     /// # Errors
     /// What apt-get says last. An index that is stale or half reachable may still hold a package.
     pub fn update(&self) -> Result<(), String> {
-        apt(&["update"])
+        apt(Path::new(APT), &["update"])
     }
 
     /// Installs packages, without those that are only recommended.
@@ -53,7 +55,7 @@ impl Apt {
     /// # Errors
     /// What apt-get says last.
     pub fn install(&self, packages: &[&str]) -> Result<(), String> {
-        apt(&[&["install", "-y", "--no-install-recommends"], packages].concat())
+        apt(Path::new(APT), &[&["install", "-y", "--no-install-recommends"], packages].concat())
     }
 }
 
@@ -66,8 +68,9 @@ impl Drop for Apt {
     }
 }
 
-fn apt(arguments: &[&str]) -> Result<(), String> {
-    let mut command = Command::new("apt-get");
+/// Runs apt-get, which is `program`.
+fn apt(program: &Path, arguments: &[&str]) -> Result<(), String> {
+    let mut command = Command::new(program);
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).stdout(Stdio::null());
     let output = command.output().map_err(|error| format!("apt-get cannot be started: {error}"))?;
     if output.status.success() {
@@ -81,6 +84,28 @@ fn apt(arguments: &[&str]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_apt_are_told_and_nothing_else_that_it_says() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let program = |text: &str| {
+            let path = folder.path().join("apt-get");
+            // A program that is written by one thread while another starts one is busy.
+            let script = format!("printf '%s' '#!/bin/sh\n{text}\n' >{0} && chmod +x {0}", path.display());
+            let script = script.replace("\\n", "\n");
+            assert!(Command::new("sh").args(["-c", &script]).status().expect("a shell").success());
+            path
+        };
+        let said = program("echo W: old >&2; echo E: Unable to locate package $4 >&2; exit 100");
+        assert_eq!(
+            apt(&said, &["install", "-y", "--quiet", "wordpress"]),
+            Err("E: Unable to locate package wordpress".into())
+        );
+        assert_eq!(apt(&program("exit 1"), &["update"]), Err("apt-get ended with exit status: 1".into()));
+        assert_eq!(apt(&program("exit 0"), &["update"]), Ok(()));
+        let missing = apt(&folder.path().join("none"), &["update"]).expect_err("there is none");
+        assert!(missing.starts_with("apt-get cannot be started: "), "{missing}");
+    }
 
     #[test]
     fn no_package_starts_a_service_and_the_machine_s_own_policy_stands() {

@@ -8,6 +8,7 @@ pub(crate) mod experiment;
 pub(crate) mod history;
 pub(crate) mod observe;
 pub(crate) mod profile;
+pub(crate) mod render;
 pub(crate) mod rules;
 pub(crate) mod serve;
 pub(crate) mod stack;
@@ -25,6 +26,7 @@ use history::HistoryArgs;
 use model::{Address, ByteSize, Count, Duration, Rate};
 use observe::{ObserveArgs, ObserverArgs};
 use profile::ProfileArgs;
+use render::RenderArgs;
 use rules::RulesArgs;
 use serve::{KeepArgs, ServeArgs};
 use stack::StackArgs;
@@ -36,8 +38,8 @@ pub(crate) use values::{ArrivalsArg, OverArg, WarmupArg};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    valid result, or a named bound
-  1    a threshold failed (--fail-if), a goal is not met (capacity), a variant is worse (compare),
-       a figure got worse (history)
+  1    a threshold failed (--fail-if), a goal is not met (capacity), a variant is worse (compare,
+       render), a figure got worse (history)
   2    usage or configuration error: a wrong flag or file, a limit of this machine
   3    target unreachable or failing
   4    result not valid; the findings say why
@@ -60,6 +62,7 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     Experiment(ExperimentArgs),
     Profile(ProfileArgs),
+    Render(RenderArgs),
     Observe(ObserveArgs),
     Report(ReportArgs),
     History(HistoryArgs),
@@ -105,7 +108,7 @@ pub(crate) struct RunArgs {
     /// Server to start, measure and stop, such as 'nginx workers=2'; see plimsoll serve --list
     #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Option<String>,
-    /// Connections, all opened in advance; with -R the limit of requests in flight [default: 64; with -R 256]
+    /// Connections, all opened in advance; with -R opened as needed, at most so many [default: 64; with -R 256]
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<Count>,
     /// Requests per second over all connections (open loop)
@@ -221,7 +224,7 @@ pub(crate) struct SweepArgs {
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Duration>,
-    /// Connections, opened in advance: the limit of requests in flight; with --over rate
+    /// Connections, opened as needed: the limit of requests in flight; with --over rate
     #[arg(short, long, value_name = "N", default_value = "256")]
     pub(crate) connections: Count,
     /// Inter-arrival distribution; with --over rate

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Experiment(args) => verbs::experiment::experiment(&args),
         Verb::Profile(args) => verbs::profile::profile(&args),
+        Verb::Render(args) => verbs::render::render(&args),
         Verb::Observe(args) => verbs::observe::observe(&args),
         Verb::Report(args) => verbs::report::report(&args),
         Verb::History(args) => verbs::history::run(&args),

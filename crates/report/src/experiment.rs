@@ -6,13 +6,25 @@ use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{count, plural, rate, time};
 use model::{
-    Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, StepCapacity, StepRecord, VerdictState,
+    Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow, StepCapacity, StepRecord,
+    VerdictState,
 };
 use std::collections::BTreeSet;
 
 /// Columns of [`row`].
-pub(crate) const HEADER: [&str; 9] =
-    ["variant", "load", "verb", "verdict", "goodput", "interval", "p99", "CPU per request", "n"];
+pub(crate) const HEADER: [&str; 11] = [
+    "variant",
+    "load",
+    "verb",
+    "verdict",
+    "goodput",
+    "interval",
+    "p99",
+    "CPU per request",
+    "n",
+    "limiter",
+    "predicted",
+];
 /// Columns of [`step_row`].
 pub(crate) const STEP_HEADER: [&str; 8] = ["step", "block", "variant", "load", "verb", "verdict", "goodput", "took"];
 /// Columns of [`plan_row`].
@@ -44,7 +56,24 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
             0 => row.steps.len().to_string(),
             missing => format!("{} of {}", row.steps.len(), row.steps.len() as u64 + missing),
         },
+        limiter(row),
+        row.predicted.as_ref().map_or_else(none, predicted),
     ]
+}
+
+/// The limiter of most steps, and of how many if others found another.
+fn limiter(row: &ExperimentRow) -> String {
+    match &row.limiter {
+        None => "-".to_owned(),
+        Some(name) if row.limiter_steps == row.steps.len() as u64 => name.clone(),
+        Some(name) => format!("{name} ({} of {})", row.limiter_steps, row.steps.len()),
+    }
+}
+
+/// What was expected, and by how much the measured goodput is off: `40.0/s, +3 %`.
+fn predicted(predicted: &PredictedRow) -> String {
+    let off = predicted.measured_ratio.map_or_else(String::new, |ratio| format!(", {}", signed(ratio - 1.0)));
+    format!("{}{off}", rate(predicted.expected_per_s))
 }
 
 /// The 95 % interval; none where there is none.

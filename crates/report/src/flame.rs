@@ -136,10 +136,13 @@ fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
     String::from_utf8(svg).ok()
 }
 
-/// True if the counts of all stacks together are a number.
+/// Most that all stacks may count together: inferno multiplies it by 150 for the colours of a difference.
+const COUNTED_MAX: u64 = i64::MAX.cast_unsigned() / 1_000;
+
+/// True if the counts of all stacks together are a number that can be calculated with.
 fn can_be_counted(folded: &str) -> bool {
     let counts = folded.lines().flat_map(|line| line.rsplit(' ').take(2)).filter_map(|count| count.parse::<u64>().ok());
-    counts.fold(0_u64, u64::saturating_add) < i64::MAX.cast_unsigned()
+    counts.fold(0_u64, u64::saturating_add) < COUNTED_MAX
 }
 
 /// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load. Two
@@ -261,5 +264,13 @@ mod tests {
     fn a_graph_is_the_same_each_time() {
         let draw = || graph(BEFORE, &title("t"), Scale::Samples);
         assert_eq!(draw(), draw());
+    }
+
+    #[test]
+    fn counts_too_large_for_the_colours_of_a_difference_make_no_graph() {
+        let profiled = &Profiled::default();
+        let side = |folded| Side { name: "x", folded, profiled, sample_us_per_good: 1.5 };
+        assert!(difference(side("n;m 57777777777777\n"), side("main 1\n")).is_none());
+        assert!(difference(side("n;m 57777\n"), side("main 1\n")).is_some());
     }
 }

@@ -4,7 +4,7 @@ use crate::record::AnyRecord;
 use crate::visible;
 use model::{
     AuditRecord, AuditsRecord, CapacityRecord, CatalogueRecord, CheckRecord, CompareRecord, ExperimentPlan,
-    ExperimentRecord, HistoryRecord, Observation, ProfileRecord, RunRecord, SweepRecord, SweepsRecord,
+    ExperimentRecord, HistoryRecord, Observation, ProfileRecord, RenderRecord, RunRecord, SweepRecord, SweepsRecord,
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -97,6 +97,12 @@ pub fn rules(record: &CatalogueRecord) -> String {
 /// A check as one JSON object, indented, with a newline at the end.
 #[must_use]
 pub fn check(record: &CheckRecord) -> String {
+    pretty(record)
+}
+
+/// A page render as one JSON object, indented, with a newline at the end.
+#[must_use]
+pub fn render(record: &RenderRecord) -> String {
     pretty(record)
 }
 

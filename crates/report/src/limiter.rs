@@ -43,7 +43,9 @@ fn headline(limiter: &Limiter) -> String {
 
 fn bought(prediction: &Prediction) -> String {
     let setting = prediction.setting.as_ref().map_or_else(String::new, |setting| format!(" ({setting})"));
-    format!("{}{setting}: {} expected", prediction.change, rate(prediction.expected_per_s))
+    let range = prediction.low_per_s.zip(prediction.high_per_s);
+    let range = range.map_or_else(String::new, |(low, high)| format!(" ({} to {})", rate(low), rate(high)));
+    format!("{}{setting}: {} expected{range}", prediction.change, rate(prediction.expected_per_s))
 }
 
 fn next(next: &NextLimiter) -> String {
@@ -66,7 +68,13 @@ mod tests {
         let mut limiter = Limiter { next: Some(next), ..Limiter::default() };
         assert_eq!(lines(&limiter)[1].1, "without this limit at most 186/s, the limit of server CPUs");
         let change = "8 workers instead of 4".to_owned();
-        limiter.prediction = Some(Prediction { change, setting: None, from: None, to: None, expected_per_s: 180.0 });
+        let (low_per_s, high_per_s) = (None, None);
+        let mut prediction =
+            Prediction { change, setting: None, from: None, to: None, expected_per_s: 180.0, low_per_s, high_per_s };
+        limiter.prediction = Some(prediction.clone());
         assert_eq!(lines(&limiter)[1].1, "8 workers instead of 4: 180/s expected; next limiter: server CPUs at 186/s");
+        (prediction.low_per_s, prediction.high_per_s) = (Some(144.0), Some(216.0));
+        limiter.prediction = Some(prediction);
+        assert!(lines(&limiter)[1].1.starts_with("8 workers instead of 4: 180/s expected (144/s to 216/s); next"));
     }
 }

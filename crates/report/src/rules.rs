@@ -7,7 +7,7 @@ use model::{CatalogueRecord, RuleCard};
 /// Where a rule does not say what it makes of a result.
 pub(crate) const NO_STATE: &str = "-";
 /// Families of rules by the begin of their ids.
-const FAMILIES: [(&str, &str); 12] = [
+const FAMILIES: [(&str, &str); 13] = [
     ("CL", "Load generator"),
     ("ER", "Responses"),
     ("LD", "Load"),
@@ -19,6 +19,7 @@ const FAMILIES: [(&str, &str); 12] = [
     ("EN", "Machine"),
     ("PR", "Profiling"),
     ("CP", "Comparisons"),
+    ("RE", "Page render"),
     ("RP", "Reports"),
 ];
 

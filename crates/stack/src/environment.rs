@@ -65,6 +65,13 @@ pub(crate) fn of_build(spec: &Spec, dir: &Path, as_caller: bool) -> Variables {
     variables
 }
 
+/// Environment of a program that is no server, completely: folders of its own, and of ours PATH alone.
+pub(crate) fn of_helper(dir: &Path) -> Variables {
+    let mut variables = basis(dir);
+    variables.extend(chosen(&PASSED_VARIABLES[..1], own));
+    variables
+}
+
 /// What stands before all else; later values of the same name replace it.
 fn basis(dir: &Path) -> Variables {
     let below = |folder: &str| dir.join(folder).display().to_string();

@@ -12,6 +12,15 @@ use std::path::Path;
 /// # Errors
 /// If there are some and we are not root, or if apt-get fails.
 pub fn install(spec: &Spec, own_program: &Path) -> Result<Vec<&'static str>, StackError> {
+    install_by(spec, own_program, fetch)
+}
+
+/// The same by any way to get packages.
+fn install_by(
+    spec: &Spec,
+    own_program: &Path,
+    mut fetch: impl FnMut(&[&'static str]) -> Result<(), StackError>,
+) -> Result<Vec<&'static str>, StackError> {
     let mut installed = Vec::new();
     loop {
         let missing = match print_config(spec, own_program) {
@@ -60,6 +69,44 @@ mod tests {
     fn a_package_that_brings_two_things_is_installed_once() {
         let of = |program: &str, package| Missing { program: program.into(), package };
         assert_eq!(names(&[of("b", "two"), of("a", "one"), of("c", "two")]), ["one", "two"]);
+    }
+
+    /// An Apache whose modules are in `folder`; its program is there on every system.
+    fn apache(folder: &Path) -> Spec {
+        Spec::parse(&format!("apache binary=/bin/sh modules={}", folder.display())).expect("known")
+    }
+
+    #[test]
+    fn what_a_package_brings_is_used_and_what_it_does_not_bring_is_named() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let spec = apache(folder.path());
+        let mut fetched = Vec::new();
+        let missing = install_by(&spec, Path::new("/nonexistent"), |packages| {
+            fetched.extend_from_slice(packages);
+            Ok(())
+        });
+        let error = missing.expect_err("it brought nothing").to_string();
+        assert!(error.contains("mod_mpm_event.so is not installed: apt-get install apache2-bin"), "{error}");
+        assert_eq!(fetched, ["apache2-bin"], "it is installed once");
+        let bring = |_: &[&'static str]| {
+            for name in ["mpm_event", "authz_core", "mime", "dir", "status"] {
+                std::fs::write(folder.path().join(format!("mod_{name}.so")), "").expect("a file");
+            }
+            Ok(())
+        };
+        assert_eq!(install_by(&spec, Path::new("/nonexistent"), bring).expect("all is there"), ["apache2-bin"]);
+    }
+
+    #[test]
+    fn why_packages_cannot_be_had_is_told() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let fails = |packages: &[&'static str]| {
+            let doing = format!("install {}", packages.join(" "));
+            Err(StackError::Machine { doing, reason: "E: Unable to locate package".into() })
+        };
+        let error = install_by(&apache(folder.path()), Path::new("/nonexistent"), fails).expect_err("no package");
+        assert_eq!(error.to_string(), "cannot install apache2-bin: E: Unable to locate package");
+        assert!(error.is_usage());
     }
 
     #[test]

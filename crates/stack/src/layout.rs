@@ -1,5 +1,6 @@
 //! Layout of a server: files, processes in the order of their start, and where it answers.
 
+use model::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -18,6 +19,8 @@ pub(crate) struct Layout {
     pub(crate) data: Option<String>,
     /// Where it answers.
     pub(crate) endpoint: Option<Endpoint>,
+    /// What is measured in place of a GET of the endpoint's path; its contract has the status that is good.
+    pub(crate) request: Option<Request>,
     /// What the endpoint must give when it is asked for the path that is measured; none: any answer of status 200.
     pub(crate) body: Option<Body>,
     /// Relative path of a file with `user:password` for who uses the server.
@@ -47,6 +50,15 @@ pub enum Endpoint {
     Http {
         /// Scheme, address, port and path.
         url: String,
+    },
+    /// FastCGI on a Unix socket.
+    FastCgi {
+        /// Socket and script, as `plimsoll run` takes them.
+        url: String,
+        /// The socket.
+        socket: PathBuf,
+        /// File of the script.
+        script: String,
     },
     /// Something else on a Unix socket.
     Socket {

@@ -9,6 +9,7 @@
 
 mod account;
 mod clean;
+mod compose;
 mod environment;
 mod error;
 mod extra;
@@ -16,6 +17,7 @@ mod install;
 mod layout;
 mod limits;
 mod parse;
+mod piped;
 mod place;
 mod programs;
 mod ready;
@@ -32,10 +34,13 @@ mod topology;
 mod tree;
 
 pub use clean::{Leftover, clean};
+pub use compose::{Compose, compose};
 pub use environment::{PASSED_VARIABLES, SET_VARIABLES};
 pub use error::{Missing, StackError};
 pub use install::install;
 pub use layout::Endpoint;
+pub use piped::Piped;
+pub use programs::installed;
 pub use running::{Options, Running};
 pub use servers::{all, print_config};
 pub use settings::Settings;

@@ -30,8 +30,22 @@ pub(crate) struct Place {
     pub(crate) binary: Option<PathBuf>,
     /// CPUs for the server; empty: all.
     pub(crate) cpus: Vec<u32>,
+    /// Where programs and files of packages are looked for.
+    pub(crate) source: Source,
     /// What nobody else can guess, for passwords that are made here: letters and digits.
     pub(crate) secret: String,
+}
+
+/// Where programs and files of packages are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// On this machine.
+    #[default]
+    Installed,
+    /// Nowhere: they are in an image that is still to be built, where Debian 12 has them, programs on its `PATH`.
+    Image,
+    /// Nowhere, and all are missing: for the names of the packages.
+    Nothing,
 }
 
 impl Place {
@@ -45,6 +59,7 @@ impl Place {
             own_program,
             binary: settings.binary.clone(),
             cpus: settings.cpus.clone(),
+            source: Source::Installed,
             secret: "0".repeat(SECRET_DIGITS),
         })
     }
@@ -53,13 +68,26 @@ impl Place {
     pub(crate) fn program(&self, names: &[&str], package: &'static str) -> Result<PathBuf, StackError> {
         match &self.binary {
             Some(path) => programs::named(path),
-            None => programs::find(names, package),
+            None => self.helper(names, package),
         }
     }
 
     /// Another program.
     pub(crate) fn helper(&self, names: &[&str], package: &'static str) -> Result<PathBuf, StackError> {
-        programs::find(names, package)
+        match self.source {
+            Source::Installed => programs::find(names, package),
+            Source::Image => Ok(names[0].into()),
+            Source::Nothing => Err(programs::missing(names[0], package)),
+        }
+    }
+
+    /// A file that `package` brings, such as a module of a server.
+    pub(crate) fn file(&self, path: PathBuf, package: &'static str) -> Result<PathBuf, StackError> {
+        match self.source {
+            Source::Installed => programs::file(path, package),
+            Source::Image => Ok(path),
+            Source::Nothing => Err(programs::missing(&path.display().to_string(), package)),
+        }
     }
 
     /// A path below the state directory.

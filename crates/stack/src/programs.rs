@@ -14,6 +14,18 @@ pub(crate) fn find(names: &[&str], package: &'static str) -> Result<PathBuf, Sta
     names.iter().find_map(|name| on_path(name)).ok_or_else(|| missing(names[0], package))
 }
 
+/// The full path of a program that is no server: the one that is named (a path, or a name), or the first of `names` that is
+/// installed; none when none is.
+///
+/// # Errors
+/// If the named one is not there.
+pub fn installed(named: Option<&Path>, names: &[&str]) -> Result<Option<PathBuf>, StackError> {
+    match named {
+        Some(path) => self::named(path).map(Some),
+        None => Ok(names.iter().find_map(|name| on_path(name))),
+    }
+}
+
 /// A file that `package` brings, such as a module of a server.
 ///
 /// # Errors
@@ -22,7 +34,8 @@ pub(crate) fn file(path: PathBuf, package: &'static str) -> Result<PathBuf, Stac
     if path.is_file() { Ok(path) } else { Err(missing(&path.display().to_string(), package)) }
 }
 
-fn missing(program: &str, package: &'static str) -> StackError {
+/// The error for what is not there.
+pub(crate) fn missing(program: &str, package: &'static str) -> StackError {
     StackError::Missing(vec![Missing { program: program.to_owned(), package }])
 }
 

@@ -1,5 +1,7 @@
 //! Looks whether a service is up.
 
+mod fastcgi;
+
 use crate::layout::{Body, Endpoint, Layout, Ready};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 use rustls::crypto::ring;
@@ -58,6 +60,9 @@ impl Asker {
         match ready {
             Ready::Endpoint => match &layout.endpoint {
                 Some(Endpoint::Http { url }) => self.http(url, layout.body.as_ref()),
+                Some(Endpoint::FastCgi { url, socket, script }) => {
+                    self.fastcgi(url, socket, script, layout.body.as_ref())
+                }
                 Some(Endpoint::Socket { path }) => not_yet(self.connect(path).map(drop)),
                 None => Look::Ready,
             },
@@ -97,6 +102,17 @@ impl Asker {
             Ok(answer) if is_right(&answer) => Look::Ready,
             Ok(answer) => Look::NotYet(format!("it says {:?}", String::from_utf8_lossy(&answer))),
             Err(error) => Look::NotYet(error.to_string()),
+        }
+    }
+
+    /// The answer of a FastCGI application to a GET of `script`.
+    fn fastcgi(&self, url: &str, socket: &Path, script: &str, body: Option<&Body>) -> Look {
+        let answer = self.connect(socket).and_then(|stream| fastcgi::get(stream, script, PAGE_BYTES_MAX));
+        match answer {
+            Err(error) => Look::NotYet(error.to_string()),
+            Ok((200, found)) => body.map_or(Look::Ready, |body| of_body(url, &found, body)),
+            Ok((status, _)) if status >= 500 => Look::NotYet(format!("answers {status}")),
+            Ok((status, _)) => Look::Wrong(format!("answers {status} for {url}")),
         }
     }
 

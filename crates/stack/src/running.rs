@@ -16,7 +16,7 @@ use crate::state::{self, OUTPUT};
 use crate::supervisor::{How, KEPT_BYTES, Order, Report, is_full};
 use crate::tree::Folder;
 use connection::{Connection, Silence};
-use model::{Served, Step};
+use model::{Request, Served, Step};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,11 +88,18 @@ impl Running {
         self.layout.endpoint.as_ref()
     }
 
-    /// The URL that is measured; none when it does not speak HTTP.
+    /// What is measured in place of a GET of the URL's path, and a file with `user:password` for it.
+    #[must_use]
+    pub fn request(&self) -> Option<(&Request, Option<PathBuf>)> {
+        let credentials = self.layout.credentials.map(|path| self.place.path(path));
+        Some((self.layout.request.as_ref()?, credentials))
+    }
+
+    /// The URL that is measured; none when it speaks neither HTTP nor FastCGI.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self.endpoint()? {
-            Endpoint::Http { url } => Some(url),
+            Endpoint::Http { url } | Endpoint::FastCgi { url, .. } => Some(url),
             Endpoint::Socket { .. } => None,
         }
     }
@@ -103,7 +110,11 @@ impl Running {
         if self.spec.settings.config.is_some() {
             return Vec::new();
         }
-        let origin = self.url().map(|url| {
+        let http = match self.endpoint() {
+            Some(Endpoint::Http { url }) => Some(url.as_str()),
+            Some(Endpoint::FastCgi { .. } | Endpoint::Socket { .. }) | None => None,
+        };
+        let origin = http.map(|url| {
             let origin_ends = url.match_indices('/').nth(2).map_or(url.len(), |(at, _)| at);
             &url[..origin_ends]
         });

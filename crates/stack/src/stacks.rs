@@ -74,7 +74,7 @@ impl Stack {
         }
         let ready = match &self.standing.endpoint {
             Some(Endpoint::Http { url }) => Ready::Page(url.clone()),
-            Some(Endpoint::Socket { path }) => Ready::Socket(path.clone()),
+            Some(Endpoint::FastCgi { socket: path, .. } | Endpoint::Socket { path }) => Ready::Socket(path.clone()),
             None => return Ok(()),
         };
         match Asker::new(self.standing.uid).look(&ready, &Layout::default()) {

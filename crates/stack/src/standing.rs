@@ -31,11 +31,11 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// The URL that is measured; none when it does not speak HTTP.
+    /// The URL that is measured; none when it speaks neither HTTP nor FastCGI.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
         match self.endpoint.as_ref()? {
-            Endpoint::Http { url } => Some(url),
+            Endpoint::Http { url } | Endpoint::FastCgi { url, .. } => Some(url),
             Endpoint::Socket { .. } => None,
         }
     }

@@ -16,7 +16,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Folders that belong to the server, closed to others.
-const SERVERS: [&str; 5] = ["data", "home", "log", "run", "tmp"];
+pub(crate) const SERVERS: [&str; 5] = ["data", "home", "log", "run", "tmp"];
 /// Folders that it reads.
 const READ: [&str; 2] = ["conf", "www"];
 /// Folder of what its processes and its build write to stdout and stderr. The server itself cannot open it.

@@ -15,7 +15,7 @@ const BATCHES_MAX: usize = 20;
 /// Batches correlated more than this with their successors make the interval too narrow.
 const LAG_ONE_MAX: f64 = 0.2;
 /// Two-sided confidence of every interval.
-pub(crate) const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 0.95;
 
 /// Mean of independent runs with a 95 % t interval; no interval below [`RUNS_MIN`] runs. `n` is the number of
 /// runs, the value is 0 when there are none.

@@ -23,7 +23,8 @@ mod testing;
 
 pub use arrivals::{dispersion, dispersion_in, exponential_misfit, trend};
 pub use batch::{
-    BATCHES_MIN, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series, relative_half_width, variance,
+    BATCHES_MIN, CONFIDENCE, RUNS_MIN, coefficient_of_variation, mean, mean_of_runs, mean_of_series,
+    relative_half_width, variance,
 };
 pub use blocks::shuffled_blocks;
 pub use capacity::{
@@ -37,7 +38,7 @@ pub use compare::{
     should_repeat_block, should_repeat_duet, with_holm,
 };
 pub use knee::{LoadPoint, PoolFitResult, RateFit, SHARPNESS_MAX, UslFit, fit_pool, fit_rate, fit_usl};
-pub use median::{median, strays};
+pub use median::{median, median_interval, strays};
 pub use paired::{geometric_mean, paired_ratio};
 pub use peak::{PEAK_SHARE, peak_index};
 pub use resample::LoadRepeats;

@@ -13,15 +13,34 @@ use toml::{Table, Value};
 use crate::tools;
 use xtask::workspace;
 
-/// Runs all targets, prints executions and findings of each, and fails when there was a finding.
-pub(crate) fn run(length: Length) -> Result<()> {
+/// What is fuzzed, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// These targets alone
+    #[arg(long, value_name = "TARGET,...", value_delimiter = ',')]
+    only: Vec<String>,
+    #[command(flatten)]
+    length: Length,
+}
+
+impl From<Length> for Options {
+    fn from(length: Length) -> Self {
+        Self { only: Vec::new(), length }
+    }
+}
+
+/// Runs the targets, prints executions and findings of each, and fails when there was a finding.
+pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
     let folder = workspace::root().join("fuzz");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).context("reading fuzz/Cargo.toml")?;
-    let targets = targets(&manifest)?;
+    let targets = chosen(targets(&manifest)?, &only)?;
     let tool = cargo_fuzz()?;
     // All at once, so that no core waits for the last part of one of them.
     println!("     building {} targets", targets.len());
-    workspace::run(nightly_cargo(&tool, &[&["fuzz", "build"], BUILD].concat())?.current_dir(&folder))?;
+    // One by name; cargo-fuzz has no word for some of them.
+    let name = if let [target] = targets.as_slice() { Some(target.name.as_str()) } else { None };
+    let arguments = ["fuzz", "build"].into_iter().chain(length.build()).chain(name);
+    workspace::run(nightly_cargo(&tool, &arguments.collect::<Vec<_>>())?.current_dir(&folder))?;
     println!("     fuzzing all of them at once: {length}");
     let outcomes = std::thread::scope(|scope| {
         let (folder, tool) = (&folder, &tool);
@@ -53,9 +72,8 @@ const LONGEST: i64 = 1024;
 const SLOW: &str = "-report_slow_units=60";
 
 /// How targets are built. What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of
-/// the speed. The release profile has one codegen unit for each crate, and keeps dead code: it took longer to build than all
-/// targets take to fuzz.
-const BUILD: &[&str] = &["--dev", "--strip-dead-code", "--sanitizer", "none"];
+/// the speed.
+const BUILD: &[&str] = &["--strip-dead-code", "--sanitizer", "none"];
 
 /// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
@@ -72,6 +90,13 @@ pub(crate) struct Length {
 impl Length {
     pub(crate) const fn of_seconds(seconds: u32) -> Self {
         Self { seconds: Some(seconds), executions: None }
+    }
+
+    /// Arguments that build for this length: a release build is twice as fast, and takes longer than all targets for some
+    /// seconds each.
+    fn build<'a>(self) -> impl Iterator<Item = &'a str> {
+        let dev = if self.executions.is_some() { None } else { Some("--dev") };
+        BUILD.iter().copied().chain(dev)
     }
 
     fn arguments(self) -> impl Iterator<Item = String> {
@@ -108,13 +133,22 @@ struct Outcome {
     findings: Vec<String>,
 }
 
+/// Those named, or all of them.
+fn chosen(targets: Vec<Target>, only: &[String]) -> Result<Vec<Target>> {
+    if let Some(unknown) = only.iter().find(|name| targets.iter().all(|target| target.name != **name)) {
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        bail!("--only: there is no target `{unknown}`; there are {}", names.join(", "));
+    }
+    Ok(targets.into_iter().filter(|target| only.is_empty() || only.contains(&target.name)).collect())
+}
+
 fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<Outcome> {
     // The first directory collects what is found and stays out of git.
     let found = format!("corpus/{}", target.name);
     std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
-    let length: Vec<String> = length.arguments().collect();
     let longest = format!("-max_len={}", target.longest);
-    let mut arguments = [&["fuzz", "run"], BUILD].concat();
+    let mut arguments: Vec<&str> = ["fuzz", "run"].into_iter().chain(length.build()).collect();
+    let length: Vec<String> = length.arguments().collect();
     arguments.extend([&target.name, &found, &target.seeds, "--", "-print_final_stats=1", SLOW, longest.as_str()]);
     arguments.extend(length.iter().map(String::as_str));
     // A file, so that a run of hours can be watched.
@@ -188,7 +222,7 @@ fn nightly_cargo(tool: &Path, arguments: &[&str]) -> Result<Command> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Length, Outcome, Target, read_log, targets};
+    use super::{Length, Outcome, Target, chosen, read_log, targets};
     use clap::{Args, Command, Error, FromArgMatches};
 
     fn length(line: &str) -> Result<Length, Error> {
@@ -207,6 +241,19 @@ mod tests {
         let forgotten = targets(&format!("{manifest}[[bin]]\nname = \"audit\"\n")).unwrap_err();
         assert!(forgotten.to_string().contains("audit"), "{forgotten}");
         assert!(targets("[package]\nname = \"f\"\n").is_err());
+    }
+
+    #[test]
+    fn targets_are_chosen_by_name_and_an_unknown_name_is_refused() {
+        let all =
+            || ["har", "hlog"].map(|name| Target { name: name.to_owned(), seeds: String::new(), longest: 1 }).into();
+        let names = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(ToString::to_string).collect();
+            chosen(all(), &only).map(|chosen| chosen.into_iter().map(|target| target.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap(), ["har", "hlog"]);
+        assert_eq!(names(&["hlog"]).unwrap(), ["hlog"]);
+        assert!(names(&["hlgo"]).unwrap_err().to_string().contains("`hlgo`; there are har, hlog"));
     }
 
     #[test]

@@ -38,14 +38,13 @@ enum Task {
     /// docs/rules.md, written from the rules
     Docs,
     /// Every fuzz target, with cargo-fuzz on nightly
-    Fuzz(fuzz::Length),
+    Fuzz(fuzz::Options),
     /// Dependencies against deny.toml (licences, bans, sources, advisories), and the SBOM of the binary in target/sbom
     SupplyChain,
     /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
     /// takes 10 minutes
     Reproduce,
-    /// Programs that measure plimsoll itself: peers, servers, manners, outputs, injections, clean-runs, noise, sampler, scale,
-    /// chaos, calibrate
+    /// Programs that measure plimsoll itself, such as `cargo xtask peers`; `cargo xtask lab --help` lists them
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
 }
@@ -55,7 +54,7 @@ fn main() -> ExitCode {
         Task::Test { all } => return test::run(all),
         Task::Tidy => ("tidy", tidy::run()),
         Task::Docs => ("docs", docs::run()),
-        Task::Fuzz(length) => ("fuzz", fuzz::run(length)),
+        Task::Fuzz(options) => ("fuzz", fuzz::run(options)),
         Task::SupplyChain => ("supply-chain", deny::run().and_then(|()| sbom::write())),
         Task::Reproduce => ("reproduce", reproduce::run()),
         Task::Lab(words) => return lab(&words),

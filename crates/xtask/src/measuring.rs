@@ -130,7 +130,7 @@ fn warning(Tally { passed, failed, skipped }: Tally) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measuring, Tally, counted, of_manifest, reasons, warning};
+    use super::{Measuring, Tally, counted, of_manifest, reasons, warning, workspace};
 
     #[test]
     fn targets_that_a_plain_cargo_test_leaves_out_are_those_that_measure() {
@@ -139,6 +139,26 @@ mod tests {
         assert!(of_manifest("[[test]]\ntest = false\n").is_err());
         let measuring = Measuring::read().unwrap();
         assert!(measuring.selection().ends_with(&["--test", "states"]), "{:?}", measuring.selection());
+    }
+
+    /// One that does would take the others for a disturbance of the machine.
+    #[test]
+    fn tests_that_run_beside_others_decide_nothing() {
+        let tests = workspace::root().join("crates/plimsoll/tests/end_to_end");
+        let config = std::fs::read_to_string(workspace::root().join(".config/nextest.toml")).unwrap();
+        let (_, rest) = config.split_once("binary(end_to_end) & test(/^(").unwrap();
+        let (modules, _) = rest.split_once(")::/)").unwrap();
+        for module in modules.split('|') {
+            let path = tests.join(module.replace("::", "/"));
+            let mut files: Vec<_> =
+                std::fs::read_dir(&path).into_iter().flatten().map(|file| file.unwrap().path()).collect();
+            files.extend(Some(path.with_extension("rs")).filter(|file| file.exists()));
+            assert!(!files.is_empty(), "{module} is no module of the tests");
+            for file in files {
+                let text = std::fs::read_to_string(&file).unwrap();
+                assert!(!text.contains("decide"), "{}", file.display());
+            }
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn hermetic(tally: &mut Tally) -> Result<()> {
 /// What `--all` adds: it downloads tools, and installs packages.
 fn beyond(tally: &mut Tally) -> Result<()> {
     step("licences, bans, sources, advisories", deny::run)?;
-    step("fuzz", || fuzz::run(fuzz::Length::of_seconds(FUZZ_SECONDS)))?;
+    step("fuzz", || fuzz::run(fuzz::Length::of_seconds(FUZZ_SECONDS).into()))?;
     step("packages", || packages::ensure(packages::FOR_TESTS))?;
     step("measuring tests", || Measuring::read()?.run(tally))
 }

@@ -1,7 +1,6 @@
 //! Saved outputs of other tools: what is read, what is judged, and what is refused.
 
 mod bad_input;
-mod captured;
 mod fuzz;
 mod ledger;
 mod outputs;

@@ -23,6 +23,8 @@ pub(super) struct Conn {
     pub(super) retry_ns: u64,
     /// Attempts to open that failed in a row.
     pub(super) refusals: u8,
+    /// Responses since the window began.
+    pub(super) answered: u64,
 }
 
 /// A request on its way.
@@ -61,6 +63,7 @@ impl Conn {
             opening_since_ns: 0,
             retry_ns: 0,
             refusals: 0,
+            answered: 0,
         }
     }
 

@@ -42,7 +42,9 @@ impl Core {
         net: &mut impl Transport,
     ) -> bool {
         let goes_on = self.goes_on(conn, place, response.keepalive);
+        let has_come_in_window = self.in_window(now);
         let c = &mut self.conns[conn];
+        c.answered += u64::from(has_come_in_window);
         let flight = c.flights[place];
         let item = flight.item as usize;
         let framed = conn::breach(self.job.source.contract(item), response);

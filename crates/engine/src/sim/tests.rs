@@ -504,3 +504,52 @@ fn a_load_that_is_over_waits_for_the_account_of_its_end_and_no_longer() {
         assert!((over_ns..=over_ns + 400_000_000).contains(&end_ns), "{quota:?}: {end_ns}");
     }
 }
+
+/// A server with four workers that keep their connections: the other four of eight were told by nothing.
+#[test]
+fn connections_that_a_server_never_answers_are_counted_with_how_long_they_waited() {
+    let sim = Sim::closed(8, 3);
+    let mut arrivals = 0_u64;
+    // The last four to begin are never answered, the first four after 10 ms each.
+    let seen = sim.run(move |now| {
+        arrivals += 1;
+        if (5..=8).contains(&arrivals) { Answer::Never } else { Answer::At(now + 10_000_000) }
+    });
+    let fairness = seen.cohort.fairness.expect("they are counted at the end of the window");
+    assert_eq!((fairness.connections, fairness.answered, fairness.starved), (8, 4, 4));
+    assert_eq!(fairness.responses, seen.flow.completed);
+    assert_eq!(fairness.starved_ns, Some(3 * NS_PER_S), "as long as the window, and no answer yet");
+    let index = fairness.index().expect("there were responses");
+    assert!((index - 0.5).abs() < 0.01, "half of them had all: {index}");
+}
+
+#[test]
+fn connections_that_share_a_server_evenly_are_fair() {
+    let seen = Sim::closed(8, 3).run(|now| Answer::At(now + 10_000_000));
+    let fairness = seen.cohort.fairness.expect("they are counted");
+    assert_eq!((fairness.connections, fairness.answered, fairness.starved), (8, 8, 0));
+    assert!(fairness.index().expect("there were responses") > 0.999);
+}
+
+/// `-R 200` opened 256 connections, of which a server with four workers answered four.
+#[test]
+fn an_open_loop_opens_connections_as_it_needs_them() {
+    let mut sim = Sim::open(Arrivals::Constant, 200.0, 256, 10);
+    sim.beforehand = Some(1);
+    // Each takes 12 ms and they are 5 ms apart: three at a time.
+    let seen = sim.run(|now| Answer::At(now + 12_000_000));
+    assert_eq!((seen.cohort.planned, seen.cohort.good), (2_000, 2_000));
+    assert_eq!((seen.connects, seen.flow.grown), (3, 2));
+    assert_eq!(seen.latency.slip_blocked.summary().max_ns, 0, "none had to wait for one");
+    assert_eq!(seen.cohort.fairness.expect("they are counted").connections, 3);
+}
+
+#[test]
+fn an_open_loop_opens_no_more_connections_than_it_may() {
+    let mut sim = Sim::open(Arrivals::Constant, 1000.0, 64, 10);
+    sim.beforehand = Some(1);
+    sim.window_ns = (NS_PER_S, 11 * NS_PER_S);
+    let seen = sim.run(stalling(200_000_000));
+    assert_eq!(seen.connects, 64);
+    near("blocked max", seen.latency.slip_blocked.summary().max_ns, 136.0, 0.02);
+}

@@ -147,6 +147,22 @@ fn busy_share_needs_half_a_second() {
     assert_eq!(e.seconds[1].busy_max, 1.0);
 }
 
+/// A connection that an open loop opens for its first request is not one that was lost.
+#[test]
+fn connections_opened_as_they_are_needed_are_no_reconnects() {
+    let mut builder = EvidenceBuilder::new(fixed());
+    builder.apply(&Event::Connected { requested: 1, established: 1, took_ns: 1, tls: None });
+    let mut first = tick(Phase::Warmup, 0, 1_000, 1);
+    first.flow.grown = 2;
+    first.flow.opened = 1;
+    let mut second = tick(Phase::Measure, 1_000, 2_000, 1);
+    second.flow.opened = 2;
+    builder.apply(&Event::Tick(Box::new(first)));
+    builder.apply(&Event::Tick(Box::new(second)));
+    let connections = builder.evidence().connections;
+    assert_eq!((connections.opened, connections.grown, connections.reconnects), (4, 2, 1));
+}
+
 #[test]
 fn reconnects_of_every_phase_count() {
     let phases = [(Phase::Warmup, 1), (Phase::Measure, 2), (Phase::Drain, 4)];
@@ -159,7 +175,10 @@ fn reconnects_of_every_phase_count() {
         })),
     )
     .evidence();
-    assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 11, reconnects: 7 });
+    assert_eq!(
+        e.connections,
+        Connections { requested: 4, established: 4, opened: 11, reconnects: 7, ..Connections::default() }
+    );
 }
 
 /// One answer in 100 that comes after 300 ms is not "response times in steps of 3 ms".
@@ -246,7 +265,10 @@ fn iterations_add_up_and_stay_apart() {
     }
     let e = all.evidence();
     assert_eq!((e.iterations, e.measured_ns, e.flow.good, e.latency.response.n), (6, 6 * NS_PER_S, 600, 600));
-    assert_eq!(e.connections, Connections { requested: 4, established: 4, opened: 24, reconnects: 0 });
+    assert_eq!(
+        e.connections,
+        Connections { requested: 4, established: 4, opened: 24, reconnects: 0, ..Connections::default() }
+    );
     assert_eq!(e.seconds.len(), 6);
     assert_eq!(e.threads[0].wall_ns, 6 * NS_PER_S);
     assert_eq!(all.iterations_per_s(), [100.0, 110.0, 90.0, 105.0, 95.0, 100.0]);

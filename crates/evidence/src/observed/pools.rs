@@ -1,7 +1,7 @@
 //! Worker pools of the server over a window.
 
 use super::{SamplerSum, ratio};
-use model::{PoolObserved, PoolUse, SamplerObserved, Scheduled, StatesUse, Wait, WaitObserved};
+use model::{NS_PER_S, PoolObserved, PoolUse, SamplerObserved, Scheduled, StatesUse, Wait, WaitObserved};
 use std::collections::BTreeMap;
 
 /// Pools that are told: those that were occupied most.
@@ -146,6 +146,7 @@ impl PoolSum {
             span_ns: sum.span_ns + more.span_ns,
             ran_ns: sum.ran_ns + more.ran_ns,
             waited_ns: sum.waited_ns + more.waited_ns,
+            runs: sum.runs.zip(more.runs).map(|(sum, more)| sum + more),
         });
         self.stolen_ns += other.stolen_ns;
         self.idle += other.idle;
@@ -178,7 +179,7 @@ impl PoolSum {
         let told = |times: &Scheduled| times.span_ns > 0 && (times.ran_ns > 0 || self.running == 0);
         let (running, runnable) = match self.scheduled.filter(told) {
             None => (ratio(self.running, self.samples()), None),
-            Some(Scheduled { span_ns, ran_ns, waited_ns }) => {
+            Some(Scheduled { span_ns, ran_ns, waited_ns, .. }) => {
                 // Stolen time is neither running nor waiting. Workers never found asleep are taken to have lost it while
                 // they ran; otherwise it cannot be told from sleep.
                 let stolen_ns = if self.asleep() == 0 { self.stolen_ns } else { 0 };
@@ -194,6 +195,12 @@ impl PoolSum {
         }
         let of_sample = asleep / self.asleep() as f64;
         Shares { running, runnable, idle: of_sample * self.idle as f64, of_sample }
+    }
+
+    /// Times a second that one of `workers` was put on a CPU; none when the scheduler does not tell.
+    fn runs_per_s(&self, workers: f64) -> Option<f64> {
+        let Scheduled { span_ns, runs, .. } = self.scheduled.filter(|times| times.span_ns > 0)?;
+        Some(ratio(runs?, span_ns) * NS_PER_S as f64 * workers)
     }
 
     /// True if these did nothing but wait for processes that they have started: a shell around a server.
@@ -228,6 +235,7 @@ impl PoolSum {
             occupancy_max: self.occupancy_max,
             begun: self.begun,
             ended: self.ended,
+            runs_per_s: self.runs_per_s(ratio(self.workers, looks)),
             waits: waits.into_iter().take(WAITS_TOLD_MAX).map(told).collect(),
         }
     }
@@ -262,7 +270,7 @@ mod tests {
     }
 
     const fn times(ran_ns: u64, waited_ns: u64, span_ns: u64) -> Option<Scheduled> {
-        Some(Scheduled { span_ns, ran_ns, waited_ns })
+        Some(Scheduled { span_ns, ran_ns, waited_ns, runs: None })
     }
 
     #[test]
@@ -342,6 +350,19 @@ mod tests {
         sum.add(&second(6, times(0, 0, 100), 4, Vec::new()), 1, true, 0.0);
         let pool = &sum.observed()[0];
         assert_eq!((pool.running, pool.runnable, pool.occupancy), (0.6, None, 0.6));
+    }
+
+    /// Of two workers that are each put on a CPU 30 times in 100 ns, all together are 60 times.
+    #[test]
+    fn how_often_a_pool_is_put_on_a_cpu_is_told_of_all_its_workers() {
+        let with = |runs| Some(Scheduled { span_ns: 400, ran_ns: 40, waited_ns: 0, runs });
+        let mut sum = PoolsSum::default();
+        sum.add(&second(0, with(Some(120)), 8, Vec::new()), 1, true, 0.0);
+        let pool = &sum.observed()[0];
+        let expected = 120.0 / 400.0 * 1e9 * pool.workers_mean;
+        assert!((pool.runs_per_s.unwrap() - expected).abs() < 1e-3 * expected, "{pool:?}");
+        sum.add(&second(0, with(None), 8, Vec::new()), 1, true, 0.0);
+        assert_eq!(sum.observed()[0].runs_per_s, None, "it was not told all the time");
     }
 
     #[test]

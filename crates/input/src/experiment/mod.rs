@@ -92,6 +92,10 @@ pub struct Combination {
     pub verb: String,
     /// Arguments of the verb.
     pub arguments: Vec<Argument>,
+    /// Label of the variant whose limiter predicts this one.
+    pub after: Option<String>,
+    /// True if it is left out where this machine cannot measure it.
+    pub is_optional: bool,
     at: usize,
 }
 

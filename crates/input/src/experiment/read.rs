@@ -35,8 +35,20 @@ struct Draft {
 struct Load {
     name: Option<String>,
     verb: Option<(String, usize)>,
+    /// Labels of the variants it is for, with their places; none: all.
+    variants: Option<Vec<(String, usize)>>,
     flags: Vec<Flag>,
     at: usize,
+}
+
+impl Load {
+    /// The variants that this load is put on.
+    fn of<'a>(&self, all: &'a [Variant]) -> Vec<&'a Variant> {
+        let is_named = |variant: &&Variant| {
+            self.variants.as_ref().is_none_or(|named| named.iter().any(|(label, _)| *label == variant.label))
+        };
+        all.iter().filter(is_named).collect()
+    }
 }
 
 /// Reads an experiment.
@@ -51,13 +63,15 @@ pub(super) fn experiment(places: Places<'_>, vocabulary: &Vocabulary) -> Result<
     if draft.variants.all.is_empty() {
         draft.variants.all.push(Variant::default());
     }
+    draft.check_named(&places)?;
     draft.check_placeholders(vocabulary, &places)?;
     let mut combinations = Vec::new();
     let (repetitions, repetitions_at) = draft.repetitions.unwrap_or((1, 0));
     let verbs: Vec<&VerbFlags> =
         draft.loads.iter().map(|load| draft.verb_of(load, vocabulary, &places)).collect::<Result<_, _>>()?;
     let variants = draft.variants.all.as_slice();
-    let in_block = verbs.iter().map(|verb| if verb.takes_all { 1 } else { variants.len() as u64 }).sum::<u64>();
+    let measured = |(load, verb): (&Load, &&VerbFlags)| if verb.takes_all { 1 } else { load.of(variants).len() as u64 };
+    let in_block = draft.loads.iter().zip(&verbs).map(measured).sum::<u64>();
     let steps = in_block.saturating_mul(repetitions);
     if steps > STEPS_MAX {
         let about = format!("{steps} measurements (variants x loads x repetitions); at most {STEPS_MAX}");
@@ -70,7 +84,11 @@ pub(super) fn experiment(places: Places<'_>, vocabulary: &Vocabulary) -> Result<
     for (variants, takes_all) in groups {
         let before = combinations.len();
         for (load, verb) in draft.loads.iter().zip(&verbs).filter(|(_, verb)| verb.takes_all == takes_all) {
-            let combination = draft.combine(variants, load, verb, vocabulary, &places)?;
+            let variants = load.of(variants);
+            if variants.is_empty() {
+                continue;
+            }
+            let combination = draft.combine(&variants, load, verb, vocabulary, &places)?;
             let is_same = |other: &Combination| (&other.load, &other.verb) == (&combination.load, &combination.verb);
             if combinations[before..].iter().any(is_same) {
                 let about = format!("there is a load {:?} already; give one of them a name", combination.load);
@@ -153,6 +171,28 @@ impl Draft {
         found.ok_or_else(|| places.error(at, &format!("no verb {name:?} that measures{}", hint(name, &verbs))))
     }
 
+    /// Fails where a load is for a variant that is not there, or a variant has no load.
+    fn check_named(&self, places: &Places<'_>) -> Result<(), InputError> {
+        let known: Vec<&str> = self.variants.all.iter().map(|variant| variant.label.as_str()).collect();
+        for (label, at) in self.loads.iter().flat_map(|load| load.variants.iter().flatten()) {
+            if !known.contains(&label.as_str()) {
+                return Err(places.error(*at, &format!("there is no variant {label:?}{}", hint(label, &known))));
+            }
+        }
+        let has_load = |label: &&&str| {
+            self.loads
+                .iter()
+                .any(|load| load.variants.as_ref().is_none_or(|named| named.iter().any(|(named, _)| named == **label)))
+        };
+        match known.iter().find(|label| !has_load(label)) {
+            Some(label) => {
+                let at = self.loads.first().map_or(0, |load| load.at);
+                Err(places.error(at, &format!("the variant {label:?} has no load: add it to the variants of one")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Fails where a placeholder has no value, or a value no placeholder.
     fn check_placeholders(&self, vocabulary: &Vocabulary, places: &Places<'_>) -> Result<(), InputError> {
         let mut used: BTreeSet<&str> = BTreeSet::new();
@@ -186,7 +226,7 @@ impl Draft {
     /// One load on one variant, or on all of them at once.
     fn combine(
         &self,
-        variants: &[Variant],
+        variants: &[&Variant],
         load: &Load,
         verb: &VerbFlags,
         vocabulary: &Vocabulary,
@@ -199,7 +239,7 @@ impl Draft {
             }
         }
         let flags = |variant| self.filled_flags(variant, load, vocabulary, places);
-        let (arguments, own) = flags(&variants[0])?;
+        let (arguments, own) = flags(variants[0])?;
         for variant in &variants[1..] {
             let (others, _) = flags(variant)?;
             if let Some((one, _)) = arguments.iter().zip(&others).find(|(one, other)| one.words != other.words) {
@@ -228,6 +268,8 @@ impl Draft {
             load: label,
             verb: verb.name.clone(),
             arguments: serves.into_iter().chain(arguments).chain(names).chain(urls).collect(),
+            after: if variants.len() == 1 { variants[0].after.clone() } else { None },
+            is_optional: variants.iter().any(|variant| variant.is_optional),
             at: load.at,
         };
         no_secrets(&combination, places)?;
@@ -281,7 +323,7 @@ fn filled(
 }
 
 /// What the variants of a step are called: one by its name, else by its server; of several all against the first.
-fn variant_label(variants: &[Variant], server: Option<&str>) -> String {
+fn variant_label(variants: &[&Variant], server: Option<&str>) -> String {
     match variants {
         [one] if one.label.is_empty() => server.unwrap_or(BUILT_IN).to_owned(),
         [one] => one.label.clone(),
@@ -360,6 +402,16 @@ fn flags(value: &Value, at: usize, places: &Places<'_>) -> Result<Vec<Flag>, Inp
     }
 }
 
+/// The variants that a load is for.
+fn labels(entry: &Entry, places: &Places<'_>) -> Result<Vec<(String, usize)>, InputError> {
+    match &entry.node.value {
+        Value::List(list) if !list.is_empty() => list.iter().map(|node| text(&entry.key, node, places)).collect(),
+        _ => {
+            Err(places.error(entry.node.at, "variants of a load are a list of their names, such as [\"one\", \"two\"]"))
+        }
+    }
+}
+
 fn loads(entry: &Entry, places: &Places<'_>) -> Result<Vec<Load>, InputError> {
     let wrong =
         |at| places.error(at, "loads are tables: write [[loads]] before each, then connections = 64 and the like");
@@ -376,6 +428,7 @@ fn loads(entry: &Entry, places: &Places<'_>) -> Result<Vec<Load>, InputError> {
                     load.name = Some(name);
                 }
                 "verb" => load.verb = Some(text("verb", &entry.node, places)?),
+                "variants" => load.variants = Some(labels(entry, places)?),
                 _ => load.flags.push(Flag::read(entry, places)?),
             }
         }

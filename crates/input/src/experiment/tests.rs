@@ -288,3 +288,45 @@ fn refusals_of_a_verb_stand_at_the_flag_they_name() {
     assert_eq!(at("invalid value for '--rate <PER_SECOND>'"), "x.toml:4:8: invalid value for '--rate <PER_SECOND>'");
     assert_eq!(at("no such thing"), "x.toml:3:1: no such thing");
 }
+
+const LIST: &str = "serve = \"{s}\"\n[[variants.list]]\nname = \"one\"\ns = \"nginx\"\n\
+    [[variants.list]]\nname = \"two\"\ns = \"apache\"\nafter = \"one\"\noptional = true\n";
+
+#[test]
+fn a_load_may_be_for_some_variants_only() {
+    let experiment = parsed(&format!(
+        "{LIST}[[loads]]\nname = \"all\"\nrate = 5\n[[loads]]\nname = \"some\"\nrate = 9\nvariants = [\"two\"]\n\
+         [[loads]]\nname = \"side by side\"\nverb = \"compare\"\nvariants = [\"one\", \"two\"]\n"
+    ));
+    let made: Vec<_> = experiment.combinations.iter().map(|one| (one.variant.as_str(), one.load.as_str())).collect();
+    assert_eq!(made, [("one", "all"), ("two", "all"), ("two", "some"), ("two against one", "side by side")]);
+    refused(&[
+        (
+            &format!("{LIST}[[loads]]\nvariants = [\"tow\"]\n"),
+            "x.toml:11:13: there is no variant \"tow\"; did you mean \"two\"?",
+        ),
+        (
+            &format!("{LIST}[[loads]]\nvariants = [\"two\"]\n"),
+            "x.toml:10:1: the variant \"one\" has no load: add it to the variants of one",
+        ),
+        (
+            &format!("{LIST}[[loads]]\nvariants = \"two\"\n"),
+            "x.toml:11:12: variants of a load are a list of their names, such as [\"one\", \"two\"]",
+        ),
+    ]);
+}
+
+#[test]
+fn a_variant_may_be_left_out_and_follows_one_before_it() {
+    let combinations = parsed(LIST).combinations;
+    assert_eq!((combinations[0].after.as_deref(), combinations[0].is_optional), (None, false));
+    assert_eq!((combinations[1].after.as_deref(), combinations[1].is_optional), (Some("one"), true));
+    assert_eq!(combinations[1].values.len(), 2, "neither is a value: {:?}", combinations[1].values);
+    refused(&[
+        (
+            &LIST.replace("after = \"one\"", "after = \"own\""),
+            "x.toml:8:9: no variant \"own\" stands before it; there are one",
+        ),
+        (&LIST.replace("optional = true", "optional = 1"), "x.toml:9:12: \"optional\" is true or false"),
+    ]);
+}

@@ -17,6 +17,10 @@ pub(super) struct Variant {
     /// Empty where the file declares none.
     pub(super) label: String,
     pub(super) values: BTreeMap<String, String>,
+    /// Label of the variant whose limiter predicts this one.
+    pub(super) after: Option<String>,
+    /// True if it is left out where this machine cannot measure it.
+    pub(super) is_optional: bool,
 }
 
 /// All variants, and the names of their values with their places.
@@ -68,7 +72,7 @@ fn grid(axes: &[Entry], places: &Places<'_>) -> Result<Variants, InputError> {
             let mut values = variant.values.clone();
             values.insert(axis.key.clone(), value.clone());
             let label = format!("{} {}={value}", variant.label, axis.key).trim_start().to_owned();
-            Variant { label, values }
+            Variant { label, values, ..Variant::default() }
         };
         all = all.iter().flat_map(|variant| values.iter().map(move |value| with(variant, value))).collect();
     }
@@ -102,7 +106,8 @@ fn values(axis: &Entry, places: &Places<'_>) -> Result<Vec<String>, InputError> 
     }
 }
 
-/// Variants one by one; `name` is what each is called.
+/// Variants one by one; `name` is what each is called, `after` which stands before it, and `optional` whether it may be
+/// left out.
 fn listed<'a>(list: impl Iterator<Item = (usize, &'a Value)>, places: &Places<'_>) -> Result<Variants, InputError> {
     let mut variants = Variants::default();
     for (at, table) in list {
@@ -110,7 +115,18 @@ fn listed<'a>(list: impl Iterator<Item = (usize, &'a Value)>, places: &Places<'_
         let mut variant = Variant::default();
         let mut words = Vec::new();
         for entry in entries {
-            name(entry, places)?;
+            match (entry.key.as_str(), &entry.node.value) {
+                ("optional", Value::Switch(is_optional)) => {
+                    variant.is_optional = *is_optional;
+                    continue;
+                }
+                ("optional", _) => return Err(places.error(entry.node.at, "\"optional\" is true or false")),
+                ("after", _) => {
+                    variant.after = Some(before(entry, &variants, places)?);
+                    continue;
+                }
+                _ => name(entry, places)?,
+            }
             let (value, value_at) = text(&entry.key, &entry.node, places)?;
             plain(&entry.key, &value, value_at, places)?;
             words.push(format!("{}={value}", entry.key));
@@ -131,6 +147,17 @@ fn listed<'a>(list: impl Iterator<Item = (usize, &'a Value)>, places: &Places<'_
         }
     }
     Ok(variants)
+}
+
+/// The label of a variant that stands before in the list.
+fn before(entry: &Entry, variants: &Variants, places: &Places<'_>) -> Result<String, InputError> {
+    let (label, at) = text(&entry.key, &entry.node, places)?;
+    let known: Vec<&str> = variants.all.iter().map(|variant| variant.label.as_str()).collect();
+    match known.contains(&label.as_str()) {
+        true => Ok(label),
+        false if known.is_empty() => Err(places.error(at, "\"after\": no variant stands before it")),
+        false => Err(places.error(at, &format!("no variant {label:?} stands before it{}", hint(&label, &known)))),
+    }
 }
 
 fn name(entry: &Entry, places: &Places<'_>) -> Result<(), InputError> {

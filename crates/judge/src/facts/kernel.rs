@@ -22,6 +22,24 @@ pub(crate) fn recovered_by_probes(evidence: &Evidence) -> u64 {
     tcp(evidence, "TCPLossProbeRecovery").unwrap_or(0)
 }
 
+/// Connection attempts that the target's own listening sockets dropped; none where the kernel does not tell it by socket.
+/// The counters of TCP are those of all servers of the machine.
+pub(crate) fn own_drops(evidence: &Evidence) -> Option<u64> {
+    counter(evidence, "listener", "dropped_connects")
+}
+
+/// Segments sent again because they were lost.
+pub(crate) fn retransmitted(evidence: &Evidence) -> Option<u64> {
+    let [again, probes] = [tcp(evidence, "RetransSegs")?, tcp(evidence, "TCPLossProbes")?];
+    Some(again.saturating_sub(probes) + recovered_by_probes(evidence))
+}
+
+/// Connections of other programs of this machine, opened during the window.
+pub(crate) fn foreign_connections(evidence: &Evidence) -> u64 {
+    let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
+    opened.unwrap_or(0).saturating_sub(evidence.flow.opened)
+}
+
 /// Gauge of this machine's kernel over the window; none when it is not offered.
 pub(crate) fn gauge(evidence: &Evidence, part: &str, name: &str) -> Option<GaugeObserved> {
     evidence.observed.as_ref()?.gauges.get(part)?.get(name).copied()
@@ -44,12 +62,6 @@ pub(crate) fn is_server_here(evidence: &Evidence) -> bool {
 /// Scope of the counters, in brackets.
 pub(crate) fn whose(evidence: &Evidence) -> &'static str {
     if is_server_here(evidence) { "(client and server counted together)" } else { "(counted on the client machine)" }
-}
-
-/// Connections that were opened during the window, by anybody on this machine, and those that were there before it.
-pub(crate) fn connections(evidence: &Evidence) -> u64 {
-    let opened = [tcp(evidence, "ActiveOpens"), tcp(evidence, "PassiveOpens")].into_iter().flatten().max();
-    opened.unwrap_or(evidence.flow.opened).max(evidence.flow.opened) + u64::from(evidence.connections.established)
 }
 
 /// True if the load tried to connect during the window, so that a full queue can have affected it.
@@ -77,9 +89,11 @@ pub(crate) struct Lost {
 }
 
 impl Lost {
-    /// `dropped` of those that came to servers on this machine.
+    /// `dropped` of those that came to servers on this machine, or to the target alone where its drops are known.
     pub(crate) fn of(evidence: &Evidence, dropped: u64) -> Self {
-        let attempts = tcp(evidence, "PassiveOpens").unwrap_or(0) + dropped;
+        let accepted = tcp(evidence, "PassiveOpens").unwrap_or(0);
+        let accepted = if own_drops(evidence).is_some() { accepted.min(evidence.flow.opened) } else { accepted };
+        let attempts = accepted + dropped;
         let share = share(dropped, attempts);
         let is_many = share > LOST_INVALID_SHARE && dropped >= LOST_INVALID_MIN;
         Self { attempts, share, state: if is_many { FindingState::Invalid } else { FindingState::Warning } }

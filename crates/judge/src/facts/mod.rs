@@ -11,7 +11,7 @@ pub(crate) mod saturation;
 pub(crate) mod surplus;
 
 use kernel::is_server_here;
-use model::{Evidence, NS_PER_S, Observed};
+use model::{Evidence, Fairness, NS_PER_S, Observed};
 
 /// Quantiles that are printed: name, key in a finding's evidence, q.
 pub(crate) const PRINTED: [(&str, &str, f64); 4] =
@@ -36,6 +36,17 @@ pub(crate) enum Placement {
 /// Failures of the measured window whose name contains `part`.
 pub(crate) fn failures_named<'a>(evidence: &'a Evidence, part: &'a str) -> impl Iterator<Item = (&'a str, u64)> {
     evidence.cohort.failures.iter().filter(move |(name, _)| name.contains(part)).map(|(name, n)| (name.as_str(), *n))
+}
+
+/// Connections without any answer in the window while others had theirs in a fraction of it: not slow, but never served.
+pub(crate) fn starved(evidence: &Evidence) -> Option<Fairness> {
+    /// Multiple of the 99th percentile that a wait is longer than.
+    const LONGER: u64 = 10;
+    /// A shorter wait is none.
+    const WAIT_MIN_NS: u64 = NS_PER_S / 2;
+    let fairness = evidence.connections.fairness.filter(|it| it.answered > 0 && it.starved > 0)?;
+    let wait_ns = fairness.starved_ns?;
+    (wait_ns >= WAIT_MIN_NS && wait_ns >= LONGER.saturating_mul(evidence.latency.response.p99_ns)).then_some(fairness)
 }
 
 pub(crate) fn placement(evidence: &Evidence) -> Placement {

@@ -13,7 +13,7 @@ pub const AFTER: &str = "after";
 pub const CONTROL: &str = "control";
 
 /// A prediction counts as met to within this share of it.
-const MET: f64 = 0.2;
+pub(super) const MET: f64 = 0.2;
 /// Smaller predicted effects cannot be told from none and from others at once.
 const RATIO_MIN: f64 = 1.0 / (1.0 - MET);
 /// Connections for each worker that is occupied after the change.
@@ -209,6 +209,8 @@ mod tests {
                 from: Some(5.0),
                 to: Some(10.0),
                 expected_per_s: 2_000.0,
+                low_per_s: None,
+                high_per_s: None,
             }),
             ..Limiter::default()
         }

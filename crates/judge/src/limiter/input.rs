@@ -1,19 +1,35 @@
 //! Limiter input: one saturated load, facts of the machine, and the shape of the curve there.
 
+use crate::facts::client_cpus;
+use crate::facts::curve::fit_points;
 use crate::facts::saturation::is_flat;
 use model::{
-    CpuShares, Evidence, GeneratorObserved, LimiterContext, NS_PER_S, Observed, ServerObserved, ServerThreadObserved,
-    SweepEvidence,
+    CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, ServerObserved,
+    ServerThreadObserved, SweepEvidence,
 };
-use std::collections::BTreeMap;
+use stats::fit_pool;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Shape of goodput and time up to the load; none without a curve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shape {
     /// More load bought no more goodput.
     pub(super) flat: Option<bool>,
     /// Response times grew about as the load did.
     pub(super) grows: Option<bool>,
+    /// The pool that the whole curve fits best.
+    pub(super) pool: Option<PoolShape>,
+}
+
+/// A pool as a curve shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PoolShape {
+    /// Connections at the knee.
+    pub(super) knee: f64,
+    /// Responses per second beyond it.
+    pub(super) plateau_per_s: f64,
+    /// Largest relative error of the fit.
+    pub(super) error_max: f64,
 }
 
 /// A smaller exponent of time by load is no queue that grows with the load.
@@ -22,6 +38,8 @@ const GROWTH: f64 = 0.5;
 const APART: f64 = 1.4;
 /// A point with this share of the goodput is on the same plateau.
 const PLATEAU: f64 = 0.9;
+/// A rate of which this share is answered well is held; of arrivals at random a window has a few percent more or fewer.
+const HELD: f64 = 0.95;
 /// A thread is alone when the next of its name has less than this share of its CPU time.
 const ALONE: f64 = 0.7;
 
@@ -56,7 +74,12 @@ impl Shape {
             let times = [first, last].map(|point| point.evidence.latency.response.mean_ns);
             (times[0] > 0.0).then(|| (times[1] / times[0]).ln() / (last.load / first.load).ln() >= GROWTH)
         });
-        Self { flat, grows }
+        let pool = fit_pool(&fit_points(sweep)).filter(|_| !sweep.over_rate).map(|fit| PoolShape {
+            knee: fit.knee,
+            plateau_per_s: fit.fit.plateau_per_s,
+            error_max: fit.fit.error_max,
+        });
+        Self { flat, grows, pool }
     }
 }
 
@@ -107,6 +130,16 @@ impl<'a> LimiterInput<'a> {
         of_kind.collect::<Vec<_>>().into_iter()
     }
 
+    /// True if the server gives all that is asked of it: an open loop whose rate it holds, or a load beyond which goodput
+    /// still rises.
+    pub(super) fn is_served(&self) -> bool {
+        let holds = match self.evidence.plan.load {
+            Load::Open { rate_per_s, .. } => self.per_s >= HELD * rate_per_s,
+            Load::Closed { .. } => false,
+        };
+        self.shape.flat.map_or(holds, |flat| !flat)
+    }
+
     /// True if the server's processes are visible: they run on this machine.
     pub(super) fn sees_server(&self) -> bool {
         self.observed().is_some_and(|observed| observed.server.is_some())
@@ -115,10 +148,9 @@ impl<'a> LimiterInput<'a> {
     /// The CPUs that the server may use; none when it runs elsewhere.
     pub(super) fn server_cpus(&self) -> Option<Cpus> {
         let machine = self.observed()?.machine.as_ref().filter(|_| self.sees_server())?;
-        let own = &self.context.server_cpus;
         let of =
             |cpu: &u32| Some((*machine.cpu_busy_mean.get(*cpu as usize)?, *machine.cpu_shares.get(*cpu as usize)?));
-        let all: Option<Vec<(f64, CpuShares)>> = own.iter().map(of).collect();
+        let all: Option<Vec<(f64, CpuShares)>> = self.allowed_cpus().iter().map(of).collect();
         let (busy, shares, count) = match all.filter(|all| !all.is_empty()) {
             Some(all) => {
                 let mean = |of: fn(&(f64, CpuShares)) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
@@ -151,9 +183,26 @@ impl<'a> LimiterInput<'a> {
         wanted(thread) / self.server_cpus().map_or(1.0, |cpus| cpus.granted)
     }
 
+    /// CPUs that the server may use: those it was given, or those that its threads and those of its companions may run on.
+    /// Empty: all of the machine, or not known.
+    pub(super) fn allowed_cpus(&self) -> BTreeSet<u32> {
+        if !self.context.server_cpus.is_empty() {
+            return self.context.server_cpus.iter().copied().collect();
+        }
+        let mut allowed = BTreeSet::new();
+        for (_, group) in self.groups() {
+            // Of a companion that did not run nothing is known, and it uses none.
+            if group.cpus.is_empty() && group.cpu_cores > 0.0 {
+                return BTreeSet::new();
+            }
+            allowed.extend(&group.cpus);
+        }
+        allowed
+    }
+
     /// The load generator, where it has no CPUs of its own.
     pub(super) fn generator_beside(&self) -> Option<&'a GeneratorObserved> {
-        let (mine, servers) = (&self.evidence.plan.cpus, &self.context.server_cpus);
+        let (mine, servers) = (client_cpus(self.evidence), self.allowed_cpus());
         let apart = !mine.is_empty() && !servers.is_empty() && mine.iter().all(|cpu| !servers.contains(cpu));
         self.observed()?.generator.as_ref().filter(|_| !apart)
     }

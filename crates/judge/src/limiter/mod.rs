@@ -35,6 +35,8 @@ pub const UNKNOWN: &str = "unknown";
 
 /// Resources that are named as used most.
 const TOLD_MAX: usize = 3;
+/// The ceiling of what is used less is far beyond anything that was measured.
+const USED_MIN: f64 = 0.01;
 /// A resource in use to this share is near its ceiling.
 const NEAR: f64 = 0.9;
 /// A point with less than this share of the highest goodput is past what the server can do.
@@ -125,19 +127,26 @@ fn none(name: &str, says: String) -> Limiter {
 
 /// A limiter that was found, the next one, and the predicted gain.
 fn named(input: &LimiterInput<'_>, signal: Signal, utilisations: &[Utilisation]) -> Limiter {
-    let others = utilisations.iter().filter(|other| !is_same(&other.resource, &signal.resource));
+    let is_used = |other: &&Utilisation| other.share >= USED_MIN;
+    let others = utilisations.iter().filter(is_used).filter(|other| !is_same(&other.resource, &signal.resource));
     let after = others.filter_map(|other| {
         let ceiling_per_s = signal.freed.get(&other.resource).copied().or(other.ceiling_per_s);
         let ceiling_per_s = ceiling_per_s.filter(|ceiling| signal.ceiling_per_s.is_none_or(|own| *ceiling >= own));
         Some(NextLimiter { name: other.resource.clone(), ceiling_per_s: ceiling_per_s? })
     });
     let next = after.min_by(|a, b| a.ceiling_per_s.total_cmp(&b.ceiling_per_s));
-    let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).map(|(change, own_per_s)| Prediction {
-        change: change.words.clone(),
-        setting: change.setting.clone(),
-        from: change.from,
-        to: change.to,
-        expected_per_s: laws::least(own_per_s * change.factor, next.iter().map(|next| next.ceiling_per_s)),
+    let prediction = signal.change.as_ref().zip(signal.ceiling_per_s).map(|(change, own_per_s)| {
+        let expected_per_s = laws::least(own_per_s * change.factor, next.iter().map(|next| next.ceiling_per_s));
+        let off = off(input);
+        Prediction {
+            change: change.words.clone(),
+            setting: change.setting.clone(),
+            from: change.from,
+            to: change.to,
+            expected_per_s,
+            low_per_s: Some((expected_per_s * (1.0 - off)).max(input.clean_per_s.min(expected_per_s))),
+            high_per_s: Some(expected_per_s * (1.0 + off)),
+        }
     });
     Limiter {
         name: signal.name.to_owned(),
@@ -150,6 +159,13 @@ fn named(input: &LimiterInput<'_>, signal: Signal, utilisations: &[Utilisation])
         prediction,
         ..Limiter::default()
     }
+}
+
+/// Share by which a prediction may be off: what `--confirm` counts as met, or more where the goodput itself is less sure.
+fn off(input: &LimiterInput<'_>) -> f64 {
+    let goodput = evidence::goodput(input.evidence);
+    let interval = goodput.low.zip(goodput.high).map_or(0.0, |(low, high)| (high - low) / 2.0);
+    confirm::MET.max(interval / goodput.value.max(f64::MIN_POSITIVE))
 }
 
 /// True if two resources are one, such as a thread of nginx and the pool of its one worker.
@@ -171,6 +187,7 @@ fn confidence(input: &LimiterInput<'_>, signal: &Signal) -> Confidence {
         2 | 3 => Confidence::Medium,
         _ => Confidence::Low,
     };
+    let found = if signal.is_inferred { found.min(Confidence::Medium) } else { found };
     match found {
         Confidence::High if is_taken(input, signal) => Confidence::Medium,
         Confidence::Medium if is_taken(input, signal) => Confidence::Low,

@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 /// Threads of one name that are busier than this never rest: they are a pool that is occupied, whatever else is known.
 const NEVER_RESTS: f64 = 0.95;
 
+/// Times that a pool is put on a CPU for each response of the server; of several pools each may have a part of the load.
+const WAKES: f64 = 0.1;
+/// Workers that run for this share of the time may serve many requests without a wait.
+const RUNS: f64 = 0.2;
+
 /// Names of disk waits: the state, and the calls that do nothing else.
 const DISK_WAITS: [&str; 3] = ["disk", "fsync", "fdatasync"];
 
@@ -76,7 +81,8 @@ impl Pool {
 
 /// All pools; of what two sources tell, the states of the processes count, and the queue of the status page.
 pub(super) fn pools(input: &LimiterInput<'_>) -> Vec<Pool> {
-    let by_states = input.observed().into_iter().flat_map(|observed| &observed.pools).filter_map(of_states);
+    let all = input.observed().into_iter().flat_map(|observed| &observed.pools);
+    let by_states = all.filter(|pool| serves(pool, input.clean_per_s)).filter_map(of_states);
     let mut pools: Vec<Pool> = by_states.collect();
     for told in input.evidence.status.iter().filter_map(of_status) {
         match pools.iter_mut().find(|pool| pool.program.starts_with(&told.program)) {
@@ -90,6 +96,13 @@ pub(super) fn pools(input: &LimiterInput<'_>) -> Vec<Pool> {
         }
     }
     pools
+}
+
+/// True if a pool can be what serves the `per_s` responses: who waits for something in each of them is put on a CPU again
+/// afterwards. A master that waits on a pipe, a thread that sleeps and looks, an idle helper are occupied with nothing.
+fn serves(observed: &PoolObserved, per_s: f64) -> bool {
+    let wakes = observed.runs_per_s.is_none_or(|runs_per_s| runs_per_s >= WAKES * per_s);
+    wakes || observed.running + observed.runnable.unwrap_or(0.0) >= RUNS
 }
 
 fn of_states(observed: &PoolObserved) -> Option<Pool> {

@@ -1,5 +1,7 @@
 //! Each detector with its evidence and just without; the order of the detectors; what comes next and what a change buys.
 
+mod unprepared;
+
 use super::*;
 use crate::testing::{Mutate, clean_run, clean_sweep};
 use model::{
@@ -194,7 +196,7 @@ fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
     let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
     assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"));
     assert!(
-        limiter.says.starts_with("the 1 CPU available to the server is 96 % busy (user 10 %, "),
+        limiter.says.starts_with("the 1 CPU available to the server (of 4) is 96 % busy (user 10 %, "),
         "{}",
         limiter.says
     );
@@ -205,7 +207,7 @@ fn busy_cpus_with_requests_waiting_are_the_limit_and_split() {
     seen(&mut evidence).machine.as_mut().unwrap().cpu_shares[0].steal = 0.125;
     let limiter = limiter_of_run(&evidence, &judge_run(&evidence), &context);
     assert!(
-        limiter.says.starts_with("the 1 CPU available to the server is 96 % busy (user 11 %, "),
+        limiter.says.starts_with("the 1 CPU available to the server (of 4) is 96 % busy (user 11 %, "),
         "{}",
         limiter.says
     );
@@ -291,6 +293,8 @@ fn a_full_pool_with_requests_waiting_says_what_twice_as_many_would_do() {
         assert_eq!((prediction.setting.as_deref(), prediction.to), (Some("pm.max_children"), Some(10.0)));
         assert!((limiter.ceiling_per_s.unwrap() - 1_010.1).abs() < 0.1, "{:?}", limiter.ceiling_per_s);
         assert!((prediction.expected_per_s - 2_020.2).abs() < 0.1, "{prediction:?}");
+        let range = [prediction.low_per_s, prediction.high_per_s].map(Option::unwrap);
+        assert!((range[0] - 1_616.2).abs() < 0.1 && (range[1] - 2_424.2).abs() < 0.1, "{prediction:?}");
     }
 }
 
@@ -421,7 +425,8 @@ fn a_database_that_refuses_connections_is_named_with_what_more_of_them_would_buy
 
 #[test]
 fn an_overflowing_accept_queue_is_named() {
-    let overflown = |n| named_after(|evidence| count(evidence, "tcp", "ListenOverflows", n));
+    let overflown =
+        |n| named_after(|evidence| crate::testing::set_counter(evidence, "listener", "dropped_connects", n));
     assert_eq!((overflown(1).as_str(), overflown(0).as_str()), ("accept-backlog-limited", NOT_SATURATED));
     let full =
         |share| named_after(|evidence| seen(evidence).sockets.as_mut().unwrap().accept_fullest_max = Some(share));
@@ -491,7 +496,8 @@ fn what_was_not_seen_is_unchecked() {
     let limiter = of(&evidence);
     assert_eq!((limiter.name.as_str(), limiter.unchecked.len()), (UNKNOWN, DETECTORS.len()), "{limiter:#?}");
     assert!(limiter.says.contains("the server is not visible"));
-    assert_eq!(of(&run()).unchecked.len(), 3, "pools, and what their workers wait for");
+    let unchecked = of(&run()).unchecked;
+    assert_eq!(unchecked.len(), 5, "pools, what their workers wait for, fairness and a curve: {unchecked:#?}");
 }
 
 /// Golden test 9 as arithmetic: 5 workers of 5 ms behind 1 to 40 connections.

@@ -4,7 +4,7 @@ use super::blocks::{Blocks, Uneven};
 use super::environment::{Environment, Machine};
 use super::section::{Section, percent};
 use super::sequential::{Sequential, THREE, TWELVE};
-use stats::{Looks, effect};
+use stats::{CONFIDENCE, Looks, effect};
 use std::fmt::Write;
 
 /// Noise from trial to trial.
@@ -19,10 +19,9 @@ const SEVERAL: usize = 3;
 pub(super) const FLAGGED: std::ops::RangeInclusive<f64> = 0.03..=0.07;
 /// Of any of several variants, whose intervals share the 5 % as if they had nothing in common; they have the baseline.
 const SEVERAL_FLAGGED: std::ops::RangeInclusive<f64> = 0.0..=0.07;
-pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// -1, 0 or 1: the interval lies below 1, holds it, or lies above.
-pub(super) fn side(pairs: &[(f64, f64)], confidence: f64) -> i32 {
+pub(crate) fn side(pairs: &[(f64, f64)], confidence: f64) -> i32 {
     let ratio = effect(pairs, confidence).map(|effect| effect.ratio).unwrap_or_default();
     match (ratio.low, ratio.high) {
         (Some(low), _) if low > 1.0 => 1,

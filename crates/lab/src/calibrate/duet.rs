@@ -1,10 +1,10 @@
 //! Duets: two variants at the same time, on two sets of CPUs that are swapped in each block.
 
-use super::aa::{CONFIDENCE, FLAGGED, side};
+use super::aa::{FLAGGED, side};
 use super::environment::{Environment, Machine};
 use super::random::Random;
 use super::section::{Section, percent, quantile};
-use stats::{effect, geometric_mean};
+use stats::{CONFIDENCE, effect, geometric_mean};
 use std::fmt::Write;
 
 /// Noise of the whole machine from trial to trial, which two variants at the same time have in common.

@@ -15,6 +15,7 @@ mod section;
 mod sequential;
 
 use crate::progress::Progress;
+pub(crate) use aa::side;
 use anyhow::{Result, bail};
 use section::Section;
 use xtask::workspace;

@@ -99,6 +99,11 @@ impl<'a> std::iter::Sum<&'a Self> for Tally {
     }
 }
 
+/// True of rules about what others do to this machine, and about requests that are sent late because of it.
+pub(super) fn is_of_others(rule: &str) -> bool {
+    explains(&Disturbance { stolen: 1.0, late: Duration::ZERO, others: 1.0 }, rule, Duration::ZERO)
+}
+
 /// True if what the task has seen is what a rule says of this machine.
 fn explains(seen: &Disturbance, rule: &str, slip_p99: Duration) -> bool {
     match rule {
@@ -230,5 +235,11 @@ mod tests {
         ] {
             assert_eq!(explains(&seen, rule, slip), expected, "{rule}: {seen}");
         }
+    }
+
+    #[test]
+    fn rules_about_others_are_those_that_others_can_explain() {
+        assert!(["EN-01", "EN-03", "CL-03", "CL-08", "CL-09"].into_iter().all(is_of_others));
+        assert!(!["LD-04", "SA-05", "EN-04"].into_iter().any(is_of_others));
     }
 }

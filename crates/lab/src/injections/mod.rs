@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, bail};
 use real::{Maker, Real, Said};
 
+use crate::decide::account::{Account, QUIET};
 use crate::progress::Progress;
 use xtask::{packages, workspace};
 
@@ -209,16 +210,24 @@ fn measure(row: &mut Row, maker: &Maker, real: &Real, and_clean: bool) {
     if !and_clean {
         return;
     }
-    row.clean_times += 1;
-    match maker.make(real.clean).value {
+    let made = maker.make(real.clean);
+    let others = made.disturbance();
+    match made.value {
         Ok(Said::Judged(judged)) => {
-            row.silent += u32::from(!real.rules.iter().any(|rule| judged.tells(rule)));
             row.usual.extend(judged.fired().map(str::to_owned));
+            let told: Vec<&str> = real.rules.iter().copied().filter(|rule| judged.tells(rule)).collect();
+            // Beside programs that take CPU time they are right to fire, which says nothing of them.
+            if !told.is_empty() && others.share > QUIET && told.iter().all(|rule| clean_runs::is_of_others(rule)) {
+                row.remark = Some(format!("without it not counted: {others}"));
+                return;
+            }
+            row.silent += u32::from(told.is_empty());
         }
         Ok(Said::Refused(problem) | Said::Impossible(problem)) | Err(problem) => {
             row.remark = Some(format!("without it: {problem}"));
         }
     }
+    row.clean_times += 1;
 }
 
 /// Keeps the record of a fault that a rule was silent on, for whoever looks for the reason.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::table::{Manner, Step};
+use crate::accepting::Accepting;
 
 /// No client is silent for longer.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -16,16 +16,15 @@ const SILENCE: Duration = Duration::from_secs(10);
 const MOMENT: Duration = Duration::from_millis(5);
 const READ_BYTES: usize = 64 * 1024;
 
-/// One thread that accepts, and one for each connection. Ends with this value.
+/// Ends with this value, and its connections too.
 pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
-    accepting: Option<JoinHandle<()>>,
+    accepting: Option<Accepting>,
 }
 
 #[derive(Default)]
 struct Shared {
-    is_over: AtomicBool,
     connections: AtomicU64,
     /// By number, so that the server can end them.
     open: Mutex<BTreeMap<u64, TcpStream>>,
@@ -37,11 +36,11 @@ impl Server {
     /// # Errors
     /// If there is none.
     pub fn start(manner: &'static Manner) -> std::io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let (address, shared) = (listener.local_addr()?, Arc::new(Shared::default()));
-        let of_thread = Arc::clone(&shared);
-        let accepting = Some(std::thread::spawn(move || of_thread.accept(&listener, manner)));
-        Ok(Self { address, shared, accepting })
+        let shared = Arc::new(Shared::default());
+        let of_threads = Arc::clone(&shared);
+        let accepting =
+            Accepting::start(TcpListener::bind("127.0.0.1:0")?, move |stream| of_threads.have(&stream, manner))?;
+        Ok(Self { address: accepting.address, shared, accepting: Some(accepting) })
     }
 
     /// Its only page.
@@ -59,13 +58,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::SeqCst);
-        // Ends the wait for the next connection.
-        drop(TcpStream::connect(self.address));
-        if let Some(thread) = self.accepting.take() {
-            // A thread that has panicked has said so.
-            let _ = thread.join();
-        }
+        self.accepting = None;
         for stream in self.shared.open().values() {
             // It may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
@@ -78,23 +71,14 @@ impl Shared {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn accept(self: &Arc<Self>, listener: &TcpListener, manner: &'static Manner) {
-        for stream in listener.incoming() {
-            if self.is_over.load(Ordering::SeqCst) {
-                return;
-            }
-            let Ok(stream) = stream else { continue };
-            let Ok(kept) = stream.try_clone() else { continue };
-            let number = self.connections.fetch_add(1, Ordering::Relaxed);
-            self.open().insert(number, kept);
-            let shared = Arc::clone(self);
-            std::thread::spawn(move || {
-                // A client that goes away ends it as well.
-                let _ = serve(&stream, manner);
-                // What the client has sent and nobody has read makes this close a reset.
-                shared.open().remove(&number);
-            });
-        }
+    fn have(&self, stream: &TcpStream, manner: &Manner) {
+        let Ok(kept) = stream.try_clone() else { return };
+        let number = self.connections.fetch_add(1, Ordering::Relaxed);
+        self.open().insert(number, kept);
+        // A client that goes away ends it as well.
+        let _ = serve(stream, manner);
+        // What the client has sent and nobody has read makes this close a reset.
+        self.open().remove(&number);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask outputs`: what other load generators print of a server that fails in a known way, kept as fixtures.
 //!
-//! The fixtures and `truth.json` beside them are what `crates/audit/tests/audit/captured.rs` holds `audit` against.
+//! `truth.json` beside them has what the server did, against which `audit` can be held.
 
 mod server;
 mod tool;

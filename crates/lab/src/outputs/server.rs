@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+use crate::accepting::Accepting;
 
 /// What it does instead of a good answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +33,12 @@ pub(super) struct Truth {
     pub(super) broken: u64,
 }
 
-/// One thread that accepts, and one for each connection.
+/// Ends with this value.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     shared: Arc<Shared>,
-    accepting: Option<JoinHandle<()>>,
+    /// None where nobody is to listen.
+    _accepting: Option<Accepting>,
 }
 
 struct Shared {
@@ -54,10 +56,14 @@ impl Server {
         let address = listener.local_addr()?;
         let [requests, good, bad_status, broken] = [0; 4].map(AtomicU64::new);
         let shared = Arc::new(Shared { fault, is_over: AtomicBool::new(false), requests, good, bad_status, broken });
-        let of_thread = Arc::clone(&shared);
-        let accept = move || of_thread.accept(&listener);
-        let accepting = (fault != Fault::Refused).then(|| std::thread::spawn(accept));
-        Ok(Self { address, shared, accepting })
+        let of_threads = Arc::clone(&shared);
+        let serve = move |stream: TcpStream| {
+            // A client that goes away ends it as well.
+            let _ = of_threads.serve(&stream);
+            let _ = stream.shutdown(Shutdown::Both);
+        };
+        let accepting = if fault == Fault::Refused { None } else { Some(Accepting::start(listener, serve)?) };
+        Ok(Self { address, shared, _accepting: accepting })
     }
 
     /// What it has done so far. Clients that come later are not answered.
@@ -69,34 +75,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::SeqCst);
-        // Ends the wait for the next connection.
-        drop(TcpStream::connect(self.address));
-        if let Some(thread) = self.accepting.take() {
-            // A thread that has panicked has said so.
-            let _ = thread.join();
-        }
-    }
-}
-
 impl Shared {
-    fn accept(self: &Arc<Self>, listener: &TcpListener) {
-        for stream in listener.incoming() {
-            if self.is_over.load(Ordering::SeqCst) {
-                return;
-            }
-            let Ok(stream) = stream else { continue };
-            let shared = Arc::clone(self);
-            std::thread::spawn(move || {
-                // A client that goes away ends it as well.
-                let _ = shared.serve(&stream);
-                let _ = stream.shutdown(Shutdown::Both);
-            });
-        }
-    }
-
     fn serve(&self, mut stream: &TcpStream) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
         let (mut unread, mut buffer) = (Vec::new(), [0; 4096]);

@@ -61,8 +61,7 @@ struct Exchanged {
 
 /// Prints `{"requests":N,"per_s":R,"per_wait":B}`.
 pub fn run(Options { address, connections, seconds, order }: Options) -> Result<()> {
-    let Exchanged { responses, waits, elapsed } =
-        exchange(address, connections, Duration::from_secs(seconds), order)?;
+    let Exchanged { responses, waits, elapsed } = exchange(address, connections, Duration::from_secs(seconds), order)?;
     let (per_s, per_wait) = (responses as f64 / elapsed.as_secs_f64(), responses as f64 / waits.max(1) as f64);
     println!("{}", serde_json::json!({ "requests": responses, "per_s": per_s, "per_wait": per_wait }));
     Ok(())

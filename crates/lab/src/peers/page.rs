@@ -33,9 +33,7 @@ const ORDER: &str = "
 A closed loop stands for users who do not wait for each other: plimsoll sends on a connection as soon as its response has
 been checked. wrk sends when its next `epoll_wait` says that the socket takes bytes, so that requests may arrive together and
 a server with work for each wake-up, such as Node.js, has less of it. `cargo xtask floor --order next-wait` is the bare loop
-in that order, for any server: with 8 connections to Node.js 20, client and server on a core each of a busy machine, it read
-1.1 responses per wait in any order, and the server used 29.1 µs of CPU per request (`at-once`), 28.0 (`after-all`) and 28.5
-(`next-wait`; wrk 28.5; medians of 8 interleaved seconds). Requests that come together are a property of the client and not
+in that order, for any server. Requests that come together are a property of the client and not
 of users, so plimsoll has no such mode.
 ";
 

@@ -1,7 +1,7 @@
 //! `cargo xtask sampler`: what looking at a load costs it: CPU time of the looks, and goodput with and without them.
 
 mod page;
-mod runs;
+pub(crate) mod runs;
 mod toggled;
 
 use anyhow::{Context, Result};
@@ -131,7 +131,7 @@ fn measure(bench: &Bench, blocks: usize, seed: u64) -> Result<Results> {
     })
 }
 
-fn number(record: &Value, path: &str) -> Result<f64> {
+pub(crate) fn number(record: &Value, path: &str) -> Result<f64> {
     record.pointer(path).and_then(Value::as_f64).with_context(|| format!("the record has no {path}"))
 }
 

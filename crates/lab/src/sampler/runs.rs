@@ -34,12 +34,12 @@ const LOADS: [Load; 2] = [STEADY, PROFILED];
 const FINE: [i32; 2] = [0, 4];
 
 /// Where a record is, in a directory of its own.
-pub(super) const RECORD: &str = "record";
+pub(crate) const RECORD: &str = "record";
 
 /// Where the loads run.
-pub(super) struct Bench {
+pub(crate) struct Bench {
     program: PathBuf,
-    pub(super) records: TempDir,
+    pub(crate) records: TempDir,
 }
 
 /// Goodput of each block in both ways.
@@ -60,7 +60,7 @@ impl Drop for Ending {
 }
 
 impl Bench {
-    pub(super) fn new(program: PathBuf) -> Result<Self> {
+    pub(crate) fn new(program: PathBuf) -> Result<Self> {
         Ok(Self { program, records: tempfile::tempdir().context("a directory for records")? })
     }
 
@@ -134,7 +134,12 @@ impl Bench {
     /// The record of a run.
     fn run(&self, arguments: &[&str]) -> Result<Value> {
         let directory = tempfile::tempdir_in(self.records.path())?;
-        let output = self.command(arguments, directory.path()).output().context("starting plimsoll")?;
+        self.run_in(arguments, directory.path())
+    }
+
+    /// The same, with all that is recorded in `directory`.
+    pub(crate) fn run_in(&self, arguments: &[&str], directory: &Path) -> Result<Value> {
+        let output = self.command(arguments, directory).output().context("starting plimsoll")?;
         let is_fine = output.status.code().is_some_and(|code| FINE.contains(&code));
         if !is_fine {
             let stderr = String::from_utf8_lossy(&output.stderr);

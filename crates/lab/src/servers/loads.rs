@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use audit::Figure;
 use serde_json::Value;
 use xtask::workspace;
 
@@ -225,31 +226,30 @@ fn check(url: &str) -> Result<String> {
 
 /// wrk's rate; none where it counts nothing.
 fn wrk(url: &str, seconds: u32) -> Result<Option<f64>> {
-    rate(Command::new("wrk").args(["-t1", &format!("-c{CONNECTIONS}"), &format!("-d{seconds}s"), url]), "Requests/sec:")
+    rate(Command::new("wrk").args(["-t1", &format!("-c{CONNECTIONS}"), &format!("-d{seconds}s"), url]))
 }
 
 /// ab's rate; none where it gives up.
 fn ab(url: &str, seconds: u32) -> Result<Option<f64>> {
     let (c, t, most) = (CONNECTIONS.to_string(), seconds.to_string(), (seconds * 400_000).to_string());
-    rate(Command::new("ab").args(["-q", "-k", "-r", "-c", &c, "-t", &t, "-n", &most, url]), "Requests per second:")
+    rate(Command::new("ab").args(["-q", "-k", "-r", "-c", &c, "-t", &t, "-n", &most, url]))
 }
 
-/// The number behind a word of what a command prints.
-fn rate(command: &mut Command, word: &str) -> Result<Option<f64>> {
+/// The rate in what a command prints, as `plimsoll audit` reads it.
+fn rate(command: &mut Command) -> Result<Option<f64>> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output();
-    let said = match output {
-        Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
-        Err(error) => bail!("cannot start {program}: {error}"),
-    };
-    let line = said.lines().find_map(|line| line.strip_prefix(word));
-    let number = line.and_then(|rest| rest.split_whitespace().next()).and_then(|text| text.parse::<f64>().ok());
-    Ok(number.filter(|rate| *rate > 0.0))
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {program}"))?;
+    Ok(claimed(&output.stdout))
+}
+
+fn claimed(said: &[u8]) -> Option<f64> {
+    let claims = audit::audit("", said, &audit::Context::default()).ok()?.claims;
+    claims.get(Figure::Throughput).filter(|rate| *rate > 0.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::said;
+    use super::{claimed, said};
     use serde_json::{Value, json};
 
     fn record(good: u64, reconnects: u64, rules: &[&str]) -> Value {
@@ -259,6 +259,13 @@ mod tests {
             "connections": { "reconnects": reconnects },
             "verdict": { "state": "valid", "findings": findings },
         })
+    }
+
+    #[test]
+    fn rates_of_others_are_those_that_they_print() {
+        assert_eq!(claimed(include_bytes!("../peers/captured/wrk.txt")).map(f64::round), Some(15_207.0));
+        assert_eq!(claimed(include_bytes!("../peers/captured/ab.txt")).map(f64::round), Some(21_491.0));
+        assert_eq!(claimed(b"unable to connect to 127.0.0.1:1 Connection refused\n"), None);
     }
 
     #[test]

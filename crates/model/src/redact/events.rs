@@ -2,8 +2,8 @@
 
 use super::{REDACTED, Redact, Redacted, names};
 use crate::{
-    ArmRecord, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, Plan, Probe, Request,
-    SampledProcess, SamplesAdded, SamplesBegun, Served, SessionEvent, StatusLook, TargetCheck,
+    ArmRecord, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, PageLoad, Plan, Probe,
+    Request, SampledProcess, SamplesAdded, SamplesBegun, Served, SessionEvent, StatusLook, TargetCheck,
 };
 
 impl Redact for Event {
@@ -109,6 +109,13 @@ impl Redact for Environment {
     fn redact(&mut self) {
         self.command = Redacted::own_command(&self.command).into_inner();
         self.served.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl Redact for PageLoad {
+    fn redact(&mut self) {
+        self.url.iter_mut().for_each(url);
+        self.failure.iter_mut().for_each(|failure| text(&mut failure.message));
     }
 }
 

@@ -32,7 +32,7 @@ pub fn running(pid: u32) -> Result<BTreeSet<u32>, Missing> {
 /// The processes that hold a listening socket of TCP port `port`, on whatever address.
 pub fn behind_port(port: u16) -> Result<BTreeSet<u32>, Missing> {
     let sockets = SocketTable::default().listening(port).map_err(unfound)?;
-    let inodes: BTreeSet<u64> = sockets.iter().map(|socket| u64::from(socket.inode)).collect();
+    let inodes: BTreeSet<u64> = sockets.iter().map(|socket| u64::from(socket.header.inode)).collect();
     if inodes.is_empty() {
         return Err(Missing::Unfound(format!(
             "nothing listens on TCP port {port} in this network namespace; see ss -ltn for what does"

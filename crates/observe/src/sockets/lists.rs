@@ -2,7 +2,7 @@
 
 use super::{Asked, End, SocketTable, request};
 use netlink_packet_sock_diag::SockDiagMessage;
-use netlink_packet_sock_diag::inet::{InetResponseHeader, StateFlags};
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetResponseHeader, StateFlags};
 use netlink_packet_sock_diag::unix::nlas::UnixDiagName;
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
 use rustix::io::Errno;
@@ -70,7 +70,7 @@ impl SocketTable {
     /// Hands over the TCP sockets in `states` of both families.
     fn each_family(&mut self, states: StateFlags, mut take: impl FnMut(InetResponseHeader)) -> io::Result<()> {
         for ipv6 in [false, true] {
-            match self.each(request(ipv6, states.clone(), 0, End::Server), &mut take) {
+            match self.each(request(ipv6, states.clone(), ExtensionFlags::empty(), 0, End::Server), &mut take) {
                 // A kernel without IPv6 has none there.
                 Err(error) if ipv6 && error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => {}
                 other => other?,

@@ -81,10 +81,11 @@ impl Fold {
     pub(super) fn scheduled(&mut self, pool: &str, program: &str, times: Option<Scheduled>) {
         let sums = self.of(pool, program);
         match times {
-            Some(Scheduled { span_ns, ran_ns, waited_ns }) => {
+            Some(Scheduled { span_ns, ran_ns, waited_ns, runs }) => {
                 sums.scheduled.span_ns += span_ns;
                 sums.scheduled.ran_ns += ran_ns;
                 sums.scheduled.waited_ns += waited_ns;
+                sums.scheduled.runs = runs.map(|more| sums.scheduled.runs.unwrap_or(0) + more);
             }
             None => sums.unscheduled = true,
         }
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn samples_are_counts_and_the_schedulers_times_are_summed() {
         let mut fold = Fold::default();
-        let times = Scheduled { span_ns: 100, ran_ns: 30, waited_ns: 10 };
+        let times = Scheduled { span_ns: 100, ran_ns: 30, waited_ns: 10, runs: Some(3) };
         for sample in [Sample::Running, Sample::Running, Sample::Idle, waiting("db")] {
             fold.present("p", "w");
             fold.scheduled("p", "w", Some(times));
@@ -189,7 +190,7 @@ mod tests {
         let pool = &states.pools[0];
         assert_eq!((pool.workers, pool.workers_max, pool.running, pool.idle, pool.begun), (5, 4, 2, 1, 1));
         assert_eq!((pool.waits[0].on.as_str(), pool.waits[0].samples), ("db", 1));
-        assert_eq!(pool.scheduled, Some(Scheduled { span_ns: 400, ran_ns: 120, waited_ns: 40 }));
+        assert_eq!(pool.scheduled, Some(Scheduled { span_ns: 400, ran_ns: 120, waited_ns: 40, runs: Some(12) }));
         assert_eq!(fold.fetch().0, StatesUse::default(), "counted once");
     }
 

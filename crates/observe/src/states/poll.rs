@@ -37,6 +37,8 @@ pub(super) struct Poller {
     programs: BTreeMap<i32, Program>,
     /// Processes that only watch others.
     masters: BTreeSet<i32>,
+    /// Masters whose workers have a title, by the title; a place is given away when its master is gone.
+    families: BTreeMap<String, Vec<i32>>,
     /// By process and thread.
     threads: BTreeMap<(i32, i32), Thread>,
     peers: Peers,
@@ -66,6 +68,7 @@ struct Account {
     at_ns: u64,
     ran_ns: u64,
     waited_ns: u64,
+    runs: u64,
 }
 
 impl Poller {
@@ -73,6 +76,7 @@ impl Poller {
         Self {
             programs: BTreeMap::new(),
             masters: BTreeSet::new(),
+            families: BTreeMap::new(),
             threads: BTreeMap::new(),
             peers: Peers::new(clocks.thread_cpu_ns),
             monotonic_ns: clocks.monotonic_ns,
@@ -125,6 +129,8 @@ impl Poller {
                 if known.is_some() {
                     self.forget(pid, fold);
                 }
+                let mut program = program;
+                program.family = family(&mut self.families, &self.masters, &program.title, program.ppid);
                 self.programs.insert(pid, program);
             }
         }
@@ -145,6 +151,9 @@ impl Poller {
             parent.is_master_of(child).then_some(child.ppid)
         });
         self.masters = says_so.chain(shown).collect();
+        for program in self.programs.values_mut() {
+            program.family = family(&mut self.families, &self.masters, &program.title, program.ppid);
+        }
         let masters = &self.masters;
         self.threads.retain(|(pid, _), _| !masters.contains(pid));
     }
@@ -235,7 +244,12 @@ impl Poller {
     /// None when the kernel does not tell.
     fn account(&self, (pid, tid): (i32, i32)) -> Option<Account> {
         let told = Schedstat::from_read(&short(&format!("/proc/{pid}/task/{tid}/schedstat"))?[..]).ok()?;
-        Some(Account { at_ns: (self.monotonic_ns)(), ran_ns: told.sum_exec_runtime, waited_ns: told.run_delay })
+        Some(Account {
+            at_ns: (self.monotonic_ns)(),
+            ran_ns: told.sum_exec_runtime,
+            waited_ns: told.run_delay,
+            runs: told.pcount,
+        })
     }
 
     /// None when it has ended.
@@ -275,6 +289,25 @@ impl Poller {
     }
 }
 
+/// Which of the pools of this title the workers of the master `parent` are, from 0 on: two servers of one program may run, and
+/// one of them may rest. 0 where the parent is no master.
+fn family(families: &mut BTreeMap<String, Vec<i32>>, masters: &BTreeSet<i32>, title: &str, parent: i32) -> usize {
+    if !masters.contains(&parent) {
+        return 0;
+    }
+    let known = families.entry(title.to_owned()).or_default();
+    if let Some(at) = known.iter().position(|master| *master == parent) {
+        return at;
+    }
+    let place = known.iter().position(|master| !masters.contains(master));
+    let at = place.unwrap_or(known.len());
+    match known.get_mut(at) {
+        Some(gone) => *gone = parent,
+        None => known.push(parent),
+    }
+    at
+}
+
 /// The program of a thread, and its pool.
 fn place<'a>(
     programs: &'a BTreeMap<i32, Program>,
@@ -302,6 +335,7 @@ impl Account {
             span_ns: self.at_ns.saturating_sub(before.at_ns),
             ran_ns: self.ran_ns.saturating_sub(before.ran_ns),
             waited_ns: self.waited_ns.saturating_sub(before.waited_ns),
+            runs: Some(self.runs.saturating_sub(before.runs)),
         }
     }
 }
@@ -347,6 +381,19 @@ impl Lookup for Probe<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An idle php-fpm beside a full one made one pool that was half occupied, and no limiter.
+    #[test]
+    fn pools_of_the_same_name_are_told_apart_by_their_masters() {
+        let mut families = BTreeMap::new();
+        let masters = [10, 20].into();
+        let mut of = |masters: &BTreeSet<i32>, title, parent| family(&mut families, masters, title, parent);
+        assert_eq!([of(&masters, "www", 10), of(&masters, "www", 20), of(&masters, "www", 10)], [0, 1, 0]);
+        assert_eq!([of(&masters, "api", 20), of(&masters, "www", 1)], [0, 0], "another title; and no master");
+        // A master that was started again has the place of the one that is gone.
+        let restarted = [20, 30].into();
+        assert_eq!([of(&restarted, "www", 30), of(&restarted, "www", 20)], [0, 1]);
+    }
 
     #[test]
     fn everyone_has_a_turn_when_there_are_more_than_a_look_may_have() {

@@ -23,6 +23,8 @@ pub(super) struct Program {
     /// When it began, to tell it from a later one with its number.
     pub(super) began: u64,
     pub(super) threads: usize,
+    /// Which of the pools of this title it belongs to, from 0 on: masters of their own may have given it to theirs.
+    pub(super) family: usize,
     command: Vec<u8>,
     statics: Option<Range<u64>>,
 }
@@ -39,12 +41,12 @@ impl Program {
         let style = style(&stat.comm, &title);
         let threads = usize::try_from(stat.num_threads).unwrap_or(1);
         let (ppid, began) = (stat.ppid, stat.starttime);
-        Some(Self { name: stat.comm, title, style, ppid, began, threads, command, statics: None })
+        Some(Self { name: stat.comm, title, style, ppid, began, threads, family: 0, command, statics: None })
     }
 
     /// Takes over what may change in the life of a process.
     pub(super) fn renew(&mut self, now: Self) {
-        *self = Self { statics: self.statics.take(), ..now };
+        *self = Self { statics: self.statics.take(), family: self.family, ..now };
     }
 
     /// True if it only starts and watches the processes that do the work, of which `child` is one.
@@ -59,9 +61,12 @@ impl Program {
 
     /// The pool of a thread of that name. `leads`: the first one; `talks`: found waiting for a client of its own.
     pub(super) fn pool(&self, thread: &str, leads: bool, talks: bool) -> String {
-        let title = &self.title;
+        let title = &match self.family {
+            0 => self.title.clone(),
+            family => format!("{} ({})", self.title, family + 1),
+        };
         if leads {
-            return title.clone();
+            return title.to_owned();
         }
         let numbered = |c: char| c.is_ascii_digit() || "-_/:#. ".contains(c);
         match thread.trim_end_matches(numbered) {
@@ -170,6 +175,15 @@ mod tests {
         assert_eq!(database.pool("mariadbd", false, true), "mariadbd: connections");
         let server = program("node", "node\0app.js\0");
         assert_eq!(server.pool("libuv-worker-3", false, true), "node: libuv-worker");
+    }
+
+    #[test]
+    fn pools_of_one_title_and_two_masters_have_names_of_their_own() {
+        let mut worker = program("php-fpm", "php-fpm: pool www\0");
+        assert_eq!(worker.pool("php-fpm", true, false), "php-fpm: pool www");
+        worker.family = 1;
+        assert_eq!(worker.pool("php-fpm", true, false), "php-fpm: pool www (2)");
+        assert_eq!(worker.pool("helper", false, false), "php-fpm: pool www (2): helper");
     }
 
     #[test]

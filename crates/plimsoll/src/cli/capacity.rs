@@ -66,7 +66,7 @@ pub(crate) struct CapacityArgs {
     /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady)
     #[arg(long, value_name = "TIME|auto", default_value = "1s")]
     pub(crate) warmup: WarmupArg,
-    /// Connections, opened in advance: the limit of requests in flight
+    /// Connections, opened as needed: the limit of requests in flight
     #[arg(short, long, value_name = "N", default_value = "256")]
     pub(crate) connections: Count,
     /// Inter-arrival distribution

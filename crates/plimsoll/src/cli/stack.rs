@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use model::Duration;
+use std::path::PathBuf;
 
 const STACK_EXAMPLES: &str = "\
 Examples:
@@ -9,9 +10,10 @@ Examples:
   plimsoll stack up wordpress front=apache children=3 posts=200 port=8080
   url=$(plimsoll stack up wordpress page_cache=nginx --json | jq -r .url)
   plimsoll run \"$url\" && plimsoll stack down wordpress
+  plimsoll stack up wordpress --import export.xml      content of a site of yours
   plimsoll stack logs wordpress -n 20";
 
-/// Private servers under test in the background: up, status, logs, down.
+/// Private servers under test in the background: up, status, logs, down; and as a Compose file.
 ///
 /// The same servers as of plimsoll serve and --serve, with the same settings (plimsoll serve --list), left to their
 /// supervisor once they answer as they should. They run until plimsoll stack down, whatever becomes of the terminal.
@@ -28,6 +30,24 @@ pub(crate) enum StackVerb {
     Status(StatusArgs),
     Logs(LogsArgs),
     Down(DownArgs),
+    Compose(ComposeArgs),
+}
+
+/// WordPress for containers: a Compose file, and what has to lie beside it.
+///
+/// The same files and processes as of stack up, from the same settings; the image is built with Debian's packages. The
+/// port is published on loopback only.
+#[derive(Debug, Args)]
+pub(crate) struct ComposeArgs {
+    /// Server name: wordpress
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+    /// Settings, such as children=3 or port=8088
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// New directory for the files
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
 }
 
 /// Start of a server; returns once its page is verified.
@@ -42,6 +62,9 @@ pub(crate) struct UpArgs {
     /// Settings, such as children=3 or port=8080
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) settings: Vec<String>,
+    /// WordPress export (WXR), whose posts, pages and comments are the content; as import=FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) import: Option<String>,
     /// Name of the stack [default: the server's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

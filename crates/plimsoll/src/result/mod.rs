@@ -2,6 +2,7 @@
 
 mod capacity;
 mod compare;
+pub(crate) mod render;
 pub(crate) mod replay;
 mod sweep;
 mod thresholds;

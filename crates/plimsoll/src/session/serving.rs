@@ -54,7 +54,7 @@ pub(crate) fn options(stop: Arc<AtomicBool>, ready_timeout_ns: u64) -> Result<Op
 /// What a script wants to know of a server.
 pub(crate) fn line(standing: &Standing) -> Value {
     let mut line = match &standing.endpoint {
-        Some(Endpoint::Http { url }) => json!({ "url": url }),
+        Some(Endpoint::Http { url } | Endpoint::FastCgi { url, .. }) => json!({ "url": url }),
         Some(Endpoint::Socket { path }) => json!({ "socket": path }),
         None => json!({}),
     };

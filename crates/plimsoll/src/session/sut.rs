@@ -8,12 +8,13 @@ use crate::session::environment::usable_cpus;
 use crate::session::serving;
 use crate::session::status::Source;
 use crate::settings::Settings;
+use crate::settings::auth;
 use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
 use crate::settings::target_url::{TargetUrl, resolve};
 use crate::store::private;
 use engine::probe::{self, ProbeError};
-use model::{Address, DuetSet, Numbering, Probe, Redacted};
+use model::{Address, DuetSet, Numbering, Probe, Redacted, Request};
 use stack::{Running, Spec};
 use std::path::Path;
 use std::sync::Arc;
@@ -97,11 +98,14 @@ impl Sut {
         let running = Running::start(spec, &options).map_err(serving::command_error)?;
         let url = running.url().ok_or_else(|| {
             CommandError::usage(format!(
-                "--serve {:?}: it does not speak HTTP, so there is nothing to measure",
+                "--serve {:?}: it speaks neither HTTP nor FastCGI, so there is nothing to measure",
                 spec.label
             ))
         })?;
-        let url = TargetUrl::parse(url)?;
+        let mut url = TargetUrl::parse(url)?;
+        if let Some((request, _)) = running.request() {
+            url = TargetUrl::parse(&format!("{}{}", url.origin(), request.path))?;
+        }
         let left = || serving::left(&usable_cpus(), &running.served().cpus);
         let load_cpus = cpus.map_or_else(left, |set| set.load.clone());
         let is_divided = cpus.is_none() && spec.settings.cpus.is_empty();
@@ -166,13 +170,17 @@ impl Sut {
         Some(model::Served { program_sha256, ..served })
     }
 
-    /// Gives the load the CPUs that a server of ours leaves free, and trust in its certificate.
+    /// Gives the load the CPUs that a server of ours leaves free, trust in its certificate, and the request that it is
+    /// measured with where that is no plain GET.
     pub(crate) fn adapt(&self, settings: &mut Settings) -> Result<(), CommandError> {
         let Some(served) = &self.served else { return Ok(()) };
         if settings.cpus.is_empty() {
             settings.cpus.clone_from(&served.load_cpus);
         }
         settings.server_cpus = self.server_cpus();
+        if let Some((request, credentials)) = served.running.request() {
+            offered(settings, request, credentials.as_deref())?;
+        }
         if let (Some(tls), Some(pem)) = (&mut settings.tls, served.running.certificate()) {
             tls.extra_roots.extend(engine::tls::certificates(pem.as_bytes()).map_err(CommandError::usage)?);
         }
@@ -236,6 +244,28 @@ impl Sut {
         }
         first.ok_or_else(|| CommandError::usage("there is no request to send"))
     }
+}
+
+/// Puts the request that a server is measured with, with its password, in the place of a plain GET.
+fn offered(settings: &mut Settings, request: &Request, credentials: Option<&Path>) -> Result<(), CommandError> {
+    let [typed] = settings.requests.as_slice() else { return Err(two_requests()) };
+    if typed.method != "GET" || !typed.body.is_empty() || typed.template {
+        return Err(two_requests());
+    }
+    let mut request = Request { headers: [typed.headers.clone(), request.headers.clone()].concat(), ..request.clone() };
+    if let Some(path) = credentials.filter(|_| !typed.headers.iter().any(|(name, _)| auth::is_authorization(name))) {
+        request.headers.push(auth::header(&format!("basic:file:{}", path.display()))?);
+    }
+    settings.expect.status = settings.expect.status.or(request.contract.status);
+    settings.requests = vec![request];
+    Ok(())
+}
+
+fn two_requests() -> CommandError {
+    CommandError::usage(
+        "the server that is started says what is requested (request=...), and so do --method, --body, --template, --urls or \
+         --har; leave one out",
+    )
 }
 
 /// Flags that say how a server is reached, or which the built-in target is, have no place beside `--serve`.

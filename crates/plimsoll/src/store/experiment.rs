@@ -266,6 +266,8 @@ mod tests {
             command: ["plimsoll", "run", "--seed", &number.to_string()].map(str::to_owned).into(),
             directory: format!("steps/{number:03}-a-run"),
             estimated_ns: None,
+            after: None,
+            limits: Default::default(),
         };
         ExperimentPlan {
             format: FORMAT_PLAN.to_owned(),
@@ -303,6 +305,7 @@ mod tests {
             server_rss_bytes_max: None,
             capacity: None,
             effects: Vec::new(),
+            limiter: None,
         };
         StepRecord {
             number,

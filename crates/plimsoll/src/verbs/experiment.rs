@@ -37,6 +37,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, CommandError> {
         return printer::result(&text).map(|()| Exit::Fine);
     }
     let planned = Planned::read(&file_name(file), &text)?;
+    planned.left_out.iter().for_each(|why| printer::note(why));
     if args.dry_run {
         return dry_run(args, &planned);
     }
@@ -106,7 +107,7 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     fn walk(&mut self, planned: Planned) -> Result<Ended, CommandError> {
-        let Planned { plan, mut steps } = planned;
+        let Planned { plan, mut steps, .. } = planned;
         let finished = plan.steps.iter().filter(|planned| self.store.is_finished(planned)).count();
         if finished > 0 {
             self.say(&format!(
@@ -253,6 +254,9 @@ mod tests {
         let ladder = input::experiment::Experiment::parse(name, text, &step::vocabulary());
         let ladder = ladder.unwrap_or_else(|error| panic!("{}", error.message));
         assert!(ladder.combinations.len() >= 12 && ladder.repetitions == 6, "{}", ladder.combinations.len());
+        let of = |name: &str| ladder.combinations.iter().find(|rung| rung.variant == name).expect("a rung");
+        assert_eq!(of("IO-bound page, 70 workers").after.as_deref(), Some("IO-bound page, 25 workers"));
+        assert!(of("MySQL").is_optional && of("FastCGI hello").argument("no-keepalive").is_some());
         for rung in &ladder.combinations {
             stack::Spec::parse(&rung.values["server"]).unwrap_or_else(|error| panic!("{}: {error}", rung.variant));
         }

@@ -10,6 +10,7 @@ pub(crate) mod history;
 pub(crate) mod man;
 pub(crate) mod observe;
 pub(crate) mod profile;
+pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod rules;
 pub(crate) mod run;

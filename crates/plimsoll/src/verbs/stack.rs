@@ -1,5 +1,7 @@
 //! `plimsoll stack`: servers under test in the background.
 
+mod compose;
+
 use crate::cli::stack::{DownArgs, LogsArgs, StackArgs, StackVerb, StatusArgs, UpArgs};
 use crate::exit::{CommandError, Exit};
 use crate::interrupt;
@@ -18,11 +20,12 @@ pub(crate) fn stack(args: &StackArgs) -> Result<Exit, CommandError> {
         StackVerb::Status(args) => status(args),
         StackVerb::Logs(args) => logs(args),
         StackVerb::Down(args) => down(args),
+        StackVerb::Compose(args) => compose::compose(args),
     }
 }
 
 fn up(args: &UpArgs) -> Result<Exit, CommandError> {
-    let mut spec = spec(args)?;
+    let mut spec = spec_of(args)?;
     spec.label = serving::label(&spec).into_inner();
     let name = name_of(args, &spec)?;
     clean()?;
@@ -62,16 +65,23 @@ fn install(spec: &Spec) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn spec(args: &UpArgs) -> Result<Spec, CommandError> {
-    if args.server.starts_with('@') && args.settings.is_empty() {
-        return Spec::parse(&args.server).map_err(serving::command_error);
+fn spec_of(args: &UpArgs) -> Result<Spec, CommandError> {
+    let import = args.import.iter().map(|file| ("import".to_owned(), file.clone()));
+    spec(&args.server, &args.settings, import.collect())
+}
+
+/// A server with settings that were typed, and `more`.
+fn spec(server: &str, settings: &[String], more: Vec<(String, String)>) -> Result<Spec, CommandError> {
+    if server.starts_with('@') && settings.is_empty() && more.is_empty() {
+        return Spec::parse(server).map_err(serving::command_error);
     }
     let pair = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err(CommandError::usage(format!("{:?} is not KEY=VALUE", Redacted::text(text)))),
     };
-    let pairs = args.settings.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
-    Spec::new(&args.server, &pairs, Vec::new(), None).map_err(serving::command_error)
+    let typed = settings.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    let pairs = [typed, more].concat();
+    Spec::new(server, &pairs, Vec::new(), None).map_err(serving::command_error)
 }
 
 /// What the stack is called: a word that can be typed again.
@@ -207,7 +217,7 @@ fn state_line(standing: &Standing, state: &Result<(), String>) -> String {
 /// Where it answers.
 fn at(standing: &Standing) -> String {
     match &standing.endpoint {
-        Some(Endpoint::Http { url }) => url.clone(),
+        Some(Endpoint::Http { url } | Endpoint::FastCgi { url, .. }) => url.clone(),
         Some(Endpoint::Socket { path }) => path.display().to_string(),
         None => String::new(),
     }
@@ -221,6 +231,7 @@ mod tests {
         UpArgs {
             server: server.into(),
             settings: settings.iter().map(|text| (*text).to_owned()).collect(),
+            import: None,
             name: name.map(str::to_owned),
             timeout: model::Duration { ns: 1 },
             install: false,
@@ -232,7 +243,7 @@ mod tests {
     fn a_stack_is_called_as_its_server_or_by_a_plain_word() {
         let named = |name| {
             let args = args("nginx", name, &["workers=2"]);
-            name_of(&args, &spec(&args).unwrap()).map_err(|error| error.message)
+            name_of(&args, &spec_of(&args).unwrap()).map_err(|error| error.message)
         };
         assert_eq!(named(None).unwrap(), "nginx");
         assert_eq!(named(Some("shop-2")).unwrap(), "shop-2");
@@ -244,7 +255,7 @@ mod tests {
 
     #[test]
     fn settings_are_checked_as_those_of_serve() {
-        let message = |settings: &[&str]| spec(&args("wordpress", None, settings)).unwrap_err().message;
+        let message = |settings: &[&str]| spec_of(&args("wordpress", None, settings)).unwrap_err().message;
         assert!(message(&["children"]).contains("\"children\" is not KEY=VALUE"));
         assert!(message(&["children=0"]).contains("from 1 to 1000"));
         assert!(message(&["childs=1"]).contains("wordpress has no setting childs; it has front"));

@@ -331,9 +331,11 @@ fn outcome(builder: &EvidenceBuilder) -> Outcome {
     let cohort = &evidence.cohort;
     // Where next to nothing was undisturbed, the goodput of the rest would look like a fall to the search.
     let undisturbed_per_s = builder.says_little().then(|| builder.undisturbed_per_s()).flatten();
+    let goodput_per_s = undisturbed_per_s.unwrap_or_else(|| builder.goodput().value);
+    let is_open = !evidence.plan.load.is_closed();
     Outcome {
-        goodput_per_s: undisturbed_per_s.unwrap_or_else(|| builder.goodput().value),
-        offered_per_s: (!evidence.plan.load.is_closed()).then_some(cohort.planned as f64 / seconds),
+        goodput_per_s: if is_open { evidence.sustained_per_s(goodput_per_s) } else { goodput_per_s },
+        offered_per_s: is_open.then_some(cohort.planned as f64 / seconds),
         good_share: if cohort.planned == 0 { 0.0 } else { cohort.good as f64 / cohort.planned as f64 },
     }
 }

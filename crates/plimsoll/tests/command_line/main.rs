@@ -16,6 +16,7 @@ mod history;
 mod hostile;
 mod manual;
 mod output;
+mod render;
 mod rules;
 mod stack;
 mod tables;

@@ -1,6 +1,6 @@
 //! Searches for a capacity on servers whose capacity is known, and what is kept of one that is ended.
 
-use crate::support::{Findings, Target, count, decide, list, number, plimsoll, text, wait_for};
+use crate::support::{Findings, Target, count, decide, number, plimsoll, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::time::Duration;
@@ -95,12 +95,8 @@ fn an_interrupt_keeps_the_trials_that_were_made() {
     let url = target.url("/pool");
     let args = ["capacity", &url, "-d", "4s", "--warmup", "0s", "--timeout", "1s", "--json", "-q"];
     let started = plimsoll(args).start();
-    wait_for(SOON, || {
-        let search = list(&started.directory().join("plimsoll-runs")).pop()?;
-        let events = std::fs::read_to_string(search.join("events.jsonl")).ok()?;
-        (events.matches("\"session\":\"trial\"").count() >= 2).then_some(())
-    })
-    .expect("two trials are made");
+    // Two trials are made.
+    started.wait_for_sessions(SOON, "trial", 2);
     started.signal(Signal::INT);
     let ended = started.end();
     let record = ended.exits(130).json();

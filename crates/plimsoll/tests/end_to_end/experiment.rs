@@ -141,7 +141,7 @@ no-observe = true
     assert_eq!(all["steps"].as_array().map(Vec::len), Some(1), "both variants in one step: {all:#}");
     assert_eq!(text(&all, "plan.steps.0.variant"), "workers=4 against workers=1");
     let effects = step["result"]["effects"].as_array().expect("effects");
-    let goodput = effects.iter().find(|one| one["metric"] == "goodput_per_s").expect("it decides");
+    let goodput = effects.iter().find(|one| one["metric"] == "goodput_per_s").expect("goodput");
     assert_eq!((text(goodput, "arm"), count(goodput, "ratio.n")), ("workers=4", 1));
     assert!(ended.stdout.contains("workers=4: goodput, saturation +"), "{}", ended.stdout);
     let compared = record(&ended.file(&format!("out/{}/run.json", text(step, "directory"))));

@@ -31,6 +31,7 @@ mod pools;
 mod profiles;
 mod record;
 mod recovered;
+mod render;
 mod report;
 mod requests;
 mod secrets;

@@ -62,20 +62,38 @@ fn every_kind_of_run_is_made_again_of_its_events() {
     }
 }
 
-#[test]
-fn every_kind_of_sweep_is_made_again_of_its_events() {
+/// A sweep of short loads, with these arguments.
+#[track_caller]
+fn a_sweep_is_the_same_again(args: &[&str]) {
     let short = ["-d", "500ms", "--warmup", "0s", "--points", "4", "--iterations", "2", "-q"];
-    for args in [
-        &["sweep", "--to", "16"][..],
-        &["sweep", "--over", "rate", "--from", "500", "--to", "4000"],
-        &["sweep", "--to", "8", "--profile"],
-        &["sweep", "--to", "16", "--serve", "target pool=2 pool-time=5ms", "--confirm"],
-        &["sweep", "--to", "4", "--serve", "target pool=2", "--serve", "target pool=1"],
-    ] {
-        let ended = plimsoll(args.iter().chain(&short).copied()).run();
-        assert!([Some(0), Some(4)].contains(&ended.status.code()), "{ended:#?}");
-        is_the_same_again(&ended);
-    }
+    let ended = plimsoll(["sweep"].iter().chain(args).chain(&short)).run();
+    assert!([Some(0), Some(4)].contains(&ended.status.code()), "{ended:#?}");
+    is_the_same_again(&ended);
+}
+
+#[test]
+fn a_sweep_over_connections_is_made_again_of_its_events() {
+    a_sweep_is_the_same_again(&["--to", "16"]);
+}
+
+#[test]
+fn a_sweep_over_rates_is_made_again_of_its_events() {
+    a_sweep_is_the_same_again(&["--over", "rate", "--from", "500", "--to", "4000"]);
+}
+
+#[test]
+fn a_profiled_sweep_is_made_again_of_its_events() {
+    a_sweep_is_the_same_again(&["--to", "8", "--profile"]);
+}
+
+#[test]
+fn a_confirmed_limiter_is_made_again_of_its_events() {
+    a_sweep_is_the_same_again(&["--to", "16", "--serve", "target pool=2 pool-time=5ms", "--confirm"]);
+}
+
+#[test]
+fn a_sweep_of_two_servers_is_made_again_of_its_events() {
+    a_sweep_is_the_same_again(&["--to", "4", "--serve", "target pool=2", "--serve", "target pool=1"]);
 }
 
 #[test]
@@ -156,12 +174,8 @@ fn a_sweep_that_was_killed_is_recovered_with_the_loads_that_were_measured() {
     let url = target.url("/sleep?time=5ms");
     let args = ["sweep", &url, "-d", "500ms", "--warmup", "0s", "--to", "64", "--points", "8", "-q"];
     let started = plimsoll(args).start();
-    wait_for(SOON, || {
-        let sweep = list(&started.directory().join("plimsoll-runs")).pop()?;
-        let events = std::fs::read_to_string(sweep.join("events.jsonl")).ok()?;
-        (events.matches("\"session\":\"point\"").count() >= 3).then_some(())
-    })
-    .expect("three loads are measured");
+    // Three loads are measured.
+    started.wait_for_sessions(SOON, "point", 3);
     started.signal(Signal::KILL);
     let ended = started.end();
     let record: Value = serde_json::from_str(&recover(&ended.run_directory())).expect("JSON");

@@ -103,3 +103,83 @@ fn a_wordpress_that_fails_is_told_in_one_line() {
     stacks.fails(up.split(' '), 3, &["nginx answers 301", "a redirect to http://127.0.0.1:", "/post-1/"]);
     assert!(stacks.left().is_empty(), "{:?}", stacks.left());
 }
+
+/// An export with a script in it, and with what WordPress would unserialize or fetch.
+const EXPORT: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" ?>\n<rss><channel><wp:wxr_version>1.2</wp:wxr_version>\n\
+    <item><title><![CDATA[Imported \\ post]]></title><content:encoded><![CDATA[<p>kept</p><script>alert(1)</script>]]>\
+    </content:encoded><wp:post_name>imported-post</wp:post_name><wp:post_date>2020-02-03 04:05:06</wp:post_date>\
+    <wp:status>publish</wp:status><wp:post_type>post</wp:post_type><category domain=\"category\">Ships</category>\
+    <wp:postmeta><wp:meta_key>x</wp:meta_key><wp:meta_value>O:8:\"Evil\":0:{}</wp:meta_value></wp:postmeta>\
+    <wp:comment><wp:comment_author>Eve</wp:comment_author><wp:comment_content>said &lt;script&gt;it()&lt;/script&gt;\
+    </wp:comment_content><wp:comment_approved>1</wp:comment_approved></wp:comment></item>\n\
+    <item><title>Imported page</title><content:encoded>text</content:encoded><wp:post_name>imported-page</wp:post_name>\
+    <wp:status>publish</wp:status><wp:post_type>page</wp:post_type></item>\n\
+    <item><title>a file</title><wp:post_type>attachment</wp:post_type></item></channel></rss>\n";
+
+#[test]
+fn an_export_is_imported_without_its_scripts_and_new_pages_are_measured() {
+    let stacks = Stacks::new();
+    stacks.write("export.xml", EXPORT);
+    let up =
+        ["stack", "up", "wordpress", "children=2", "innodb_buffer_pool_size=32MiB", "--import", "export.xml", "--json"];
+    let output = stacks.run(up);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    assert!(said.contains("import: 1 posts, 1 pages, 1 comments; left out: 1 attachment\n"), "{said}");
+    let page = |path: &str| {
+        let answer = get(text(&line, "url"), path, "");
+        (answer.status, String::from_utf8_lossy(&answer.body).into_owned())
+    };
+    let (status, post) = page("/imported-post/");
+    assert_eq!(status, 200, "{post}");
+    for holds in ["Imported \\ post", "<p>kept</p>", "Ships", "February 3, 2020", "said it()"] {
+        assert!(post.contains(holds), "{holds}: {post}");
+    }
+    assert!(!post.contains("<script>alert") && !post.contains("<script>it") && !post.contains("Evil"), "{post}");
+    assert_eq!(page("/imported-page/").0, 200);
+    let (_, front) = page("/");
+    assert!(front.contains("imported-post") && !front.contains("Post 50"), "{front}");
+    stacks.fine(["stack", "down"]);
+    // Pages with names of their own, by the server's own request.
+    let serve = format!("wordpress children=2 request=new-page {SMALL}");
+    let record = run(&stacks, &["--serve", &serve, "-d", "1s"]);
+    let planned = count(&record, "requests.planned");
+    assert!(planned > 4 && count(&record, "requests.good") == planned, "{:#}", record["requests"]);
+    assert!(text(&record, "plan.target.url").ends_with("/wp-json/wp/v2/pages"), "{:#}", record["plan"]["target"]);
+    let typed = ["run", "--serve", &serve, "-m", "POST", "-d", "1s"];
+    stacks.fails(typed, 2, &["the server that is started says what is requested"]);
+}
+
+/// A copy of WordPress by links, whose only theme fails after its first bytes are sent.
+#[test]
+fn an_error_of_php_and_a_full_disk_are_told_and_leave_nothing() {
+    let stacks = Stacks::new();
+    // Sent at once, and so with status 200.
+    let sent =
+        "echo '<html><body>Post 12', str_repeat(' ', 99999); while (ob_get_level()) { ob_end_flush(); } flush();";
+    let theme = format!("<?php {sent} no_such_function();");
+    let source = stacks.work().join("broken");
+    let theme_dir = source.join("wp-content/themes/broken");
+    std::fs::create_dir_all(&theme_dir).expect("a directory");
+    std::fs::write(theme_dir.join("index.php"), theme).expect("a file");
+    std::fs::write(theme_dir.join("style.css"), "/*\nTheme Name: Broken\n*/\n").expect("a file");
+    for entry in std::fs::read_dir("/usr/share/wordpress").expect("WordPress").flatten() {
+        let name = entry.file_name();
+        if name != "wp-content" {
+            std::os::unix::fs::symlink(entry.path(), source.join(name)).expect("a link");
+        }
+    }
+    let up = format!("stack up wordpress {SMALL} source=broken");
+    stacks.fails(up.split(' '), 3, &["answers 200", "without \"</html>\" in it", "no_such_function"]);
+    assert!(stacks.left().is_empty(), "{:?}", stacks.left());
+    let small =
+        "mount -t tmpfs -o size=100m none /mnt && TMPDIR=/mnt exec \"$0\" stack up wordpress posts=2000 images=200";
+    let output = std::process::Command::new("unshare")
+        .args(["--mount", "sh", "-c", small, env!("CARGO_BIN_EXE_plimsoll")])
+        .output()
+        .expect("unshare");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let is_told =
+        said.contains("is full") || said.contains("No space left") || said.contains("were left on the file system");
+    assert!(output.status.code().is_some_and(|code| [2, 3].contains(&code)) && is_told, "{output:?}");
+}

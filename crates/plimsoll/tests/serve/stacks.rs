@@ -123,3 +123,30 @@ fn what_cannot_be_up_is_one_line_and_leaves_nothing() {
     stacks.fails(["stack", "up", "nginx", "--name", "a b"], 2, &["a name has letters"]);
     assert_eq!(stacks.left(), Vec::<PathBuf>::new());
 }
+
+/// Programs that stand before those of the system, and a WordPress that no one runs.
+#[test]
+fn a_database_that_refuses_is_named_with_its_reason_and_leaves_nothing() {
+    let stacks = Stacks::new();
+    let (programs, site) = (stacks.work().join("programs"), stacks.work().join("site"));
+    let theme = site.join("wp-content/themes/one");
+    for folder in [&programs, &theme] {
+        std::fs::create_dir_all(folder).expect("a directory");
+    }
+    std::fs::write(site.join("wp-load.php"), "").expect("a file");
+    std::fs::write(theme.join("style.css"), "").expect("a file");
+    let refusing = "#!/bin/sh\necho '[ERROR] Access denied: no database today' >&2\nexit 1\n";
+    for (name, text) in [("mariadb-install-db", "#!/bin/sh\nexit 0\n"), ("mariadbd", refusing)] {
+        let path = programs.join(name);
+        let script = "printf '%s' \"$1\" >\"$2\" && chmod 755 \"$2\"";
+        let made = std::process::Command::new("sh").args(["-c", script, "sh", text]).arg(&path).status();
+        assert!(made.is_ok_and(|status| status.success()), "{name}");
+    }
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    let output =
+        stacks.plimsoll(["stack", "up", "wordpress", "source=site"]).env("PATH", path).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let named = said.contains("mariadb ended with exit code 1") && said.contains("no database today");
+    assert!(output.status.code() == Some(3) && named && said.lines().count() == 1, "{output:?}");
+    assert_eq!(stacks.left(), Vec::<PathBuf>::new());
+}

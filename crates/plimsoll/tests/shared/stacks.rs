@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
@@ -38,6 +38,12 @@ impl Stacks {
     #[track_caller]
     pub(crate) fn write(&self, name: &str, content: &str) {
         std::fs::write(self.work.path().join(name), content).expect("a file");
+    }
+
+    /// Where it runs.
+    #[allow(dead_code, reason = "not every program of tests asks for it")]
+    pub(crate) fn work(&self) -> &Path {
+        self.work.path()
     }
 
     /// Runs it to its end.

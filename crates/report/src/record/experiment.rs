@@ -4,8 +4,8 @@ use super::{AnyRecord, peak_point};
 use crate::terminal::run::{failed_share, quantile};
 use model::{
     CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow,
-    FORMAT_EXPERIMENT, FindingState, Load, PlannedStep, RunRecord, StepCapacity, StepRecord, StepResult, SweepRecord,
-    TrialRecord, Verdict, VerdictState,
+    FORMAT_EXPERIMENT, FindingState, Limiter, Load, PlannedStep, PredictedRow, RunRecord, StepCapacity, StepRecord,
+    StepResult, SweepRecord, TrialRecord, Verdict, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,6 +58,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         server_rss_bytes_max: server.map(|server| server.rss_bytes_max),
         capacity: None,
         effects: Vec::new(),
+        limiter: run.limiter.clone(),
     }
 }
 
@@ -67,7 +68,8 @@ fn of_sweep(record: &SweepRecord) -> Option<StepResult> {
     let iterations = record.curve.iter().find(|point| point.load == peak.load).map(|point| &point.iterations_per_s);
     let goodput = iterations.filter(|values| !values.is_empty()).map(|values| stats::mean_of_runs(values));
     let goodput_per_s = Estimate { value: peak.goodput_per_s, ..goodput.unwrap_or(run.goodput_per_s) };
-    Some(StepResult { goodput_per_s, interrupted: record.interrupted, ..of_run(run, &record.verdict) })
+    let limiter = record.limiter.clone();
+    Some(StepResult { goodput_per_s, interrupted: record.interrupted, limiter, ..of_run(run, &record.verdict) })
 }
 
 /// The last trial that counts at the lower end of the bracket; without one, the last at all.
@@ -81,6 +83,7 @@ fn of_capacity(record: &CapacityRecord) -> Option<StepResult> {
         goodput_per_s: goodput.unwrap_or(of_trial.goodput_per_s),
         interrupted: record.interrupted,
         capacity: Some(StepCapacity { low: found.low, high: found.high, reason: found.reason.clone() }),
+        limiter: record.limiter.clone(),
         load: found.low.unwrap_or(of_trial.load),
         ..of_trial
     })
@@ -137,7 +140,11 @@ fn rows(plan: &ExperimentPlan, steps: &[StepRecord]) -> Vec<ExperimentRow> {
     for planned in &plan.steps {
         by_combination.entry(planned.combination).or_default().push(planned);
     }
-    by_combination.values().map(|planned| row(planned[0], planned, steps)).collect()
+    let mut rows: Vec<ExperimentRow> = by_combination.values().map(|planned| row(planned[0], planned, steps)).collect();
+    for (planned, row) in by_combination.values().zip(&mut rows) {
+        row.predicted = predicted(planned[0], row, &by_combination, steps);
+    }
+    rows
 }
 
 fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> ExperimentRow {
@@ -148,6 +155,8 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
         .collect();
     let goodput: Vec<Estimate> = results.iter().map(|(_, result)| result.goodput_per_s).collect();
     let cpu: Vec<Estimate> = results.iter().filter_map(|(_, result)| result.server_cpu_ns_per_request).collect();
+    let limiters = results.iter().filter_map(|(_, result)| result.limiter.as_ref());
+    let (limiter, limiter_steps) = most_common(limiters.map(|limiter| limiter.name.as_str())).unzip();
     let mut response_p99_ns: Vec<u64> = results.iter().filter_map(|(_, result)| result.response_p99_ns).collect();
     response_p99_ns.sort_unstable();
     let capacities: Vec<&StepCapacity> = results.iter().filter_map(|(_, result)| result.capacity.as_ref()).collect();
@@ -162,7 +171,61 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
         response_p99_ns,
         server_cpu_ns_per_request: over_repetitions(&cpu),
         capacity: widest(&capacities),
+        limiter,
+        limiter_steps: limiter_steps.unwrap_or_default(),
+        predicted: None,
     }
+}
+
+/// The name that comes most often, of several the first in the alphabet, and how often.
+fn most_common<'a>(names: impl Iterator<Item = &'a str>) -> Option<(String, u64)> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    names.for_each(|name| *counts.entry(name).or_default() += 1);
+    let most = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    Some((most.0.to_owned(), most.1))
+}
+
+/// What the limiters of the variant before let expect of a row under the same load.
+fn predicted(
+    first: &PlannedStep,
+    row: &ExperimentRow,
+    combinations: &BTreeMap<u64, Vec<&PlannedStep>>,
+    steps: &[StepRecord],
+) -> Option<PredictedRow> {
+    let after = first.after.as_ref()?;
+    let is_before =
+        |planned: &PlannedStep| (&planned.variant, &planned.load, &planned.verb) == (after, &first.load, &first.verb);
+    let before = combinations.values().find(|planned| is_before(planned[0]))?;
+    let results = before.iter().filter_map(|planned| steps.iter().find(|step| step.number == planned.number));
+    let limiters = results.filter_map(|step| step.result.as_ref()?.limiter.as_ref());
+    let claims: Vec<f64> = limiters.filter_map(|limiter| claim(limiter, &before[0].limits, &first.limits)).collect();
+    if claims.is_empty() {
+        return None;
+    }
+    let expected_per_s = claims.iter().sum::<f64>() / claims.len() as f64;
+    let measured = row.goodput_per_s.filter(|_| expected_per_s > 0.0);
+    let measured_ratio = measured.map(|goodput| goodput.value / expected_per_s);
+    Some(PredictedRow { after: after.clone(), expected_per_s, measured_ratio })
+}
+
+/// Responses per second that a limiter lets expect of the same server with one of its limits changed: in proportion where
+/// it is that limit, up to the next one; as much as before where it is another. None of any other change.
+fn claim(limiter: &Limiter, before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> Option<f64> {
+    let mut changed = before.iter().filter_map(|(name, from)| {
+        let to = after.get(name).filter(|to| *to != from)?;
+        Some((name, *from as f64, *to as f64))
+    });
+    let (name, from, to) = changed.next()?;
+    if changed.next().is_some() || before.len() != after.len() {
+        return None;
+    }
+    let ceiling_per_s = limiter.ceiling_per_s?;
+    let is_it = limiter.prediction.as_ref().is_some_and(|prediction| prediction.setting.as_ref() == Some(name));
+    if !is_it {
+        return (to > from).then_some(ceiling_per_s);
+    }
+    let next_per_s = limiter.next.as_ref().map_or(f64::INFINITY, |next| next.ceiling_per_s);
+    Some((ceiling_per_s * to / from).min(next_per_s))
 }
 
 /// The only one as it is; of several their mean.
@@ -184,4 +247,59 @@ fn widest(capacities: &[&StepCapacity]) -> Option<StepCapacity> {
         high: highs.and_then(|highs| highs.into_iter().reduce(f64::max)),
         reason: if capacities.len() == 1 { first.reason.clone() } else { "widest over the repetitions".to_owned() },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{NextLimiter, Prediction};
+
+    fn limits(children: u64) -> BTreeMap<String, u64> {
+        [("pm.max_children".to_owned(), children), ("worker_processes".to_owned(), 1)].into()
+    }
+
+    /// A pool of php-fpm that gives 20/s, and CPUs that give 45/s.
+    fn pool() -> Limiter {
+        let prediction = Prediction {
+            change: "2 php-fpm workers instead of 1".to_owned(),
+            setting: Some("pm.max_children".to_owned()),
+            from: Some(1.0),
+            to: Some(2.0),
+            expected_per_s: 40.0,
+            low_per_s: None,
+            high_per_s: None,
+        };
+        let next = NextLimiter { name: "server CPUs".to_owned(), ceiling_per_s: 45.0 };
+        Limiter { ceiling_per_s: Some(20.0), next: Some(next), prediction: Some(prediction), ..Limiter::default() }
+    }
+
+    #[test]
+    fn a_pool_lets_expect_as_much_more_as_it_has_workers_up_to_the_next_limit() {
+        assert_eq!(claim(&pool(), &limits(1), &limits(2)), Some(40.0));
+        assert_eq!(claim(&pool(), &limits(1), &limits(25)), Some(45.0));
+        assert_eq!(claim(&pool(), &limits(2), &limits(1)), Some(10.0));
+    }
+
+    #[test]
+    fn workers_buy_nothing_where_something_else_limits() {
+        let cpu = Limiter { ceiling_per_s: Some(45.0), prediction: None, next: None, ..pool() };
+        assert_eq!(claim(&cpu, &limits(3), &limits(5)), Some(45.0));
+        assert_eq!(claim(&cpu, &limits(5), &limits(3)), None, "with fewer the pool may be the limit");
+    }
+
+    #[test]
+    fn of_another_change_nothing_is_claimed() {
+        assert_eq!(claim(&pool(), &limits(5), &limits(5)), None, "a cache");
+        assert_eq!(claim(&pool(), &limits(5), &BTreeMap::new()), None, "another server");
+        let two = [("pm.max_children".to_owned(), 9), ("worker_processes".to_owned(), 2)].into();
+        assert_eq!(claim(&pool(), &limits(5), &two), None, "two changes");
+        assert_eq!(claim(&Limiter { ceiling_per_s: None, ..pool() }, &limits(1), &limits(2)), None);
+    }
+
+    #[test]
+    fn the_limiter_of_a_row_is_that_of_most_of_its_steps() {
+        assert_eq!(most_common(["b", "a", "b"].into_iter()), Some(("b".to_owned(), 2)));
+        assert_eq!(most_common(["b", "a"].into_iter()), Some(("a".to_owned(), 1)));
+        assert_eq!(most_common([].into_iter()), None);
+    }
 }

@@ -8,8 +8,9 @@ use crate::experiment::{
 use anstyle::{AnsiColor, Color};
 use model::{ExperimentPlan, ExperimentRecord, VerdictState};
 
-/// Columns of a row that are left out where there is no room, the first ones first: verb, CPU, p99, interval.
-const LEFT_OUT: [usize; 4] = [2, 7, 6, 5];
+/// Columns of a row that are left out where there is no room, the first ones first: verb, CPU, p99, interval, limiter,
+/// prediction.
+const LEFT_OUT: [usize; 6] = [2, 7, 6, 5, 9, 10];
 /// Columns of text, before the figures.
 const TEXTS: usize = 4;
 /// The same of a step: number, block, variant, load, verb.
@@ -54,7 +55,7 @@ fn figures(record: &ExperimentRecord, style: Style) -> String {
     let verbs_differ = rows.windows(2).any(|pair| pair[0][2] != pair[1][2]);
     let says = |column: usize| match column {
         2 => verbs_differ,
-        5 | 7 => rows.iter().any(|row| row[column] != "-"),
+        5 | 7 | 9 | 10 => rows.iter().any(|row| row[column] != "-"),
         8 => rows.iter().any(|row| row[column] != "1"),
         _ => true,
     };

@@ -369,9 +369,19 @@ fn most_frequent<K: Display + Ord>(counts: &BTreeMap<K, u64>) -> String {
     items.join(", ")
 }
 
-/// Connections that were missing or had to be reopened; none when all stayed open, as they should.
+/// Connections that were missing, had to be reopened, or were needed of those that an open loop may have; none when all stayed
+/// open, as they should.
 fn connections(record: &RunRecord) -> Option<String> {
     let connections = record.connections;
+    if connections.grown > 0 && connections.established == connections.requested {
+        let needed = u64::from(connections.established) + connections.grown;
+        let reopened = match connections.reconnects {
+            0 => String::new(),
+            n => format!(", {} reopened later", count(n)),
+        };
+        let cap = record.plan.load.connections();
+        return Some(format!("{} of at most {} were needed{reopened}", count(needed), count(cap.into())));
+    }
     if connections.established == connections.requested && connections.reconnects == 0 {
         return None;
     }

@@ -41,6 +41,8 @@ pub(crate) fn plan() -> ExperimentPlan {
             command: command.map(str::to_owned).into(),
             directory: format!("steps/{:03}-{variant}-{load}", i + 1),
             estimated_ns: (verb == "run").then_some(12 * NS_PER_S),
+            after: (variant == "workers=4").then(|| "workers=2".to_owned()),
+            limits: [("worker_processes".to_owned(), if variant == "workers=2" { 2 } else { 4 })].into(),
         }
     };
     ExperimentPlan {

@@ -139,6 +139,8 @@ fn limiter() -> Limiter {
             from: Some(4.0),
             to: Some(8.0),
             expected_per_s: 8_000.0,
+            low_per_s: None,
+            high_per_s: None,
         }),
         utilisations: vec![Utilisation {
             resource: "php-fpm workers".to_owned(),
@@ -376,7 +378,13 @@ fn evidence(good: u64) -> Evidence {
             status: [(200, good)].into(),
             ..Cohort::default()
         },
-        connections: Connections { requested: 64, established: 64, opened: 64, reconnects: 0 },
+        connections: Connections {
+            requested: 64,
+            established: 64,
+            opened: 64,
+            reconnects: 0,
+            ..Connections::default()
+        },
         tls: None,
         latency: Latencies { response: latency, service: latency, ..Latencies::default() },
         service_bins: Vec::new(),

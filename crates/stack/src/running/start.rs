@@ -7,7 +7,7 @@ use crate::account::Account;
 use crate::environment;
 use crate::error::StackError;
 use crate::layout::{Layout, Process, Stop};
-use crate::place::{self, Place};
+use crate::place::{self, Place, Source};
 use crate::programs;
 use crate::ready::Asker;
 use crate::servers::command::fill_in;
@@ -58,6 +58,7 @@ fn start_once(spec: &Spec, options: &Options, built: Option<&Built>) -> Result<R
         own_program: options.own_program.clone(),
         binary: spec.settings.binary.clone(),
         cpus,
+        source: Source::Installed,
         secret: place::secret()?,
     };
     // Before anything is made, so that a missing program leaves nothing behind.

@@ -5,7 +5,6 @@ use crate::error::StackError;
 use crate::extra::{Extra, Takes};
 use crate::layout::{Layout, Process};
 use crate::place::Place;
-use crate::programs;
 use crate::settings::wrong;
 use crate::spec::Spec;
 
@@ -146,7 +145,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place, parts: &Parts<'_>) -> Re
         backlog = settings.backlog,
         run = place.text("run"),
         error_log = place.text("log/error.log"),
-        modules = modules(spec, parts.modules)?,
+        modules = modules(spec, place, parts.modules)?,
         processes = processes(spec)?,
         keepalive = on_off(settings.keepalive && settings.keepalive_requests != Some(1)),
         timeout_ms = spec.extras.time_ns("keepalive_timeout") / 1_000_000,
@@ -182,7 +181,7 @@ fn processes(spec: &Spec) -> Result<String, StackError> {
     ))
 }
 
-fn modules(spec: &Spec, more: &[&'static str]) -> Result<String, StackError> {
+fn modules(spec: &Spec, place: &Place, more: &[&'static str]) -> Result<String, StackError> {
     let settings = &spec.settings;
     let mpm = format!("mpm_{}", spec.extras.text("mpm"));
     let mut names = vec![mpm.as_str(), "authz_core", "mime", "dir"];
@@ -200,7 +199,7 @@ fn modules(spec: &Spec, more: &[&'static str]) -> Result<String, StackError> {
         names.extend(HTACCESS_MODULES.iter().filter(|name| !more.contains(name)));
     }
     let line = |name: &&str| {
-        let path = programs::file(format!("{}/mod_{name}.so", spec.extras.text("modules")).into(), PACKAGE)?;
+        let path = place.file(format!("{}/mod_{name}.so", spec.extras.text("modules")).into(), PACKAGE)?;
         Ok(format!("LoadModule {name}_module {}\n", quoted(&path)?))
     };
     names.iter().map(line).collect()

@@ -4,7 +4,7 @@ use super::orders::{How, Launch};
 use super::processes::{self, DISAPPEAR_NS, end_session};
 use crate::layout::Stop;
 use crate::state::Mark;
-use crate::sys;
+use crate::sys::{self, Pipes};
 use rustix::fs::{Mode, OFlags, fchmod};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::CpuSet;
@@ -18,15 +18,21 @@ use std::time::Duration;
 const LOOK_UP: Duration = Duration::from_millis(2);
 
 /// A running process.
-pub(super) struct Child {
-    pub(super) name: String,
-    pub(super) mark: Mark,
+#[derive(Debug)]
+pub(crate) struct Child {
+    pub(crate) name: String,
+    pub(crate) mark: Mark,
     process: std::process::Child,
     stop: Stop,
 }
 
 impl Child {
     pub(super) fn spawn(launch: &Launch) -> std::io::Result<Self> {
+        Self::spawn_with(launch, None)
+    }
+
+    /// One that has these descriptors besides.
+    pub(crate) fn spawn_with(launch: &Launch, pipes: Option<Pipes>) -> std::io::Result<Self> {
         let output = output(&launch.output)?;
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).current_dir(&launch.dir);
@@ -36,7 +42,7 @@ impl Child {
             // std leaves the other groups of root behind when it changes the user.
             command.uid(uid).gid(gid);
         }
-        sys::prepare(&mut command, cpu_set(&launch.cpus));
+        sys::prepare(&mut command, cpu_set(&launch.cpus), pipes);
         let process = command.spawn()?;
         let pid = process.id().cast_signed();
         let mark = Mark::of(pid).unwrap_or(Mark { pid, start: 0 });
@@ -44,13 +50,13 @@ impl Child {
     }
 
     /// How it has ended, if it has.
-    pub(super) fn ended(&mut self) -> Option<How> {
+    pub(crate) fn ended(&mut self) -> Option<How> {
         let status = self.process.try_wait().ok()??;
         Some(status.code().map_or_else(|| How::Signal(status.signal().unwrap_or(0)), How::Code))
     }
 
     /// Asks it to end, then ends it and all it has started. Returns whether it had to be killed.
-    pub(super) fn end(&mut self, now_ns: fn() -> u64) -> bool {
+    pub(crate) fn end(&mut self, now_ns: fn() -> u64) -> bool {
         let family = processes::descendants(self.mark.pid);
         let signal = Signal::from_named_raw(self.stop.signal);
         // Until it has been waited for, its number is its own.

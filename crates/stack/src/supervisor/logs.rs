@@ -15,18 +15,19 @@ const FILES_MAX: usize = 4096;
 const EVERY_NS: u64 = 500_000_000;
 
 /// The folders of logs in a state directory: what the servers open themselves, and what their processes write to stdout.
-pub(super) struct Logs {
+#[derive(Debug)]
+pub(crate) struct Logs {
     folders: [PathBuf; 2],
     next_ns: u64,
 }
 
 impl Logs {
-    pub(super) fn new(dir: &Path) -> Self {
+    pub(crate) fn new(dir: &Path) -> Self {
         Self { folders: ["log", OUTPUT].map(|folder| dir.join(folder)), next_ns: 0 }
     }
 
     /// Empties a log that is too long and returns its name, for people. Servers append, so they go on at its begin.
-    pub(super) fn look(&mut self, now_ns: u64) -> Option<String> {
+    pub(crate) fn look(&mut self, now_ns: u64) -> Option<String> {
         if now_ns < self.next_ns {
             return None;
         }

@@ -18,16 +18,16 @@ mod logs;
 mod orders;
 mod processes;
 
+pub(crate) use child::Child;
 pub(crate) use disk::{KEPT_BYTES, is_full};
+pub(crate) use logs::Logs;
 pub(crate) use orders::{How, Launch, Order, Report};
 pub(crate) use processes::{end_session, members, send};
 
 use crate::error::StackError;
 use crate::standing::Standing;
 use crate::state::{self, Mark, Note, boot};
-use child::Child;
 use disk::Disk;
-use logs::Logs;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::path::{Path, PathBuf};

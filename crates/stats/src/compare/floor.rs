@@ -1,6 +1,6 @@
 //! Smallest effect that a machine can resolve: what comparing something with itself gives (A/A).
 
-use crate::batch::mean;
+use crate::batch::{CONFIDENCE, mean};
 use model::{Effect, Estimate, Floor};
 use statrs::distribution::{Beta, ContinuousCDF};
 
@@ -8,8 +8,6 @@ use statrs::distribution::{Beta, ContinuousCDF};
 const RESOLVED: f64 = 2.8;
 /// Share of flagged comparisons above which small effects may not be called.
 const FLAGGED_MAX: f64 = 0.1;
-/// Two-sided confidence of the share.
-const CONFIDENCE: f64 = 0.95;
 
 /// Floor by comparisons none of which has an effect; none without any. Those without an interval do not count.
 #[must_use]

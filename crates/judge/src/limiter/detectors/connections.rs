@@ -84,6 +84,7 @@ fn of_database(input: &LimiterInput<'_>) -> Option<Signal> {
         evidence: figures([("refused", refused), ("connections_limit", limit), ("used_share", share)]),
         change: Some(Change { setting: Some(MAX_CONNECTIONS.to_owned()), ..change }),
         freed: freed.collect(),
+        ..Signal::default()
     })
 }
 

@@ -17,6 +17,8 @@ const PRESSURE: f64 = 0.2;
 const IN_FLIGHT: f64 = 1.5;
 /// If the hypervisor leaves less than this of the time, it is reported.
 const STOLEN: f64 = 0.98;
+/// What confines a server to some CPUs of a machine.
+const AFFINITY: &str = "CPU affinity (taskset, cpuset)";
 /// Processes named.
 const NAMED_MAX: usize = 3;
 /// Fewer CPUs than this are not worth naming.
@@ -33,15 +35,20 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let parts = [("user", shares.user), ("system", shares.system), ("interrupts", shares.softirq)];
     let split: Vec<_> = parts.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
     let verb = if cpus > 1.0 { "are" } else { "is" };
+    let machine = input.observed().and_then(|seen| seen.machine.as_ref()).map_or(0, |machine| machine.cpus);
+    let is_confined = cpus < f64::from(machine);
     let left = if granted < STOLEN { " of the time left by the hypervisor" } else { "" };
     let says = format!(
-        "the {} available to the server {verb} {} busy ({}){left}; {}",
+        "the {} available to the server{} {verb} {} busy ({}){left}; {}{}",
         plural(cpus as u64, "CPU"),
+        if is_confined { format!(" (of {machine})") } else { String::new() },
         percent(busy),
         split.join(", "),
-        list(&users(input))
+        list(&users(input)),
+        if is_confined { "; more processes or workers on them would not help" } else { "" }
     );
     let change = Change::twice("CPUs", cpus, None);
+    let change = Change { setting: is_confined.then(|| AFFINITY.to_owned()), ..change };
     Detection::hit(Signal {
         name: "cpu-limited",
         resource: CPUS.to_owned(),

@@ -1,9 +1,11 @@
 //! The limiter's checks, one file each, in priority order.
 
 mod backlog;
+mod concurrency;
 mod connections;
 mod cpu;
 mod disk;
+mod interpreter;
 pub(super) mod load;
 mod lock;
 mod memory;
@@ -11,6 +13,8 @@ pub(super) mod network;
 mod one_core;
 mod pool;
 pub(super) mod quota;
+mod starved;
+mod timer;
 mod upstream;
 
 use super::input::LimiterInput;
@@ -23,11 +27,13 @@ const WAITS: f64 = 0.5;
 /// A limit and how it is looked for.
 type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
 
-pub(super) const DETECTORS: [Rung; 11] = [
+pub(super) const DETECTORS: [Rung; 16] = [
     ("network", network::look),
     ("CPU quota", quota::look),
+    ("interpreter lock", interpreter::look),
     ("CPU", cpu::look),
     ("one core", one_core::look),
+    ("connections served", starved::look),
     ("worker pool", pool::look),
     ("upstream", upstream::look),
     ("connections", connections::look),
@@ -35,6 +41,9 @@ pub(super) const DETECTORS: [Rung; 11] = [
     ("disk", disk::look),
     ("memory", memory::look),
     ("lock", lock::look),
+    ("paced connections", timer::paced),
+    ("timer", timer::look),
+    ("requests at a time", concurrency::look),
 ];
 
 /// Result of a check.
@@ -60,6 +69,8 @@ pub(super) struct Signal {
     pub(super) ceiling_per_s: Option<f64>,
     pub(super) evidence: BTreeMap<String, f64>,
     pub(super) change: Option<Change>,
+    /// True if it follows from a shape alone, and nothing was seen at its limit.
+    pub(super) is_inferred: bool,
     /// Other resources that are in use only because of this one, with their ceilings without it; per second.
     pub(super) freed: BTreeMap<String, f64>,
 }

@@ -1,6 +1,7 @@
 //! A link that is full, or that loses packets.
 
 use super::{Detection, Signal, figures};
+use crate::facts::kernel::retransmitted;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use model::human::percent;
@@ -11,6 +12,8 @@ const FULL: f64 = 0.9;
 /// Packets dropped of all (rule NE-07), and sent again of all (NE-03): above these the network is what is measured.
 const DROPPED: f64 = 0.0001;
 const RETRANSMITTED: f64 = 0.01;
+/// Fewer are those of any machine with a network.
+const COUNT_MIN: u64 = 20;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if input.parts("nic").next().is_none() {
@@ -31,7 +34,8 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             ..Signal::default()
         });
     }
-    let Some((what, share)) = lost(input) else { return Detection::Clear };
+    // Where the load gets what it asks for, or more of it still raises goodput, loss costs time and limits nothing.
+    let Some((what, share)) = lost(input).filter(|_| !input.is_served()) else { return Detection::Clear };
     Detection::hit(Signal {
         name: "network-limited",
         resource: "network".to_owned(),
@@ -51,7 +55,7 @@ fn lost(input: &LimiterInput<'_>) -> Option<(&'static str, f64)> {
     };
     let packets = sum(["received_packets", "sent_packets"]);
     let dropped = sum(["received_dropped", "sent_dropped"]) / packets.max(1.0);
-    let again = input.counter("tcp", "RetransSegs").unwrap_or(0.0);
+    let again = retransmitted(input.evidence).filter(|again| *again >= COUNT_MIN).unwrap_or(0) as f64;
     let again = again / input.counter("tcp", "TCPOrigDataSent").unwrap_or(0.0).max(1.0);
     match () {
         () if dropped > DROPPED => Some(("dropped by a network interface", dropped)),

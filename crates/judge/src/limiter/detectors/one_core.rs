@@ -19,7 +19,7 @@ const INTERRUPTS: f64 = 0.9;
 const INTERRUPTS_ELSEWHERE: f64 = 0.3;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let Some(Cpus { busy, used, .. }) = input.server_cpus() else {
+    let Some(Cpus { busy, used, count, .. }) = input.server_cpus() else {
         return Detection::Unchecked("threads of the server not visible");
     };
     let has_room = busy < ROOM;
@@ -34,6 +34,10 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             evidence: figures([("softirq_share", share), ("machine_busy_share", busy)]),
             ..Signal::default()
         });
+    }
+    // On one CPU there is no room beside a busy thread: that is the CPU's limit.
+    if count < 2.0 {
+        return Detection::Clear;
     }
     let Some(lone) = busiest(input) else {
         return Detection::Unchecked("threads of the server not visible");

@@ -1,10 +1,10 @@
 //! ER-05: latency quantiles cut off by the timeout.
 
-use crate::facts::PRINTED;
+use crate::facts::{PRINTED, starved};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent, time};
-use model::{Evidence, Finding, FindingState, LatencySummary};
+use model::{Evidence, Fairness, Finding, FindingState, LatencySummary};
 
 /// A maximum this close to the timeout is taken as cut by it.
 const MAX_OF_TIMEOUT: f64 = 0.95;
@@ -13,8 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     id: "ER-05",
     title: "tail cut off by the timeout",
     detects: "latency quantiles that a longer timeout would raise",
-    threshold: "share of unanswered requests >= 1 - q for a printed quantile q, or max > 0.95 x timeout: bound",
-    data: "response times, requests unanswered at their deadline",
+    threshold: "share of unanswered requests >= 1 - q for a printed quantile q, or max > 0.95 x timeout, or connections \
+                that waited all the window, >= 0.5 s and 10 x p99, for their first response: bound",
+    data: "response times, requests unanswered at their deadline or at the end of the window",
     check: Check::Run(check),
 };
 
@@ -22,6 +23,9 @@ fn check(evidence: &Evidence) -> Outcome {
     let response = &evidence.latency.response;
     if response.n == 0 {
         return Outcome::Unchecked("no response time recorded");
+    }
+    if let Some(fairness) = starved(evidence) {
+        return never_answered(evidence, &fairness);
     }
     // The response times may be of undisturbed time only, and these counts never are.
     let answered_or_not = evidence.cohort.completed + evidence.cohort.censored;
@@ -51,6 +55,30 @@ fn check(evidence: &Evidence) -> Outcome {
     })
 }
 
+/// Connections that got nothing in the window: their requests began before it, or end after it.
+fn never_answered(evidence: &Evidence, fairness: &Fairness) -> Outcome {
+    let waited_ns = fairness.starved_ns.unwrap_or(0);
+    let (starved, connections) = (fairness.starved, fairness.connections);
+    let message = format!(
+        "{} of {} connections were never answered, each for at least {}, while the others had a p99 of {}: all latencies \
+         are of the {} that were served",
+        count(starved),
+        count(connections),
+        time(waited_ns as f64),
+        time(evidence.latency.response.p99_ns as f64),
+        count(fairness.answered)
+    );
+    let remedy = "the server serves as many connections as it has workers, and keeps each of them: give it more workers, \
+                  use fewer connections (-c), or --no-keepalive";
+    let figures = [
+        ("starved", starved as f64),
+        ("connections", connections as f64),
+        ("max_at_least_ns", waited_ns as f64),
+        ("fairness_index", fairness.index().unwrap_or(0.0)),
+    ];
+    Outcome::fired(RULE.id, FindingState::Bound, message, remedy.to_owned(), figures)
+}
+
 /// Quantiles that are only lower bounds: name, key, value in ns.
 fn cut_quantiles(
     response: &LatencySummary,
@@ -74,6 +102,27 @@ fn cut_quantiles(
 mod tests {
     use super::*;
     use crate::testing::{clean_run, finding};
+
+    /// Starman with four workers, `-c 8 -d 3s`: no failure at all, and a maximum of 13 ms.
+    #[test]
+    fn connections_never_answered_in_a_short_run_are_lower_bounds() {
+        let mut evidence = clean_run();
+        let starved_ns = Some(3_000_000_000);
+        let fairness =
+            Fairness { connections: 8, answered: 4, starved: 4, starved_ns, responses: 900, squares: 202_500 };
+        evidence.connections.fairness = Some(fairness);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Bound);
+        assert!(
+            found.message.starts_with("4 of 8 connections were never answered, each for at least 3.00 s"),
+            "{}",
+            found.message
+        );
+        assert_eq!((found.evidence["max_at_least_ns"], found.evidence["fairness_index"]), (3e9, 0.5));
+        // Responses that take about as long as that are slow, and that some have none yet is chance.
+        evidence.latency.response.p99_ns = 1_000_000_000;
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
 
     #[test]
     fn quantiles_in_the_cut_tail_become_lower_bounds() {

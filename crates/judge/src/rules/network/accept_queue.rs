@@ -1,6 +1,6 @@
 //! NE-01: full accept queue.
 
-use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
+use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, own_drops, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::Evidence;
 use model::human::{count, percent, plural};
@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     detects: "connections delayed by the server's full accept queue",
     threshold: "any, if the load itself connects during the window: warning; >= 10 and > 0.01 % of the connection \
                 attempts: invalid (Linux retries a SYN after 1, 3, 7 s)",
-    data: "ListenOverflows and ListenDrops of the server's kernel",
+    data: "drops of the server's listening sockets, else ListenOverflows and ListenDrops of its kernel",
     check: Check::Run(check),
 };
 
@@ -22,7 +22,9 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_server_here(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
-    let known = [tcp(evidence, "ListenOverflows"), tcp(evidence, "ListenDrops")].into_iter().flatten().max();
+    let of_all = [tcp(evidence, "ListenOverflows"), tcp(evidence, "ListenDrops")].into_iter().flatten().max();
+    let own = own_drops(evidence);
+    let known = own.or(of_all);
     let Some(dropped) = known else { return Outcome::Unchecked("kernel does not count full accept queues") };
     // Without a connection of its own in the window the load was in none of these queues.
     if dropped == 0 || !has_connected(evidence) {
@@ -30,11 +32,13 @@ fn check(evidence: &Evidence) -> Outcome {
     }
     let Lost { attempts, share, state } = Lost::of(evidence, dropped);
     let message = format!(
-        "an accept queue was full {}, {} of the connection attempts: retries after >= 1 s raise latency {}",
+        "{} accept queue was full {}, {} of the connection attempts: retries after >= 1 s raise latency {}",
+        if own.is_some() { "the server's" } else { "an" },
         if dropped == 1 { "once".to_owned() } else { format!("{} times", count(dropped)) },
         percent(share),
-        whose(evidence)
+        if own.is_some() { "" } else { whose(evidence) }
     );
+    let message = message.trim_end().to_owned();
     let figures = [("dropped", dropped as f64), ("attempts", attempts as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy(evidence), figures)
 }
@@ -83,6 +87,21 @@ mod tests {
             evidence.flow.opened = 1;
             assert_eq!(finding(check(&evidence)).state, state, "{dropped} of {accepted}");
         }
+    }
+
+    /// HAProxy and Varnish were INVALID for the queue of another server on the machine.
+    #[test]
+    fn the_full_queue_of_another_server_is_not_held_against_this_one() {
+        let mut evidence = clean_run();
+        evidence.flow.opened = 64;
+        set_counter(&mut evidence, "tcp", "ListenOverflows", 594);
+        set_counter(&mut evidence, "listener", "dropped_connects", 0);
+        assert_eq!(check(&evidence), Outcome::Pass);
+        set_counter(&mut evidence, "listener", "dropped_connects", 20);
+        let found = finding(check(&evidence));
+        assert_eq!(found.state, FindingState::Invalid);
+        assert!(found.message.starts_with("the server's accept queue was full 20 times"), "{}", found.message);
+        assert!(!found.message.contains("counted together"), "{}", found.message);
     }
 
     #[test]

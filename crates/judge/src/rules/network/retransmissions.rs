@@ -1,6 +1,6 @@
 //! NE-03: TCP retransmissions.
 
-use crate::facts::kernel::{is_server_here, is_tcp, recovered_by_probes, share, tcp, whose};
+use crate::facts::kernel::{is_server_here, is_tcp, retransmitted, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -24,11 +24,9 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
     }
-    let names = ["RetransSegs", "TCPLossProbes", "TCPOrigDataSent"];
-    let [Some(again), Some(probes), Some(sent)] = names.map(|name| tcp(evidence, name)) else {
+    let (Some(again), Some(sent)) = (retransmitted(evidence), tcp(evidence, "TCPOrigDataSent")) else {
         return Outcome::Unchecked("kernel does not count retransmissions");
     };
-    let again = again.saturating_sub(probes) + recovered_by_probes(evidence);
     let share = share(again, sent);
     let state = match share {
         s if s <= WARNING_SHARE || again < COUNT_MIN => return Outcome::Pass,

@@ -1,6 +1,6 @@
 //! NE-02: full SYN queue.
 
-use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, tcp, whose};
+use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, own_drops, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::Evidence;
 use model::human::{count, percent};
@@ -26,6 +26,8 @@ fn check(evidence: &Evidence) -> Outcome {
     let (Some(cookies), Some(dropped)) = (cookies, tcp(evidence, "TCPReqQFullDrop")) else {
         return Outcome::Unchecked("kernel does not count SYN cookies and drops");
     };
+    // What this server's sockets did not drop, those of others did.
+    let dropped = own_drops(evidence).map_or(dropped, |own| dropped.min(own));
     // Without a connection of its own in the window the load was in none of these queues.
     if cookies + dropped == 0 || !has_connected(evidence) {
         return Outcome::Pass;

@@ -1,5 +1,6 @@
 //! PH-01: Little's law.
 
+use crate::facts::starved;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState, Stop};
@@ -26,7 +27,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let outstanding = evidence.outstanding;
+    let mut outstanding = evidence.outstanding;
+    // A request that waits all the window is in flight and has no service time.
+    let unserved =
+        starved(evidence).map_or(0.0, |fairness| fairness.starved as f64 / f64::from(evidence.iterations.max(1)));
+    outstanding.mean -= unserved;
     if evidence.flow.completed < REQUESTS_MIN {
         return Outcome::Unchecked("fewer than 100 responses");
     }
@@ -39,7 +44,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let chance = STANDARD_ERRORS * outstanding.standard_error / outstanding.mean;
     let by_law = off(outstanding.little, outstanding.mean);
     let users = connected_users(evidence);
-    let by_users = users.map_or(0.0, |users| off(outstanding.mean, users));
+    let by_users = users.map_or(0.0, |users| off(outstanding.mean + unserved, users));
     let state = match by_users.max(by_law - chance) {
         w if w <= WARNING_OFF && chance > WARNING_OFF => {
             return Outcome::Unchecked("too few requests: chance may explain a difference");
@@ -98,6 +103,19 @@ mod tests {
     use super::*;
     use crate::testing::{Mutate, clean_open_run, clean_run, finding, state};
     use model::Outstanding;
+
+    /// Half of the connections never answered: "an overloaded client", which it was not.
+    #[test]
+    fn connections_that_are_never_served_are_no_fault_of_the_client() {
+        let mut evidence = clean_run();
+        evidence.outstanding.little /= 2.0;
+        assert!(matches!(check(&evidence), Outcome::Fired(_)));
+        let starved_ns = Some(30_000_000_000);
+        let fairness =
+            model::Fairness { connections: 64, answered: 32, starved: 32, starved_ns, responses: 9, squares: 9 };
+        evidence.connections.fairness = Some(fairness);
+        assert_eq!(check(&evidence), Outcome::Pass);
+    }
 
     #[test]
     fn where_much_of_the_window_was_disturbed_the_law_says_nothing() {

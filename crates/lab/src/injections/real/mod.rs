@@ -30,7 +30,7 @@ const IMPOSSIBLE: i32 = 77;
 const ALSO_IN_COMPANY: &[&str] = &[
     "ST-01", "ER-04", "ER-14", "ST-02", "ER-15", "ST-06", "CL-06", "CL-07", "CL-17", "ER-01", "ER-02", "ER-03",
     "ER-05", "ER-06", "ER-07", "ER-08", "ER-09", "ER-11", "LD-03", "LD-04", "LD-07", "NE-01", "NE-02", "NE-04",
-    "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "PR-01",
+    "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "ER-12", "PR-01",
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it.
 const ALSO_AMONG_IDLE: &[&str] = &["SA-01", "SA-04", "CL-15", "SV-01"];
@@ -125,7 +125,7 @@ pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act
     faults.into_iter().for_each(act);
 }
 
-/// Makes faults with one build of plimsoll: longer as soon as others take CPU time, as less of a load is left to look at then.
+/// Makes faults with one build of plimsoll: longer while others take CPU time, as less of a load is left to look at then.
 pub struct Maker {
     program: PathBuf,
     is_noisy: AtomicBool,
@@ -148,9 +148,7 @@ impl Maker {
     pub fn make(&self, script: &str) -> Watched<Result<Said, String>> {
         let longer = if self.is_noisy.load(Ordering::Relaxed) { LONGER } else { 1 };
         let made = watch(|| run(&self.program, script, longer));
-        if made.disturbance().share > QUIET {
-            self.is_noisy.store(true, Ordering::Relaxed);
-        }
+        self.is_noisy.store(made.disturbance().share > QUIET, Ordering::Relaxed);
         made
     }
 }

@@ -2,10 +2,7 @@
 
 use crate::coordinate::compare::BlockSearch;
 use model::{CompareLoad, CompareMetric, Effect, FloorRecord, MetricRecord};
-use stats::{RUNS_MIN, effect, floor};
-
-/// Confidence of each comparison of one server with itself: as if it were the only one.
-const CONFIDENCE: f64 = 0.95;
+use stats::{CONFIDENCE, RUNS_MIN, effect, floor};
 
 /// The floor of each quantity that was compared, and how it was found, or why it is not known.
 pub(super) fn floors(search: &BlockSearch, metrics: &[MetricRecord]) -> (Vec<FloorRecord>, String) {

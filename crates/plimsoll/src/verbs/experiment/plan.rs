@@ -13,6 +13,8 @@ const NAME_MAX: usize = 60;
 /// A plan, with the command of each of its steps read.
 pub(super) struct Planned {
     pub(super) plan: ExperimentPlan,
+    /// Optional variants that this machine cannot measure, and why.
+    pub(super) left_out: Vec<String>,
     /// In the same order.
     pub(super) steps: Vec<Step>,
 }
@@ -21,21 +23,25 @@ impl Planned {
     /// Reads the `text` of `file` and checks every step as far as that is possible before anything is started.
     pub(super) fn read(file: &str, text: &str) -> Result<Self, CommandError> {
         let experiment = Experiment::parse(file, text, &vocabulary())?;
-        let combinations: Vec<(usize, Option<u64>)> = experiment
-            .combinations
-            .iter()
-            .map(|combination| expected_ns(&experiment, combination))
-            .collect::<Result<Vec<_>, _>>()?
-            .into_iter()
-            .enumerate()
-            .collect();
+        let (mut combinations, mut left_out) = (Vec::new(), Vec::new());
+        for (index, combination) in experiment.combinations.iter().enumerate() {
+            match expected_ns(&experiment, combination) {
+                Ok(ns) => combinations.push((index, ns)),
+                Err(error) if combination.is_optional => {
+                    left_out.push(format!("{} is left out: {}", combination.variant, error.message));
+                }
+                Err(error) => return Err(error),
+            }
+        }
         let blocks = shuffled_blocks(&combinations, experiment.repetitions as usize, experiment.seed);
         let (mut planned, mut steps) = (Vec::new(), Vec::new());
         for (block, order) in blocks.into_iter().enumerate() {
             for (index, estimated_ns) in order {
                 let combination = &experiment.combinations[index];
                 let command = command(combination, experiment.seed.wrapping_add(block as u64));
-                steps.push(Step::parse(&command).map_err(|why| experiment.refusal(combination, &why))?);
+                let step = Step::parse(&command).map_err(|why| experiment.refusal(combination, &why))?;
+                let limits = step.limits();
+                steps.push(step);
                 let number = planned.len() as u64 + 1;
                 planned.push(PlannedStep {
                     number,
@@ -48,6 +54,8 @@ impl Planned {
                     command,
                     directory: directory(number, combination),
                     estimated_ns,
+                    after: combination.after.clone(),
+                    limits,
                 });
             }
         }
@@ -61,7 +69,7 @@ impl Planned {
             steps: planned,
         };
         fits(&experiment, &plan)?;
-        Ok(Self { plan, steps })
+        Ok(Self { plan, left_out, steps })
     }
 }
 

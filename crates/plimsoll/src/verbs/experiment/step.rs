@@ -11,6 +11,7 @@ use clap::{ArgAction, CommandFactory, Parser};
 use input::experiment::{FlagShape, Takes, VerbFlags, Vocabulary};
 use model::NS_PER_S;
 use report::record::AnyRecord;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -95,6 +96,20 @@ impl Step {
         urls.iter().try_for_each(|url| check_target(Some(url), &draft))?;
         let confirming_ns = if confirms { CONFIRMING.saturating_mul(self.window_ns() + AROUND_NS) } else { 0 };
         Ok(expected_ns.map(|ns| ns.saturating_add(AROUND_NS).saturating_add(confirming_ns)))
+    }
+
+    /// Settings that bound how much its server does at a time, by their names in the server; none where several servers or
+    /// none are started.
+    pub(super) fn limits(&self) -> BTreeMap<String, u64> {
+        let serve: &[String] = match self {
+            Self::Run(args) => args.serve.as_slice(),
+            Self::Sweep(args) => &args.serve,
+            Self::Capacity(args) => args.serve.as_slice(),
+            Self::Compare(_) => &[],
+        };
+        let [text] = serve else { return BTreeMap::new() };
+        let limits = stack::Spec::parse(text).map(|spec| spec.limits()).unwrap_or_default();
+        limits.into_iter().map(|setting| (setting.native, setting.value)).collect()
     }
 
     /// Length of one measurement; ns.

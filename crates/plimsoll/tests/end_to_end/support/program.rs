@@ -110,16 +110,26 @@ impl Started {
         kill_process(pid, signal).expect("the program runs");
     }
 
-    /// Waits until the only run directory has `n` lines in its events; returns them.
+    /// Waits until the only run directory has `n` events of that kind.
     #[track_caller]
     pub(crate) fn wait_for_events(&self, kind: &str, n: usize) {
-        let tag = format!("\"event\":\"{kind}\"");
-        let seen = wait_for(LIMIT, || {
+        self.wait_for_written(LIMIT, &format!("\"event\":\"{kind}\""), n);
+    }
+
+    /// The same of events of the session, which may take longer.
+    #[track_caller]
+    pub(crate) fn wait_for_sessions(&self, within: Duration, kind: &str, n: usize) {
+        self.wait_for_written(within, &format!("\"session\":\"{kind}\""), n);
+    }
+
+    #[track_caller]
+    fn wait_for_written(&self, within: Duration, tag: &str, n: usize) {
+        let seen = wait_for(within, || {
             let run = list(&self.directory().join("plimsoll-runs")).pop()?;
             let events = std::fs::read_to_string(run.join("events.jsonl")).ok()?;
-            (events.lines().filter(|line| line.contains(&tag)).count() >= n).then_some(())
+            (events.lines().filter(|line| line.contains(tag)).count() >= n).then_some(())
         });
-        seen.unwrap_or_else(|| panic!("{:?} wrote no {n} events {kind}", self.command));
+        seen.unwrap_or_else(|| panic!("{:?} wrote {tag} not {n} times", self.command));
     }
 
     /// The whole lines of the only run directory's events, as far as they are written.

@@ -37,6 +37,11 @@ pub(super) const FRONT: Extra = Extra {
     takes: Takes::Word(&["nginx", "apache"]),
     meaning: "who passes requests on to php-fpm",
 };
+const FRONT_OR_NONE: Extra = Extra {
+    takes: Takes::Word(&["nginx", "apache", "none"]),
+    meaning: "who passes requests on to php-fpm; none: FastCGI without a web server is measured",
+    ..FRONT
+};
 pub(super) const PM: Extra = Extra {
     name: "pm",
     default: "static",
@@ -57,7 +62,7 @@ pub(super) const STATUS: Extra =
     Extra { name: "status", default: "on", takes: Takes::Switch, meaning: "counters of the pool at /fpm-status" };
 
 const EXTRAS: &[Extra] = &[
-    FRONT,
+    FRONT_OR_NONE,
     PM,
     CHILDREN,
     Extra {
@@ -117,6 +122,9 @@ pub(super) fn pool(spec: &Spec, place: &Place, additions: &Additions) -> Result<
         "tcp" => Ready::Port(place.ports[1]),
         _ => Ready::Socket(place.path("run/php-fpm.sock")),
     };
+    if spec.extras.text("front") == "none" {
+        return alone(spec, place);
+    }
     let Front { process: front, name, config } = front(spec, place, additions)?;
     Ok(Layout {
         services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Endpoint, Stop::TERM)],
@@ -128,6 +136,27 @@ pub(super) fn pool(spec: &Spec, place: &Place, additions: &Additions) -> Result<
     .file(CONFIG, configuration(spec, place))
     .file(name, config)
     .status_page("/fpm-status?json", spec.extras.on("status")))
+}
+
+/// The pool without a front. What a front would do cannot be asked for.
+fn alone(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
+    let settings = &spec.settings;
+    let of_front = [("tls", settings.tls), ("gzip", settings.gzip), ("access-log", settings.access_log)];
+    let is_tcp = spec.extras.text("socket") == "tcp";
+    if let Some((name, _)) = of_front.into_iter().chain([("socket=tcp", is_tcp)]).find(|(_, is_asked)| *is_asked) {
+        return Err(StackError::Wrong(format!("{name} needs front=nginx or front=apache")));
+    }
+    let path = if settings.path == "/" { "/index.php" } else { &settings.path };
+    let script = format!("{}{path}", place.docroot(settings));
+    let socket = place.path("run/php-fpm.sock");
+    let url = format!("fastcgi+unix:{}:{script}", socket.display());
+    Ok(Layout {
+        services: vec![process(spec, place)?.service(Ready::Endpoint, Stop::TERM)],
+        endpoint: Some(Endpoint::FastCgi { url, socket, script }),
+        main_config: Some(CONFIG.into()),
+        ..Layout::default()
+    }
+    .file(CONFIG, configuration(spec, place)))
 }
 
 /// A Unix socket lies in a folder that is closed to others. FastCGI knows no password, and who speaks it says which program
@@ -325,6 +354,20 @@ mod tests {
             assert!(configuration(&spec, &place).contains(listens), "{text}");
             assert!(locations(&spec, &place, "").contains(passes), "{text}");
         }
+    }
+
+    #[test]
+    fn without_a_front_the_script_is_asked_for_on_the_socket_of_the_pool() {
+        let (spec, mut place) = of("php-fpm front=none");
+        // A program that is there on every system.
+        place.binary = Some("/bin/sh".into());
+        let layout = layout(&spec, &place).expect("it can be");
+        let url = "fastcgi+unix:/tmp/plimsoll-state/run/php-fpm.sock:/tmp/plimsoll-state/www/index.php";
+        assert!(matches!(&layout.endpoint, Some(Endpoint::FastCgi { url: found, .. }) if found == url));
+        assert!(layout.services.len() == 1 && layout.body.is_some() && layout.status.is_empty());
+        let (spec, _) = of("php-fpm front=none tls=on");
+        let error = super::layout(&spec, &place).expect_err("no TLS").to_string();
+        assert_eq!(error, "tls needs front=nginx or front=apache");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 <?php
-// Fills a WordPress that has just been installed: php content.php SITE ORIGIN CONTENT
-// CONTENT has an item a line, as JSON; times are minutes after the first of January 2024.
-[, $site, $origin, $content] = $argv;
+// Fills a WordPress that has just been installed: php content.php SITE ORIGIN CONTENT own|foreign
+// CONTENT has an item a line, as JSON; times are minutes after the first of January 2024, or dates. What is foreign is
+// stored as what a visitor writes: without scripts, and with nothing that is unserialized.
+[, $site, $origin, $content, $trust] = $argv;
 function fail(string $why): never
 {
     fwrite(STDERR, "$why\n");
@@ -14,7 +15,7 @@ $_SERVER += ['SERVER_NAME' => $url['host'], 'SERVER_PROTOCOL' => 'HTTP/1.1', 'RE
 define('WP_IMPORTING', true);
 require "$site/wp-load.php";
 wp_set_current_user(1);
-kses_remove_filters();
+$trust === 'foreign' ? kses_init_filters() : kses_remove_filters();
 // The times of the content, not of this moment.
 add_filter('wp_insert_post_data', function (array $data): array {
     $data['post_modified'] = $data['post_date'];
@@ -26,6 +27,12 @@ add_filter('wp_insert_post_data', function (array $data): array {
 function moment(int $minute): string
 {
     return gmdate('Y-m-d H:i:s', 1704067200 + 60 * $minute);
+}
+
+/** When an item was written; nothing is of tomorrow, as WordPress would not show it. */
+function date_of(array $item): string
+{
+    return isset($item['date']) ? min($item['date'], gmdate('Y-m-d H:i:s')) : moment($item['minute']);
 }
 
 /** A picture of grey squares, PNG, of about 60 kB. */
@@ -62,27 +69,37 @@ function image(array $item): int
     return $id;
 }
 
-function post(array $item, array $images): void
+/** Stores a post or page; false if nothing of it is left, as of a foreign one that was scripts only. */
+function post(array $item, array $images): bool
 {
     $post = ['post_type' => $item['kind'], 'post_title' => $item['title'], 'post_name' => $item['name']];
     $post += ['post_content' => $item['body'], 'post_status' => 'publish', 'post_author' => 1, 'comment_status' => 'open'];
-    $post += ['post_date' => moment($item['minute']), 'post_date_gmt' => moment($item['minute'])];
+    $post += ['post_date' => date_of($item), 'post_date_gmt' => date_of($item), 'post_excerpt' => $item['excerpt'] ?? ''];
     if ($item['kind'] === 'post') {
-        $category = term_exists($item['category'], 'category') ?: wp_insert_term($item['category'], 'category');
-        is_wp_error($category) && fail($category->get_error_message());
-        $post += ['post_category' => [(int) $category['term_id']], 'tags_input' => $item['tags']];
+        $post += ['post_category' => [], 'tags_input' => $item['tags']];
+        foreach ($item['categories'] as $name) {
+            $category = term_exists($name, 'category') ?: wp_insert_term(wp_slash($name), 'category');
+            // A name of which nothing is left.
+            is_wp_error($category) || $post['post_category'][] = (int) $category['term_id'];
+        }
     }
-    $id = wp_insert_post($post, true);
+    // WordPress takes off a layer of slashes.
+    $id = wp_insert_post(wp_slash($post), true);
+    if (is_wp_error($id) && $id->get_error_code() === 'empty_content' && $GLOBALS['trust'] === 'foreign') {
+        return false;
+    }
     is_wp_error($id) && fail("$item[name]: " . $id->get_error_message());
     if (isset($item['image'])) {
         set_post_thumbnail($id, $images[$item['image']]);
     }
     foreach ($item['comments'] ?? [] as $comment) {
-        $moment = moment($comment['minute']);
-        $made = wp_insert_comment(['comment_post_ID' => $id, 'comment_author' => $comment['author'], 'comment_approved' => 1,
-            'comment_content' => $comment['text'], 'comment_date' => $moment, 'comment_date_gmt' => $moment]);
+        $moment = date_of($comment);
+        $author = wp_strip_all_tags($comment['author']);
+        $made = wp_insert_comment(wp_slash(['comment_post_ID' => $id, 'comment_author' => $author, 'comment_approved' => 1,
+            'comment_content' => wp_kses_data($comment['text']), 'comment_date' => $moment, 'comment_date_gmt' => $moment]));
         $made || fail("$item[name]: a comment cannot be stored: " . $GLOBALS['wpdb']->last_error);
     }
+    return true;
 }
 
 // What an installation begins with has the time of this moment in it.
@@ -101,8 +118,8 @@ while (($line = fgets($lines)) !== false) {
     $expected[$item['kind']]++;
     if ($item['kind'] === 'image') {
         $images[$item['number']] = image($item);
-    } else {
-        post($item, $images);
+    } elseif (!post($item, $images)) {
+        $expected[$item['kind']]--;
     }
 }
 wp_suspend_cache_invalidation(false);

@@ -163,7 +163,7 @@ impl Amount {
             "name": format!("post-{number}"),
             "body": body,
             "minute": number * POST_MINUTES,
-            "category": format!("Category {}", random.below(CATEGORIES) + 1),
+            "categories": [format!("Category {}", random.below(CATEGORIES) + 1)],
             "tags": [format!("tag {}", random.below(TAGS) + 1), format!("tag {}", random.below(TAGS) + 1)],
             "image": image,
             "comments": comments.enumerate().map(|(at, comment)| self.comment(number, at as u64, comment)).collect::<Vec<_>>(),
@@ -181,6 +181,14 @@ impl Amount {
     fn page(&self, number: u64) -> Value {
         let body = self.random(Kind::Page, number).body();
         json!({ "kind": "page", "title": format!("Page {number}"), "name": format!("page-{number}"), "body": body, "minute": 0 })
+    }
+
+    /// A page to be written by REST, as a template: JSON.
+    pub(super) fn new_page(&self) -> String {
+        let body = self.random(Kind::Page, 0).body();
+        let name = "{{run}}-{{counter}}";
+        let page = json!({ "title": format!("Written {name}"), "slug": format!("written-{name}"), "status": "publish", "content": body });
+        page.to_string()
     }
 
     fn image(&self, number: u64) -> Value {

@@ -5,6 +5,7 @@
 
 mod cache;
 mod content;
+mod import;
 mod needed;
 mod site;
 
@@ -18,6 +19,8 @@ use crate::place::Place;
 use crate::programs;
 use crate::spec::Spec;
 use content::Amount;
+use import::Imported;
+use model::{Contract, Request};
 use needed::{needed, php, source};
 use site::{OWN_FILES, expected, own_files};
 use std::path::Path;
@@ -82,6 +85,18 @@ const EXTRAS: &[Extra] = &[
     BUFFER_POOL,
     FLUSH_LOG,
     MAX_CONNECTIONS,
+    Extra {
+        name: "request",
+        default: "page",
+        takes: Takes::Word(&["page", NEW_PAGE]),
+        meaning: "what is measured with --serve: a GET of path, or a POST of a new page by REST, with password and names of its own",
+    },
+    Extra {
+        name: "import",
+        default: "",
+        takes: Takes::Text,
+        meaning: "file of a WordPress export (WXR), whose posts, pages and comments are the content",
+    },
     Extra { name: "posts", default: "50", takes: Takes::Number(0, 5000), meaning: "posts of 12 paragraphs" },
     Extra { name: "pages", default: "10", takes: Takes::Number(0, 500), meaning: "pages of 12 paragraphs" },
     Extra { name: "comments", default: "100", takes: Takes::Number(0, 50_000), meaning: "comments, in all" },
@@ -100,8 +115,12 @@ const EXTRAS: &[Extra] = &[
     },
 ];
 
+/// The value of `request` for a POST.
+const NEW_PAGE: &str = "new-page";
 /// The settings that php-fpm and its front have.
 const OF_PHP: [&str; 6] = ["front", "pm", "children", "listen_backlog", "opcache", "status"];
+/// Those of dummy content.
+const DUMMIES: [&str; 5] = ["posts", "pages", "comments", "images", "seed"];
 /// The settings that the database has.
 const OF_DATABASE: [&str; 3] = ["innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "max_connections"];
 /// The copy, in a folder of the server's own.
@@ -113,14 +132,14 @@ const CONTENT: &str = "conf/content.jsonl";
 
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let amount = Amount::of(spec)?;
-    let source = source(spec)?;
+    let (source, imported) = (source(spec)?, imported(spec)?);
     programs::all(needed(spec, place, &source))?;
     let (database, pool) = (database(spec, place)?, pool(spec, place)?);
     let cache = object_cache(spec, place)?;
     let php = php(place)?;
     let origin = place.url(&spec.settings);
     let [site, own, socket, credentials] = [SITE, OWN_FILES, SOCKET, CREDENTIALS].map(|path| place.text(path));
-    let copy = Process::new("wordpress-copy", programs::find(&["cp"], "coreutils")?).args([
+    let copy = Process::new("wordpress-copy", place.helper(&["cp"], "coreutils")?).args([
         "--recursive",
         "--dereference",
         &source.display().to_string(),
@@ -128,14 +147,17 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     ]);
     let script = |name: &str, path: &str| php_process(name, &php, place).args([place.text(path)]);
     let install = script("wordpress-install", INSTALL).args([&site, &own, &origin, &socket, &credentials]);
-    let fill = script("wordpress-content", FILL).args([&site, &origin, &place.text(CONTENT)]);
+    let trust = if imported.is_some() { "foreign" } else { "own" };
+    let fill = script("wordpress-content", FILL).args([&site, &origin, &place.text(CONTENT), trust]);
     let layout = Layout {
         provision: [vec![copy], database.provision].concat(),
         fill: vec![install, fill],
         services: [database.services, cache.services, pool.services].concat(),
         files: [database.files, cache.files, pool.files, own_files(spec, place)].concat(),
         data: database.data,
-        body: expected(spec, &amount),
+        body: expected(spec, amount.latest_title().filter(|_| imported.is_none())),
+        warnings: imported.iter().filter_map(Imported::note).collect(),
+        request: (spec.extras.text("request") == NEW_PAGE).then(|| new_page(&amount)),
         credentials: Some(CREDENTIALS),
         ..pool
     };
@@ -143,7 +165,36 @@ fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
         .file(CREDENTIALS, format!("admin:{}\n", place.secret))
         .file(INSTALL, include_str!("install.php"))
         .file(FILL, include_str!("content.php"))
-        .file(CONTENT, amount.lines()))
+        .file(CONTENT, imported.map_or_else(|| amount.lines(), |imported| imported.lines)))
+}
+
+/// What is imported in the place of dummy content; none when nothing is.
+fn imported(spec: &Spec) -> Result<Option<Imported>, StackError> {
+    let path = spec.extras.text("import");
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let mut dummies = EXTRAS.iter().filter(|extra| DUMMIES.contains(&extra.name));
+    match dummies.find(|extra| spec.extras.text(extra.name) != extra.default) {
+        Some(Extra { name, .. }) => Err(StackError::Wrong(format!(
+            "{name} is of dummy content, and import has other content in its place: leave one out"
+        ))),
+        None => import::read(Path::new(path)).map(Some),
+    }
+}
+
+/// A POST of a page, by REST. Of equal names WordPress tries one after the other: each request has its own.
+fn new_page(amount: &Amount) -> Request {
+    let body = amount.new_page().into_bytes();
+    Request {
+        method: "POST".into(),
+        headers: vec![("Content-Type".into(), "application/json".into())],
+        body_bytes: body.len() as u64,
+        body,
+        template: true,
+        contract: Contract { status: Some(201), ..Contract::default() },
+        ..Request::get("/wp-json/wp/v2/pages")
+    }
 }
 
 fn php_process(name: &str, php: &Path, place: &Place) -> Process {
@@ -242,6 +293,26 @@ mod tests {
         let database = Spec::new("mariadb", &pairs, Vec::new(), None).expect("known settings");
         assert_eq!(database.extras.bytes("innodb_buffer_pool_size"), 32 << 20);
         assert_eq!(database.extras.number("max_connections"), 50);
+    }
+
+    #[test]
+    fn an_import_and_dummy_content_exclude_each_other() {
+        let (spec, _) = of("wordpress import=/no/such.xml posts=3");
+        let error = imported(&spec).expect_err("both").to_string();
+        assert!(error.starts_with("posts is of dummy content, and import"), "{error}");
+        let (spec, _) = of("wordpress import=/no/such.xml");
+        assert!(imported(&spec).expect_err("not there").to_string().starts_with("import=/no/such.xml: "));
+    }
+
+    #[test]
+    fn a_new_page_has_a_name_of_its_own_and_is_as_long_as_a_page() {
+        let (spec, _) = of("wordpress request=new-page");
+        let request = new_page(&Amount::of(&spec).expect("content"));
+        let body = String::from_utf8(request.body.clone()).expect("text");
+        assert!(request.template && body.matches("{{run}}-{{counter}}").count() == 2, "{body}");
+        let page: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!((&page["status"], request.contract.status), (&"publish".into(), Some(201)));
+        assert!((5_500..7_000).contains(&request.body_bytes), "{}", request.body_bytes);
     }
 
     #[test]

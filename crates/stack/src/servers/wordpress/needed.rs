@@ -2,8 +2,7 @@
 
 use super::super::php_fpm;
 use crate::error::StackError;
-use crate::place::Place;
-use crate::programs;
+use crate::place::{Place, Source};
 use crate::spec::Spec;
 use std::path::{Path, PathBuf};
 
@@ -22,59 +21,60 @@ pub(super) fn needed(spec: &Spec, place: &Place, source: &Path) -> Vec<Result<Pa
         "apache" => (&["apache2", "httpd"][..], "apache2-bin"),
         _ => (&["nginx"][..], "nginx-light"),
     };
-    let mut needed =
-        vec![programs::find(front, front_package), place.program(&php_fpm::PROGRAMS, "php-fpm"), php(place)];
+    let mut needed = vec![place.helper(front, front_package), place.program(&php_fpm::PROGRAMS, "php-fpm"), php(place)];
     if place.binary.is_none() {
-        needed.push(extension("mysqli", "php-mysql", Path::new(EXTENSIONS)));
+        needed.push(extension("mysqli", "php-mysql", place, Path::new(EXTENSIONS)));
     }
     match spec.extras.text("object_cache") {
         "redis" => {
-            needed.push(extension("redis", "php-redis", Path::new(EXTENSIONS)));
-            needed.push(programs::find(&["redis-server"], "redis-server"));
+            needed.push(extension("redis", "php-redis", place, Path::new(EXTENSIONS)));
+            needed.push(place.helper(&["redis-server"], "redis-server"));
         }
-        "apcu" => needed.push(extension("apcu", "php-apcu", Path::new(EXTENSIONS))),
+        "apcu" => needed.push(extension("apcu", "php-apcu", place, Path::new(EXTENSIONS))),
         _ => {}
     }
     if spec.extras.text("database") == "mariadb" {
-        needed.push(programs::find(&["mariadbd"], "mariadb-server-core"));
+        needed.push(place.helper(&["mariadbd"], "mariadb-server-core"));
     }
-    needed.push(programs::file(source.join("wp-load.php"), "wordpress"));
-    needed.push(theme(source));
+    needed.push(place.file(source.join("wp-load.php"), "wordpress"));
+    needed.push(theme(place, source));
     needed
 }
 
 /// An extension of PHP, where Debian has them; of others nobody knows where they are.
-fn extension(name: &str, package: &'static str, folder: &Path) -> Result<PathBuf, StackError> {
+fn extension(name: &str, package: &'static str, place: &Place, folder: &Path) -> Result<PathBuf, StackError> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_version = |name: &std::ffi::OsStr| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
     let versions: Vec<PathBuf> =
         entries.filter(|entry| is_version(&entry.file_name())).map(|entry| entry.path()).collect();
     let files = versions.iter().map(|version| version.join(format!("{name}.so")));
     match files.clone().find(|file| file.is_file()).or_else(|| files.clone().next()) {
-        Some(file) => programs::file(file, package),
+        Some(file) => place.file(file, package),
+        None if place.source == Source::Nothing => place.file(folder.join(name), package),
         None => Ok(folder.to_owned()),
     }
 }
 
 /// The first theme; without one WordPress gives an empty page.
-fn theme(source: &Path) -> Result<PathBuf, StackError> {
+fn theme(place: &Place, source: &Path) -> Result<PathBuf, StackError> {
     let themes = source.join("wp-content/themes");
     let entries = std::fs::read_dir(&themes).into_iter().flatten().flatten();
     let mut styles = entries.map(|entry| entry.path().join("style.css"));
     let first = styles.find(|style| style.is_file());
-    programs::file(first.unwrap_or_else(|| themes.join("*")), "wordpress-theme-twentytwentythree")
+    place.file(first.unwrap_or_else(|| themes.join("*")), "wordpress-theme-twentytwentythree")
 }
 
 /// PHP for scripts, of the version that php-fpm has.
 pub(super) fn php(place: &Place) -> Result<PathBuf, StackError> {
     let own = place.program(&php_fpm::PROGRAMS, "php-fpm").unwrap_or_default();
     let name = own.file_name().map(|name| name.to_string_lossy().replace("php-fpm", "php"));
-    programs::find(&[name.as_deref().unwrap_or("php"), "php"], "php-cli")
+    place.helper(&[name.as_deref().unwrap_or("php"), "php"], "php-cli")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs;
 
     #[test]
     fn what_is_missing_is_named_at_once() {
@@ -90,11 +90,13 @@ mod tests {
     #[test]
     fn an_extension_is_looked_for_where_debian_has_them() {
         let folder = tempfile::tempdir().expect("a directory");
-        assert!(extension("mysqli", "php-mysql", folder.path()).is_ok(), "another system");
+        let place = Place::example(&Spec::parse("wordpress").expect("known").settings, "/nonexistent".into());
+        let place = &place.expect("a place");
+        assert!(extension("mysqli", "php-mysql", place, folder.path()).is_ok(), "another system");
         std::fs::create_dir(folder.path().join("20220829")).expect("a directory in it");
-        let error = extension("mysqli", "php-mysql", folder.path()).expect_err("not there").to_string();
+        let error = extension("mysqli", "php-mysql", place, folder.path()).expect_err("not there").to_string();
         assert!(error.contains("20220829/mysqli.so is not installed: apt-get install php-mysql"), "{error}");
         std::fs::write(folder.path().join("20220829/mysqli.so"), "").expect("a file");
-        assert!(extension("mysqli", "php-mysql", folder.path()).is_ok());
+        assert!(extension("mysqli", "php-mysql", place, folder.path()).is_ok());
     }
 }

@@ -1,0 +1,94 @@
+//! A limit of requests at a time that nothing observed explains, inferred from the curve.
+
+use super::{Change, Detection, Signal, figures};
+use crate::limiter::input::LimiterInput;
+use crate::text::list;
+use model::human::{percent, plural, time};
+
+/// With busier CPUs the curve may bend for want of them.
+const CPUS_ROOM: f64 = 0.7;
+/// A fit of the pool model that is off by less explains the bend.
+const FIT_ERROR: f64 = 0.1;
+/// Settings that bound requests at a time, by the program they are of.
+const SETTINGS: [(&str, &str); 14] = [
+    ("nginx", "nginx: max_conns of an upstream server, limit_conn, keepalive"),
+    ("haproxy", "HAProxy: maxconn of a server line, or of the frontend"),
+    ("varnish", "Varnish: max_connections of a backend, thread_pool_max"),
+    ("cache-main", "Varnish: max_connections of a backend, thread_pool_max"),
+    ("apache2", "Apache: MaxRequestWorkers, or max= of a ProxyPass"),
+    ("httpd", "Apache: MaxRequestWorkers, or max= of a ProxyPass"),
+    ("lighttpd", "lighttpd: max-procs and max-load of a backend"),
+    ("caddy", "Caddy: unhealthy_request_count, max_conns_per_host of reverse_proxy"),
+    ("php-fpm", "php-fpm: pm.max_children"),
+    ("node", "Node: maxSockets of an agent, or the pool size of a database client"),
+    ("java", "Java: threads of the executor, or the pool size of a database client"),
+    ("gunicorn", "gunicorn: --workers and --threads, or the pool size of a database client"),
+    ("python", "Python: threads of an executor, a semaphore, or the pool size of a database client"),
+    ("uvicorn", "uvicorn: --limit-concurrency, the 40 threads of anyio, or the pool size of a database client"),
+];
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let Some(fit) = input.shape.pool else {
+        return Detection::Unchecked(
+            "a sweep over connections that fits a pool is needed for a limit of requests at a time",
+        );
+    };
+    let cpus = input.server_cpus();
+    let is_full = input.shape.flat == Some(true) && fit.error_max <= FIT_ERROR && fit.knee >= 0.5;
+    if !is_full || cpus.is_some_and(|cpus| cpus.used >= CPUS_ROOM) {
+        return Detection::Clear;
+    }
+    let slots = fit.knee.round().max(1.0);
+    let slot_ns = slots * 1e9 / fit.plateau_per_s;
+    let busy = cpus.map_or_else(
+        || "no more is visible of it".to_owned(),
+        |cpus| format!("its CPUs are {} busy", percent(cpus.busy)),
+    );
+    let places = settings(input);
+    let hints = match places.is_empty() {
+        true => "a connection limit, a pool of workers or database connections, a semaphore".to_owned(),
+        false => list(&places),
+    };
+    Detection::hit(Signal {
+        name: "concurrency-limited (inferred)",
+        resource: "requests at a time".to_owned(),
+        says: format!(
+            "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{}; look for {hints}",
+            plural(slots as u64, "slot"),
+            time(slot_ns),
+            place(input)
+        ),
+        queue: true,
+        ceiling_per_s: Some(fit.plateau_per_s),
+        evidence: figures([
+            ("slots", fit.knee),
+            ("slot_ns", slot_ns),
+            ("plateau_per_s", fit.plateau_per_s),
+            ("fit_error", fit.error_max),
+        ]),
+        change: Some(Change::twice("requests at a time", slots, None)),
+        is_inferred: true,
+        ..Signal::default()
+    })
+}
+
+/// Where it sits, by whose workers wait for whom: what they wait for has the limit behind it, or is it.
+fn place(input: &LimiterInput<'_>) -> String {
+    /// Workers that wait for one thing for this share of their time.
+    const WAITS: f64 = 0.3;
+    let pools = input.observed().into_iter().flat_map(|seen| &seen.pools);
+    let waits = pools.filter_map(|pool| {
+        let (on, share) = pool.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        (*share >= WAITS).then(|| format!(", behind {}, whose workers wait for {on}", pool.program))
+    });
+    waits.into_iter().next().unwrap_or_default()
+}
+
+/// Settings of the programs that are known to be there.
+fn settings(input: &LimiterInput<'_>) -> Vec<String> {
+    let names: Vec<&str> = input.groups().flat_map(|(_, group)| &group.processes).map(|it| it.name.as_str()).collect();
+    let known = SETTINGS.iter().filter(|(program, _)| names.iter().any(|name| name.starts_with(program)));
+    let mut told: Vec<String> = known.map(|(_, setting)| (*setting).to_owned()).collect();
+    told.dedup();
+    told
+}

@@ -1,0 +1,91 @@
+//! An interpreter whose lock lets one of its threads run at a time.
+
+use super::{Change, Detection, Signal, figures};
+use crate::limiter::input::LimiterInput;
+use crate::limiter::laws;
+use model::ServerThreadObserved;
+use model::human::plural;
+use std::collections::BTreeMap;
+
+/// CPUs that the threads of such a process use together: one, and a little for what they do without the lock.
+const ONE_CPU: std::ops::RangeInclusive<f64> = 0.85..=1.25;
+/// A thread that has more than this share of it runs alone, lock or not.
+const ALONE: f64 = 0.85;
+/// A thread that ran less than this takes no part.
+const TAKES_PART: f64 = 0.02;
+/// Interpreters with one lock for all threads, by the beginnings of the names of the programs that run on them.
+const CPYTHON: (&str, &[&str]) = (
+    "CPython's global interpreter lock",
+    &["python", "gunicorn", "uwsgi", "waitress", "cheroot", "werkzeug", "flask", "hypercorn", "uvicorn", "django"],
+);
+const RUBY: (&str, &[&str]) =
+    ("Ruby's global VM lock", &["ruby", "puma", "unicorn", "rackup", "rails", "thin", "webrick"]);
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let Some(cpus) = input.server_cpus() else {
+        return Detection::Unchecked("threads of the server not visible");
+    };
+    // On one CPU there is nothing that the lock would keep from it.
+    if cpus.count < 2.0 {
+        return Detection::Clear;
+    }
+    let found = processes(input).into_values().find_map(|threads| Some((lock_of(input, &threads)?, threads)));
+    let Some((lock, threads)) = found else { return Detection::Clear };
+    let cores: f64 = threads.iter().map(|thread| ran(thread)).sum();
+    let program = program(input, &threads);
+    Detection::hit(Signal {
+        name: "interpreter-lock-limited",
+        resource: format!("interpreter of {program}"),
+        says: format!(
+            "{} of {program} use {cores:.2} CPUs together, of {:.0}: {lock} lets one of them run at a time; more \
+             processes help, more threads do not",
+            plural(threads.len() as u64, "thread"),
+            cpus.count
+        ),
+        share: Some(cores.min(1.0)),
+        queue: input.evidence.outstanding.mean > 1.5,
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, cores.min(1.0)),
+        evidence: figures([
+            ("cpus_used", cores),
+            ("threads", threads.len() as f64),
+            ("busiest_thread_share", threads.iter().map(|thread| ran(thread)).fold(0.0, f64::max)),
+            ("in_flight", input.evidence.outstanding.mean),
+        ]),
+        change: Some(Change::twice(&format!("{program} processes"), 1.0, None)),
+        ..Signal::default()
+    })
+}
+
+/// The threads that take part in the work, by process.
+fn processes<'a>(input: &LimiterInput<'a>) -> BTreeMap<i32, Vec<&'a ServerThreadObserved>> {
+    let mut by_process: BTreeMap<i32, Vec<_>> = BTreeMap::new();
+    for thread in input.groups().flat_map(|(_, group)| &group.threads).filter(|thread| ran(thread) >= TAKES_PART) {
+        by_process.entry(thread.pid).or_default().push(thread);
+    }
+    by_process
+}
+
+/// The lock that the threads of a process share, if they behave as if there were one.
+fn lock_of(input: &LimiterInput<'_>, threads: &[&ServerThreadObserved]) -> Option<&'static str> {
+    let cores: f64 = threads.iter().map(|thread| ran(thread)).sum();
+    let busiest = threads.iter().map(|thread| ran(thread)).fold(0.0, f64::max);
+    if threads.len() < 2 || !ONE_CPU.contains(&cores) || busiest > ALONE * cores {
+        return None;
+    }
+    let program = program(input, threads);
+    let runs_on = |names: &[&str]| names.iter().any(|name| program.starts_with(name));
+    [CPYTHON, RUBY].into_iter().find(|(_, names)| runs_on(names)).map(|(lock, _)| lock)
+}
+
+/// Program of a process: the name of its first thread, or, where that is not told, the program of its group that uses most.
+fn program<'a>(input: &LimiterInput<'a>, threads: &[&ServerThreadObserved]) -> &'a str {
+    let pid = threads[0].pid;
+    let group = input.groups().map(|(_, group)| group).find(|group| group.threads.iter().any(|it| it.pid == pid));
+    let first = group.and_then(|group| group.threads.iter().find(|it| it.pid == pid && it.tid == pid));
+    let largest = || group.and_then(|group| group.processes.first()).map(|process| process.name.as_str());
+    first.map(|thread| thread.name.as_str()).or_else(largest).unwrap_or_default()
+}
+
+fn ran(thread: &ServerThreadObserved) -> f64 {
+    thread.user_mean + thread.system_mean
+}

@@ -1,0 +1,165 @@
+//! Time that passes for a timer, with CPUs that rest: delayed acknowledgements, retransmissions, connects that are retried.
+
+use super::{Detection, Signal, figures};
+use crate::limiter::input::LimiterInput;
+use model::human::{percent, time};
+use model::{NS_PER_S, SERVICE_BIN_NS};
+
+/// Share of the requests, or of their time together, that a timer must have.
+const MOST: f64 = 0.5;
+/// With busier CPUs it is not the timer that limits.
+const CPUS_BUSY: f64 = 0.7;
+/// Workers asleep for this share of the time are a timer of the server's own.
+const SLEEPS: f64 = 0.3;
+
+/// A timer of the kernel, or of a library that everyone uses.
+struct Timer {
+    /// Service times that fit: from and to, in ms.
+    span_ms: (u64, u64),
+    what: &'static str,
+    /// What ends the wait.
+    remedy: &'static str,
+    /// Counter of the kernel that grows with it; none where there is none.
+    counter: Option<&'static str>,
+}
+
+/// Each with its doublings, where it has any. Linux: `TCP_DELACK_MIN`, `TCP_RTO_MIN` (which is also how long a corked segment
+/// waits), `TCP_TIMEOUT_INIT`.
+const TIMERS: [Timer; 6] = [
+    Timer {
+        span_ms: (40, 52),
+        what: "the delayed acknowledgement of TCP (40 ms)",
+        remedy: "enable TCP_NODELAY on the server, or write head and body at once",
+        counter: Some("DelayedACKs"),
+    },
+    Timer {
+        span_ms: (200, 224),
+        what: "a segment that TCP_CORK holds back, or a retransmission (200 ms)",
+        remedy: "let the server uncork after the last segment, and check for lost packets (NE-03)",
+        counter: None,
+    },
+    Timer {
+        span_ms: (400, 432),
+        what: "a second retransmission (400 ms)",
+        remedy: "check for lost packets (NE-03)",
+        counter: Some("TCPTimeouts"),
+    },
+    Timer {
+        span_ms: (1_000, 1_048),
+        what: "a SYN that is sent again (1 s)",
+        remedy: "lengthen the accept queue of what the server connects to",
+        counter: Some("TCPTimeouts"),
+    },
+    Timer {
+        span_ms: (2_000, 2_064),
+        what: "a timeout of 2 s",
+        remedy: "look for a timeout of 2 s in the server's configuration",
+        counter: None,
+    },
+    Timer {
+        span_ms: (3_000, 3_096),
+        what: "a SYN that is sent again twice (3 s)",
+        remedy: "lengthen the accept queue of what the server connects to",
+        counter: Some("TCPTimeouts"),
+    },
+];
+
+pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
+    let bins = &input.evidence.service_bins;
+    let (true, Some(cpus)) = (bins.iter().any(|n| *n > 0), input.server_cpus()) else {
+        return Detection::Unchecked("no histogram of service times, or CPUs of the server not visible");
+    };
+    let sleeps = input
+        .observed()
+        .into_iter()
+        .flat_map(|seen| &seen.pools)
+        .any(|pool| pool.blocked.get("sleep").is_some_and(|share| *share >= SLEEPS));
+    if cpus.used >= CPUS_BUSY || sleeps {
+        return Detection::Clear;
+    }
+    let found = TIMERS.iter().find_map(|timer| Some((timer, share(input, timer)?)));
+    let Some((timer, share)) = found else { return Detection::Clear };
+    let mean_ns = input.evidence.latency.service.mean_ns;
+    Detection::hit(Signal {
+        name: "timer-limited",
+        resource: "timer".to_owned(),
+        says: format!(
+            "{} of the time of all requests passes in those that take {} to {} ms, which fits {}, with the CPUs {} busy; \
+             {}, unless the server waits that long by itself",
+            percent(share),
+            timer.span_ms.0,
+            timer.span_ms.1,
+            timer.what,
+            percent(cpus.busy),
+            timer.remedy
+        ),
+        queue: false,
+        evidence: figures([
+            ("timer_share", share),
+            ("service_mean_ns", mean_ns),
+            ("cpus_busy_share", cpus.busy),
+            ("timer_ns", timer.span_ms.0 as f64 * NS_PER_S as f64 / 1e3),
+        ]),
+        is_inferred: true,
+        ..Signal::default()
+    })
+}
+
+/// Share of the time of all requests that passes in those that take as long as the timer, if that is most of it and the times
+/// on either side are few.
+fn share(input: &LimiterInput<'_>, timer: &Timer) -> Option<f64> {
+    let bins = &input.evidence.service_bins;
+    let bin = |ms: u64| (ms * (NS_PER_S / 1000) / SERVICE_BIN_NS) as usize;
+    let span = bin(timer.span_ms.0)..bin(timer.span_ms.1);
+    let width = span.len();
+    let sum = |span: std::ops::Range<usize>| bins.get(span).map_or(0, |bins| bins.iter().sum::<u64>());
+    let within = sum(span.clone());
+    let around = sum(span.start.saturating_sub(width)..span.start).max(sum(span.end..span.end + width));
+    let times = |(at, n): (usize, &u64)| (at as f64 + 0.5) * *n as f64;
+    let all: f64 = bins.iter().enumerate().map(times).sum();
+    let its: f64 = bins.iter().enumerate().filter(|(at, _)| span.contains(at)).map(times).sum();
+    let counted = timer.counter.is_none_or(|name| input.counter("tcp", name).is_none_or(|n| 2.0 * n >= within as f64));
+    let share = its / all.max(f64::MIN_POSITIVE);
+    (counted && share >= MOST && within > 5 * around).then_some(share)
+}
+
+/// A server that gives each connection so many bytes a second: bodies that take long, all about as long, with CPUs that rest.
+pub(super) fn paced(input: &LimiterInput<'_>) -> Detection {
+    /// Bodies that are smaller are sent at once.
+    const BODY_MIN: f64 = 32.0 * 1024.0;
+    /// Responses that take less are not held back.
+    const TIME_MIN_NS: f64 = 100e6;
+    /// The slowest in 100 take at most this multiple of the median.
+    const SPREAD: f64 = 1.15;
+    let Some(cpus) = input.server_cpus() else {
+        return Detection::Unchecked("CPUs of the server not visible");
+    };
+    let service = &input.evidence.latency.service;
+    let body = input.evidence.flow.bytes_received as f64 / input.evidence.flow.completed.max(1) as f64;
+    let is_even = service.p50_ns > 0 && service.p99_ns as f64 <= SPREAD * service.p50_ns as f64;
+    if body < BODY_MIN || service.mean_ns < TIME_MIN_NS || !is_even || cpus.used >= CPUS_BUSY {
+        return Detection::Clear;
+    }
+    let bytes_per_s = body * NS_PER_S as f64 / service.mean_ns;
+    Detection::hit(Signal {
+        name: "paced",
+        resource: "rate of each connection".to_owned(),
+        says: format!(
+            "every response of {} takes {} (p99 {}), {} per second and connection, with the CPUs {} busy: the server limits \
+             the rate of each connection (nginx: limit_rate; a traffic shaper)",
+            model::human::bytes(body as u64),
+            time(service.mean_ns),
+            time(service.p99_ns as f64),
+            model::human::bytes(bytes_per_s as u64),
+            percent(cpus.busy)
+        ),
+        evidence: figures([
+            ("bytes_per_s_and_connection", bytes_per_s),
+            ("body_bytes", body),
+            ("service_mean_ns", service.mean_ns),
+            ("cpus_busy_share", cpus.busy),
+        ]),
+        is_inferred: true,
+        ..Signal::default()
+    })
+}

@@ -1,0 +1,208 @@
+//! Limiters of servers that nobody prepared: each was missed, or another was named.
+
+use super::*;
+
+/// Node on CPU 0 of two at 96 %: "CPUs it may use are 52 % busy", and two processes were to double the rate.
+#[test]
+fn a_server_pinned_by_taskset_is_measured_by_its_own_cpus() {
+    let mut evidence = run();
+    let machine = seen(&mut evidence).machine.as_mut().unwrap();
+    (machine.cpus, machine.busy_mean) = (2, 0.52);
+    (machine.cpu_busy_mean, machine.cpu_shares) = (vec![0.96, 0.08], vec![CpuShares::default(); 2]);
+    let node = server(&mut evidence);
+    (node.cpu_cores, node.cpus, node.threads) = (0.96, vec![0], vec![thread("node", 1, 0.96)]);
+    let limiter = of(&evidence);
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("cpu-limited", "server CPUs"), "{limiter:#?}");
+    assert!(limiter.says.starts_with("the 1 CPU available to the server (of 2) is 96 % busy"), "{}", limiter.says);
+    assert!(limiter.says.contains("more processes or workers on them would not help"), "{}", limiter.says);
+    assert_eq!(limiter.prediction.unwrap().setting.as_deref(), Some("CPU affinity (taskset, cpuset)"));
+    // Where all its threads together are just below, one of them is no event loop that a second process would help.
+    seen(&mut evidence).machine.as_mut().unwrap().cpu_busy_mean[0] = 0.88;
+    assert_ne!(of(&evidence).name, "single-thread-limited");
+}
+
+/// Eight workers of Apache keep eight of 32 connections: told as 0.03 % failures and "a longer timeout".
+#[test]
+fn connections_that_are_never_served_are_starved() {
+    let starved = |answered, starved| {
+        let mut evidence = run();
+        evidence.latency.response.p99_ns = 13_000_000;
+        evidence.connections.fairness = Some(model::Fairness {
+            connections: answered + starved,
+            answered,
+            starved,
+            starved_ns: Some(30 * NS_PER_S),
+            responses: 30_000,
+            squares: 30_000 * 30_000 / answered.max(1),
+        });
+        seen(&mut evidence).pools = vec![pool("apache2", 8.0, 1.0, 0.3, &[("client load_generator", 0.7)])];
+        of(&evidence)
+    };
+    let limiter = starved(8, 24);
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("starved", "apache2 workers"), "{limiter:#?}");
+    let begins = "8 of 32 connections were served, 24 never (each waited at least 30.0 s), with the CPUs 20 % busy";
+    assert!(limiter.says.starts_with(begins), "{}", limiter.says);
+    assert_eq!(limiter.evidence["fairness_index"], 0.25);
+    assert_eq!(limiter.prediction.unwrap().change, "16 apache2 workers instead of 8");
+    assert_ne!(starved(20, 0).name, "starved");
+    assert_ne!(starved(0, 20).name, "starved", "where nobody is served the server is slow, or down");
+}
+
+/// gunicorn gthread, puma and waitress: no limiter, or "4 CPUs instead of 2".
+#[test]
+fn threads_of_an_interpreter_that_share_one_cpu_wait_for_its_lock() {
+    let with = |program: &str, shares: &[f64], own: &[u32]| {
+        let mut evidence = run();
+        seen(&mut evidence).machine.as_mut().unwrap().busy_mean = 0.97;
+        let threads =
+            (0..).zip(shares).map(|(n, busy)| ServerThreadObserved { pid: 1, ..thread(program, 1 + n, *busy) });
+        let group = server(&mut evidence);
+        (group.threads, group.cpus, group.cpu_cores) = (threads.collect(), own.to_vec(), shares.iter().sum());
+        of(&evidence)
+    };
+    let limiter = with("gunicorn", &[0.05, 0.25, 0.27, 0.24, 0.26], &[]);
+    assert_eq!(limiter.name, "interpreter-lock-limited", "{limiter:#?}");
+    let begins = "5 threads of gunicorn use 1.07 CPUs together, of 4: CPython's global interpreter lock";
+    assert!(limiter.says.starts_with(begins), "{}", limiter.says);
+    assert_eq!(limiter.prediction.unwrap().change, "2 gunicorn processes instead of 1");
+    assert!(with("puma 6.0.2", &[0.5, 0.5], &[]).says.contains("Ruby's global VM lock"));
+    assert_ne!(with("nginx", &[0.5, 0.5], &[]).name, "interpreter-lock-limited", "it has no such lock");
+    assert_ne!(with("gunicorn", &[0.95, 0.05], &[]).name, "interpreter-lock-limited", "one thread does it all");
+    assert_ne!(with("gunicorn", &[0.2, 0.2], &[]).name, "interpreter-lock-limited", "they wait for something else");
+    assert_ne!(with("gunicorn", &[0.5, 0.5], &[0]).name, "interpreter-lock-limited", "one CPU is all it has");
+}
+
+/// A curve of knee 4.0 and 10.9 ms behind a proxy's limit, and nothing said but `unknown`.
+#[test]
+fn a_curve_of_four_slots_with_everything_idle_is_a_limit_of_requests_at_a_time() {
+    let loads = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0];
+    let mut sweep = clean_sweep(&loads.map(|n: f64| (n, 100.0 * n.min(4.0))));
+    for point in &mut sweep.points {
+        let evidence = run();
+        point.evidence = Evidence { latency: point.evidence.latency.clone(), ..evidence };
+        point.evidence.flow.good = (point.goodput_per_s * SECONDS) as u64;
+        point.evidence.outstanding.mean = point.load;
+        point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
+        server(&mut point.evidence).processes[0].name = "haproxy".into();
+    }
+    let limiter = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
+    assert_eq!(limiter.name, "concurrency-limited (inferred)", "{limiter:#?}");
+    assert!(limiter.confidence <= Confidence::Medium, "nothing was seen at its limit");
+    assert!(limiter.says.starts_with("the curve is that of 4 slots of 10.0 ms each"), "{}", limiter.says);
+    assert!(limiter.says.contains("HAProxy: maxconn of a server line"), "{}", limiter.says);
+    assert!((limiter.prediction.unwrap().expected_per_s - 800.0).abs() < 8.0);
+    // With busy CPUs a bend is no limit of requests at a time.
+    for point in &mut sweep.points {
+        server(&mut point.evidence).cpu_cores = 3.0;
+        seen(&mut point.evidence).machine.as_mut().unwrap().busy_mean = 0.8;
+    }
+    let busy = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
+    assert_ne!(busy.name, "concurrency-limited (inferred)");
+}
+
+/// 363/s at 43.9 ms for two writes without TCP_NODELAY was `not-saturated`; 208 ms and 1.00 s had no word.
+#[test]
+fn time_that_passes_for_a_timer_of_tcp_is_named_with_the_timer() {
+    let at = |ms: u64, others_ms: u64, delayed: u64| {
+        let mut evidence = run();
+        evidence.service_bins.fill(0);
+        let bin = |ms: u64| (ms * 1_000_000 / model::SERVICE_BIN_NS) as usize;
+        evidence.service_bins[bin(ms)] = 9_000;
+        evidence.service_bins[bin(others_ms)] += 900;
+        crate::testing::set_counter(&mut evidence, "tcp", "DelayedACKs", delayed);
+        of(&evidence)
+    };
+    let nagle = at(44, 1, 9_000);
+    assert_eq!((nagle.name.as_str(), nagle.confidence), ("timer-limited", Confidence::Low), "{nagle:#?}");
+    assert!(nagle.says.contains("fits the delayed acknowledgement of TCP (40 ms)"), "{}", nagle.says);
+    assert!(nagle.says.contains("TCP_NODELAY"), "{}", nagle.says);
+    assert_eq!(at(44, 1, 40).name, NOT_SATURATED, "no acknowledgement was delayed");
+    assert!(at(208, 1, 0).says.contains("TCP_CORK"));
+    assert_eq!(at(208, 196, 0).name, "timer-limited", "a few others beside it");
+    assert_eq!(at(150, 1, 0).name, NOT_SATURATED, "no timer fits");
+    let mut sleeping = run();
+    sleeping.service_bins.fill(0);
+    sleeping.service_bins[52] = 9_000;
+    seen(&mut sleeping).pools = vec![pool("app", 20.0, 0.9, 0.1, &[("sleep", 0.8)])];
+    assert_ne!(of(&sleeping).name, "timer-limited", "its workers sleep by themselves");
+}
+
+/// A connection that gets a megabyte a second.
+#[test]
+fn a_rate_that_every_connection_is_held_to_is_paced() {
+    let with = |p99_ns: u64, body: u64| {
+        let mut evidence = run();
+        let service = &mut evidence.latency.service;
+        (service.mean_ns, service.p50_ns, service.p99_ns) = (1e9, 1_000_000_000, p99_ns);
+        evidence.flow.bytes_received = evidence.flow.completed * body;
+        evidence.probe = None;
+        evidence.service_bins.fill(0);
+        evidence.service_bins[240..265].fill(100);
+        of(&evidence)
+    };
+    let paced = with(1_010_000_000, 1 << 20);
+    assert_eq!(paced.name, "paced", "{paced:#?}");
+    assert!(paced.says.contains("limit_rate"), "{}", paced.says);
+    assert_eq!(with(1_400_000_000, 1 << 20).name, NOT_SATURATED, "some take much longer");
+    assert_eq!(with(1_010_000_000, 500).name, NOT_SATURATED, "a small body is sent at once");
+}
+
+/// Starman's master on its pipe was a pool of one that is occupied, Varnish's main thread one that sleeps.
+#[test]
+fn a_helper_that_nobody_wakes_is_no_worker_that_is_occupied() {
+    let with = |runs_per_s, on| {
+        let mut evidence = run();
+        let helper = pool("cache-main", 1.0, 1.0, 0.0001, &[(on, 0.9999)]);
+        seen(&mut evidence).pools = vec![PoolObserved { runs_per_s: Some(runs_per_s), ..helper }];
+        of(&evidence)
+    };
+    for on in ["pipe", "sleep", "select"] {
+        let idle = with(2.0, on);
+        assert_eq!(idle.name, NOT_SATURATED, "{idle:#?}");
+        assert!(idle.utilisations.iter().all(|used| used.resource != "cache-main workers"), "{idle:#?}");
+    }
+    assert_eq!(with(1_000.0, "sleep").name, "worker-pool-limited", "one that is woken for each response");
+}
+
+/// "network-limited" at 200/s, which was all that was offered, of a server that does 57,000.
+#[test]
+fn segments_sent_again_below_saturation_are_no_limit() {
+    let lossy = |rate_per_s| {
+        named_after(|evidence| {
+            evidence.plan.load = Load::Open { rate_per_s, arrivals: model::Arrivals::Constant, connections: 20 };
+            count(evidence, "tcp", "RetransSegs", 2_400);
+            count(evidence, "tcp", "TCPLossProbes", 0);
+        })
+    };
+    assert_eq!(lossy(1_000.0), NOT_SATURATED, "it holds what is asked of it");
+    assert_eq!(lossy(2_000.0), "network-limited");
+    let probes = named_after(|evidence| {
+        count(evidence, "tcp", "RetransSegs", 2_400);
+        count(evidence, "tcp", "TCPLossProbes", 2_400);
+    });
+    assert_eq!(probes, NOT_SATURATED, "probes for nothing are no loss");
+}
+
+/// "was 0 % full and 594 connections found it so": they had found another server's.
+#[test]
+fn an_accept_queue_that_was_never_full_is_no_limit() {
+    let overflown = |own: Option<u64>, fullest: f64| {
+        let mut evidence = run();
+        count(&mut evidence, "tcp", "ListenOverflows", 594);
+        if let Some(own) = own {
+            crate::testing::set_counter(&mut evidence, "listener", "dropped_connects", own);
+        }
+        seen(&mut evidence).sockets.as_mut().unwrap().accept_fullest_max = Some(fullest);
+        of(&evidence)
+    };
+    assert_eq!(overflown(None, 0.0).name, NOT_SATURATED);
+    assert_eq!(overflown(Some(0), 0.0).name, NOT_SATURATED);
+    let between = overflown(Some(8), 0.0);
+    assert_eq!(between.name, "accept-backlog-limited");
+    assert!(
+        between.says.starts_with("the accept queue (511 places) dropped 8 connection attempts between samples"),
+        "{}",
+        between.says
+    );
+    assert!(overflown(Some(8), 1.0).says.contains("was full and dropped 8"));
+}

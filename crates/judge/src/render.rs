@@ -1,0 +1,300 @@
+//! Rules of a page render: they look at loads of a browser, which are no load of a server.
+
+use crate::comparison::{FEW_UNITS, few_blocks};
+use crate::{Outcome, verdict};
+use model::human::{count, plural};
+use model::{CacheState, Finding, FindingState, PageFailure, PageFailureKind, PageLoad, Verdict};
+
+/// What is claimed of a page render.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderClaim<'a> {
+    /// All loads.
+    pub loads: &'a [PageLoad],
+    /// Blocks that are complete.
+    pub blocks: u64,
+    /// True if a server of the pages runs on this machine.
+    pub is_server_here: bool,
+}
+
+/// One rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderRule {
+    /// Id in the catalogue, such as `RE-02`.
+    pub id: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// What it detects, in a sentence.
+    pub detects: &'static str,
+    /// When it fires.
+    pub threshold: &'static str,
+    /// The data it needs.
+    pub data: &'static str,
+    check: fn(&RenderClaim<'_>) -> Outcome,
+    /// Makes a load without fault one that has this fault and no other.
+    fault: fn(&mut PageLoad),
+}
+
+static RULES: [RenderRule; 7] = [
+    RenderRule {
+        id: "RE-01",
+        title: "page not loaded",
+        detects: "loads in which the document could not be fetched, or the page had no load event in its time, was too large \
+                  to be followed, was a download, or crashed",
+        threshold: "any load: invalid",
+        data: "loads of the browser",
+        check: not_loaded,
+        fault: |load| fail(load, PageFailureKind::Network, "net::ERR_CONNECTION_REFUSED"),
+    },
+    RenderRule {
+        id: "RE-02",
+        title: "error page",
+        detects: "loads in which the document has an HTTP status of 400 or more: an error page was rendered",
+        threshold: "any load: invalid",
+        data: "loads of the browser",
+        check: error_page,
+        fault: |load| fail(load, PageFailureKind::Status, "the document has HTTP status 503"),
+    },
+    RenderRule {
+        id: "RE-03",
+        title: "another page than the URL",
+        detects: "loads that were redirected, or whose page went to another URL by itself",
+        threshold: "redirect on the same host: warning; to another host, or by the page itself: invalid",
+        data: "loads of the browser",
+        check: redirected,
+        fault: |load| fail(load, PageFailureKind::OtherHost, "the document came from https://login.example/"),
+    },
+    RenderRule {
+        id: "RE-04",
+        title: "blank page",
+        detects: "loads in which no text and no image was painted",
+        threshold: "any load: invalid",
+        data: "loads of the browser",
+        check: blank,
+        fault: |load| fail(load, PageFailureKind::Blank, "no text and no image was painted"),
+    },
+    RenderRule {
+        id: "RE-05",
+        title: "parts of the page failed",
+        detects: "requests of the page, without the document, that failed or have an HTTP status of 400 or more",
+        threshold: "any request: warning",
+        data: "loads of the browser",
+        check: parts_failed,
+        fault: |load| load.failed_requests = 1,
+    },
+    RenderRule {
+        id: "RE-06",
+        title: "page still loading",
+        detects: "loads whose page still fetched 5 s after its load event: bytes and requests are those until then",
+        threshold: "any load: note",
+        data: "loads of the browser",
+        check: unsettled,
+        fault: |load| load.is_settled = false,
+    },
+    RenderRule {
+        id: "RE-07",
+        title: "browser beside the server",
+        detects: "a server on the machine of the browser, which takes CPU time from it while it renders",
+        threshold: "server on this machine: note",
+        data: "addresses of the URLs",
+        check: colocated,
+        fault: |_| {},
+    },
+];
+
+/// All rules that look at page renders alone.
+#[must_use]
+pub fn render_rules() -> &'static [RenderRule] {
+    &RULES
+}
+
+/// Judges a page render.
+#[must_use]
+pub fn judge_render(claim: &RenderClaim<'_>) -> Verdict {
+    let own = RULES.iter().map(|rule| (rule.id, (rule.check)(claim)));
+    verdict(own.chain([(FEW_UNITS, few_blocks(claim.blocks, "--blocks"))]))
+}
+
+/// What a rule says of a load that has its fault.
+#[must_use]
+pub fn render_example(rule: &RenderRule) -> Option<Finding> {
+    let mut load = clean_load();
+    (rule.fault)(&mut load);
+    match (rule.check)(&RenderClaim { loads: &[load], blocks: 10, is_server_here: true }) {
+        Outcome::Fired(finding) => Some(finding),
+        Outcome::Pass | Outcome::Unchecked(_) => None,
+    }
+}
+
+fn not_loaded(claim: &RenderClaim<'_>) -> Outcome {
+    use PageFailureKind::{Browser, Network, NotAPage, TimedOut, TooLarge};
+    let remedy = "look at the URL in a browser; --timeout gives a slow page more time";
+    failed(claim, "RE-01", &[Network, TimedOut, NotAPage, TooLarge, Browser], remedy)
+}
+
+fn error_page(claim: &RenderClaim<'_>) -> Outcome {
+    failed(claim, "RE-02", &[PageFailureKind::Status], "name a URL that answers with the page that is meant")
+}
+
+fn blank(claim: &RenderClaim<'_>) -> Outcome {
+    failed(
+        claim,
+        "RE-04",
+        &[PageFailureKind::Blank],
+        "look at the URL in a browser: it has nothing to show, or takes too long",
+    )
+}
+
+fn redirected(claim: &RenderClaim<'_>) -> Outcome {
+    let kinds = [PageFailureKind::OtherHost, PageFailureKind::LeftPage];
+    let elsewhere = failed(claim, "RE-03", &kinds, "measure the URL that the page ends at");
+    let redirected = claim.loads.iter().filter(|load| load.redirects > 0).count();
+    if elsewhere != Outcome::Pass || redirected == 0 {
+        return elsewhere;
+    }
+    let to = claim
+        .loads
+        .iter()
+        .find(|load| load.redirects > 0)
+        .and_then(|load| load.url.as_deref())
+        .unwrap_or("another URL");
+    let message = format!("redirected to {to} in {}: all times hold the redirect", share(redirected, claim));
+    let remedy = format!("measure {to}, unless the redirect is meant");
+    Outcome::fired("RE-03", FindingState::Warning, message, remedy, [("loads", redirected as f64)])
+}
+
+fn parts_failed(claim: &RenderClaim<'_>) -> Outcome {
+    let loads = claim.loads.iter().filter(|load| load.failed_requests > 0).count();
+    let requests: u64 = claim.loads.iter().map(|load| load.failed_requests).sum();
+    if loads == 0 {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "{} of the page failed in {}: what is missing takes no time",
+        plural(requests, "request"),
+        share(loads, claim)
+    );
+    let remedy = "look at the page with the network panel of a browser, and mend what it asks for".to_owned();
+    let figures = [("loads", loads as f64), ("requests", requests as f64)];
+    Outcome::fired("RE-05", FindingState::Warning, message, remedy, figures)
+}
+
+fn unsettled(claim: &RenderClaim<'_>) -> Outcome {
+    let loads = claim.loads.iter().filter(|load| load.failure.is_none() && !load.is_settled).count();
+    if loads == 0 {
+        return Outcome::Pass;
+    }
+    let message = format!(
+        "the page still fetched 5 s after its load event in {}: what came later is not counted",
+        share(loads, claim)
+    );
+    let remedy = "compare bytes and requests with care".to_owned();
+    Outcome::fired("RE-06", FindingState::Note, message, remedy, [("loads", loads as f64)])
+}
+
+fn colocated(claim: &RenderClaim<'_>) -> Outcome {
+    if !claim.is_server_here {
+        return Outcome::Pass;
+    }
+    let message = "the browser takes CPU time on the machine of the server: both are slower than apart, and the network is loopback";
+    let remedy = "run plimsoll render on another machine for times that visitors see".to_owned();
+    Outcome::fired("RE-07", FindingState::Note, message.to_owned(), remedy, [])
+}
+
+/// Loads that failed for one of these reasons, with the words of the first.
+fn failed(claim: &RenderClaim<'_>, rule: &str, kinds: &[PageFailureKind], remedy: &str) -> Outcome {
+    let failures = claim.loads.iter().filter_map(|load| Some((load, load.failure.as_ref()?)));
+    let mut of_kind = failures.filter(|(_, failure)| kinds.contains(&failure.kind)).peekable();
+    let Some((load, failure)) = of_kind.peek().copied() else { return Outcome::Pass };
+    let loads = of_kind.count();
+    let which =
+        if claim.loads.iter().any(|load| load.arm > 0) { format!("page {}: ", load.arm + 1) } else { String::new() };
+    let message = format!("{which}{} in {}", failure.message, share(loads, claim));
+    Outcome::fired(rule, FindingState::Invalid, message, remedy.to_owned(), [("loads", loads as f64)])
+}
+
+fn share(loads: usize, claim: &RenderClaim<'_>) -> String {
+    format!("{} of {}", count(loads as u64), plural(claim.loads.len() as u64, "load"))
+}
+
+fn fail(load: &mut PageLoad, kind: PageFailureKind, message: &str) {
+    load.failure = Some(PageFailure { kind, message: message.to_owned() });
+}
+
+/// A load without fault.
+fn clean_load() -> PageLoad {
+    PageLoad {
+        block: 0,
+        arm: 0,
+        cache: CacheState::Cold,
+        url: Some("https://shop.example/".to_owned()),
+        status: Some(200),
+        redirects: 0,
+        ttfb_ns: Some(50_000_000),
+        fcp_ns: Some(200_000_000),
+        lcp_ns: Some(300_000_000),
+        load_ns: Some(350_000_000),
+        transferred_bytes: 100_000,
+        requests: 12,
+        cached_requests: 0,
+        failed_requests: 0,
+        is_settled: true,
+        failure: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::states_in;
+    use model::VerdictState;
+
+    fn judged(loads: &[PageLoad]) -> Verdict {
+        judge_render(&RenderClaim { loads, blocks: 10, is_server_here: false })
+    }
+
+    #[test]
+    fn loads_without_fault_are_valid() {
+        let verdict = judged(&[clean_load(), clean_load()]);
+        assert_eq!((verdict.state, verdict.findings.len()), (VerdictState::Valid, 0), "{verdict:#?}");
+        let few = judge_render(&RenderClaim { loads: &[clean_load()], blocks: 5, is_server_here: false });
+        assert_eq!(
+            (few.findings[0].rule.as_str(), few.findings[0].remedy.as_str()),
+            ("ST-06", "measure at least 6 blocks (--blocks)")
+        );
+    }
+
+    #[test]
+    fn each_rule_finds_its_fault_and_no_other_does() {
+        for rule in render_rules() {
+            let example = render_example(rule).unwrap_or_else(|| panic!("{} does not fire", rule.id));
+            assert!(states_in(rule.threshold).contains(&example.state) && example.rule == rule.id, "{example:#?}");
+            let mut load = clean_load();
+            (rule.fault)(&mut load);
+            let verdict = judge_render(&RenderClaim {
+                loads: &[clean_load(), load],
+                blocks: 10,
+                is_server_here: rule.id == "RE-07",
+            });
+            assert_eq!(verdict.findings.iter().map(|finding| finding.rule.as_str()).collect::<Vec<_>>(), [rule.id]);
+        }
+    }
+
+    #[test]
+    fn one_failed_load_is_enough_and_is_told_with_its_page() {
+        let mut load = clean_load();
+        load.arm = 1;
+        fail(&mut load, PageFailureKind::Status, "the document has HTTP status 503");
+        let verdict = judged(&[clean_load(), load]);
+        assert_eq!(verdict.state, VerdictState::Invalid);
+        assert_eq!(verdict.findings[0].message, "page 2: the document has HTTP status 503 in 1 of 2 loads");
+    }
+
+    #[test]
+    fn a_redirect_on_the_host_is_a_warning() {
+        let mut load = clean_load();
+        load.redirects = 1;
+        let verdict = judged(&[load]);
+        assert_eq!((verdict.state, verdict.findings[0].state), (VerdictState::Valid, FindingState::Warning));
+        assert!(verdict.findings[0].message.contains("https://shop.example/"), "{verdict:#?}");
+    }
+}

@@ -1,0 +1,187 @@
+//! The ladder as a table, and as a page with published numbers beside it.
+
+use std::fmt::Write;
+
+use model::human::{rate, time};
+use model::{ExperimentRecord, ExperimentRow, VerdictState};
+
+pub(super) const PATH: &str = "docs/wordpress-ladder.md";
+
+const INTRODUCTION: &str = "\
+`cargo xtask ladder --write-docs` measures `plimsoll experiment wordpress-ladder` and writes this page. Each rung is a server of
+its own, started anew for each block; blocks are shuffled. Settings are explained in [WordPress](wordpress.md).
+";
+
+const LEGEND: &str = "\
+- *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on.
+- *p99*: lowest and highest over the blocks that know it.
+- *limiter*: that of most blocks.
+- *predicted*: goodput that the limiter of the rung before lets expect, and by how much the measured one is off.
+";
+
+/// A number that others have published for a rung, and what is wrong with it.
+struct Published {
+    rung: &'static str,
+    said: &'static str,
+    wrong: &'static str,
+}
+
+const ABOUT_PUBLISHED: &str = "\
+Numbers on other hardware cannot be compared with those above, and mostly not with each other. From a student report
+(danbachar/swiss-knife, 2021: WordPress, php-fpm and MySQL or MariaDB behind nginx) and the benchmark page of a hosting panel
+(ApisCP, 2020 to 2024):
+";
+
+const PUBLISHED: [Published; 9] = [
+    Published {
+        rung: "PHP hello",
+        said: "\"highest feasible throughput\" of a PHP page",
+        wrong: "the page is a syntax error (`<?php Hello from PHP`): status 500, or 200 with the text of the error; ab reports \
+                neither as failed",
+    },
+    Published {
+        rung: "25 workers",
+        said: "\"now can reach 1400+ req/s\"",
+        wrong: "redirects without a body were measured (275 bytes in place of 21,003), in single runs of 1.3 to 4 s; at the last \
+                point 69 % are status 5xx, and goodput is 462/s",
+    },
+    Published {
+        rung: "5 workers",
+        said: "210/s, \"an average of 4.7 ms per request\"",
+        wrong: "4.7 ms is one second over 210; the response time at that load was 730 to 1,140 ms",
+    },
+    Published {
+        rung: "IO-bound page, 70 workers",
+        said: "70 workers: 5,431.01/s",
+        wrong: "134,832 of 163,092 responses are error pages: goodput is 941/s, below that of 25 workers; 8,984 of 10,000 \
+                connections were never opened (limit of open files 1,024)",
+    },
+    Published {
+        rung: "page cache in PHP",
+        said: "35,543/s \"compared to the 5431.01 req/s without cache\"",
+        wrong: "neither is valid: 1,006 connections in place of 10,000, 676 timeouts left out of the latencies, and the number \
+                without cache is of error pages",
+    },
+    Published {
+        rung: "new page",
+        said: "1,000 POST requests: 5.3/s",
+        wrong: "157 of them failed (4xx): goodput is 4.4/s; all have one slug, so that each takes longer than the one before \
+                (13 to 325 ms)",
+    },
+    Published {
+        rung: "MySQL",
+        said: "MariaDB in place of MySQL \"allowed us to go beyond to 1400+\"",
+        wrong: "single runs, of redirects; at equal rates 21.6 and 22.3 ms, which single runs cannot tell apart",
+    },
+    Published {
+        rung: "Apache, .htaccess",
+        said: "without .htaccess \"from 4224 req/second to a blistering 15271\"",
+        wrong: "4 connections against 8 (with 4 it is 13,583), in runs of 1,000 requests: 0.07 to 0.24 s",
+    },
+    Published {
+        rung: "3 workers",
+        said: "5.622 ms per request at 20 connections, 12.022 ms at one",
+        wrong: "one second over the throughput; by Little's law 112 ms at 20 connections, 9.4 times that at one",
+    },
+];
+
+/// The page.
+pub(super) fn render(machine: &str, record: &ExperimentRecord) -> String {
+    let mut published =
+        "| rung | published | what is wrong with it | measured here |\n| --- | --- | --- | --- |\n".to_owned();
+    for Published { rung, said, wrong } in &PUBLISHED {
+        let row = record.rows.iter().find(|row| row.variant == *rung);
+        let here = row.and_then(|row| row.goodput_per_s).map_or_else(|| "-".to_owned(), |goodput| rate(goodput.value));
+        let _ = writeln!(published, "| {rung} | {said} | {wrong} | {here} |");
+    }
+    let (blocks, table) = (record.plan.repetitions, table(record));
+    format!(
+        "# The WordPress ladder, measured\n\n{INTRODUCTION}\nOn {machine}, {blocks} blocks.\n\n{table}\n{LEGEND}\n\
+         ## Published numbers\n\n{ABOUT_PUBLISHED}\n{published}"
+    )
+}
+
+/// A row for each rung.
+pub(super) fn table(record: &ExperimentRecord) -> String {
+    let mut table = "| rung | load | verdict | goodput | p99 | CPU per request | limiter | predicted |\n".to_owned();
+    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for row in &record.rows {
+        let cells = [
+            row.variant.clone(),
+            row.load.clone(),
+            verdict(row).to_owned(),
+            goodput(row),
+            p99(&row.response_p99_ns),
+            row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
+            row.limiter.clone().unwrap_or_else(|| "-".to_owned()),
+            predicted(row),
+        ];
+        let _ = writeln!(table, "| {} |", cells.join(" | "));
+    }
+    table
+}
+
+fn verdict(row: &ExperimentRow) -> &'static str {
+    match row.verdict {
+        Some(VerdictState::Valid) => "valid",
+        Some(VerdictState::Bound) => "bound",
+        Some(VerdictState::Invalid) => "invalid",
+        None => "no result",
+    }
+}
+
+fn goodput(row: &ExperimentRow) -> String {
+    let Some(goodput) = row.goodput_per_s else { return "-".to_owned() };
+    let interval = goodput.low.zip(goodput.high).filter(|_| row.steps.len() > 1);
+    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", rate(low), rate(high)));
+    format!("{}{interval}", rate(goodput.value))
+}
+
+fn p99(values_ns: &[u64]) -> String {
+    match values_ns {
+        [] => "-".to_owned(),
+        [first, .., last] => format!("{} to {}", time(*first as f64), time(*last as f64)),
+        [only] => time(*only as f64),
+    }
+}
+
+fn predicted(row: &ExperimentRow) -> String {
+    let Some(predicted) = &row.predicted else { return "-".to_owned() };
+    let off = predicted.measured_ratio.map_or_else(String::new, |ratio| format!(", {:+.0} %", 100.0 * (ratio - 1.0)));
+    format!("{}{off}", rate(predicted.expected_per_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Estimate, PredictedRow};
+
+    #[test]
+    fn a_prediction_stands_beside_what_was_measured() {
+        let estimate = |value| Some(Estimate { value, low: Some(value - 1.0), high: Some(value + 1.0), n: 6 });
+        let row = ExperimentRow {
+            variant: "2 workers".into(),
+            load: "16 connections".into(),
+            verb: "run".into(),
+            verdict: Some(VerdictState::Valid),
+            steps: vec![1, 2],
+            missing: 0,
+            goodput_per_s: estimate(42.0),
+            response_p99_ns: vec![1_000_000, 2_000_000],
+            server_cpu_ns_per_request: None,
+            capacity: None,
+            limiter: Some("cpu-limited".into()),
+            limiter_steps: 2,
+            predicted: Some(PredictedRow {
+                after: "1 worker".into(),
+                expected_per_s: 40.0,
+                measured_ratio: Some(1.05),
+            }),
+        };
+        assert_eq!(goodput(&row), "42.0/s (41.0/s to 43.0/s)");
+        assert_eq!(
+            (p99(&row.response_p99_ns).as_str(), predicted(&row).as_str()),
+            ("1.00 ms to 2.00 ms", "40.0/s, +5 %")
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! What stands behind a server: databases, locks, disks.
+
+use super::SetUp;
+
+const POOL: &str = "worker-pool-limited";
+
+pub(super) static ALL: &[SetUp] = &[
+    SetUp {
+        name: "mariadb-row-lock",
+        needs: &["mariadbd", "php-fpm8.2"],
+        server: "php-fpm with 8 children that update one row of MariaDB and hold it for 5 ms",
+        truth: &["upstream-limited", "contention-limited"],
+        known_by: "one at a time of 5 ms is 200/s, with any number of children",
+        script: "database 50
+            mysql() { mariadb --socket=\"$socket\" -u root -e \"$1\"; }
+            mysql 'CREATE DATABASE zoo; CREATE TABLE zoo.t (n INT) ENGINE=InnoDB; INSERT INTO zoo.t VALUES (0)'
+            mkdir -p www
+            echo \"<?php \\$db = mysqli_connect(null, 'root', '', 'zoo', null, '$socket'); \\$db->begin_transaction();
+                \\$db->query('UPDATE t SET n = n + 1'); usleep(5000); \\$db->commit(); echo 1;\" >www/index.php
+            chmod -R a+rX .
+            measure sweep --serve \"php-fpm children=8 root=$PWD/www\" --observe mariadbd -d 2s --warmup 500ms \
+                --iterations 1 -t 1 --from 1 --to 32 --points 6",
+        changed: None,
+    },
+    SetUp {
+        name: "mariadb-sleep",
+        needs: &["mariadbd", "php-fpm8.2"],
+        server: "php-fpm with 4 children that wait 100 ms for MariaDB",
+        truth: &[POOL],
+        known_by: "4 children of 100 ms are 40/s, and MariaDB waits for as many as connect",
+        script: "database 50
+            chmod -R a+rX .
+            measure sweep --serve \"php-fpm children=4 root=$PWD/site\" -d 2s --warmup 500ms --iterations 1 -t 1 --from 1 --to 32 \
+                --points 6",
+        changed: None,
+    },
+    SetUp {
+        name: "file-lock",
+        needs: &["gunicorn"],
+        server: "gunicorn with 8 workers that hold one lock of a file for 5 ms",
+        truth: &["contention-limited", "upstream-limited"],
+        known_by: "one at a time of 5 ms is 200/s, with any number of workers",
+        script: "wsgi '' 'with open(\"lock\", \"w\") as file: fcntl.flock(file, fcntl.LOCK_EX); time.sleep(0.005)'
+            gunicorn -w 8; look / --no-keepalive",
+        changed: None,
+    },
+    SetUp {
+        name: "sqlite-writers",
+        needs: &["gunicorn"],
+        server: "gunicorn with 4 workers that each hold SQLite's write lock for 5 ms",
+        truth: &["contention-limited", POOL],
+        known_by: "one writer at a time: SQLite's busy handler sleeps until it has the lock",
+        script: "wsgi 'db = sqlite3.connect(\"zoo.db\", timeout=20, isolation_level=None, check_same_thread=False)
+db.execute(\"CREATE TABLE IF NOT EXISTS t (n)\")' \
+                'db.execute(\"BEGIN IMMEDIATE\"); db.execute(\"INSERT INTO t VALUES (1)\"); time.sleep(0.005); db.execute(\"COMMIT\")'
+            gunicorn -w 4; look / --no-keepalive --timeout 30s",
+        changed: None,
+    },
+    SetUp {
+        name: "fsync",
+        needs: &["gunicorn"],
+        server: "gunicorn with 4 workers that each write and fsync 8 times",
+        truth: &["disk-limited", POOL],
+        known_by: "the workers wait in fsync, and the CPUs rest",
+        script: "wsgi '' 'file = os.open(\"f%d\" % os.getpid(), os.O_WRONLY | os.O_CREAT); [(os.write(file, b\"x\"), os.fsync(file)) \
+                for _ in range(8)]; os.close(file)'
+            gunicorn -w 4; look / --no-keepalive",
+        changed: None,
+    },
+    SetUp {
+        name: "redis-blocking-script",
+        needs: &["gunicorn", "redis-server"],
+        server: "gunicorn with 8 workers that each ask Redis for a script of some milliseconds",
+        truth: &["upstream-limited", "cpu-limited"],
+        known_by: "Redis runs one script at a time",
+        script: "setpriv --pdeathsig KILL /usr/bin/redis-server --port 6379 --save '' >>log 2>&1 & server=$!
+            up 6379
+            wsgi '' 's = socket.create_connection((\"127.0.0.1\", 6379)); s.sendall(b\"EVAL \\\"local n = 0; for i = 1, 100000 do n = n + i end; return n\\\" 0\\r\\n\"); s.recv(99); s.close()'
+            gunicorn -w 8; look / --no-keepalive --observe redis-server",
+        changed: None,
+    },
+];

@@ -1,0 +1,143 @@
+# What the set-ups of the zoo are written in, besides the words of the injections.
+
+# in_background COMMAND: a server on CPU 0 that ends with this script. In a session of its own, as Apache ends its group with it.
+in_background() { setsid setpriv --pdeathsig KILL taskset -c 0 "$@" >>log 2>&1 & server=$!; }
+
+# up PORT: waits until something listens there.
+up() {
+    for _ in $(seq 300); do
+        if (exec 3<>/dev/tcp/127.0.0.1/"$1") 2>/dev/null; then return; fi
+        kill -0 $server || { cat log >&2; exit 1; }
+        sleep 0.05
+    done
+    cat log >&2
+    exit 1
+}
+
+# origin: an idle backend on port 8081 that answers /sleep?time=10ms without a limit.
+origin() {
+    "$PLIMSOLL" target --die-with-parent --listen 127.0.0.1:8081 --cpus 0 >origin &
+    server=$!
+    up 8081
+}
+
+# nginx HTTP [WORKERS] [EVENTS]: nginx with this inside of its http block.
+nginx() {
+    mkdir -p nginx
+    cat >nginx.conf <<END
+daemon off; master_process on; worker_processes ${2:-1}; pid $PWD/nginx.pid; error_log stderr crit;
+events { worker_connections ${3:-512}; }
+http {
+    access_log off; client_body_temp_path nginx; proxy_temp_path nginx; fastcgi_temp_path nginx; uwsgi_temp_path nginx;
+    scgi_temp_path nginx; keepalive_requests 1000000000;
+    $1
+}
+END
+    in_background /usr/sbin/nginx -p "$PWD" -c "$PWD/nginx.conf" -e stderr
+    up 8080
+}
+
+# apache MPM DIRECTIVES: Apache with this MPM and a small file.
+apache() {
+    mkdir -p www
+    echo hello >www/index.html
+    chmod -R a+rX .
+    cat >apache.conf <<END
+ServerRoot $PWD
+ServerName localhost
+PidFile $PWD/apache.pid
+Listen 127.0.0.1:8080
+User www-data
+Group www-data
+LoadModule mpm_$1_module /usr/lib/apache2/modules/mod_mpm_$1.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+LoadModule dir_module /usr/lib/apache2/modules/mod_dir.so
+DocumentRoot $PWD/www
+ErrorLog $PWD/log
+KeepAlive On
+MaxKeepAliveRequests 0
+$2
+END
+    in_background /usr/sbin/apache2 -f "$PWD/apache.conf" -DFOREGROUND
+    up 8080
+}
+
+# haproxy SERVER FRONTEND: HAProxy in front of the origin.
+haproxy() {
+    cat >haproxy.cfg <<END
+global
+    nbthread 1
+defaults
+    mode http
+    timeout client 30s
+    timeout server 30s
+    timeout connect 5s
+    timeout queue 30s
+frontend f
+    bind 127.0.0.1:8080
+    ${2:-}
+    default_backend b
+backend b
+    server origin 127.0.0.1:8081 $1
+END
+    in_background /usr/sbin/haproxy -f haproxy.cfg
+    up 8080
+}
+
+# python [ARGUMENTS]: a Python program from standard input.
+python() {
+    cat >app.py
+    in_background /usr/bin/python3 app.py "$@"
+    up 8080
+}
+
+# wsgi NAME BODY: an application of WSGI whose handler does this first.
+wsgi() {
+    cat >app.py <<END
+import hashlib, os, socket, sqlite3, threading, time, fcntl
+$1
+def app(environ, start):
+    $2
+    start("200 OK", [("Content-Length", "2")])
+    return [b"ok"]
+END
+}
+
+# gunicorn FLAGS: gunicorn with that application.
+gunicorn() {
+    in_background /usr/bin/gunicorn --bind 127.0.0.1:8080 --worker-tmp-dir /dev/shm --log-level error "$@" app:app
+    up 8080
+}
+
+# node: a program of Node from standard input.
+node() {
+    cat >app.js
+    in_background "$(type -P node)" app.js
+    up 8080
+}
+
+# golang: a program of Go from standard input.
+golang() {
+    cat >app.go
+    GO111MODULE=off GOCACHE=/tmp/plimsoll-zoo-go go build -o app app.go
+    in_background ./app
+    up 8080
+}
+
+# java FLAGS: a program of Java from standard input.
+java() {
+    cat >App.java
+    in_background "$(type -P java)" "$@" App.java
+    up 8080
+}
+
+# php CHILDREN PHP: php-fpm behind nginx, that many children.
+php() {
+    mkdir -p www
+    echo "<?php $2" >www/index.php
+    chmod -R a+rX .
+    measure sweep --serve "php-fpm children=$1 root=$PWD/www" -d 2s --warmup 500ms --iterations 1 -t 1 --from 1 --to 32 --points 6
+}
+
+# look PATH FLAGS: the sweep of most set-ups.
+look() { measure sweep "$url$1" -d 2s --warmup 500ms --iterations 1 -t 1 --cpus 1 --from 1 --to 32 --points 6 "${@:2}"; }

@@ -1,0 +1,181 @@
+//! Servers and proxies whose configuration holds them back.
+
+use super::SetUp;
+
+const POOL: &str = "worker-pool-limited";
+const SLOTS: &str = "concurrency-limited (inferred)";
+
+pub(super) static ALL: &[SetUp] = &[
+    SetUp {
+        name: "nginx-max-conns",
+        needs: &["nginx"],
+        server: "nginx in front of an idle backend of 10 ms with `max_conns=4` and a queue of its clients' making",
+        truth: &[SLOTS, "connection-limited"],
+        known_by: "4 at a time of 10 ms are 400/s, and the backend alone does thousands",
+        script: "origin
+            nginx 'upstream u { zone u 64k; server 127.0.0.1:8081 max_conns=4; keepalive 4; }
+                server { listen 127.0.0.1:8080; location / { proxy_pass http://u; proxy_http_version 1.1;
+                proxy_set_header Connection \"\"; proxy_next_upstream off; } }'
+            look '/sleep?time=10ms' --to 4 --points 3",
+        changed: None,
+    },
+    SetUp {
+        name: "nginx-one-worker",
+        needs: &["nginx"],
+        server: "nginx with one worker that serves a small response",
+        truth: &["cpu-limited", "single-thread-limited"],
+        known_by: "one worker on one CPU, which `taskset` gives it",
+        script: "nginx 'server { listen 127.0.0.1:8080; return 200 ok; }'
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "nginx-limit-rate",
+        needs: &["nginx"],
+        server: "nginx with `limit_rate 256k` and bodies of 128 KiB",
+        truth: &["paced"],
+        known_by: "128 KiB at 256 KiB/s are 0.5 s whatever the load",
+        script: "head -c 131072 /dev/zero >body
+            nginx \"server { listen 127.0.0.1:8080; root $PWD; limit_rate 256k; }\"
+            chmod 755 .; look /body",
+        changed: None,
+    },
+    SetUp {
+        name: "haproxy-maxconn",
+        needs: &["haproxy"],
+        server: "HAProxy with `maxconn 4` in front of an idle backend of 10 ms",
+        truth: &[SLOTS],
+        known_by: "4 at a time of 10 ms are 400/s, and the backend alone does thousands",
+        script: "origin; haproxy 'maxconn 4'; look '/sleep?time=10ms'",
+        changed: Some("origin; haproxy 'maxconn 8'; look '/sleep?time=10ms'"),
+    },
+    SetUp {
+        name: "haproxy-one-thread",
+        needs: &["haproxy"],
+        server: "HAProxy with one thread that answers by itself",
+        truth: &["cpu-limited", "single-thread-limited"],
+        known_by: "one thread on one CPU, which `taskset` gives it",
+        script: "origin; haproxy '' 'http-request return status 200 content-type text/plain string ok'; look /",
+        changed: None,
+    },
+    SetUp {
+        name: "apache-prefork-starved",
+        needs: &["apache2"],
+        server: "Apache prefork with 8 workers that keep their connections, 32 connections",
+        truth: &["starved", POOL],
+        known_by: "each worker keeps one connection: 24 of 32 are never served",
+        script: "apache prefork 'StartServers 8
+                MinSpareServers 8
+                MaxSpareServers 8
+                ServerLimit 8
+                MaxRequestWorkers 8
+                KeepAliveTimeout 30'
+            look / --from 8 --points 3 --timeout 20s",
+        changed: None,
+    },
+    SetUp {
+        name: "apache-worker-cpu",
+        needs: &["apache2"],
+        server: "Apache worker that serves a small file",
+        truth: &["cpu-limited"],
+        known_by: "64 threads on one CPU, which `taskset` gives them",
+        script: "apache worker 'StartServers 1
+                ServerLimit 1
+                ThreadsPerChild 64
+                MaxRequestWorkers 64'
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "apache-event-cpu",
+        needs: &["apache2"],
+        server: "Apache event that serves a small file",
+        truth: &["cpu-limited"],
+        known_by: "64 threads on one CPU, which `taskset` gives them",
+        script: "apache event 'StartServers 1
+                ServerLimit 1
+                ThreadsPerChild 64
+                MaxRequestWorkers 64'
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "lighttpd-cpu",
+        needs: &["lighttpd"],
+        server: "lighttpd that serves a small file",
+        truth: &["cpu-limited", "single-thread-limited"],
+        known_by: "one process on one CPU, which `taskset` gives it",
+        script: "serve lighttpd; look /",
+        changed: None,
+    },
+    SetUp {
+        name: "caddy-cpu",
+        needs: &["caddy"],
+        server: "Caddy that answers by itself",
+        truth: &["cpu-limited"],
+        known_by: "all of its threads on one CPU, which `taskset` gives them",
+        script: "export HOME=$PWD
+            in_background /usr/bin/caddy respond --listen 127.0.0.1:8080 --body ok; up 8080; look /",
+        changed: None,
+    },
+    SetUp {
+        name: "varnish-hits",
+        needs: &["varnishd"],
+        server: "Varnish that answers from its cache",
+        truth: &["cpu-limited"],
+        known_by: "its threads on one CPU, which `taskset` gives them; its main thread sleeps",
+        script: "origin
+            in_background /usr/sbin/varnishd -F -n $PWD/varnish -a 127.0.0.1:8080 -b 127.0.0.1:8081 -s malloc,32m -j none
+            up 8080; look /",
+        changed: None,
+    },
+    SetUp {
+        name: "varnish-backend-connections",
+        needs: &["varnishd"],
+        server: "Varnish that passes to an idle backend of 10 ms with `max_connections = 4`",
+        truth: &[SLOTS, "not-a-server-limit"],
+        known_by: "4 at a time of 10 ms are 400/s; beyond them it answers 503",
+        script: "origin
+            printf 'vcl 4.0;\\nbackend b { .host = \"127.0.0.1\"; .port = \"8081\"; .max_connections = 4; }\\n\
+                sub vcl_recv { return (pass); }\\n' >v.vcl
+            in_background /usr/sbin/varnishd -F -n $PWD/varnish -a 127.0.0.1:8080 -f $PWD/v.vcl -s malloc,32m -j none
+            up 8080; look '/sleep?time=10ms' --to 4 --points 3",
+        changed: None,
+    },
+    SetUp {
+        name: "php-fpm-static",
+        needs: &["nginx", "php-fpm8.2"],
+        server: "php-fpm with 4 children that sleep for 10 ms",
+        truth: &[POOL],
+        known_by: "4 children of 10 ms are 400/s",
+        script: "php 4 'usleep(10000); echo 1;'",
+        changed: Some("php 8 'usleep(10000); echo 1;'"),
+    },
+    SetUp {
+        name: "php-fpm-cpu",
+        needs: &["nginx", "php-fpm8.2"],
+        server: "php-fpm with 16 children that compute",
+        truth: &["cpu-limited"],
+        known_by: "each request takes some milliseconds of CPU, and there are more children than CPUs",
+        script: "php 16 'for ($i = 0; $i < 200000; $i++) { $x = $i * 2; } echo 1;'",
+        changed: None,
+    },
+    SetUp {
+        name: "php-fpm-slow-upstream",
+        needs: &["nginx", "php-fpm8.2"],
+        server: "php-fpm with 4 children that each wait 20 ms for another server",
+        truth: &[POOL],
+        known_by: "the other server answers thousands at a time: 4 children of 20 ms are 200/s",
+        script: "origin; php 4 'echo strlen(file_get_contents(\"http://127.0.0.1:8081/sleep?time=20ms\"));'",
+        changed: Some("origin; php 8 'echo strlen(file_get_contents(\"http://127.0.0.1:8081/sleep?time=20ms\"));'"),
+    },
+    SetUp {
+        name: "built-in-pool",
+        needs: &[],
+        server: "the built-in server with a pool of 4 and 5 ms",
+        truth: &[POOL],
+        known_by: "4 workers of 5 ms are 800/s",
+        script: "target --pool 4 --pool-time 5ms; look /pool",
+        changed: Some("target --pool 8 --pool-time 5ms; look /pool"),
+    },
+];

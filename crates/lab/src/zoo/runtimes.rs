@@ -1,0 +1,250 @@
+//! Language runtimes: pools of threads, locks of interpreters, event loops, collectors.
+
+use super::SetUp;
+
+const POOL: &str = "worker-pool-limited";
+const SLOTS: &str = "concurrency-limited (inferred)";
+const LOOP: &[&str] = &["cpu-limited", "single-thread-limited"];
+
+pub(super) static ALL: &[SetUp] = &[
+    SetUp {
+        name: "gunicorn-sync",
+        needs: &["gunicorn"],
+        server: "gunicorn with 4 sync workers that sleep for 10 ms",
+        truth: &[POOL],
+        known_by: "4 workers of 10 ms are 400/s",
+        script: "wsgi '' 'time.sleep(0.01)'; gunicorn -w 4; look / --no-keepalive",
+        changed: Some("wsgi '' 'time.sleep(0.01)'; gunicorn -w 8; look / --no-keepalive"),
+    },
+    SetUp {
+        name: "gunicorn-gthread-sleep",
+        needs: &["gunicorn"],
+        server: "gunicorn with one worker of 4 threads that sleep for 20 ms",
+        truth: &[POOL, SLOTS],
+        known_by: "4 threads of 20 ms are 200/s",
+        script: "wsgi '' 'time.sleep(0.02)'; gunicorn -w 1 -k gthread --threads 4; look /",
+        changed: Some("wsgi '' 'time.sleep(0.02)'; gunicorn -w 1 -k gthread --threads 8; look /"),
+    },
+    SetUp {
+        name: "gunicorn-gthread-lock",
+        needs: &["gunicorn"],
+        server: "gunicorn with one worker of 8 threads that compute, on all CPUs",
+        truth: &["interpreter-lock-limited"],
+        known_by: "CPython runs one thread at a time, and a second process doubles it on an idle machine",
+        script: "wsgi '' 'sum(range(20000))'
+            setpriv --pdeathsig KILL /usr/bin/gunicorn --bind 127.0.0.1:8080 --worker-tmp-dir /dev/shm --log-level error \
+                -w 1 -k gthread --threads 8 app:app >>log 2>&1 & server=$!
+            up 8080; look /",
+        changed: None,
+    },
+    SetUp {
+        name: "python-event-loop",
+        needs: &["python3"],
+        server: "asyncio with a handler that computes for 1 ms",
+        truth: LOOP,
+        known_by: "one thread on one CPU, which `taskset` gives it",
+        script: "python <<'END'
+import asyncio
+async def serve(reader, writer):
+    while (await reader.readuntil(b'\\r\\n\\r\\n')):
+        sum(range(30000))
+        writer.write(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok')
+async def main():
+    server = await asyncio.start_server(serve, '127.0.0.1', 8080, backlog=1024)
+    await server.serve_forever()
+asyncio.run(main())
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "python-thread-pool",
+        needs: &["python3"],
+        server: "asyncio whose handlers block for 10 ms in an executor of 4 threads",
+        truth: &[POOL, SLOTS],
+        known_by: "4 threads of 10 ms are 400/s",
+        script: "python <<'END'
+import asyncio, concurrent.futures, time
+pool = concurrent.futures.ThreadPoolExecutor(4)
+async def serve(reader, writer):
+    while (await reader.readuntil(b'\\r\\n\\r\\n')):
+        await asyncio.get_running_loop().run_in_executor(pool, time.sleep, 0.01)
+        writer.write(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok')
+async def main():
+    server = await asyncio.start_server(serve, '127.0.0.1', 8080, backlog=1024)
+    await server.serve_forever()
+asyncio.run(main())
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "python-semaphore",
+        needs: &["python3"],
+        server: "asyncio whose handlers wait 10 ms behind a semaphore of 4",
+        truth: &[SLOTS],
+        known_by: "4 at a time of 10 ms are 400/s, and no thread is busy",
+        script: "python <<'END'
+import asyncio
+async def serve(reader, writer, gate):
+    while (await reader.readuntil(b'\\r\\n\\r\\n')):
+        async with gate:
+            await asyncio.sleep(0.01)
+        writer.write(b'HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok')
+async def main():
+    gate = asyncio.Semaphore(4)
+    server = await asyncio.start_server(lambda r, w: serve(r, w, gate), '127.0.0.1', 8080, backlog=1024)
+    await server.serve_forever()
+asyncio.run(main())
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "node-cpu",
+        needs: &["node"],
+        server: "Node with a handler that computes, pinned to one CPU",
+        truth: &["cpu-limited"],
+        known_by: "one CPU, which `taskset` gives it: more processes buy nothing",
+        script: "node <<'END'
+require('http').createServer((_, answer) => { for (let i = 0; i < 1e6; i++); answer.end('ok') }).listen(8080, '127.0.0.1')
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "node-agent-sockets",
+        needs: &["node"],
+        server: "Node that asks an idle backend of 10 ms over an agent of 4 sockets",
+        truth: &[SLOTS],
+        known_by: "4 sockets of 10 ms are 400/s",
+        script: "origin
+            node <<'END'
+const http = require('http'), agent = new http.Agent({ keepAlive: true, maxSockets: 4 })
+http.createServer((_, answer) => http.get({ port: 8081, path: '/sleep?time=10ms', agent }, (from) => {
+    from.resume(); from.on('end', () => answer.end('ok')) })).listen(8080, '127.0.0.1')
+END
+            look /",
+        changed: Some(
+            "origin
+            node <<'END'
+const http = require('http'), agent = new http.Agent({ keepAlive: true, maxSockets: 8 })
+http.createServer((_, answer) => http.get({ port: 8081, path: '/sleep?time=10ms', agent }, (from) => {
+    from.resume(); from.on('end', () => answer.end('ok')) })).listen(8080, '127.0.0.1')
+END
+            look /",
+        ),
+    },
+    SetUp {
+        name: "node-cluster",
+        needs: &["node"],
+        server: "Node with a cluster of two workers that compute, pinned to one CPU",
+        truth: &["cpu-limited"],
+        known_by: "two processes on one CPU, which `taskset` gives them",
+        script: "node <<'END'
+const cluster = require('cluster')
+if (cluster.isPrimary) { cluster.fork(); cluster.fork() } else {
+    require('http').createServer((_, answer) => { for (let i = 0; i < 1e6; i++); answer.end('ok') })
+        .listen(8080, '127.0.0.1') }
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "go-semaphore",
+        needs: &["go"],
+        server: "Go whose handlers sleep for 10 ms behind a semaphore of 4",
+        truth: &[SLOTS],
+        known_by: "4 at a time of 10 ms are 400/s, and no thread is busy",
+        script: "golang <<'END'
+package main
+import (\"net/http\"; \"time\")
+func main() {
+    gate := make(chan bool, 4)
+    http.ListenAndServe(\"127.0.0.1:8080\", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+        gate <- true
+        time.Sleep(10 * time.Millisecond)
+        <-gate
+        w.Write([]byte(\"ok\"))
+    }))
+}
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "go-mutex",
+        needs: &["go"],
+        server: "Go whose handlers sleep for 5 ms with a mutex held",
+        truth: &[SLOTS, "contention-limited"],
+        known_by: "one at a time of 5 ms is 200/s",
+        script: "golang <<'END'
+package main
+import (\"net/http\"; \"sync\"; \"time\")
+func main() {
+    var lock sync.Mutex
+    http.ListenAndServe(\"127.0.0.1:8080\", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+        lock.Lock()
+        time.Sleep(5 * time.Millisecond)
+        lock.Unlock()
+        w.Write([]byte(\"ok\"))
+    }))
+}
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "java-pool",
+        needs: &["java"],
+        server: "Java's HttpServer with a pool of 4 threads that sleep for 10 ms",
+        truth: &[POOL, SLOTS],
+        known_by: "4 threads of 10 ms are 400/s",
+        script: "java -XX:TieredStopAtLevel=1 <<'END'
+import com.sun.net.httpserver.*;
+public class App {
+    public static void main(String[] arguments) throws Exception {
+        var server = HttpServer.create(new java.net.InetSocketAddress(\"127.0.0.1\", 8080), 1024);
+        server.createContext(\"/\", exchange -> {
+            try { Thread.sleep(10); } catch (InterruptedException stopped) { return; }
+            exchange.sendResponseHeaders(200, 2);
+            exchange.getResponseBody().write(\"ok\".getBytes());
+            exchange.close();
+        });
+        server.setExecutor(java.util.concurrent.Executors.newFixedThreadPool(4));
+        server.start();
+    }
+}
+END
+            look /",
+        changed: None,
+    },
+    SetUp {
+        name: "java-small-heap",
+        needs: &["java"],
+        server: "Java's HttpServer with a heap of 24 MiB and handlers that allocate",
+        truth: &["cpu-limited"],
+        known_by: "the collector takes the one CPU, which `taskset` gives it",
+        script: "java -Xmx24m -XX:+UseSerialGC <<'END'
+import com.sun.net.httpserver.*;
+public class App {
+    public static void main(String[] arguments) throws Exception {
+        var kept = new java.util.ArrayList<byte[]>();
+        for (int i = 0; i < 12; i++) kept.add(new byte[1 << 20]);
+        var server = HttpServer.create(new java.net.InetSocketAddress(\"127.0.0.1\", 8080), 1024);
+        server.createContext(\"/\", exchange -> {
+            int sum = kept.size();
+            for (int i = 0; i < 64; i++) sum += new byte[1 << 14].length;
+            exchange.sendResponseHeaders(200, 2);
+            exchange.getResponseBody().write(\"ok\".getBytes());
+            exchange.close();
+        });
+        server.setExecutor(java.util.concurrent.Executors.newFixedThreadPool(8));
+        server.start();
+    }
+}
+END
+            look /",
+        changed: None,
+    },
+];

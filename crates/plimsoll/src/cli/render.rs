@@ -1,0 +1,56 @@
+//! The flags of `plimsoll render`.
+
+use clap::Args;
+use model::{Count, Duration};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll render https://shop.example/                         one page, cold and warm
+  plimsoll render http://127.0.0.1:8080/ http://127.0.0.1:8081/  before and after, the baseline first
+  plimsoll render http://127.0.0.1:8080/ --blocks 20 --json | jq '.arms[0].figures'
+  plimsoll render https://127.0.0.1:8443/ -k --browser /opt/chromium/chrome
+
+Calls of two pages, from the whole 95 % interval of the change: better or worse (beyond --margin), small change (not 0,
+within it), same (around 0, within it), cannot tell.
+
+Exit codes: 0 nothing is worse, 1 worse, 5 cannot tell: with two pages they rest on the largest contentful paint of cold
+loads; 3 the page cannot be fetched; others as in plimsoll --help.";
+
+/// Page render in Chromium: time to first byte, first and largest contentful paint, load event, bytes, requests.
+///
+/// A metric of its own: nothing of it is the throughput of a server. In each block every page is loaded cold, in a new
+/// profile, and then warm, in a new tab of the same profile; two pages in shuffled order. One load of each page before the
+/// blocks does not count. Each quantity is the median over the blocks with its 95 % interval. The browser has no window and
+/// runs as nobody when plimsoll runs as root; Debian's package chromium has it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RenderArgs {
+    /// URLs of one page, or of two to compare, the baseline first
+    #[arg(value_name = "URL", required = true, num_args = 1..=2)]
+    pub(crate) urls: Vec<String>,
+    /// Blocks, 1 to 1,000; from 6 on there are intervals
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) blocks: Count,
+    /// Longest time of a load, 1s to 10m
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    pub(crate) timeout: Duration,
+    /// Change that matters, 0.1% to 50%: smaller ones are called the same, or a small change
+    #[arg(long, value_name = "PERCENT", default_value = "2%", allow_hyphen_values = true)]
+    pub(crate) margin: String,
+    /// No certificate verification: accept expired, self-signed and mismatching certificates
+    #[arg(short = 'k', long)]
+    pub(crate) insecure: bool,
+    /// Program of the browser [default: chromium, chromium-browser or google-chrome]
+    #[arg(long, value_name = "PATH", help_heading = "Browser")]
+    pub(crate) browser: Option<PathBuf>,
+    /// No sandbox of the browser, where the machine allows none: only for pages that you trust
+    #[arg(long, help_heading = "Browser")]
+    pub(crate) no_sandbox: bool,
+    /// One JSON object on stdout instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No progress on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}

@@ -101,6 +101,8 @@ figures! {
     WrongSize = "wrong_size",
     /// Requests without a complete response.
     Broken = "broken",
+    /// Requests with a bad status or without a response, where the tool does not tell which.
+    BadOrBroken = "bad_or_broken",
     /// Requests without an answer in time; where they are counted differs by tool.
     Timeouts = "timeouts",
     /// Scheduled but never sent.
@@ -180,7 +182,8 @@ impl Claims {
     /// Takes a figure down. What is no number from 0 to [`FIGURE_MAX`] is left out; the first of several stays.
     pub(crate) fn put(&mut self, figure: Figure, value: Option<f64>, line: Option<u64>) {
         if let Some(value) = value.filter(|value| (0.0..=FIGURE_MAX).contains(value)) {
-            self.figures.entry(figure).or_insert((value, line));
+            // A sum of nothing is a negative zero.
+            self.figures.entry(figure).or_insert((value + 0.0, line));
         }
     }
 

@@ -25,13 +25,16 @@ pub(crate) struct Facts {
     pub(crate) rate_fit: Option<RateFit>,
 }
 
+/// Requests that are not among the responses.
+const UNANSWERED: [Figure; 2] = [Figure::Broken, Figure::BadOrBroken];
+
 impl Facts {
     pub(crate) fn of(claims: &Claims, context: &Context) -> Self {
         let sum = |figures: &[Figure]| figures.iter().filter_map(|figure| claims.get(*figure)).sum::<f64>();
         let responses = claims.get(Figure::Responses);
-        let attempted = responses.map(|n| n + sum(&[Figure::Broken]));
+        let attempted = responses.map(|n| n + sum(&UNANSWERED));
         // Without a count of bad statuses nobody knows what was good.
-        let erred = claims.get(Figure::BadStatus).map(|bad| bad + sum(&[Figure::Broken]));
+        let erred = claims.get(Figure::BadStatus).map(|bad| bad + sum(&UNANSWERED));
         let failed = erred.map(|erred| erred + sum(&[Figure::Redirects, Figure::WrongSize]));
         let good = attempted.zip(failed).map(|(attempted, failed)| (attempted - failed).max(0.0));
         let body_bytes = claims.get(Figure::BodyBytes);

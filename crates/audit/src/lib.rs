@@ -75,6 +75,14 @@ pub enum Unreadable {
         /// Tool and line of each.
         found: Vec<(&'static str, u64)>,
     },
+    /// The tool gave up before it sent a request.
+    #[error("it is of {tool}, which measured nothing: {reason}")]
+    NotStarted {
+        /// The tool.
+        tool: &'static str,
+        /// Its message.
+        reason: String,
+    },
     /// An output that has parts missing.
     #[error("it is of {tool}, but {} cannot be read{}; is it cut off, edited or translated?", .missing.join(", "), ReadSoFar(read))]
     Incomplete {

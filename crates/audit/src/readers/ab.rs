@@ -83,7 +83,10 @@ fn read(text: &Text) -> Result<Claims, Unreadable> {
         } else if line.starts_with("(Connect: ") {
             let of = |label: &str| crate::scan::word_after(line, label).and_then(number).unwrap_or(0.0);
             wrong_size = of("Length: ");
-            claims.put(Figure::Broken, Some(of("Connect: ") + of("Receive: ") + of("Exceptions: ")), Some(n));
+            // One request can be counted in several of them.
+            let complete = claims.get(Figure::Planned).unwrap_or(f64::INFINITY);
+            let broken = of("Connect: ") + of("Receive: ") + of("Exceptions: ");
+            claims.put(Figure::Broken, Some(broken.min(complete)), Some(n));
         } else if let Some(path) = after(line, "Document Path:") {
             claims.url = Some(path.to_owned());
         } else if let Some(host) = after(line, "Server Hostname:") {

@@ -51,8 +51,14 @@ impl Counted {
     }
 
     /// Requests that were sent and not answered, as far as the rounding tells: a connection that is reset is no error to it.
-    fn unanswered(&self, responses: Option<f64>) -> f64 {
-        let sent = self.rounded.filter(|_| self.samples.is_some()).zip(responses);
+    /// A run of a `planned` number of requests sends exactly these.
+    fn unanswered(&self, responses: Option<f64>, planned: Option<f64>) -> f64 {
+        let exact = |(rounded, step): (f64, f64)| {
+            planned
+                .filter(|planned| (planned - rounded).abs() <= step)
+                .map_or((rounded, step), |planned| (planned, 0.0))
+        };
+        let sent = self.rounded.filter(|_| self.samples.is_some()).map(exact).zip(responses);
         sent.map_or(
             0.0,
             |((rounded, step), responses)| if rounded - responses > step { rounded - responses } else { 0.0 },
@@ -100,7 +106,8 @@ fn read_text(text: &Text) -> Result<Claims, Unreadable> {
     claims.put(Figure::BadStatus, Some(counted.by_class.map_or(0.0, |(_, bad)| bad)), None);
     let responses = counted.responses(claims.get(Figure::Throughput), claims.get(Figure::Duration));
     claims.put(Figure::Responses, responses, None);
-    let more_broken = counted.unanswered(responses) - claims.get(Figure::Broken).unwrap_or(0.0);
+    let more_broken =
+        counted.unanswered(responses, claims.get(Figure::Planned)) - claims.get(Figure::Broken).unwrap_or(0.0);
     if more_broken > 0.0 {
         claims.add(Figure::Broken, more_broken, None);
     }
@@ -167,7 +174,6 @@ fn read_json(value: &Value) -> Result<Claims, Unreadable> {
         (Figure::Redirects, "/3xx", 1.0),
         (Figure::Broken, "/errors", 1.0),
         (Figure::Timeouts, "/timeouts", 1.0),
-        (Figure::WrongSize, "/mismatches", 1.0),
         (Figure::LatencyMean, "/latency/average", 1e6),
         (Figure::LatencyMin, "/latency/min", 1e6),
         (Figure::LatencyMax, "/latency/max", 1e6),
@@ -180,10 +186,24 @@ fn read_json(value: &Value) -> Result<Claims, Unreadable> {
     for (figure, pointer, scale) in figures {
         claims.put(figure, at(value, pointer, scale), None);
     }
+    // Bodies are compared only when one was expected, which is not in the result.
+    claims.put(Figure::WrongSize, at(value, "/mismatches", 1.0).filter(|wrong| *wrong > 0.0), None);
+    let unanswered = unanswered(value);
+    if unanswered > 0.0 {
+        claims.add(Figure::Broken, unanswered, None);
+    }
     // Redirects are among its non-2xx.
     let redirects = claims.get(Figure::Redirects).unwrap_or(0.0);
     claims.put(Figure::BadStatus, at(value, "/non2xx", 1.0).map(|bad| (bad - redirects).max(0.0)), None);
     finish(claims)
+}
+
+/// Requests sent and neither answered nor errors, if these are more than can be in flight when the time is up.
+fn unanswered(value: &Value) -> f64 {
+    let of = |pointer: &str| at(value, pointer, 1.0).unwrap_or(0.0);
+    let missing = of("/requests/sent") - of("/requests/total") - of("/errors");
+    let in_flight = of("/connections") * of("/pipelining").max(1.0);
+    if missing > in_flight { missing } else { 0.0 }
 }
 
 fn finish(mut claims: Claims) -> Result<Claims, Unreadable> {

@@ -69,6 +69,8 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
             }
         }
         ["others", "-", others] => claims.put(Figure::Broken, number(others), n),
+        // Progress, of which the last state stays.
+        [_, "/", ..] => {}
         ["Statistics" | "HTTP" | "Done!" | "Throughput:" | "Latency", ..] => {}
         _ => return line.starts_with('['),
     }

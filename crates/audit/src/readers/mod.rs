@@ -65,7 +65,12 @@ pub(crate) const TOOLS: &str = "wrk, wrk2, ab, httperf, h2load, hey, oha, vegeta
 pub(crate) fn read(text: &Text) -> Result<Claims, Unreadable> {
     let found = outputs(text);
     let mut claims = match found.as_slice() {
-        [] => locust::read(text).unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error))?,
+        [] => locust::read(text).unwrap_or_else(|| table::read(text)).or_else(|error| no_text(text, error)).map_err(
+            |error| match error {
+                Unreadable::Unknown { .. } => wrk::not_started(text).unwrap_or(error),
+                _ => error,
+            },
+        )?,
         [(tool, line)] => {
             // A result as JSON below or above is another output.
             if let Some((tool_of_json, at)) = text.json().and_then(|(at, json)| Some((read_json(&json).ok()?.tool, at)))

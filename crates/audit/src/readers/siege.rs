@@ -96,8 +96,9 @@ fn read_json(value: &Value) -> Result<Claims, Unreadable> {
 fn finish(mut claims: Claims, counted: &Counted) -> Result<Claims, Unreadable> {
     if let (Some(hits), Some(failed)) = (counted.hits, counted.failed) {
         let bad_hits = counted.successful.map_or(0.0, |successful| (hits - successful).max(0.0));
-        claims.put(Figure::Responses, Some(hits + failed), None);
-        claims.put(Figure::BadStatus, Some(failed + bad_hits), None);
+        claims.put(Figure::Responses, Some(hits), None);
+        claims.put(Figure::BadStatus, Some(bad_hits), None);
+        claims.put(Figure::BadOrBroken, Some(failed), None);
         claims.put(Figure::InRate, Some(hits), None);
     }
     claims.put(Figure::Broken, Some(0.0), None);

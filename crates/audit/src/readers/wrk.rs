@@ -5,6 +5,7 @@ use crate::claim::{Claims, Figure, Mode};
 use crate::scan::{after, bytes, flag, number, time_ns, word_after};
 use crate::text::Text;
 use crate::{Unreadable, commands};
+use model::Redacted;
 
 pub(super) const WRK: TextReader = TextReader {
     tool: "wrk",
@@ -128,6 +129,13 @@ fn is_spectrum(line: &str) -> bool {
         || ["Detailed Percentile spectrum:", "Value   Percentile"].iter().any(|head| line.starts_with(head))
         || (line.len() > 9 && line.chars().all(|c| c == '-'))
         || line.split_whitespace().all(is_number)
+}
+
+/// Why wrk ended before it sent anything.
+pub(super) fn not_started(text: &Text) -> Option<Unreadable> {
+    let gave_up = |line: &str| ["unable to connect to ", "unable to resolve "].iter().any(|why| line.starts_with(why));
+    let (_, reason) = text.lines().find(|(_, line)| gave_up(line))?;
+    Some(Unreadable::NotStarted { tool: "wrk", reason: Redacted::text(reason).into_inner() })
 }
 
 fn received(text: &Text) -> Option<f64> {

@@ -29,7 +29,7 @@ use FindingState::{Bound, Invalid, Note, Warning};
 static LEDGER: [Entry; 31] = [
     Entry { id: "M1", mistake: "errors reported as throughput", caught: By(&[("ER-01", Invalid)], || one("blog-uncached-wrk.txt"), "the output") },
     Entry { id: "M2", mistake: "speed-up between two results of which neither is valid", caught: By(&[("CP-10", Invalid)], || two("blog-uncached-wrk.txt", "blog-cached-wrk.txt"), "both outputs") },
-    Entry { id: "M3", mistake: "redirect measured instead of the page", caught: By(&[("ER-02", Invalid)], || one("blog-mariadb-1000-httperf.txt"), "the output; wrk, siege, ab and k6 do not tell redirects apart") },
+    Entry { id: "M3", mistake: "redirect measured instead of the page", caught: By(&[("ER-02", Invalid)], || one("blog-mariadb-1000-httperf.txt"), "the output; wrk, siege, ab, k6 and autocannon's tables do not tell redirects apart") },
     Entry { id: "M4", mistake: "connections that were never opened", caught: By(&[("CL-06", Invalid)], || one("blog-cached-wrk.txt"), "the output; of tools that hide it `--nofile`") },
     Entry { id: "M5", mistake: "overload taken for capacity", caught: By(&[("ER-01", Invalid)], || one("blog-mariadb-1500-httperf.txt"), "the output") },
     Entry { id: "M6", mistake: "latency falls under overload, as failures are fast", caught: By(&[("ER-01", Invalid)], || one("blog-mysql-1500-httperf.txt"), "the output; the message says that failures are in the latencies") },

@@ -1,6 +1,7 @@
 //! Saved outputs of other tools: what is read, what is judged, and what is refused.
 
 mod bad_input;
+mod captured;
 mod fuzz;
 mod ledger;
 mod outputs;

@@ -1,6 +1,6 @@
 //! `cargo xtask outputs`: what other load generators print of a server that fails in a known way, kept as fixtures.
 //!
-//! `truth.json` beside them has what the server did, against which `audit` can be held.
+//! `truth.json` beside them has what the server did; `crates/audit/tests/audit/captured.rs` holds `audit` against it.
 
 mod server;
 mod tool;

@@ -29,8 +29,12 @@ pub(super) enum Fault {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Truth {
     pub(super) good: u64,
+    /// Without redirects.
     pub(super) bad_status: u64,
+    pub(super) redirects: u64,
     pub(super) broken: u64,
+    /// Of the broken: those that ended within the body.
+    pub(super) cut: u64,
 }
 
 /// Ends with this value.
@@ -46,7 +50,7 @@ struct Shared {
     is_over: AtomicBool,
     requests: AtomicU64,
     good: AtomicU64,
-    bad_status: AtomicU64,
+    other_status: AtomicU64,
     broken: AtomicU64,
 }
 
@@ -54,8 +58,8 @@ impl Server {
     pub(super) fn start(fault: Fault) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let [requests, good, bad_status, broken] = [0; 4].map(AtomicU64::new);
-        let shared = Arc::new(Shared { fault, is_over: AtomicBool::new(false), requests, good, bad_status, broken });
+        let [requests, good, other_status, broken] = [0; 4].map(AtomicU64::new);
+        let shared = Arc::new(Shared { fault, is_over: AtomicBool::new(false), requests, good, other_status, broken });
         let of_threads = Arc::clone(&shared);
         let serve = move |stream: TcpStream| {
             // A client that goes away ends it as well.
@@ -69,9 +73,11 @@ impl Server {
     /// What it has done so far. Clients that come later are not answered.
     pub(super) fn truth(&self) -> Truth {
         self.shared.is_over.store(true, Ordering::SeqCst);
-        let Shared { good, bad_status, broken, .. } = &*self.shared;
-        let [good, bad_status, broken] = [good, bad_status, broken].map(|n| n.load(Ordering::SeqCst));
-        Truth { good, bad_status, broken }
+        let Shared { good, other_status, broken, fault, .. } = &*self.shared;
+        let [good, other, broken] = [good, other_status, broken].map(|n| n.load(Ordering::SeqCst));
+        let (bad_status, redirects) = if matches!(fault, Fault::Status(300..400, _)) { (0, other) } else { (other, 0) };
+        let cut = if matches!(fault, Fault::Cut(_)) { broken } else { 0 };
+        Truth { good, bad_status, redirects, broken, cut }
     }
 }
 
@@ -110,7 +116,7 @@ impl Shared {
             Fault::Close(every) if is_due(every) => (&answer[..0], &self.broken, false),
             Fault::Cut(every) if is_due(every) => (&answer[..answer.len() - BODY.len() / 2], &self.broken, false),
             _ if status == 200 => (&answer[..], &self.good, keeps),
-            _ => (&answer[..], &self.bad_status, keeps),
+            _ => (&answer[..], &self.other_status, keeps),
         };
         // Before the answer: whoever has it may ask at once.
         count.fetch_add(1, Ordering::SeqCst);
@@ -135,8 +141,9 @@ mod tests {
     #[test]
     fn it_counts_what_it_does() {
         for (fault, expected) in [
-            (Fault::Status(500, 2), Truth { good: 2, bad_status: 2, broken: 0 }),
-            (Fault::Cut(2), Truth { good: 2, bad_status: 0, broken: 2 }),
+            (Fault::Status(500, 2), Truth { good: 2, bad_status: 2, ..Truth::default() }),
+            (Fault::Status(302, 2), Truth { good: 2, redirects: 2, ..Truth::default() }),
+            (Fault::Cut(2), Truth { good: 2, broken: 2, cut: 2, ..Truth::default() }),
         ] {
             let server = Server::start(fault).unwrap();
             for _ in 0..4 {

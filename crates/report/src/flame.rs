@@ -139,9 +139,11 @@ fn draw(options: &mut Options<'_>, folded: &str) -> Option<String> {
 /// Most that all stacks may count together: inferno multiplies it by 150 for the colours of a difference.
 const COUNTED_MAX: u64 = i64::MAX.cast_unsigned() / 1_000;
 
-/// True if the counts of all stacks together are a number that can be calculated with.
+/// True if the counts of all stacks together are a number that can be calculated with. Each word that is a number is taken for
+/// a count, without its fraction: inferno trims lines and drops fractions.
 fn can_be_counted(folded: &str) -> bool {
-    let counts = folded.lines().flat_map(|line| line.rsplit(' ').take(2)).filter_map(|count| count.parse::<u64>().ok());
+    let whole = |word: &str| word.split('.').next()?.parse::<u64>().ok();
+    let counts = folded.split_whitespace().filter_map(whole);
     counts.fold(0_u64, u64::saturating_add) < COUNTED_MAX
 }
 

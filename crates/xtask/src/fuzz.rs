@@ -37,10 +37,12 @@ pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
     let tool = cargo_fuzz()?;
     // All at once, so that no core waits for the last part of one of them.
     println!("     building {} targets", targets.len());
-    // One by name; cargo-fuzz has no word for some of them.
-    let name = if let [target] = targets.as_slice() { Some(target.name.as_str()) } else { None };
-    let arguments = ["fuzz", "build"].into_iter().chain(length.build()).chain(name);
-    workspace::run(nightly_cargo(&tool, &arguments.collect::<Vec<_>>())?.current_dir(&folder))?;
+    let mut arguments = [&["fuzz", "build"], length.build()].concat();
+    // cargo-fuzz builds one target or all of them.
+    if let [target] = targets.as_slice() {
+        arguments.push(&target.name);
+    }
+    workspace::run(nightly_cargo(&tool, &arguments)?.current_dir(&folder))?;
     println!("     fuzzing all of them at once: {length}");
     let outcomes = std::thread::scope(|scope| {
         let (folder, tool) = (&folder, &tool);
@@ -71,9 +73,12 @@ const LONGEST: i64 = 1024;
 /// Time from which an input is a finding: all targets run at once, on few cores, where the 10 s of libFuzzer are soon over.
 const SLOW: &str = "-report_slow_units=60";
 
-/// How targets are built. What is fuzzed has no `unsafe`: an address sanitizer would find nothing, and costs three quarters of
-/// the speed.
-const BUILD: &[&str] = &["--strip-dead-code", "--sanitizer", "none"];
+/// How targets are built for some seconds of fuzzing. What is fuzzed has no `unsafe`: an address sanitizer would find nothing,
+/// and costs three quarters of the speed.
+const BUILD: &[&str] = &["--dev", "--strip-dead-code", "--sanitizer", "none"];
+
+/// The same for a number of executions, which may take hours: faster, and minutes longer to build.
+const BUILD_RELEASE: &[&str] = &["--release", "--strip-dead-code", "--sanitizer", "none"];
 
 /// When a target has been fuzzed enough; the first of the two that is reached. To libFuzzer 0 means for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
@@ -82,7 +87,7 @@ pub(crate) struct Length {
     #[arg(long, value_name = "S", default_value_if("executions", ArgPredicate::IsPresent, None), default_value = "60")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
-    /// Executions of each target
+    /// Executions of each target, with a release build
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     executions: Option<u32>,
 }
@@ -92,11 +97,8 @@ impl Length {
         Self { seconds: Some(seconds), executions: None }
     }
 
-    /// Arguments that build for this length: a release build is twice as fast, and takes longer than all targets for some
-    /// seconds each.
-    fn build<'a>(self) -> impl Iterator<Item = &'a str> {
-        let dev = if self.executions.is_some() { None } else { Some("--dev") };
-        BUILD.iter().copied().chain(dev)
+    const fn build(self) -> &'static [&'static str] {
+        if self.executions.is_some() { BUILD_RELEASE } else { BUILD }
     }
 
     fn arguments(self) -> impl Iterator<Item = String> {
@@ -147,7 +149,7 @@ fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<O
     let found = format!("corpus/{}", target.name);
     std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
     let longest = format!("-max_len={}", target.longest);
-    let mut arguments: Vec<&str> = ["fuzz", "run"].into_iter().chain(length.build()).collect();
+    let mut arguments = [&["fuzz", "run"], length.build()].concat();
     let length: Vec<String> = length.arguments().collect();
     arguments.extend([&target.name, &found, &target.seeds, "--", "-print_final_stats=1", SLOW, longest.as_str()]);
     arguments.extend(length.iter().map(String::as_str));
@@ -264,6 +266,8 @@ mod tests {
         assert_eq!(arguments("--seconds 9 --executions 7").unwrap(), ["-max_total_time=9", "-runs=7"]);
         assert!(arguments("--executions 0").is_err());
         assert!(arguments("--seconds 0").is_err());
+        let profile = |line| length(line).unwrap().build()[0];
+        assert_eq!(["", "--seconds 9", "--executions 7"].map(profile), ["--dev", "--dev", "--release"]);
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act
     faults.into_iter().for_each(act);
 }
 
-/// Makes faults with one build of plimsoll: longer while others take CPU time, as less of a load is left to look at then.
+/// Makes faults with one build of plimsoll: longer as soon as others take CPU time, as less of a load is left to look at then.
 pub struct Maker {
     program: PathBuf,
     is_noisy: AtomicBool,
@@ -148,7 +148,9 @@ impl Maker {
     pub fn make(&self, script: &str) -> Watched<Result<Said, String>> {
         let longer = if self.is_noisy.load(Ordering::Relaxed) { LONGER } else { 1 };
         let made = watch(|| run(&self.program, script, longer));
-        self.is_noisy.store(made.disturbance().share > QUIET, Ordering::Relaxed);
+        if made.disturbance().share > QUIET {
+            self.is_noisy.store(true, Ordering::Relaxed);
+        }
         made
     }
 }

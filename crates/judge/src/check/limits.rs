@@ -103,7 +103,9 @@ fn accept_queue(machine: &Machine<'_>) -> CheckRow {
 
 /// What NE-01 advises when connections found the accept queue full.
 pub(super) fn queue_remedy(mut evidence: Evidence) -> Option<String> {
-    count_on(&mut evidence, "tcp", "ListenDrops", 1);
+    for (part, name) in [("tcp", "ListenDrops"), ("listener", "dropped_connects")] {
+        count_on(&mut evidence, part, name, 1);
+    }
     evidence.flow.opened = 1;
     remedy("NE-01", &evidence)
 }

@@ -273,7 +273,11 @@ fn a_target_without_fault_has_none() {
 fn a_short_accept_queue_is_told() {
     let mut fixture = Fixture::clean();
     fixture.samples[0].sockets = Some(Sockets { accept_backlog: Some(63), ..Sockets::default() });
-    assert_eq!(told(&target(&clean_target(), &fixture.machine()), "accept queue"), "NE-01 Warning");
+    let listener = fixture.samples[0].kernel.counters.entry("listener".to_owned()).or_default();
+    listener.insert("dropped_connects".to_owned(), 0);
+    let rows = target(&clean_target(), &fixture.machine());
+    assert_eq!(told(&rows, "accept queue"), "NE-01 Warning");
+    assert!(rows.iter().any(|row| row.what == "accept queue" && row.remedy.is_some()), "{rows:#?}");
     fixture.samples[0].sockets = None;
     assert_eq!(told(&target(&clean_target(), &fixture.machine()), "accept queue"), "NE-01 Unavailable");
 }

@@ -55,7 +55,7 @@ pub(super) static ALL: &[Real] = &[
     Real {
         rules: &["ST-03", "ST-04"],
         fault: "second load on the pool from mid-sweep on",
-        faulty: "target --pool 1; (half_way; \"$PLIMSOLL\" run $url/pool -c 2 -d $((12 * LONGER))s -q >other) & repeats 6",
+        faulty: "target --pool 1; (half_way; exec \"$PLIMSOLL\" run $url/pool -c 2 -d $((12 * LONGER))s -q >other) & repeats 6",
         clean: "target --pool 1; repeats 6",
     },
     Real {

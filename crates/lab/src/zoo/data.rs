@@ -18,8 +18,7 @@ pub(super) static ALL: &[SetUp] = &[
             echo \"<?php \\$db = mysqli_connect(null, 'root', '', 'zoo', null, '$socket'); \\$db->begin_transaction();
                 \\$db->query('UPDATE t SET n = n + 1'); usleep(5000); \\$db->commit(); echo 1;\" >www/index.php
             chmod -R a+rX .
-            measure sweep --serve \"php-fpm children=8 root=$PWD/www\" --observe mariadbd -d 2s --warmup 500ms \
-                --iterations 1 -t 1 --from 1 --to 32 --points 6",
+            measure sweep --serve \"php-fpm children=8 root=$PWD/www\" --observe mariadbd $WINDOW -t 1 --from 1 --to 32 --points 6",
         changed: None,
     },
     SetUp {
@@ -30,7 +29,7 @@ pub(super) static ALL: &[SetUp] = &[
         known_by: "4 children of 100 ms are 40/s, and MariaDB waits for as many as connect",
         script: "database 50
             chmod -R a+rX .
-            measure sweep --serve \"php-fpm children=4 root=$PWD/site\" -d 2s --warmup 500ms --iterations 1 -t 1 --from 1 --to 32 \
+            measure sweep --serve \"php-fpm children=4 root=$PWD/site\" $WINDOW -t 1 --from 1 --to 32 \
                 --points 6",
         changed: None,
     },

@@ -6,6 +6,7 @@ mod page;
 mod proxies;
 mod runtimes;
 
+use crate::decide::Watched;
 use crate::injections::real::{Maker, Said};
 use crate::progress::Progress;
 use anyhow::{Result, bail};
@@ -20,6 +21,9 @@ const SCRIPT_S: f64 = 20.0;
 const HIGH: f64 = 0.95;
 const MEDIUM: f64 = 0.8;
 const PREDICTED: f64 = 0.2;
+/// Flags of the sweeps, which the scripts have as `$WINDOW`; the shorter ones are enough to name what leaves the CPUs idle.
+const WINDOW: &str = "-d 2s --warmup 500ms --iterations 1";
+const SHORT_WINDOW: &str = "-d 800ms --warmup 200ms --iterations 1";
 /// Found in programs of Debian, from where nothing else is looked for.
 const PATHS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/go/bin"];
 
@@ -124,14 +128,29 @@ fn measure(maker: &Maker, set_up: &SetUp) -> Result<Answer, String> {
     if let Some(missing) = set_up.needs.iter().find(|program| !is_here(program)) {
         return Err(format!("{missing} is not installed"));
     }
-    let answer = answer(&record(maker, set_up.script)?);
+    let record = |script| made(maker.make(&in_words_of_the_zoo(script, WINDOW)).value);
+    let answer = answer(&record(set_up.script)?);
     let (Some(changed), Some(_)) = (set_up.changed, answer.predicted_per_s) else { return Ok(answer) };
-    let changed_per_s = record(maker, changed)?["peak"]["goodput_per_s"].as_f64();
+    let changed_per_s = record(changed)?["peak"]["goodput_per_s"].as_f64();
     Ok(Answer { changed_per_s, ..answer })
 }
 
-fn record(maker: &Maker, script: &str) -> Result<Value, String> {
-    match maker.make(&format!("{}\n{script}", include_str!("prelude.sh"))).value? {
+/// A set-up in seconds: the right names, and the limiter of the record.
+///
+/// # Panics
+/// When there is no set-up of that name.
+pub fn in_seconds(maker: &Maker, name: &str) -> (&'static [&'static str], Watched<Result<Value, String>>) {
+    let set_up = all().find(|set_up| set_up.name == name).expect("a set-up of the zoo");
+    let said = maker.make(&in_words_of_the_zoo(set_up.script, SHORT_WINDOW));
+    (set_up.truth, said.map(|said| Ok(made(said)?["limiter"].clone())))
+}
+
+fn in_words_of_the_zoo(script: &str, window: &str) -> String {
+    format!("WINDOW='{window}'\n{}\n{script}", include_str!("prelude.sh"))
+}
+
+fn made(said: Result<Said, String>) -> Result<Value, String> {
+    match said? {
         Said::Judged(judged) => Ok(judged.record),
         Said::Refused(line) | Said::Impossible(line) => Err(line),
     }

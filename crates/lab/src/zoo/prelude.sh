@@ -136,8 +136,8 @@ php() {
     mkdir -p www
     echo "<?php $2" >www/index.php
     chmod -R a+rX .
-    measure sweep --serve "php-fpm children=$1 root=$PWD/www" -d 2s --warmup 500ms --iterations 1 -t 1 --from 1 --to 32 --points 6
+    measure sweep --serve "php-fpm children=$1 root=$PWD/www" $WINDOW -t 1 --from 1 --to 32 --points 6
 }
 
 # look PATH FLAGS: the sweep of most set-ups.
-look() { measure sweep "$url$1" -d 2s --warmup 500ms --iterations 1 -t 1 --cpus 1 --from 1 --to 32 --points 6 "${@:2}"; }
+look() { measure sweep "$url$1" $WINDOW -t 1 --cpus 1 --from 1 --to 32 --points 6 "${@:2}"; }

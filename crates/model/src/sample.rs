@@ -105,7 +105,7 @@ pub struct ServerUse {
     /// Processes that were there at the sample before and have ended, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub ended: BTreeMap<String, u64>,
-    /// Their threads; none in samples that leave them out.
+    /// Their threads; none in the first sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadsUse>,
 }
@@ -147,9 +147,9 @@ pub struct ProcessUse {
 pub struct ThreadsUse {
     /// The sample before that had threads; ns since the clock of the run started.
     pub from_ns: u64,
-    /// Those that were there at both looks, or began between them.
+    /// Those that were there at both looks, or began between them; none at a look that was left out.
     pub threads: Vec<ServerThread>,
-    /// CPUs that those of them that ran may run on.
+    /// CPUs that those of them that ran may run on, by the last look.
     #[serde(default)]
     pub cpus: Vec<u32>,
 }

@@ -19,6 +19,8 @@ pub(crate) struct Threads {
     looked_ns: Option<u64>,
     /// Looks to leave out, after one at very many threads.
     resting: usize,
+    /// CPUs on which those that ran may run, by the last look; by the first, all of them.
+    cpus: BTreeSet<u32>,
 }
 
 /// A thread at a sample.
@@ -32,28 +34,30 @@ struct Seen {
 }
 
 impl Threads {
-    /// What the threads of `pids` used since the sample before; none at the first sample, and at looks that are left out.
+    /// What the threads of `pids` used since the sample before; none at the first sample, and no thread at looks that are left
+    /// out: a short load may have no other.
     pub(crate) fn sample(&mut self, pids: &[i32], now_ns: u64) -> Option<ThreadsUse> {
         if self.resting > 0 {
             self.resting -= 1;
-            return None;
+            return Some(ThreadsUse { from_ns: now_ns, threads: Vec::new(), cpus: self.cpus.iter().copied().collect() });
         }
         let now: BTreeMap<i32, Seen> = pids.iter().flat_map(|pid| threads(*pid)).collect();
         self.resting = now.len() / EACH_SECOND_MAX;
         let before = std::mem::replace(&mut self.before, now);
-        let from_ns = self.looked_ns.replace(now_ns)?;
-        let mut cpus = BTreeSet::new();
+        self.cpus.clear();
+        let is_first = self.looked_ns.is_none();
         let threads = self.before.values().map(|seen| {
             // A number that was given to another thread is another thread, which has used all of its time since.
             let same = before.get(&seen.totals.tid).filter(|theirs| theirs.began == seen.began);
             let used = same.map_or_else(|| seen.totals.clone(), |before| since(&before.totals, &seen.totals));
-            if used.user_ns + used.system_ns > 0 {
-                cpus.extend(seen.cpus.iter().flat_map(|(first, last)| *first..=*last));
+            if is_first || used.user_ns + used.system_ns > 0 {
+                self.cpus.extend(seen.cpus.iter().flat_map(|(first, last)| *first..=*last));
             }
             used
         });
         let threads = threads.collect();
-        Some(ThreadsUse { from_ns, threads, cpus: cpus.into_iter().collect() })
+        let from_ns = self.looked_ns.replace(now_ns)?;
+        Some(ThreadsUse { from_ns, threads, cpus: self.cpus.iter().copied().collect() })
     }
 
     /// Begins again: the next sample is the first.
@@ -169,10 +173,15 @@ mod tests {
         pinned.join().unwrap();
     }
 
+    /// Apache and Varnish on one of two CPUs were "70 % busy": of their many threads none was looked at in a window of 2 s.
     #[test]
-    fn very_many_threads_are_followed_by_rests() {
-        let mut threads = Threads { resting: 1, looked_ns: Some(1), ..Threads::default() };
-        assert_eq!(threads.sample(&[], 2), None);
-        assert_eq!(threads.sample(&[], 3), Some(ThreadsUse { from_ns: 1, ..ThreadsUse::default() }));
+    fn very_many_threads_are_followed_by_rests_in_which_their_cpus_are_told() {
+        let own = [std::process::id().cast_signed()];
+        let mut threads = Threads::default();
+        assert_eq!(threads.sample(&own, 1), None);
+        threads.resting = 1;
+        let cpus: Vec<u32> = allowed_cpus(&own).unwrap().into_iter().collect();
+        assert_eq!(threads.sample(&own, 2), Some(ThreadsUse { from_ns: 2, threads: Vec::new(), cpus }));
+        assert_eq!(threads.sample(&own, 3).unwrap().from_ns, 1, "the look before");
     }
 }

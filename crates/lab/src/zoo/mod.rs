@@ -9,7 +9,7 @@ mod runtimes;
 use crate::decide::Watched;
 use crate::injections::real::{Maker, Said};
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use model::Confidence;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -88,7 +88,8 @@ fn all() -> impl Iterator<Item = &'static SetUp> {
 /// Measures, prints the table, and fails on a wrong name with high confidence.
 ///
 /// # Errors
-/// When a name in `--only` is unknown, plimsoll cannot be built, or a goal is missed.
+/// When a name in `--only` is unknown, plimsoll cannot be built, nothing was measured, or a wrong name was given with high
+/// confidence.
 pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
     if list {
         all().for_each(|set_up| println!("{}", set_up.name));
@@ -97,7 +98,9 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
     if let Some(unknown) = only.iter().find(|name| !all().any(|set_up| set_up.name == **name)) {
         bail!("there is no set-up {unknown}: see --list");
     }
-    let maker = Maker::new(binary.map_or_else(release, Ok)?);
+    // Scripts run in folders of their own.
+    let binary = binary.map_or_else(release, |path| path.canonicalize().with_context(|| path.display().to_string()))?;
+    let maker = Maker::new(binary);
     let (wanted, others): (Vec<_>, Vec<_>) =
         all().partition(|it| only.is_empty() || only.iter().any(|name| name == it.name));
     let scripts = wanted.iter().map(|set_up| 1 + usize::from(set_up.changed.is_some())).sum::<usize>();
@@ -109,6 +112,7 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
         progress.did(SCRIPT_S * (1 + usize::from(set_up.changed.is_some())) as f64);
     }
     print!("{}", page::table(&rows));
+    ensure!(rows.iter().any(|row| row.outcome.is_ok()), "nothing was measured");
     if write_docs {
         rows.extend(others.into_iter().map(|set_up| Row { set_up, outcome: Err("left out".to_owned()) }));
         workspace::write(page::PATH, &page::render(&rows))?;

@@ -9,7 +9,7 @@ pub(super) static ALL: &[SetUp] = &[
         server: "a Python server that writes head and body apart, with Nagle's algorithm",
         truth: &["timer-limited"],
         known_by: "with TCP_NODELAY the same server takes a fraction of the 40 ms",
-        script: "halves nagle; look / --to 8",
+        script: "halves nagle; loads='--from 1 --to 8 --points 4' look /",
         changed: None,
     },
     SetUp {
@@ -28,7 +28,7 @@ listener = socket.create_server(('127.0.0.1', 8080), backlog=1024)
 while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 END
-            look / --to 8",
+            loads='--from 1 --to 8 --points 4' look /",
         changed: None,
     },
     SetUp {

@@ -139,5 +139,6 @@ php() {
     measure sweep --serve "php-fpm children=$1 root=$PWD/www" $WINDOW -t 1 --from 1 --to 32 --points 6
 }
 
-# look PATH FLAGS: the sweep of most set-ups.
-look() { measure sweep "$url$1" $WINDOW -t 1 --cpus 1 --from 1 --to 32 --points 6 "${@:2}"; }
+# look PATH FLAGS: the sweep of most set-ups, over other loads where a set-up says so.
+loads="--from 1 --to 32 --points 6"
+look() { measure sweep "$url$1" $WINDOW -t 1 --cpus 1 $loads "${@:2}"; }

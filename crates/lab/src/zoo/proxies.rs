@@ -16,17 +16,18 @@ pub(super) static ALL: &[SetUp] = &[
             nginx 'upstream u { zone u 64k; server 127.0.0.1:8081 max_conns=4; keepalive 4; }
                 server { listen 127.0.0.1:8080; location / { proxy_pass http://u; proxy_http_version 1.1;
                 proxy_set_header Connection \"\"; proxy_next_upstream off; } }'
-            look '/sleep?time=10ms' --to 4 --points 3",
+            loads='--from 1 --to 4 --points 3' look '/sleep?time=10ms'",
         changed: None,
     },
     SetUp {
         name: "nginx-one-worker",
         needs: &["nginx"],
-        server: "nginx with one worker that serves a small response",
+        server: "nginx with one worker that compresses 30 KiB for each response",
         truth: &["cpu-limited", "single-thread-limited"],
         known_by: "one worker on one CPU, which `taskset` gives it",
-        script: "nginx 'server { listen 127.0.0.1:8080; return 200 ok; }'
-            look /",
+        script: "seq 6000 >body
+            nginx \"server { listen 127.0.0.1:8080; root $PWD; gzip on; gzip_types application/octet-stream text/plain; }\"
+            chmod 755 .; look /body -H 'Accept-Encoding: gzip'",
         changed: None,
     },
     SetUp {
@@ -70,7 +71,7 @@ pub(super) static ALL: &[SetUp] = &[
                 ServerLimit 8
                 MaxRequestWorkers 8
                 KeepAliveTimeout 30'
-            look / --from 8 --points 3 --timeout 20s",
+            loads='--from 8 --to 32 --points 3' look / --timeout 20s",
         changed: None,
     },
     SetUp {
@@ -139,7 +140,7 @@ pub(super) static ALL: &[SetUp] = &[
             printf 'vcl 4.0;\\nbackend b { .host = \"127.0.0.1\"; .port = \"8081\"; .max_connections = 4; }\\n\
                 sub vcl_recv { return (pass); }\\n' >v.vcl
             in_background /usr/sbin/varnishd -F -n $PWD/varnish -a 127.0.0.1:8080 -f $PWD/v.vcl -s malloc,32m -j none
-            up 8080; look '/sleep?time=10ms' --to 4 --points 3",
+            up 8080; loads='--from 1 --to 4 --points 3' look '/sleep?time=10ms'",
         changed: None,
     },
     SetUp {
@@ -173,8 +174,8 @@ pub(super) static ALL: &[SetUp] = &[
         name: "built-in-pool",
         needs: &[],
         server: "the built-in server with a pool of 4 and 5 ms",
-        truth: &[POOL],
-        known_by: "4 workers of 5 ms are 800/s",
+        truth: &[POOL, SLOTS],
+        known_by: "4 workers of 5 ms are 800/s; they are arithmetic, and no thread of it waits",
         script: "target --pool 4 --pool-time 5ms; look /pool",
         changed: Some("target --pool 8 --pool-time 5ms; look /pool"),
     },

@@ -200,7 +200,7 @@ END
         server: "Java's HttpServer with a pool of 4 threads that sleep for 10 ms",
         truth: &[POOL, SLOTS],
         known_by: "4 threads of 10 ms are 400/s",
-        script: "java -XX:TieredStopAtLevel=1 <<'END'
+        script: "java -Dsun.net.httpserver.nodelay=true -XX:TieredStopAtLevel=1 <<'END'
 import com.sun.net.httpserver.*;
 public class App {
     public static void main(String[] arguments) throws Exception {
@@ -225,7 +225,7 @@ END
         server: "Java's HttpServer with a heap of 24 MiB and handlers that allocate",
         truth: &["cpu-limited"],
         known_by: "the collector takes the one CPU, which `taskset` gives it",
-        script: "java -Xmx24m -XX:+UseSerialGC <<'END'
+        script: "java -Dsun.net.httpserver.nodelay=true -Xmx24m -XX:+UseSerialGC <<'END'
 import com.sun.net.httpserver.*;
 public class App {
     public static void main(String[] arguments) throws Exception {

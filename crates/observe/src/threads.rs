@@ -39,7 +39,11 @@ impl Threads {
     pub(crate) fn sample(&mut self, pids: &[i32], now_ns: u64) -> Option<ThreadsUse> {
         if self.resting > 0 {
             self.resting -= 1;
-            return Some(ThreadsUse { from_ns: now_ns, threads: Vec::new(), cpus: self.cpus.iter().copied().collect() });
+            return Some(ThreadsUse {
+                from_ns: now_ns,
+                threads: Vec::new(),
+                cpus: self.cpus.iter().copied().collect(),
+            });
         }
         let now: BTreeMap<i32, Seen> = pids.iter().flat_map(|pid| threads(*pid)).collect();
         self.resting = now.len() / EACH_SECOND_MAX;

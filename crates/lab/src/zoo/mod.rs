@@ -111,7 +111,7 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
         rows.push(Row { set_up, outcome: measure(&maker, set_up) });
         progress.did(SCRIPT_S * (1 + usize::from(set_up.changed.is_some())) as f64);
     }
-    print!("{}", page::table(&rows));
+    print!("{}\n{}", page::table(&rows), page::list(&rows));
     ensure!(rows.iter().any(|row| row.outcome.is_ok()), "nothing was measured");
     if write_docs {
         rows.extend(others.into_iter().map(|set_up| Row { set_up, outcome: Err("left out".to_owned()) }));

@@ -72,8 +72,13 @@ fn sums(rows: &[Row]) -> String {
     text
 }
 
-fn list(rows: &[Row]) -> String {
-    let item = |row: &Row| format!("- **{}**: {}. {}.\n", row.set_up.name, row.set_up.server, row.set_up.known_by);
+/// What each is, and what was said of it.
+pub(super) fn list(rows: &[Row]) -> String {
+    let said =
+        |row: &Row| row.outcome.as_ref().map_or_else(|_| String::new(), |answer| format!(" Said: {}.", answer.says));
+    let item = |row: &Row| {
+        format!("- **{}**: {}. {}.{}\n", row.set_up.name, row.set_up.server, row.set_up.known_by, said(row))
+    };
     rows.iter().map(item).collect()
 }
 

@@ -30,10 +30,10 @@ type Rung = (&'static str, fn(&LimiterInput<'_>) -> Detection);
 pub(super) const DETECTORS: [Rung; 16] = [
     ("network", network::look),
     ("CPU quota", quota::look),
+    ("connections served", starved::look),
     ("interpreter lock", interpreter::look),
     ("CPU", cpu::look),
     ("one core", one_core::look),
-    ("connections served", starved::look),
     ("worker pool", pool::look),
     ("upstream", upstream::look),
     ("connections", connections::look),

@@ -45,6 +45,22 @@ fn connections_that_are_never_served_are_starved() {
     assert_eq!(limiter.evidence["fairness_index"], 0.25);
     assert_eq!(limiter.prediction.unwrap().change, "16 apache2 workers instead of 8");
     assert_ne!(starved(20, 0).name, "starved");
+    // The CPUs may be busy with those that are served: the others are what users see, and more workers would not help.
+    let mut busy = run();
+    seen(&mut busy).machine.as_mut().unwrap().busy_mean = 1.0;
+    server(&mut busy).cpu_cores = 3.9;
+    assert_eq!(of(&busy).name, "cpu-limited");
+    busy.connections.fairness = Some(model::Fairness {
+        connections: 32,
+        answered: 8,
+        starved: 24,
+        starved_ns: Some(30 * NS_PER_S),
+        responses: 30_000,
+        squares: 30_000 * 30_000 / 8,
+    });
+    busy.latency.response.p99_ns = 13_000_000;
+    let limiter = of(&busy);
+    assert_eq!((limiter.name.as_str(), limiter.prediction), ("starved", None), "{}", limiter.says);
     assert_ne!(starved(0, 20).name, "starved", "where nobody is served the server is slow, or down");
 }
 

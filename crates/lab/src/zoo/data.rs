@@ -9,7 +9,7 @@ pub(super) static ALL: &[SetUp] = &[
         name: "mariadb-row-lock",
         needs: &["mariadbd", "php-fpm8.2"],
         server: "php-fpm with 8 children that update one row of MariaDB and hold it for 5 ms",
-        truth: &["upstream-limited", "contention-limited"],
+        truth: &["upstream-limited", "contention-limited", "concurrency-limited (inferred)"],
         known_by: "one at a time of 5 ms is 200/s, with any number of children",
         script: "database 50
             mysql() { mariadb --socket=\"$socket\" -u root -e \"$1\"; }
@@ -70,8 +70,8 @@ db.execute(\"CREATE TABLE IF NOT EXISTS t (n)\")' \
         name: "redis-blocking-script",
         needs: &["gunicorn", "redis-server"],
         server: "gunicorn with 8 workers that each ask Redis for a script of some milliseconds",
-        truth: &["upstream-limited", "cpu-limited"],
-        known_by: "Redis runs one script at a time",
+        truth: &["upstream-limited", "single-thread-limited"],
+        known_by: "Redis runs one script at a time, on its one thread",
         script: "setpriv --pdeathsig KILL /usr/bin/redis-server --port 6379 --save '' >>log 2>&1 & server=$!
             up 6379
             wsgi '' 's = socket.create_connection((\"127.0.0.1\", 6379)); s.sendall(b\"EVAL \\\"local n = 0; for i = 1, 100000 do n = n + i end; return n\\\" 0\\r\\n\"); s.recv(99); s.close()'

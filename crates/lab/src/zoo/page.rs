@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_table_has_right_answers_wrong_ones_and_those_that_were_not_measured() {
-        let mut set_ups = all();
+        let mut set_ups = all().filter(|set_up| set_up.truth[0] != "not-a-server-limit");
         let mut next = || set_ups.next().expect("there are thirty");
         let (a, b, c) = (next(), next(), next());
         let said = |limiter: &str| Answer {

@@ -139,14 +139,25 @@ fn measure(maker: &Maker, set_up: &SetUp) -> Result<Answer, String> {
     Ok(Answer { changed_per_s, ..answer })
 }
 
-/// A set-up in seconds: the right names, and the limiter of the record.
+/// Names that are right for a set-up.
 ///
 /// # Panics
 /// When there is no set-up of that name.
-pub fn in_seconds(maker: &Maker, name: &str) -> (&'static [&'static str], Watched<Result<Value, String>>) {
-    let set_up = all().find(|set_up| set_up.name == name).expect("a set-up of the zoo");
-    let said = maker.make(&in_words_of_the_zoo(set_up.script, SHORT_WINDOW));
-    (set_up.truth, said.map(|said| Ok(made(said)?["limiter"].clone())))
+pub fn truth(name: &str) -> &'static [&'static str] {
+    named(name).truth
+}
+
+/// Limiter in the record of a set-up that is measured in seconds.
+///
+/// # Panics
+/// When there is no set-up of that name.
+pub fn in_seconds(maker: &Maker, name: &str) -> Watched<Result<Value, String>> {
+    let said = maker.make(&in_words_of_the_zoo(named(name).script, SHORT_WINDOW));
+    said.map(|said| Ok(made(said)?["limiter"].clone()))
+}
+
+fn named(name: &str) -> &'static SetUp {
+    all().find(|set_up| set_up.name == name).expect("a set-up of the zoo")
 }
 
 fn in_words_of_the_zoo(script: &str, window: &str) -> String {

@@ -12,16 +12,15 @@ const SET_UPS: &[&str] =
 fn limits_of_servers_that_nobody_prepared_are_named() {
     let (decider, maker) = (Decider::new(), Maker::new(env!("CARGO_BIN_EXE_plimsoll")));
     let is_named = |name: &str| {
-        let mut truth: &[&str] = &[];
-        let measure = || {
-            let (names, limiter) = zoo::in_seconds(&maker, name);
-            truth = names;
-            limiter
-        };
-        decider.decide(name, measure, |limiter| {
-            let limiter = limiter.value.as_ref().unwrap_or_else(|problem| panic!("{name}: {problem}"));
-            assert!(truth.contains(&text(limiter, "name")), "{name} is {truth:?}, not {limiter:#}");
-        });
+        let truth = zoo::truth(name);
+        decider.decide(
+            name,
+            || zoo::in_seconds(&maker, name),
+            |limiter| {
+                let limiter = limiter.value.as_ref().unwrap_or_else(|problem| panic!("{name}: {problem}"));
+                assert!(truth.contains(&text(limiter, "name")), "{name} is {truth:?}, not {limiter:#}");
+            },
+        );
     };
     let is_named = &is_named;
     std::thread::scope(|scope| {

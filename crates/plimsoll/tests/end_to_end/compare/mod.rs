@@ -10,7 +10,7 @@ const FAST: &str = "target pool=4 pool-time=2ms";
 const SLOW: &str = "target pool=4 pool-time=3ms";
 /// Some 30 s.
 const SHORT: [&str; 11] =
-    ["-d", "1s", "--warmup", "0s", "--blocks", "6", "--budget", "60s", "--json", "-q", "--only=saturated"];
+    ["-d", "1s", "--warmup", "0s", "--blocks", "6", "--budget", "36s", "--json", "-q", "--only=saturated"];
 /// As little as can be measured.
 const ONE_BLOCK: [&str; 8] = ["-d", "1s", "--warmup", "0s", "--blocks", "1", "--json", "-q"];
 

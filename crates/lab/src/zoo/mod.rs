@@ -6,7 +6,6 @@ mod page;
 mod proxies;
 mod runtimes;
 
-use crate::decide::Watched;
 use crate::injections::real::{Maker, Said};
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail, ensure};
@@ -21,9 +20,8 @@ const SCRIPT_S: f64 = 20.0;
 const HIGH: f64 = 0.95;
 const MEDIUM: f64 = 0.8;
 const PREDICTED: f64 = 0.2;
-/// Flags of the sweeps, which the scripts have as `$WINDOW`; the shorter ones are enough to name what leaves the CPUs idle.
+/// Flags of the sweeps, which the scripts have as `$WINDOW`.
 const WINDOW: &str = "-d 2s --warmup 500ms --iterations 1";
-const SHORT_WINDOW: &str = "-d 800ms --warmup 200ms --iterations 1";
 /// Found in programs of Debian, from where nothing else is looked for.
 const PATHS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/go/bin"];
 
@@ -132,36 +130,15 @@ fn measure(maker: &Maker, set_up: &SetUp) -> Result<Answer, String> {
     if let Some(missing) = set_up.needs.iter().find(|program| !is_here(program)) {
         return Err(format!("{missing} is not installed"));
     }
-    let record = |script| made(maker.make(&in_words_of_the_zoo(script, WINDOW)).value);
+    let record = |script| made(maker.make(&in_words_of_the_zoo(script)).value);
     let answer = answer(&record(set_up.script)?);
     let (Some(changed), Some(_)) = (set_up.changed, answer.predicted_per_s) else { return Ok(answer) };
     let changed_per_s = record(changed)?["peak"]["goodput_per_s"].as_f64();
     Ok(Answer { changed_per_s, ..answer })
 }
 
-/// Names that are right for a set-up.
-///
-/// # Panics
-/// When there is no set-up of that name.
-pub fn truth(name: &str) -> &'static [&'static str] {
-    named(name).truth
-}
-
-/// Limiter in the record of a set-up that is measured in seconds.
-///
-/// # Panics
-/// When there is no set-up of that name.
-pub fn in_seconds(maker: &Maker, name: &str) -> Watched<Result<Value, String>> {
-    let said = maker.make(&in_words_of_the_zoo(named(name).script, SHORT_WINDOW));
-    said.map(|said| Ok(made(said)?["limiter"].clone()))
-}
-
-fn named(name: &str) -> &'static SetUp {
-    all().find(|set_up| set_up.name == name).expect("a set-up of the zoo")
-}
-
-fn in_words_of_the_zoo(script: &str, window: &str) -> String {
-    format!("WINDOW='{window}'\n{}\n{script}", include_str!("prelude.sh"))
+fn in_words_of_the_zoo(script: &str) -> String {
+    format!("WINDOW='{WINDOW}'\n{}\n{script}", include_str!("prelude.sh"))
 }
 
 fn made(said: Result<Said, String>) -> Result<Value, String> {

@@ -45,4 +45,3 @@ mod sweeps;
 mod thresholds;
 mod tls;
 mod truth;
-mod zoo;

@@ -318,11 +318,10 @@ fn job(plan: &Plan, thread: u32, source: Arc<Source>) -> Job {
 
 /// Connections of one thread that are opened before the clock starts. A closed loop uses all at once; an open one may need few
 /// of those that it may have, and a server that holds few keeps users of one that has many waiting.
-const fn beforehand(plan: &Plan, connections: u64) -> u64 {
+fn beforehand(plan: &Plan, connections: u64) -> u64 {
     match plan.load {
         Load::Closed { .. } => connections,
-        Load::Open { .. } if connections > 1 => 1,
-        Load::Open { .. } => connections,
+        Load::Open { .. } => connections.min(1),
     }
 }
 

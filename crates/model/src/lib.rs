@@ -115,8 +115,8 @@ pub use render::{
     RenderRecord, RenderSettings,
 };
 pub use sample::{
-    CpuTimes, ENDED_CHILDREN, Figures, GeneratorUse, KernelFigures, MachineCpu, OthersUse, PoolUse, ProcessUse, Sample,
-    Scheduled, ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
+    CpuTimes, ENDED_CHILDREN, Figures, GeneratorUse, KernelFigures, LISTENER_DROPS, MachineCpu, OthersUse, PoolUse,
+    ProcessUse, Sample, Scheduled, ServerThread, ServerUse, Sockets, StatesUse, ThreadRun, ThreadsUse, Wait,
 };
 pub use samples::{ProfileBegun, SampledCode, SampledProcess, SampledStack, SamplesAdded, SamplesBegun};
 pub use served::{Served, Step};

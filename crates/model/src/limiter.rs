@@ -55,6 +55,19 @@ pub enum Confidence {
     Confirmed,
 }
 
+impl Confidence {
+    /// The same in a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Confirmed => "confirmed",
+        }
+    }
+}
+
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextLimiter {

@@ -142,6 +142,10 @@ pub struct ProcessUse {
     pub fds_limit: Option<u64>,
 }
 
+/// Part and name, among the kernel's counters, of the connection attempts that the target's own listening sockets dropped: the
+/// counters of TCP are those of all servers of the machine.
+pub const LISTENER_DROPS: [&str; 2] = ["listener", "dropped_connects"];
+
 /// What threads used since they were looked at before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadsUse {

@@ -18,14 +18,9 @@ use crate::server::Server;
 use crate::sockets::SocketTable;
 use crate::states::{Clocks, StateSampler, Tree};
 use crate::threads::allowed_cpus;
-use model::{Address, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
+use model::{Address, LISTENER_DROPS, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-
-/// The target's listening sockets among the kernel's figures, and what is counted of them alone: the counters of TCP are
-/// those of all servers of the machine.
-const LISTENER: &str = "listener";
-const DROPPED: &str = "dropped_connects";
 
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
@@ -266,7 +261,8 @@ impl Observer {
         let others = self.others.sample(&present, &taken, now_ns);
         let (mut kernel, missing) = self.kernel.sample(self.first_pid());
         if let Some(dropped) = self.sample_dropped(listening.as_ref()) {
-            kernel.counters.entry(LISTENER.to_owned()).or_default().insert(DROPPED.to_owned(), dropped);
+            let [part, name] = LISTENER_DROPS.map(str::to_owned);
+            kernel.counters.entry(part).or_default().insert(name, dropped);
         }
         for (part, why) in missing {
             self.told::<(), _>(part, Err(why), &mut unavailable);

@@ -32,11 +32,9 @@ pub(crate) fn lines(limiter: &Limiter) -> Vec<(&'static str, String)> {
 /// Name, confidence and evidence. What names no limit has no confidence.
 fn headline(limiter: &Limiter) -> String {
     let sure = match limiter.confidence {
-        _ if limiter.resource.is_empty() => "",
-        Confidence::Low => " (low confidence)",
-        Confidence::Medium => " (medium confidence)",
-        Confidence::High => " (high confidence)",
-        Confidence::Confirmed => " (confirmed)",
+        _ if limiter.resource.is_empty() => String::new(),
+        Confidence::Confirmed => " (confirmed)".to_owned(),
+        confidence => format!(" ({} confidence)", confidence.word()),
     };
     format!("{}{sure}: {}", limiter.name, limiter.says)
 }

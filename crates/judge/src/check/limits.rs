@@ -2,7 +2,7 @@
 
 use super::{Machine, ask, count_on, fine, judged, remedy, row, unavailable};
 use model::human::{count, plural};
-use model::{CheckRow, CheckState, Evidence, GaugeObserved, Load};
+use model::{CheckRow, CheckState, Evidence, GaugeObserved, LISTENER_DROPS, Load};
 
 /// Descriptors beside one for each connection and thread; what the engine asks for.
 const SPARE_DESCRIPTORS: u64 = 64;
@@ -103,7 +103,7 @@ fn accept_queue(machine: &Machine<'_>) -> CheckRow {
 
 /// What NE-01 advises when connections found the accept queue full.
 pub(super) fn queue_remedy(mut evidence: Evidence) -> Option<String> {
-    for (part, name) in [("tcp", "ListenDrops"), ("listener", "dropped_connects")] {
+    for [part, name] in [["tcp", "ListenDrops"], LISTENER_DROPS] {
         count_on(&mut evidence, part, name, 1);
     }
     evidence.flow.opened = 1;

@@ -1,7 +1,7 @@
 //! Kernel counters and status pages, as the rules use them.
 
 use crate::facts::failures_named;
-use model::{Around, Evidence, Figure, FindingState, GaugeObserved, StatusRecord};
+use model::{Around, Evidence, Figure, FindingState, GaugeObserved, LISTENER_DROPS, StatusRecord};
 
 /// Reason why a rule about the server's side lacks data.
 pub(crate) const ELSEWHERE: &str = "server on another machine, not monitored";
@@ -23,9 +23,9 @@ pub(crate) fn recovered_by_probes(evidence: &Evidence) -> u64 {
 }
 
 /// Connection attempts that the target's own listening sockets dropped; none where the kernel does not tell it by socket.
-/// The counters of TCP are those of all servers of the machine.
 pub(crate) fn own_drops(evidence: &Evidence) -> Option<u64> {
-    counter(evidence, "listener", "dropped_connects")
+    let [part, name] = LISTENER_DROPS;
+    counter(evidence, part, name)
 }
 
 /// Segments sent again because they were lost.

@@ -38,6 +38,11 @@ pub(crate) fn failures_named<'a>(evidence: &'a Evidence, part: &'a str) -> impl 
     evidence.cohort.failures.iter().filter(move |(name, _)| name.contains(part)).map(|(name, n)| (name.as_str(), *n))
 }
 
+/// Mean of a count that is added up over the iterations of a load.
+pub(crate) fn per_iteration(evidence: &Evidence, n: u64) -> f64 {
+    n as f64 / f64::from(evidence.iterations.max(1))
+}
+
 /// Connections without any answer in the window while others had theirs in a fraction of it: not slow, but never served.
 pub(crate) fn starved(evidence: &Evidence) -> Option<Fairness> {
     /// Multiple of the 99th percentile that a wait is longer than.

@@ -4,7 +4,7 @@ use crate::facts::client_cpus;
 use crate::facts::curve::fit_points;
 use crate::facts::saturation::is_flat;
 use model::{
-    CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, ServerObserved,
+    CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, PoolObserved, ServerObserved,
     ServerThreadObserved, SweepEvidence,
 };
 use stats::fit_pool;
@@ -108,6 +108,11 @@ impl<'a> LimiterInput<'a> {
 
     pub(super) fn observed(&self) -> Option<&'a Observed> {
         self.evidence.observed.as_ref()
+    }
+
+    /// All pools whose workers were looked at, idle helpers too.
+    pub(super) fn observed_pools(&self) -> impl Iterator<Item = &'a PoolObserved> {
+        self.observed().into_iter().flat_map(|observed| &observed.pools)
     }
 
     /// Growth of a counter of the kernel; none where its part is not there.

@@ -81,8 +81,7 @@ impl Pool {
 
 /// All pools; of what two sources tell, the states of the processes count, and the queue of the status page.
 pub(super) fn pools(input: &LimiterInput<'_>) -> Vec<Pool> {
-    let all = input.observed().into_iter().flat_map(|observed| &observed.pools);
-    let by_states = all.filter(|pool| serves(pool, input.clean_per_s)).filter_map(of_states);
+    let by_states = input.observed_pools().filter(|pool| serves(pool, input.clean_per_s)).filter_map(of_states);
     let mut pools: Vec<Pool> = by_states.collect();
     for told in input.evidence.status.iter().filter_map(of_status) {
         match pools.iter_mut().find(|pool| pool.program.starts_with(&told.program)) {

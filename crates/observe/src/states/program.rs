@@ -4,6 +4,7 @@ use super::classify::Style;
 use crate::processes::short;
 use procfs::FromRead;
 use procfs::process::{MMapPath, Process, Stat};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Threads of a program that have its own name, all but the first.
@@ -61,12 +62,12 @@ impl Program {
 
     /// The pool of a thread of that name. `leads`: the first one; `talks`: found waiting for a client of its own.
     pub(super) fn pool(&self, thread: &str, leads: bool, talks: bool) -> String {
-        let title = &match self.family {
-            0 => self.title.clone(),
-            family => format!("{} ({})", self.title, family + 1),
+        let title = match self.family {
+            0 => Cow::Borrowed(self.title.as_str()),
+            family => Cow::Owned(format!("{} ({})", self.title, family + 1)),
         };
         if leads {
-            return title.to_owned();
+            return title.into_owned();
         }
         let numbered = |c: char| c.is_ascii_digit() || "-_/:#. ".contains(c);
         match thread.trim_end_matches(numbered) {

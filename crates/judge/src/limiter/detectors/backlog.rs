@@ -1,6 +1,7 @@
 //! An accept queue that overflows.
 
 use super::{Detection, Signal, figures};
+use crate::facts::kernel::own_drops;
 use crate::limiter::input::LimiterInput;
 use model::human::plural;
 
@@ -20,7 +21,7 @@ fn happened(fullest: f64, overflows: f64) -> String {
 }
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    let own = input.counter("listener", "dropped_connects");
+    let own = own_drops(input.evidence).map(|n| n as f64);
     let Some(overflows) = own.or_else(|| input.counter("tcp", "ListenOverflows")).filter(|_| input.sees_server())
     else {
         return Detection::Unchecked("accept queue of the server not monitored");

@@ -76,12 +76,11 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
 fn place(input: &LimiterInput<'_>) -> String {
     /// Workers that wait for one thing for this share of their time.
     const WAITS: f64 = 0.3;
-    let pools = input.observed().into_iter().flat_map(|seen| &seen.pools);
-    let waits = pools.filter_map(|pool| {
+    let waits = input.observed_pools().find_map(|pool| {
         let (on, share) = pool.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
         (*share >= WAITS).then(|| format!(", behind {}, whose workers wait for {on}", pool.program))
     });
-    waits.into_iter().next().unwrap_or_default()
+    waits.unwrap_or_default()
 }
 
 /// Settings of the programs that are known to be there.

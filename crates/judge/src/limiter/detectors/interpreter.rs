@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const ONE_CPU: std::ops::RangeInclusive<f64> = 0.85..=1.25;
 /// A thread that has more than this share of it runs alone, lock or not.
 const ALONE: f64 = 0.85;
+/// With more requests in flight some wait for the lock.
+const IN_FLIGHT: f64 = 1.5;
 /// A thread that ran less than this takes no part.
 const TAKES_PART: f64 = 0.02;
 /// Interpreters with one lock for all threads, by the beginnings of the names of the programs that run on them.
@@ -29,27 +31,28 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if cpus.count < 2.0 {
         return Detection::Clear;
     }
-    let found = processes(input).into_values().find_map(|threads| Some((lock_of(input, &threads)?, threads)));
-    let Some((lock, threads)) = found else { return Detection::Clear };
-    let cores: f64 = threads.iter().map(|thread| ran(thread)).sum();
-    let program = program(input, &threads);
+    let Some(found) = processes(input).values().find_map(|threads| Shared::of(input, threads)) else {
+        return Detection::Clear;
+    };
+    let Shared { lock, program, threads, cores, busiest } = found;
+    let in_flight = input.evidence.outstanding.mean;
     Detection::hit(Signal {
         name: "interpreter-lock-limited",
         resource: format!("interpreter of {program}"),
         says: format!(
             "{} of {program} use {cores:.2} CPUs together, of {:.0}: {lock} lets one of them run at a time; more \
              processes help, more threads do not",
-            plural(threads.len() as u64, "thread"),
+            plural(threads as u64, "thread"),
             cpus.count
         ),
         share: Some(cores.min(1.0)),
-        queue: input.evidence.outstanding.mean > 1.5,
+        queue: in_flight > IN_FLIGHT,
         ceiling_per_s: laws::ceiling_per_s(input.per_s, cores.min(1.0)),
         evidence: figures([
             ("cpus_used", cores),
-            ("threads", threads.len() as f64),
-            ("busiest_thread_share", threads.iter().map(|thread| ran(thread)).fold(0.0, f64::max)),
-            ("in_flight", input.evidence.outstanding.mean),
+            ("threads", threads as f64),
+            ("busiest_thread_share", busiest),
+            ("in_flight", in_flight),
         ]),
         change: Some(Change::twice(&format!("{program} processes"), 1.0, None)),
         ..Signal::default()
@@ -65,21 +68,34 @@ fn processes<'a>(input: &LimiterInput<'a>) -> BTreeMap<i32, Vec<&'a ServerThread
     by_process
 }
 
-/// The lock that the threads of a process share, if they behave as if there were one.
-fn lock_of(input: &LimiterInput<'_>, threads: &[&ServerThreadObserved]) -> Option<&'static str> {
-    let cores: f64 = threads.iter().map(|thread| ran(thread)).sum();
-    let busiest = threads.iter().map(|thread| ran(thread)).fold(0.0, f64::max);
-    if threads.len() < 2 || !ONE_CPU.contains(&cores) || busiest > ALONE * cores {
-        return None;
+/// An interpreter whose threads behave as if they shared its lock.
+struct Shared<'a> {
+    lock: &'static str,
+    program: &'a str,
+    threads: usize,
+    /// CPUs that they use together.
+    cores: f64,
+    /// The largest part of one of them.
+    busiest: f64,
+}
+
+impl<'a> Shared<'a> {
+    /// Of the `threads` of a process; none when they behave otherwise, or no such interpreter is known.
+    fn of(input: &LimiterInput<'a>, threads: &[&ServerThreadObserved]) -> Option<Self> {
+        let cores: f64 = threads.iter().map(|thread| ran(thread)).sum();
+        let busiest = threads.iter().map(|thread| ran(thread)).fold(0.0, f64::max);
+        if threads.len() < 2 || !ONE_CPU.contains(&cores) || busiest > ALONE * cores {
+            return None;
+        }
+        let program = program(input, threads[0].pid);
+        let runs_on = |names: &[&str]| names.iter().any(|name| program.starts_with(name));
+        let (lock, _) = [CPYTHON, RUBY].into_iter().find(|(_, names)| runs_on(names))?;
+        Some(Self { lock, program, threads: threads.len(), cores, busiest })
     }
-    let program = program(input, threads);
-    let runs_on = |names: &[&str]| names.iter().any(|name| program.starts_with(name));
-    [CPYTHON, RUBY].into_iter().find(|(_, names)| runs_on(names)).map(|(lock, _)| lock)
 }
 
 /// Program of a process: the name of its first thread, or, where that is not told, the program of its group that uses most.
-fn program<'a>(input: &LimiterInput<'a>, threads: &[&ServerThreadObserved]) -> &'a str {
-    let pid = threads[0].pid;
+fn program<'a>(input: &LimiterInput<'a>, pid: i32) -> &'a str {
     let group = input.groups().map(|(_, group)| group).find(|group| group.threads.iter().any(|it| it.pid == pid));
     let first = group.and_then(|group| group.threads.iter().find(|it| it.pid == pid && it.tid == pid));
     let largest = || group.and_then(|group| group.processes.first()).map(|process| process.name.as_str());

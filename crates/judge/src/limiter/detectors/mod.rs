@@ -11,6 +11,7 @@ mod lock;
 mod memory;
 pub(super) mod network;
 mod one_core;
+mod paced;
 mod pool;
 pub(super) mod quota;
 mod starved;
@@ -41,7 +42,7 @@ pub(super) const DETECTORS: [Rung; 16] = [
     ("disk", disk::look),
     ("memory", memory::look),
     ("lock", lock::look),
-    ("paced connections", timer::paced),
+    ("paced connections", paced::look),
     ("timer", timer::look),
     ("requests at a time", concurrency::look),
 ];

@@ -1,7 +1,7 @@
 //! A server that keeps the connections it serves, while others are never served.
 
 use super::{Change, Detection, Signal, figures};
-use crate::facts::starved;
+use crate::facts::{per_iteration, starved};
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
 use crate::limiter::pools::pools;
@@ -16,8 +16,8 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         return Detection::Unchecked("responses by connection not counted");
     }
     let Some(fairness) = starved(input.evidence) else { return Detection::Clear };
-    let runs = f64::from(input.evidence.iterations.max(1));
-    let served = fairness.answered as f64 / runs;
+    let mean = |n: u64| per_iteration(input.evidence, n);
+    let served = mean(fairness.answered);
     let cpus = input.server_cpus();
     let busy = match cpus {
         Some(cpus) => format!(", with the CPUs {} busy", percent(cpus.busy)),
@@ -26,8 +26,8 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let says = format!(
         "{served:.0} of {:.0} connections were served, {:.0} never (each waited at least {}){busy}: each of its workers \
          keeps one connection; give it more workers than connections, limit keep-alive, or use --no-keepalive",
-        fairness.connections as f64 / runs,
-        fairness.starved as f64 / runs,
+        mean(fairness.connections),
+        mean(fairness.starved),
         time(fairness.starved_ns.unwrap_or(0) as f64)
     );
     let pool = pools(input).into_iter().find(|pool| (pool.workers - served).abs() < 1.0);

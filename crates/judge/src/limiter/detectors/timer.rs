@@ -2,7 +2,7 @@
 
 use super::{Detection, Signal, figures};
 use crate::limiter::input::LimiterInput;
-use model::human::{percent, time};
+use model::human::percent;
 use model::{NS_PER_S, SERVICE_BIN_NS};
 
 /// Share of the requests, or of their time together, that a timer must have.
@@ -69,11 +69,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     let (true, Some(cpus)) = (bins.iter().any(|n| *n > 0), input.server_cpus()) else {
         return Detection::Unchecked("no histogram of service times, or CPUs of the server not visible");
     };
-    let sleeps = input
-        .observed()
-        .into_iter()
-        .flat_map(|seen| &seen.pools)
-        .any(|pool| pool.blocked.get("sleep").is_some_and(|share| *share >= SLEEPS));
+    let sleeps = input.observed_pools().any(|pool| pool.blocked.get("sleep").is_some_and(|share| *share >= SLEEPS));
     if cpus.used >= CPUS_BUSY || sleeps {
         return Detection::Clear;
     }
@@ -93,7 +89,6 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
             percent(cpus.busy),
             timer.remedy
         ),
-        queue: false,
         evidence: figures([
             ("timer_share", share),
             ("service_mean_ns", mean_ns),
@@ -121,45 +116,4 @@ fn share(input: &LimiterInput<'_>, timer: &Timer) -> Option<f64> {
     let counted = timer.counter.is_none_or(|name| input.counter("tcp", name).is_none_or(|n| 2.0 * n >= within as f64));
     let share = its / all.max(f64::MIN_POSITIVE);
     (counted && share >= MOST && within > 5 * around).then_some(share)
-}
-
-/// A server that gives each connection so many bytes a second: bodies that take long, all about as long, with CPUs that rest.
-pub(super) fn paced(input: &LimiterInput<'_>) -> Detection {
-    /// Bodies that are smaller are sent at once.
-    const BODY_MIN: f64 = 32.0 * 1024.0;
-    /// Responses that take less are not held back.
-    const TIME_MIN_NS: f64 = 100e6;
-    /// The slowest in 100 take at most this multiple of the median.
-    const SPREAD: f64 = 1.15;
-    let Some(cpus) = input.server_cpus() else {
-        return Detection::Unchecked("CPUs of the server not visible");
-    };
-    let service = &input.evidence.latency.service;
-    let body = input.evidence.flow.bytes_received as f64 / input.evidence.flow.completed.max(1) as f64;
-    let is_even = service.p50_ns > 0 && service.p99_ns as f64 <= SPREAD * service.p50_ns as f64;
-    if body < BODY_MIN || service.mean_ns < TIME_MIN_NS || !is_even || cpus.used >= CPUS_BUSY {
-        return Detection::Clear;
-    }
-    let bytes_per_s = body * NS_PER_S as f64 / service.mean_ns;
-    Detection::hit(Signal {
-        name: "paced",
-        resource: "rate of each connection".to_owned(),
-        says: format!(
-            "every response of {} takes {} (p99 {}), {} per second and connection, with the CPUs {} busy: the server limits \
-             the rate of each connection (nginx: limit_rate; a traffic shaper)",
-            model::human::bytes(body as u64),
-            time(service.mean_ns),
-            time(service.p99_ns as f64),
-            model::human::bytes(bytes_per_s as u64),
-            percent(cpus.busy)
-        ),
-        evidence: figures([
-            ("bytes_per_s_and_connection", bytes_per_s),
-            ("body_bytes", body),
-            ("service_mean_ns", service.mean_ns),
-            ("cpus_busy_share", cpus.busy),
-        ]),
-        is_inferred: true,
-        ..Signal::default()
-    })
 }

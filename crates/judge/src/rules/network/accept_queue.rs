@@ -31,14 +31,15 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass;
     }
     let Lost { attempts, share, state } = Lost::of(evidence, dropped);
+    let (queue, whose) = match own {
+        Some(_) => ("the server's", String::new()),
+        None => ("an", format!(" {}", whose(evidence))),
+    };
     let message = format!(
-        "{} accept queue was full {}, {} of the connection attempts: retries after >= 1 s raise latency {}",
-        if own.is_some() { "the server's" } else { "an" },
+        "{queue} accept queue was full {}, {} of the connection attempts: retries after >= 1 s raise latency{whose}",
         if dropped == 1 { "once".to_owned() } else { format!("{} times", count(dropped)) },
-        percent(share),
-        if own.is_some() { "" } else { whose(evidence) }
+        percent(share)
     );
-    let message = message.trim_end().to_owned();
     let figures = [("dropped", dropped as f64), ("attempts", attempts as f64), ("share", share)];
     Outcome::fired(RULE.id, state, message, remedy(evidence), figures)
 }

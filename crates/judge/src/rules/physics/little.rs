@@ -1,9 +1,9 @@
 //! PH-01: Little's law.
 
-use crate::facts::starved;
+use crate::facts::{per_iteration, starved};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
-use model::{Evidence, FindingState, Stop};
+use model::{Evidence, FindingState, Outstanding, Stop};
 
 const WARNING_OFF: f64 = 0.05;
 const INVALID_OFF: f64 = 0.15;
@@ -27,11 +27,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let mut outstanding = evidence.outstanding;
     // A request that waits all the window is in flight and has no service time.
-    let unserved =
-        starved(evidence).map_or(0.0, |fairness| fairness.starved as f64 / f64::from(evidence.iterations.max(1)));
-    outstanding.mean -= unserved;
+    let unserved = starved(evidence).map_or(0.0, |fairness| per_iteration(evidence, fairness.starved));
+    let outstanding = Outstanding { mean: evidence.outstanding.mean - unserved, ..evidence.outstanding };
     if evidence.flow.completed < REQUESTS_MIN {
         return Outcome::Unchecked("fewer than 100 responses");
     }
@@ -44,7 +42,7 @@ fn check(evidence: &Evidence) -> Outcome {
     let chance = STANDARD_ERRORS * outstanding.standard_error / outstanding.mean;
     let by_law = off(outstanding.little, outstanding.mean);
     let users = connected_users(evidence);
-    let by_users = users.map_or(0.0, |users| off(outstanding.mean + unserved, users));
+    let by_users = users.map_or(0.0, |users| off(evidence.outstanding.mean, users));
     let state = match by_users.max(by_law - chance) {
         w if w <= WARNING_OFF && chance > WARNING_OFF => {
             return Outcome::Unchecked("too few requests: chance may explain a difference");

@@ -68,10 +68,10 @@ impl Row {
 
 /// Measures, prints the table, and writes the page when it is wanted.
 pub fn run(Options { comparisons, seed, write_docs }: Options) -> Result<()> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    let plimsoll = workspace::build_plimsoll()?;
     let seconds = comparisons as usize * BLOCKS * 2 * STRETCH_TICKS;
     eprintln!("one load of {seconds} s");
-    let bench = Bench::new(workspace::release_binary("plimsoll"))?;
+    let bench = Bench::new(plimsoll)?;
     let (directory, window) = (bench.records.path(), format!("{seconds}s"));
     bench.run_in(&["--serve", SERVER, "-R", RATE, "-c", "64", "--warmup", "2s", "-d", &window], directory)?;
     let log = std::fs::File::open(directory.join(RECORD).join("events.jsonl")).context("the events of the load")?;

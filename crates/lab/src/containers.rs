@@ -38,14 +38,14 @@ pub struct Options {
 /// If a program fails, or the page is not the front page of the stack.
 pub fn run(options: Options) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "debootstrap needs root");
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    let plimsoll = workspace::build_plimsoll()?;
     let storage = options.storage.unwrap_or_else(|| workspace::root().join("target/containers"));
     let podman = Podman::new(&storage)?;
     let work = tempfile::tempdir()?;
     let stack = work.path().join("stack");
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
     let settings = [format!("port={port}"), format!("posts={POSTS}"), "children=2".to_owned()];
-    let mut compose = Command::new(workspace::release_binary("plimsoll"));
+    let mut compose = Command::new(plimsoll);
     workspace::run(compose.args(["stack", "compose", "wordpress", "--output"]).arg(&stack).args(settings))?;
     podman.image(&stack.join("image"))?;
     let begun = Instant::now();

@@ -23,6 +23,12 @@ pub fn release_binary(name: &str) -> PathBuf {
     target().join("release").join(name)
 }
 
+/// Makes the release build of plimsoll, and says where it is.
+pub fn build_plimsoll() -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    Ok(release_binary("plimsoll"))
+}
+
 /// A cargo command in the workspace root, with the toolchain this task was started with.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -83,7 +83,7 @@ pub fn run(options: Options) -> Result<()> {
         "a server under attack opens {} files, and the hard limit is lower (ulimit -Hn)",
         server::FILES_MAX
     );
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    let plimsoll = workspace::build_plimsoll()?;
     let is_wanted = |attack: &&Attack| options.only.is_empty() || options.only.iter().any(|name| name == attack.name);
     let attacks: Vec<&Attack> = ATTACKS.iter().filter(is_wanted).collect();
     let programs = 1 + usize::from(options.before.is_some());
@@ -93,7 +93,7 @@ pub fn run(options: Options) -> Result<()> {
         Column::measure(version, &attacks, files_max, start, &mut progress)
     };
     let before = options.before.as_deref().map(|program| column("before", program, &[])).transpose()?;
-    let now = column("now", &workspace::release_binary("plimsoll"), &[PER_CLIENT])?;
+    let now = column("now", &plimsoll, &[PER_CLIENT])?;
     print!("{}", page::table(before.as_ref(), &now));
     if options.write_docs {
         workspace::write(page::PATH, &page::render(&machine(), before.as_ref(), &now))?;

@@ -39,8 +39,7 @@ pub struct Options {
 /// # Errors
 /// If a rung does not exist, or the experiment ends without a result.
 pub fn run(options: Options) -> Result<()> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
-    let plimsoll = workspace::release_binary("plimsoll");
+    let plimsoll = workspace::build_plimsoll()?;
     let printed = Command::new(&plimsoll).args(["experiment", EXPERIMENT, "--print"]).output()?;
     ensure!(printed.status.success(), "plimsoll experiment --print: {}", String::from_utf8_lossy(&printed.stderr));
     let ladder = chosen(&String::from_utf8(printed.stdout)?, options.blocks, &options.only)?;

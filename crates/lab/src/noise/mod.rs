@@ -103,7 +103,7 @@ pub fn run(options: Options) -> Result<()> {
     let Options { tries, seed, binary, keep, quick: is_quick, write_docs: write, .. } = options;
     let lengths = options.lengths.lengths()?;
     let mut rows: Vec<Row> = options.cases.cases()?.into_iter().map(Row::new).collect();
-    let program = binary.map_or_else(release_binary, Ok)?;
+    let program = binary.map_or_else(workspace::build_plimsoll, Ok)?;
     let mut lab = Lab { sweep: Sweep { program, is_quick, keep }, lengths, seed, quiet: Quiet::default() };
     let quiet_sweeps = tries as usize * of_a_kind(&mut rows).count() + 1;
     let mut progress = Progress::new((quiet_sweeps + tries as usize * rows.len()) as f64 * SWEEP_S);
@@ -133,11 +133,6 @@ pub fn run(options: Options) -> Result<()> {
 /// Cases of one kind and place, whose tries follow each other.
 fn of_a_kind(rows: &mut [Row]) -> impl Iterator<Item = &mut [Row]> {
     rows.chunk_by_mut(|a, b| (a.case.kind, a.case.place) == (b.case.kind, b.case.place))
-}
-
-fn release_binary() -> Result<PathBuf> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
-    Ok(workspace::release_binary("plimsoll"))
 }
 
 /// The command line that makes the same table, without the paths of this machine.

@@ -86,8 +86,7 @@ pub struct Options {
 
 /// Measures, prints the table, and writes the page when it is wanted.
 pub fn run(Options { blocks, seed, write_docs }: Options) -> Result<()> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
-    let bench = Bench::new(workspace::release_binary("plimsoll"))?;
+    let bench = Bench::new(workspace::build_plimsoll()?)?;
     let results = measure(&bench, blocks as usize, seed)?;
     print!("{}", page::table(&results));
     if write_docs {

@@ -65,7 +65,7 @@ struct Row {
 /// If plimsoll is wrong about one of them.
 pub fn run(options: Options) -> Result<()> {
     packages::ensure(CLIENTS)?;
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
+    workspace::build_plimsoll()?;
     let settings = Settings { rounds: options.rounds, seconds: options.seconds };
     let is_wanted = |setup: &&Setup| options.only.is_empty() || options.only.iter().any(|name| name == setup.name);
     let wanted: Vec<&'static Setup> = setups::all().filter(is_wanted).collect();

@@ -19,7 +19,6 @@ pub(super) static ALL: &[SetUp] = &[
                 \\$db->query('UPDATE t SET n = n + 1'); usleep(5000); \\$db->commit(); echo 1;\" >www/index.php
             chmod -R a+rX .
             measure sweep --serve \"php-fpm children=8 root=$PWD/www\" --observe mariadbd $WINDOW -t 1 --from 1 --to 32 --points 6",
-        changed: None,
     },
     SetUp {
         name: "mariadb-sleep",
@@ -31,7 +30,6 @@ pub(super) static ALL: &[SetUp] = &[
             chmod -R a+rX .
             measure sweep --serve \"php-fpm children=4 root=$PWD/site\" $WINDOW -t 1 --from 1 --to 32 \
                 --points 6",
-        changed: None,
     },
     SetUp {
         name: "file-lock",
@@ -41,7 +39,6 @@ pub(super) static ALL: &[SetUp] = &[
         known_by: "one at a time of 5 ms is 200/s, with any number of workers",
         script: "wsgi '' 'with open(\"lock\", \"w\") as file: fcntl.flock(file, fcntl.LOCK_EX); time.sleep(0.005)'
             gunicorn -w 8; look / --no-keepalive",
-        changed: None,
     },
     SetUp {
         name: "sqlite-writers",
@@ -53,7 +50,6 @@ pub(super) static ALL: &[SetUp] = &[
 db.execute(\"CREATE TABLE IF NOT EXISTS t (n)\")' \
                 'db.execute(\"BEGIN IMMEDIATE\"); db.execute(\"INSERT INTO t VALUES (1)\"); time.sleep(0.005); db.execute(\"COMMIT\")'
             gunicorn -w 4; look / --no-keepalive --timeout 30s",
-        changed: None,
     },
     SetUp {
         name: "fsync",
@@ -64,7 +60,6 @@ db.execute(\"CREATE TABLE IF NOT EXISTS t (n)\")' \
         script: "wsgi '' 'file = os.open(\"f%d\" % os.getpid(), os.O_WRONLY | os.O_CREAT); [(os.write(file, b\"x\"), os.fsync(file)) \
                 for _ in range(8)]; os.close(file)'
             gunicorn -w 4; look / --no-keepalive",
-        changed: None,
     },
     SetUp {
         name: "redis-blocking-script",
@@ -76,6 +71,5 @@ db.execute(\"CREATE TABLE IF NOT EXISTS t (n)\")' \
             up 6379
             wsgi '' 's = socket.create_connection((\"127.0.0.1\", 6379)); s.sendall(b\"EVAL \\\"local n = 0; for i = 1, 100000 do n = n + i end; return n\\\" 0\\r\\n\"); s.recv(99); s.close()'
             gunicorn -w 8; look / --no-keepalive --observe redis-server",
-        changed: None,
     },
 ];

@@ -9,10 +9,11 @@ mod runtimes;
 use crate::injections::real::{Maker, Said};
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail, ensure};
-use model::Confidence;
+use judge::limiter::names_a_limit;
+use model::{Confidence, Limiter};
 use serde_json::Value;
 use std::path::PathBuf;
-use xtask::workspace;
+use xtask::{packages, workspace};
 
 /// Forecast of the time of a script; s.
 const SCRIPT_S: f64 = 20.0;
@@ -20,10 +21,8 @@ const SCRIPT_S: f64 = 20.0;
 const HIGH: f64 = 0.95;
 const MEDIUM: f64 = 0.8;
 const PREDICTED: f64 = 0.2;
-/// Flags of the sweeps, which the scripts have as `$WINDOW`.
-const WINDOW: &str = "-d 2s --warmup 500ms --iterations 1";
-/// Found in programs of Debian, from where nothing else is looked for.
-const PATHS: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/local/go/bin"];
+/// Requests at a time in the scripts that have `SLOTS` in them, and twice as many to try what was predicted.
+const SLOTS: [&str; 2] = ["4", "8"];
 
 /// A server with a known limiter.
 pub struct SetUp {
@@ -37,20 +36,28 @@ pub struct SetUp {
     pub truth: &'static [&'static str],
     /// How that is known.
     pub known_by: &'static str,
-    /// Bash that starts and measures it, in the words of the preludes.
+    /// Bash that starts and measures it, in the words of the preludes. `SLOTS` in it is a limit that can be doubled.
     pub script: &'static str,
-    /// The same with the change that is predicted; none where there is none to be made.
-    pub changed: Option<&'static str>,
+}
+
+impl SetUp {
+    /// Its script with a limit of so many.
+    fn with(&self, slots: &str) -> String {
+        self.script.replace("SLOTS", slots)
+    }
+
+    /// True if what was predicted of it can be tried.
+    fn can_be_doubled(&self) -> bool {
+        self.script.contains("SLOTS")
+    }
 }
 
 /// What plimsoll said of a set-up.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Answer {
-    limiter: String,
-    confidence: Option<Confidence>,
-    says: String,
-    /// Predicted and measured; responses per second.
-    predicted_per_s: Option<f64>,
+    /// None where the record has none.
+    limiter: Option<Limiter>,
+    /// Goodput with the change that it predicted, where that was tried; responses per second.
     changed_per_s: Option<f64>,
 }
 
@@ -96,18 +103,20 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
     if let Some(unknown) = only.iter().find(|name| !all().any(|set_up| set_up.name == **name)) {
         bail!("there is no set-up {unknown}: see --list");
     }
-    // Scripts run in folders of their own.
-    let binary = binary.map_or_else(release, |path| path.canonicalize().with_context(|| path.display().to_string()))?;
+    // Predictions need servers that have a CPU, and scripts run in folders of their own.
+    let binary = binary.map_or_else(workspace::build_plimsoll, |path| {
+        path.canonicalize().with_context(|| path.display().to_string())
+    })?;
     let maker = Maker::new(binary);
     let (wanted, others): (Vec<_>, Vec<_>) =
         all().partition(|it| only.is_empty() || only.iter().any(|name| name == it.name));
-    let scripts = wanted.iter().map(|set_up| 1 + usize::from(set_up.changed.is_some())).sum::<usize>();
-    let mut progress = Progress::new(scripts as f64 * SCRIPT_S);
+    let forecast_s = |set_up: &SetUp| if set_up.can_be_doubled() { 2.0 * SCRIPT_S } else { SCRIPT_S };
+    let mut progress = Progress::new(wanted.iter().map(|set_up| forecast_s(set_up)).sum());
     let mut rows = Vec::new();
     for set_up in wanted {
         progress.say(set_up.name);
         rows.push(Row { set_up, outcome: measure(&maker, set_up) });
-        progress.did(SCRIPT_S * (1 + usize::from(set_up.changed.is_some())) as f64);
+        progress.did(forecast_s(set_up));
     }
     print!("{}\n{}", page::table(&rows), page::list(&rows));
     ensure!(rows.iter().any(|row| row.outcome.is_ok()), "nothing was measured");
@@ -119,70 +128,60 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
     if wrong.is_empty() { Ok(()) } else { bail!("wrong with high confidence: {}", wrong.join(", ")) }
 }
 
-/// The release build, as predictions need servers that have a CPU.
-fn release() -> Result<PathBuf> {
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--release", "--package", "plimsoll"]))?;
-    Ok(workspace::target().join("release/plimsoll"))
-}
-
 /// Measures a set-up, and with the change that is predicted for it.
 fn measure(maker: &Maker, set_up: &SetUp) -> Result<Answer, String> {
-    if let Some(missing) = set_up.needs.iter().find(|program| !is_here(program)) {
+    if let Some(missing) = set_up.needs.iter().find(|program| packages::find(program).is_none()) {
         return Err(format!("{missing} is not installed"));
     }
-    let record = |script| made(maker.make(&in_words_of_the_zoo(script)).value);
-    let answer = answer(&record(set_up.script)?);
-    let (Some(changed), Some(_)) = (set_up.changed, answer.predicted_per_s) else { return Ok(answer) };
-    let changed_per_s = record(changed)?["peak"]["goodput_per_s"].as_f64();
+    let [one, twice] = SLOTS.map(|slots| set_up.with(slots));
+    let answer = answer(&record(maker, &one)?)?;
+    if !set_up.can_be_doubled() || answer.predicted_per_s().is_none() {
+        return Ok(answer);
+    }
+    let changed_per_s = record(maker, &twice)?["peak"]["goodput_per_s"].as_f64();
     Ok(Answer { changed_per_s, ..answer })
 }
 
-fn in_words_of_the_zoo(script: &str) -> String {
-    format!("WINDOW='{WINDOW}'\n{}\n{script}", include_str!("prelude.sh"))
-}
-
-fn made(said: Result<Said, String>) -> Result<Value, String> {
-    match said? {
+fn record(maker: &Maker, script: &str) -> Result<Value, String> {
+    match maker.make(&format!("{}\n{script}", include_str!("prelude.sh"))).value? {
         Said::Judged(judged) => Ok(judged.record),
         Said::Refused(line) | Said::Impossible(line) => Err(line),
     }
 }
 
-fn answer(record: &Value) -> Answer {
-    let limiter = &record["limiter"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Answer {
-        limiter: limiter["name"].as_str().unwrap_or("none").to_owned(),
-        confidence: serde_json::from_value(limiter["confidence"].clone()).ok(),
-        says: text(&limiter["says"]),
-        predicted_per_s: limiter["prediction"]["expected_per_s"].as_f64(),
-        changed_per_s: None,
-    }
-}
-
-fn is_here(program: &str) -> bool {
-    PATHS.iter().any(|folder| std::path::Path::new(folder).join(program).exists())
+fn answer(record: &Value) -> Result<Answer, String> {
+    let limiter = serde_json::from_value(record["limiter"].clone()).map_err(|error| format!("limiter: {error}"))?;
+    Ok(Answer { limiter, changed_per_s: None })
 }
 
 impl Answer {
-    /// True if it names something.
-    fn names(&self) -> bool {
-        !["none", "unknown", "not-saturated", "not-a-server-limit"].contains(&self.limiter.as_str())
+    fn name(&self) -> &str {
+        self.limiter.as_ref().map_or("none", |limiter| &limiter.name)
+    }
+
+    /// How sure it is; none where it names no limit.
+    fn confidence(&self) -> Option<Confidence> {
+        self.limiter.as_ref().filter(|limiter| names_a_limit(limiter)).map(|limiter| limiter.confidence)
+    }
+
+    /// Goodput that it predicts of a change; responses per second.
+    fn predicted_per_s(&self) -> Option<f64> {
+        Some(self.limiter.as_ref()?.prediction.as_ref()?.expected_per_s)
     }
 
     /// Measured over predicted, less one.
     fn off(&self) -> Option<f64> {
-        Some(self.changed_per_s? / self.predicted_per_s? - 1.0)
+        Some(self.changed_per_s? / self.predicted_per_s()? - 1.0)
     }
 }
 
 impl Row {
     fn is_right(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(|answer| self.set_up.truth.contains(&answer.limiter.as_str()))
+        self.outcome.as_ref().is_ok_and(|answer| self.set_up.truth.contains(&answer.name()))
     }
 
     fn is_wrong_for_sure(&self) -> bool {
-        let is_sure = |answer: &Answer| answer.names() && answer.confidence == Some(Confidence::High);
+        let is_sure = |answer: &Answer| answer.confidence() == Some(Confidence::High);
         !self.is_right() && self.outcome.as_ref().is_ok_and(is_sure)
     }
 }
@@ -190,6 +189,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Prediction;
     use std::collections::BTreeSet;
 
     #[test]
@@ -203,16 +203,36 @@ mod tests {
         }
     }
 
+    /// A limiter with a prediction.
+    pub(super) fn said(name: &str, confidence: Confidence, expected_per_s: f64) -> Limiter {
+        let prediction = Prediction {
+            change: "twice as many".to_owned(),
+            setting: None,
+            from: None,
+            to: None,
+            expected_per_s,
+            low_per_s: None,
+            high_per_s: None,
+        };
+        Limiter { name: name.to_owned(), confidence, prediction: Some(prediction), ..Limiter::default() }
+    }
+
+    #[test]
+    fn a_limit_that_can_be_doubled_is_in_the_script_once_it_is_set() {
+        let doubled = all().filter(|set_up| set_up.can_be_doubled()).count();
+        assert!(doubled >= 5, "{doubled}");
+        assert!(all().all(|set_up| !set_up.with("4").contains("SLOTS")));
+    }
+
     #[test]
     fn an_answer_is_read_from_a_sweep_and_held_against_the_truth() {
-        let record = serde_json::json!({ "limiter": {
-            "name": "cpu-limited", "confidence": "high", "says": "busy", "prediction": { "expected_per_s": 200.0 } } });
+        let record = serde_json::json!({ "limiter": said("cpu-limited", Confidence::High, 200.0) });
         let set_up = all().next().expect("there are some");
-        let answer = Answer { changed_per_s: Some(150.0), ..answer(&record) };
-        assert_eq!((answer.confidence, answer.off()), (Some(Confidence::High), Some(-0.25)));
+        let answer = Answer { changed_per_s: Some(150.0), ..answer(&record).expect("a limiter") };
+        assert_eq!((answer.confidence(), answer.off()), (Some(Confidence::High), Some(-0.25)));
         let row = Row { set_up, outcome: Ok(answer) };
         assert!(!row.is_right() && row.is_wrong_for_sure(), "{}", set_up.name);
-        let none = Row { set_up, outcome: Ok(super::answer(&serde_json::json!({}))) };
+        let none = Row { set_up, outcome: super::answer(&serde_json::json!({})) };
         assert!(!none.is_right() && !none.is_wrong_for_sure(), "it names nothing");
     }
 }

@@ -10,7 +10,6 @@ pub(super) static ALL: &[SetUp] = &[
         truth: &["timer-limited"],
         known_by: "with TCP_NODELAY the same server takes a fraction of the 40 ms",
         script: "halves nagle; loads='--from 1 --to 8 --points 4' look /",
-        changed: None,
     },
     SetUp {
         name: "corked",
@@ -29,7 +28,6 @@ while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 END
             loads='--from 1 --to 8 --points 4' look /",
-        changed: None,
     },
     SetUp {
         name: "cpu-quota",
@@ -38,7 +36,6 @@ END
         truth: &["cpu-quota-limited"],
         known_by: "`cpu.max` stops it for most of each period",
         script: "quota 20; within nginx 'server { listen 127.0.0.1:8080; return 200 ok; }'; look /",
-        changed: None,
     },
     SetUp {
         name: "tls-handshakes",
@@ -50,7 +47,6 @@ END
             nginx 'server { listen 127.0.0.1:8080 ssl; ssl_certificate cert; ssl_certificate_key key; ssl_session_cache off;
                 ssl_session_tickets off; return 200 ok; }'
             url=https://127.0.0.1:8080; look / -k --no-keepalive",
-        changed: None,
     },
     SetUp {
         name: "slow-lookup",
@@ -65,6 +61,5 @@ END
         d, a = s.recvfrom(512); threading.Timer(0.05, s.sendto, (d, a)).start()' &
             wsgi '' 's = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5); s.sendto(b\"q\", (\"127.0.0.1\", 5300)); s.recv(9); s.close()'
             gunicorn -w 4; look / --no-keepalive",
-        changed: None,
     },
 ];

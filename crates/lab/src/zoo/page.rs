@@ -40,13 +40,11 @@ pub(super) fn render(rows: &[Row]) -> String {
 fn line(row: &Row) -> String {
     let truth = row.set_up.truth.join(" or ");
     let (answer, sure, predicted, measured) = match &row.outcome {
-        Err(why) => {
-            (format!("not measured: {}", why.lines().next_back().unwrap_or_default()), String::new(), None, None)
-        }
+        Err(why) => (format!("not measured: {}", why.lines().next_back().unwrap_or_default()), "", None, None),
         Ok(answer) => {
             let mark = if row.is_right() { "" } else { " **(wrong)**" };
-            let sure = answer.confidence.filter(|_| answer.names()).map_or_else(String::new, |it| word(it).to_owned());
-            (format!("{}{mark}", answer.limiter), sure, answer.predicted_per_s, answer.changed_per_s)
+            let sure = answer.confidence().map_or("", Confidence::word);
+            (format!("{}{mark}", answer.name()), sure, answer.predicted_per_s(), answer.changed_per_s)
         }
     };
     let rate =
@@ -60,11 +58,11 @@ fn sums(rows: &[Row]) -> String {
     let right = measured.iter().filter(|row| row.is_right()).count();
     let mut text = format!("- right: {right} of {} measured, of {} set-ups\n", measured.len(), rows.len());
     for (level, goal) in [(Confidence::High, HIGH), (Confidence::Medium, MEDIUM)] {
-        let at =
-            |row: &&&Row| row.outcome.as_ref().is_ok_and(|answer| answer.names() && answer.confidence == Some(level));
+        let at = |row: &&&Row| row.outcome.as_ref().is_ok_and(|answer| answer.confidence() == Some(level));
         let of: Vec<_> = measured.iter().filter(at).collect();
         let right = of.iter().filter(|row| row.is_right()).count();
-        let _ = writeln!(text, "- {} confidence: {right} of {} right (goal: {})", word(level), of.len(), percent(goal));
+        let _ =
+            writeln!(text, "- {} confidence: {right} of {} right (goal: {})", level.word(), of.len(), percent(goal));
     }
     let off: Vec<f64> = measured.iter().filter_map(|row| row.outcome.as_ref().ok()?.off()).collect();
     let met = off.iter().filter(|off| off.abs() <= PREDICTED).count();
@@ -74,26 +72,17 @@ fn sums(rows: &[Row]) -> String {
 
 /// What each is, and what was said of it.
 pub(super) fn list(rows: &[Row]) -> String {
-    let said =
-        |row: &Row| row.outcome.as_ref().map_or_else(|_| String::new(), |answer| format!(" Said: {}.", answer.says));
     let item = |row: &Row| {
-        format!("- **{}**: {}. {}.{}\n", row.set_up.name, row.set_up.server, row.set_up.known_by, said(row))
+        let limiter = row.outcome.as_ref().ok().and_then(|answer| answer.limiter.as_ref());
+        let said = limiter.map_or_else(String::new, |limiter| format!(" Said: {}.", limiter.says));
+        format!("- **{}**: {}. {}.{said}\n", row.set_up.name, row.set_up.server, row.set_up.known_by)
     };
     rows.iter().map(item).collect()
 }
 
-const fn word(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
-        Confidence::Confirmed => "confirmed",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Answer, all};
+    use super::super::{Answer, all, tests};
     use super::*;
 
     #[test]
@@ -102,11 +91,8 @@ mod tests {
         let mut next = || set_ups.next().expect("there are thirty");
         let (a, b, c) = (next(), next(), next());
         let said = |limiter: &str| Answer {
-            limiter: limiter.to_owned(),
-            confidence: Some(Confidence::Medium),
-            predicted_per_s: Some(2_000.0),
+            limiter: Some(tests::said(limiter, Confidence::Medium, 2_000.0)),
             changed_per_s: Some(1_900.0),
-            ..Answer::default()
         };
         let rows = [
             Row { set_up: a, outcome: Ok(said(a.truth[0])) },

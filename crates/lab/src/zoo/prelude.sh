@@ -37,6 +37,14 @@ END
     up 8080
 }
 
+# threads MPM: Apache with 64 threads of this MPM.
+threads() {
+    apache "$1" 'StartServers 1
+        ServerLimit 1
+        ThreadsPerChild 64
+        MaxRequestWorkers 64'
+}
+
 # apache MPM DIRECTIVES: Apache with this MPM and a small file.
 apache() {
     mkdir -p www
@@ -91,6 +99,22 @@ python() {
     up 8080
 }
 
+# asyncio SET-UP ANSWER: a server on one event loop that first does SET-UP, and ANSWER for each request.
+asyncio() {
+    python <<END
+import asyncio, concurrent.futures, time
+async def serve(reader, writer, own):
+    while (await reader.readuntil(b"\r\n\r\n")):
+        $2
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+async def main():
+    own = $1
+    server = await asyncio.start_server(lambda r, w: serve(r, w, own), "127.0.0.1", 8080, backlog=1024)
+    await server.serve_forever()
+asyncio.run(main())
+END
+}
+
 # wsgi NAME BODY: an application of WSGI whose handler does this first.
 wsgi() {
     cat >app.py <<END
@@ -124,10 +148,27 @@ golang() {
     up 8080
 }
 
-# java FLAGS: a program of Java from standard input.
+# java FLAGS THREADS SET-UP ANSWER: a server of Java with that many threads that first does SET-UP, and ANSWER for each request.
 java() {
-    cat >App.java
-    in_background "$(type -P java)" "$@" App.java
+    cat >App.java <<END
+import com.sun.net.httpserver.*;
+public class App {
+    public static void main(String[] arguments) throws Exception {
+        $3
+        var server = HttpServer.create(new java.net.InetSocketAddress("127.0.0.1", 8080), 1024);
+        server.createContext("/", exchange -> {
+            $4
+            exchange.sendResponseHeaders(200, 2);
+            exchange.getResponseBody().write("ok".getBytes());
+            exchange.close();
+        });
+        server.setExecutor(java.util.concurrent.Executors.newFixedThreadPool($2));
+        server.start();
+    }
+}
+END
+    # Without it each answer waits for an acknowledgement that the client delays.
+    in_background "$(type -P java)" -Dsun.net.httpserver.nodelay=true $1 App.java
     up 8080
 }
 
@@ -138,6 +179,9 @@ php() {
     chmod -R a+rX .
     measure sweep --serve "php-fpm children=$1 root=$PWD/www" $WINDOW -t 1 --from 1 --to 32 --points 6
 }
+
+# How long each load lasts.
+WINDOW="-d 2s --warmup 500ms --iterations 1"
 
 # look PATH FLAGS: the sweep of most set-ups, over other loads where a set-up says so.
 loads="--from 1 --to 32 --points 6"

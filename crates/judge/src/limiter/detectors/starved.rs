@@ -15,7 +15,10 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
     if input.evidence.connections.fairness.is_none() {
         return Detection::Unchecked("responses by connection not counted");
     }
-    let Some(fairness) = starved(input.evidence) else { return Detection::Clear };
+    // Where each request has a connection of its own no worker keeps one: who waits that long has bad luck in a queue.
+    let Some(fairness) = starved(input.evidence).filter(|_| input.evidence.plan.keepalive) else {
+        return Detection::Clear;
+    };
     let mean = |n: u64| per_iteration(input.evidence, n);
     let served = mean(fairness.answered);
     let cpus = input.server_cpus();

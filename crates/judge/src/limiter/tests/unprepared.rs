@@ -61,6 +61,9 @@ fn connections_that_are_never_served_are_starved() {
     busy.latency.response.p99_ns = 13_000_000;
     let limiter = of(&busy);
     assert_eq!((limiter.name.as_str(), limiter.prediction), ("starved", None), "{}", limiter.says);
+    // SQLite's writers behind connections that are closed after each response: no worker keeps one.
+    busy.plan.keepalive = false;
+    assert_eq!(of(&busy).name, "cpu-limited");
     assert_ne!(starved(0, 20).name, "starved", "where nobody is served the server is slow, or down");
 }
 

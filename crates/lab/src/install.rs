@@ -9,7 +9,7 @@ use xtask::workspace;
 
 /// Where a program comes from. All but packages goes below [`root`].
 #[derive(Clone, Copy)]
-pub(crate) enum From {
+pub(crate) enum Origin {
     /// Debian packages.
     Debian(&'static [Tool]),
     /// PyPI, into one virtual environment; programs are in [`python`].
@@ -46,7 +46,7 @@ pub(crate) fn go() -> PathBuf {
     root().join("go/bin")
 }
 
-impl From {
+impl Origin {
     /// The source in a word.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@
 mod deny;
 mod docs;
 mod fuzz;
+mod junit;
 mod measuring;
 mod reproduce;
 mod sbom;

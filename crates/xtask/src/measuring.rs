@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
+use crate::junit::Report;
 use crate::tally::Tally;
 use crate::tools;
 use xtask::workspace;
@@ -63,9 +64,14 @@ impl Measuring {
         let report = std::fs::read_to_string(&junit).with_context(|| format!("cargo nextest ended with {status}"))?;
         let undecided = read_if_there(&undecided)?;
         let undecided = reasons(&undecided);
+        let report = Report::read(&report)?;
         let counted = counted(&report, undecided.len() as u64)?;
         for (name, reason) in &undecided {
             println!("undecided: {name}: {reason}");
+        }
+        // Their whole output is above, and may be long.
+        for failure in &report.failures {
+            println!("failed: {failure}");
         }
         if let Some(warning) = warning(counted) {
             println!("{warning}");
@@ -103,15 +109,8 @@ fn reasons(text: &str) -> BTreeMap<&str, String> {
     reasons
 }
 
-/// Counts of a run, from its JUnit report.
-fn counted(report: &str, undecided: u64) -> Result<Tally> {
-    let (_, rest) = report.split_once("<testsuites ").context("a JUnit report without <testsuites>")?;
-    let attributes = rest.split('>').next().unwrap_or_default();
-    let attribute = |name: &str| -> Result<u64> {
-        let value = attributes.split_once(&format!("{name}=\"")).and_then(|(_, rest)| rest.split('"').next());
-        value.and_then(|value| value.parse().ok()).with_context(|| format!("no number of {name} in <{attributes}>"))
-    };
-    let (tests, failed) = (attribute("tests")?, attribute("failures")? + attribute("errors")?);
+/// Counts of a run. The undecided passed for nextest.
+fn counted(&Report { tests, failed, .. }: &Report, undecided: u64) -> Result<Tally> {
     if tests == 0 || failed + undecided > tests {
         bail!("{tests} tests ran, {failed} failed, {undecided} are undecided");
     }
@@ -130,7 +129,7 @@ fn warning(Tally { passed, failed, skipped }: Tally) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measuring, Tally, counted, of_manifest, reasons, warning, workspace};
+    use super::{Measuring, Report, Tally, counted, of_manifest, reasons, warning, workspace};
 
     #[test]
     fn targets_that_a_plain_cargo_test_leaves_out_are_those_that_measure() {
@@ -163,11 +162,10 @@ mod tests {
 
     #[test]
     fn undecided_tests_are_skipped_and_no_pass() {
-        let report = "<?xml version=\"1.0\"?>\n<testsuites name=\"nextest-run\" tests=\"9\" failures=\"2\" errors=\"1\" \
-                      uuid=\"x\"><testsuite tests=\"9\" failures=\"2\"/></testsuites>";
-        assert_eq!(counted(report, 2).unwrap(), Tally { passed: 4, failed: 3, skipped: 2 });
-        assert!(counted(report, 7).is_err());
-        assert!(counted("", 0).is_err());
+        let report = Report { tests: 9, failed: 3, ..Report::default() };
+        assert_eq!(counted(&report, 2).unwrap(), Tally { passed: 4, failed: 3, skipped: 2 });
+        assert!(counted(&report, 7).is_err());
+        assert!(counted(&Report::default(), 0).is_err(), "none ran");
         let text = "limits::cpu: 5 % steal\ntruth::pool: late\nlimits::cpu: 7 % steal\n";
         let reasons: Vec<_> = reasons(text).into_iter().collect();
         assert_eq!(reasons, [("limits::cpu", "5 % steal; 7 % steal".into()), ("truth::pool", "late".into())]);

@@ -29,6 +29,11 @@ pub fn build_plimsoll() -> Result<PathBuf> {
     Ok(release_binary("plimsoll"))
 }
 
+/// Absolute path of that plimsoll, or of the release build, which is made.
+pub fn plimsoll(binary: Option<PathBuf>) -> Result<PathBuf> {
+    binary.map_or_else(build_plimsoll, |path| path.canonicalize().with_context(|| path.display().to_string()))
+}
+
 /// A cargo command in the workspace root, with the toolchain this task was started with.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

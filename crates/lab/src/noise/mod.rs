@@ -103,7 +103,7 @@ pub fn run(options: Options) -> Result<()> {
     let Options { tries, seed, binary, keep, quick: is_quick, write_docs: write, .. } = options;
     let lengths = options.lengths.lengths()?;
     let mut rows: Vec<Row> = options.cases.cases()?.into_iter().map(Row::new).collect();
-    let program = binary.map_or_else(workspace::build_plimsoll, Ok)?;
+    let program = workspace::plimsoll(binary)?;
     let mut lab = Lab { sweep: Sweep { program, is_quick, keep }, lengths, seed, quiet: Quiet::default() };
     let quiet_sweeps = tries as usize * of_a_kind(&mut rows).count() + 1;
     let mut progress = Progress::new((quiet_sweeps + tries as usize * rows.len()) as f64 * SWEEP_S);

@@ -1,6 +1,6 @@
 //! The tools, and the command line of each.
 
-use crate::install::From::{self, Debian, GoProgram, Npm};
+use crate::install::Origin::{self, Debian, GoProgram, Npm};
 use xtask::packages::Tool as Package;
 
 /// A load generator in one form of its output.
@@ -9,7 +9,7 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     /// Of the fixtures' names; differs between two forms.
     pub(super) form: &'static str,
-    pub(super) from: From,
+    pub(super) from: Origin,
     /// Shell command with `{url}`, `{host}` and `{port}`; its first word is the program.
     pub(super) command: &'static str,
     /// Shell command whose first line has the version.
@@ -20,15 +20,15 @@ pub(super) struct Tool {
     pub(super) is_json: bool,
 }
 
-const fn tool(name: &'static str, from: From, command: &'static str, version: &'static str) -> Tool {
+const fn tool(name: &'static str, from: Origin, command: &'static str, version: &'static str) -> Tool {
     Tool { name, form: name, from, command, version, slack: 0, is_json: false }
 }
 
-const AB: From = Debian(&[Package::new("ab", &["apache2-utils"])]);
-const SIEGE: From = Debian(&[Package::new("siege", &["siege"])]);
-const AUTOCANNON: From = Npm(&["autocannon"]);
-const VEGETA: From = GoProgram("vegeta", "github.com/tsenart/vegeta/v12@v12.12.0");
-const BOMBARDIER: From = GoProgram("bombardier", "github.com/codesenberg/bombardier@v1.2.6");
+const AB: Origin = Debian(&[Package::new("ab", &["apache2-utils"])]);
+const SIEGE: Origin = Debian(&[Package::new("siege", &["siege"])]);
+const AUTOCANNON: Origin = Npm(&["autocannon"]);
+const VEGETA: Origin = GoProgram("vegeta", "github.com/tsenart/vegeta/v12@v12.12.0");
+const BOMBARDIER: Origin = GoProgram("bombardier", "github.com/codesenberg/bombardier@v1.2.6");
 const OF_GO: &str = "go version -m {go}";
 
 #[rustfmt::skip]

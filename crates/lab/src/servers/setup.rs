@@ -1,6 +1,6 @@
 //! A set-up: one server, how it is had, and how it is started.
 
-use crate::install::From;
+use crate::install::Origin;
 
 /// Bytes of the small page, and of the one that comes in chunks.
 pub(super) const SMALL_BYTES: u64 = 64;
@@ -14,7 +14,7 @@ pub(super) struct Setup {
     pub(super) name: &'static str,
     /// In which language, and of which kind.
     pub(super) kind: &'static str,
-    pub(super) from: From,
+    pub(super) from: Origin,
     /// Files of its folder: name and text, in which the words of [`WORDS`] are filled in.
     pub(super) files: &'static [(&'static str, &'static str)],
     /// Shell command that becomes the server, or its parent. With the words of [`WORDS`].
@@ -46,7 +46,7 @@ pub(super) const WORDS: [&str; 8] =
     ["{port}", "{tls_port}", "{folder}", "{site}", "{python}", "{crates}", "{plimsoll}", "{user}"];
 
 impl Setup {
-    pub(super) const fn new(name: &'static str, kind: &'static str, from: From, start: &'static str) -> Self {
+    pub(super) const fn new(name: &'static str, kind: &'static str, from: Origin, start: &'static str) -> Self {
         Self { name, kind, from, files: &[], start, pages: Pages::Program, hello: "/hello", has_tls: false }
     }
 

@@ -6,9 +6,10 @@ mod page;
 mod proxies;
 mod runtimes;
 
+use crate::decide::Watched;
 use crate::injections::real::{Maker, Said};
 use crate::progress::Progress;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use judge::limiter::names_a_limit;
 use model::{Confidence, Limiter};
 use serde_json::Value;
@@ -103,11 +104,7 @@ pub fn run(Options { only, list, binary, write_docs }: Options) -> Result<()> {
     if let Some(unknown) = only.iter().find(|name| !all().any(|set_up| set_up.name == **name)) {
         bail!("there is no set-up {unknown}: see --list");
     }
-    // Predictions need servers that have a CPU, and scripts run in folders of their own.
-    let binary = binary.map_or_else(workspace::build_plimsoll, |path| {
-        path.canonicalize().with_context(|| path.display().to_string())
-    })?;
-    let maker = Maker::new(binary);
+    let maker = Maker::new(workspace::plimsoll(binary)?);
     let (wanted, others): (Vec<_>, Vec<_>) =
         all().partition(|it| only.is_empty() || only.iter().any(|name| name == it.name));
     let forecast_s = |set_up: &SetUp| if set_up.can_be_doubled() { 2.0 * SCRIPT_S } else { SCRIPT_S };
@@ -134,19 +131,34 @@ fn measure(maker: &Maker, set_up: &SetUp) -> Result<Answer, String> {
         return Err(format!("{missing} is not installed"));
     }
     let [one, twice] = SLOTS.map(|slots| set_up.with(slots));
-    let answer = answer(&record(maker, &one)?)?;
+    let answer = answer(&record(maker, &one).value?)?;
     if !set_up.can_be_doubled() || answer.predicted_per_s().is_none() {
         return Ok(answer);
     }
-    let changed_per_s = record(maker, &twice)?["peak"]["goodput_per_s"].as_f64();
+    let changed_per_s = record(maker, &twice).value?["peak"]["goodput_per_s"].as_f64();
     Ok(Answer { changed_per_s, ..answer })
 }
 
-fn record(maker: &Maker, script: &str) -> Result<Value, String> {
-    match maker.make(&format!("{}\n{script}", include_str!("prelude.sh"))).value? {
+/// A set-up, for a test that measures it.
+///
+/// # Panics
+/// When there is none of that name.
+pub fn named(name: &str) -> &'static SetUp {
+    all().find(|set_up| set_up.name == name).expect("a set-up of the zoo")
+}
+
+impl SetUp {
+    /// Limiter in the record of a sweep; null where that has none.
+    pub fn limiter(&self, maker: &Maker) -> Watched<Result<Value, String>> {
+        record(maker, &self.with(SLOTS[0])).map(|record| Ok(record?["limiter"].clone()))
+    }
+}
+
+fn record(maker: &Maker, script: &str) -> Watched<Result<Value, String>> {
+    maker.make(&format!("{}\n{script}", include_str!("prelude.sh"))).map(|said| match said? {
         Said::Judged(judged) => Ok(judged.record),
         Said::Refused(line) | Said::Impossible(line) => Err(line),
-    }
+    })
 }
 
 fn answer(record: &Value) -> Result<Answer, String> {

@@ -45,3 +45,4 @@ mod sweeps;
 mod thresholds;
 mod tls;
 mod truth;
+mod zoo;

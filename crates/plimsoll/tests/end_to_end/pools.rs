@@ -193,8 +193,9 @@ fn a_server_of_one_thread_is_occupied_by_one_request_at_a_time() {
             let pool = &record["observed"]["pools"][0];
             assert!(text(pool, "program").starts_with("python3") && count(pool, "workers_max") == 1, "{pool:#}");
             assert!(blocked(pool, "sleep") > 0.6, "{pool:#}");
-            let expected = number(record, "goodput_per_s.value") * 0.03;
-            close_to(number(pool, "occupancy"), expected, 0.1, &format!("{pool:#}"));
+            // What a response takes beside its sleep is the server's work too, more on a slow CPU.
+            let expected = number(record, "goodput_per_s.value") * number(record, "latency_ns.service.mean") / 1e9;
+            close_to(number(pool, "occupancy"), expected, 0.1, &format!("{expected}: {pool:#}"));
         },
     );
     // 3 % and chance: a look finds it occupied or not.

@@ -6,6 +6,7 @@ mod code;
 mod cycles;
 mod dependencies;
 mod edges;
+mod examples;
 mod hermetic;
 mod layout;
 mod places;
@@ -69,6 +70,7 @@ pub(crate) fn run() -> Result<()> {
     violations.extend(cycles::cycles(&sources));
     violations.extend(dependencies::rows(&sources));
     violations.extend(promises::tested(&sources));
+    violations.extend(examples::run_where_there_are_some(&sources));
     for violation in &violations {
         println!("{violation}");
     }

@@ -56,7 +56,8 @@ fn check(evidence: &Evidence) -> Outcome {
     };
     let comparison = match users {
         Some(users) if by_users > by_law => {
-            format!("{:.1} requests in flight on {users:.0} connections that should always be busy", outstanding.mean)
+            let in_flight = evidence.outstanding.mean;
+            format!("{in_flight:.1} requests in flight on {users:.0} connections that should always be busy")
         }
         _ => format!(
             "{:.1} requests in flight, but rate times service time is {:.1}",

@@ -1,7 +1,7 @@
 //! Servers that Debian packs.
 
 use super::super::setup::{Pages, Setup};
-use crate::install::From::Debian;
+use crate::install::Origin::Debian;
 use xtask::packages::Tool;
 
 const NGINX: &str = "\

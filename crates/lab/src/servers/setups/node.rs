@@ -1,7 +1,7 @@
 //! Node.js, and what npm brings.
 
 use super::super::setup::{Pages, Setup};
-use crate::install::From::{Here, Npm};
+use crate::install::Origin::{Here, Npm};
 
 const PAGES: (&str, &str) = ("pages.js", include_str!("../apps/pages.js"));
 

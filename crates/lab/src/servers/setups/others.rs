@@ -1,7 +1,7 @@
 //! Go, Java and Rust.
 
 use super::super::setup::{Pages, Setup};
-use crate::install::From::{Crates, Debian, Go, Here};
+use crate::install::Origin::{Crates, Debian, Go, Here};
 use xtask::packages::Tool;
 
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
 //! Python: servers of the standard library and of PyPI.
 
 use super::super::setup::{Pages, Setup};
-use crate::install::From::{Here, PyPi};
+use crate::install::Origin::{Here, PyPi};
 
 const WSGI: (&str, &str) = ("wsgi.py", include_str!("../apps/wsgi.py"));
 const ASGI: (&str, &str) = ("asgi.py", include_str!("../apps/asgi.py"));

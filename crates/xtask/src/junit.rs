@@ -1,0 +1,86 @@
+//! JUnit report of cargo-nextest: how many tests ran, and why some failed.
+
+use anyhow::{Context, Result};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+/// Longest reason; characters.
+const REASON_MAX: usize = 400;
+
+/// What a report says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) tests: u64,
+    pub(crate) failed: u64,
+    /// A line for each test that failed: name and reason.
+    pub(crate) failures: Vec<String>,
+}
+
+impl Report {
+    /// # Errors
+    /// When it is no XML, or does not say how many tests there were.
+    pub(crate) fn read(text: &str) -> Result<Self> {
+        let mut reader = Reader::from_str(text);
+        let (mut report, mut case, mut has_counts) = (Self::default(), String::new(), false);
+        loop {
+            let (Event::Start(tag) | Event::Empty(tag)) = (match reader.read_event()? {
+                Event::Eof => break,
+                event => event,
+            }) else {
+                continue;
+            };
+            match tag.name().as_ref() {
+                b"testsuites" => {
+                    report.tests = number(&tag, "tests")?;
+                    report.failed = number(&tag, "failures")? + number(&tag, "errors")?;
+                    has_counts = true;
+                }
+                b"testcase" => case = format!("{} {}", text_of(&tag, "classname")?, text_of(&tag, "name")?),
+                b"failure" | b"error" => report.failures.push(format!("{case}: {}", line(&text_of(&tag, "message")?))),
+                _ => {}
+            }
+        }
+        has_counts.then_some(report).context("a JUnit report without <testsuites>")
+    }
+}
+
+fn number(tag: &BytesStart<'_>, name: &str) -> Result<u64> {
+    text_of(tag, name)?.parse().with_context(|| format!("no number of {name} in the JUnit report"))
+}
+
+/// Value of an attribute; empty where there is none.
+fn text_of(tag: &BytesStart<'_>, name: &str) -> Result<String> {
+    let Some(attribute) = tag.try_get_attribute(name)? else { return Ok(String::new()) };
+    Ok(attribute.normalized_value(XmlVersion::default())?.into_owned())
+}
+
+/// In one line of bounded length.
+fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(REASON_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REASON_MAX, Report};
+
+    #[test]
+    fn tests_that_failed_are_told_with_their_reason() {
+        let text = "<?xml version=\"1.0\"?>\n<testsuites name=\"run\" tests=\"9\" failures=\"1\" errors=\"1\">\
+            <testsuite name=\"plimsoll::end_to_end\" tests=\"9\"><testcase name=\"pools::a\" classname=\"plimsoll::end_to_end\"/>\
+            <testcase name=\"pools::b\" classname=\"plimsoll::end_to_end\"><failure message=\"thread 'b' panicked at b.rs:1:2:&#10;\
+            0.9 &lt; 1\" type=\"test failure\">all of it</failure></testcase></testsuite></testsuites>";
+        let report = Report::read(text).unwrap();
+        assert_eq!((report.tests, report.failed), (9, 2));
+        assert_eq!(report.failures, ["plimsoll::end_to_end pools::b: thread 'b' panicked at b.rs:1:2: 0.9 < 1"]);
+        let long = text.replace("0.9", &"x ".repeat(1000));
+        assert!(Report::read(&long).unwrap().failures[0].len() < REASON_MAX + 100);
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        for text in ["", "<testsuites tests=\"many\"/>", "<a/>", "<testsuites tests=\"1\" failures=\"0\"/>"] {
+            assert!(Report::read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -45,8 +45,8 @@ fn read(text: &Text) -> Result<Claims, Unreadable> {
         &[
             (Figure::Duration, "`finished in`"),
             (Figure::Throughput, "`finished in`"),
-            (Figure::Broken, "`requests:`"),
-            (Figure::Responses, "`status codes:`"),
+            (Figure::Responses, "`requests:`"),
+            (Figure::BadStatus, "`status codes:`"),
         ],
     )
 }
@@ -66,14 +66,21 @@ fn line_of(claims: &mut Claims, line: &str, n: u64) -> bool {
         claims.add(Figure::Connections, word_after(line, ": ").and_then(number).unwrap_or(0.0), n);
         claims.add(Figure::Threads, 1.0, n);
     } else if line.starts_with("requests: ") {
-        claims.put(Figure::Planned, of("total"), n);
-        // Those that timed out are among the errored.
-        claims.put(Figure::Broken, of("errored").zip(of("timeout")).map(|(errored, timeout)| errored.max(timeout)), n);
-        claims.put(Figure::Timeouts, of("timeout"), n);
+        let counted = ["total", "started", "succeeded", "failed", "errored", "timeout"].map(of);
+        if let [Some(total), Some(started), Some(succeeded), Some(failed), Some(errored), Some(timeout)] = counted {
+            // A connection that ends takes its share of the requests with it, unsent.
+            let unsent = if started > 0.0 { total - started } else { 0.0 };
+            claims.put(Figure::Planned, Some(total), n);
+            claims.put(Figure::Dropped, Some(unsent), n);
+            // Those that timed out are among the errored.
+            let errored = errored.max(timeout);
+            claims.put(Figure::Responses, Some(succeeded + failed - errored), n);
+            claims.put(Figure::Broken, Some(errored - unsent), n);
+            claims.put(Figure::Timeouts, Some(timeout), n);
+        }
     } else if line.starts_with("status codes: ") {
-        let classes = ["2xx", "3xx", "4xx", "5xx"].map(of);
-        if let [Some(good), Some(redirects), Some(client), Some(server)] = classes {
-            claims.put(Figure::Responses, Some(good + redirects + client + server), n);
+        // Of responses that ended early as well, so that they are no count of responses.
+        if let [Some(redirects), Some(client), Some(server)] = ["3xx", "4xx", "5xx"].map(of) {
             claims.put(Figure::Redirects, Some(redirects), n);
             claims.put(Figure::BadStatus, Some(client + server), n);
         }

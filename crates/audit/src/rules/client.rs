@@ -157,9 +157,13 @@ fn dropped(subject: Subject<'_>) -> Outcome {
         None => Outcome::Unchecked("the tool does not print dropped iterations"),
         Some(0.0) => Outcome::Pass,
         Some(n) => {
-            let message =
-                format!("{} iterations were due but never started: the load was not sustained", count(n as u64));
-            let remedy = "lower the rate, or allow more virtual users (maxVUs)".to_owned();
+            let (what, remedy) = match subject.claims.tool {
+                // It opens no connection again.
+                "h2load" => ("requests were never sent", "let the server keep its connections open"),
+                _ => ("iterations were due but never started", "lower the rate, or allow more virtual users (maxVUs)"),
+            };
+            let message = format!("{} {what}: the load was not sustained", count(n as u64));
+            let remedy = remedy.to_owned();
             Outcome::fired(DROPPED.id, FindingState::Bound, message, remedy, [("dropped", n)])
         }
     }

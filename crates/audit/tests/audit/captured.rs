@@ -37,7 +37,7 @@ impl Truth {
 /// Tools that count redirects as good, and do not print how many there were.
 const REDIRECTS_ARE_GOOD: [&str; 2] = ["wrk", "siege"];
 /// Tools that ask again, unseen, when a connection breaks.
-const ASK_AGAIN: [&str; 2] = ["bombardier", "vegeta"];
+const ASK_AGAIN: [&str; 3] = ["bombardier", "hey", "vegeta"];
 /// Size of the server's body.
 const BODY_BYTES: u64 = 64;
 

@@ -17,9 +17,12 @@ pub(super) struct Shape {
     pub(super) flat: Option<bool>,
     /// Response times grew about as the load did.
     pub(super) grows: Option<bool>,
-    /// The pool that the whole curve fits best.
+    /// The pool that the whole curve fits.
     pub(super) pool: Option<PoolShape>,
 }
+
+/// A fit of the pool model that is off by less explains the bend.
+const FIT_ERROR: f64 = 0.1;
 
 /// A pool as a curve shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +77,8 @@ impl Shape {
             let times = [first, last].map(|point| point.evidence.latency.response.mean_ns);
             (times[0] > 0.0).then(|| (times[1] / times[0]).ln() / (last.load / first.load).ln() >= GROWTH)
         });
-        let pool = fit_pool(&fit_points(sweep)).filter(|_| !sweep.over_rate).map(|fit| PoolShape {
+        let fit = fit_pool(&fit_points(sweep)).filter(|fit| !sweep.over_rate && fit.fit.error_max <= FIT_ERROR);
+        let pool = fit.map(|fit| PoolShape {
             knee: fit.knee,
             plateau_per_s: fit.fit.plateau_per_s,
             error_max: fit.fit.error_max,

@@ -72,4 +72,18 @@ db.execute(\"CREATE TABLE IF NOT EXISTS t (n)\")' \
             wsgi '' 's = socket.create_connection((\"127.0.0.1\", 6379)); s.sendall(b\"EVAL \\\"local n = 0; for i = 1, 100000 do n = n + i end; return n\\\" 0\\r\\n\"); s.recv(99); s.close()'
             gunicorn -w 8; look / --no-keepalive --observe redis-server",
     },
+    SetUp {
+        name: "pgbouncer-pool",
+        needs: &["gunicorn", "pgbouncer", "/usr/lib/postgresql/15/bin/postgres"],
+        server: "gunicorn with 16 workers that each wait 10 ms for PostgreSQL, over a PgBouncer with 4 connections",
+        truth: &["upstream-limited", "concurrency-limited (inferred)"],
+        known_by: "4 connections of 10 ms are 400/s, and the workers are four times as many",
+        script: "postgres; bouncer SLOTS
+            wsgi 'import psycopg2
+db = None' 'global db
+    db = db or psycopg2.connect(host=\"127.0.0.1\", port=6432, user=\"zoo\", dbname=\"postgres\")
+    db.autocommit = True
+    db.cursor().execute(\"SELECT pg_sleep(0.01)\")'
+            gunicorn -w 16; look / --no-keepalive --observe postgres --observe pgbouncer",
+    },
 ];

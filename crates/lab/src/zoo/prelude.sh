@@ -1,7 +1,8 @@
 # What the set-ups of the zoo are written in, besides the words of the injections.
 
-# in_background COMMAND: a server on CPU 0 that ends with this script. In a session of its own, as Apache ends its group with it.
-in_background() { setsid setpriv --pdeathsig KILL taskset -c 0 "$@" >>log 2>&1 & server=$!; }
+# in_background COMMAND: a server on CPU 0, or on CPUS, that ends with this script. In a session of its own, as Apache ends its
+# group with it.
+in_background() { setsid setpriv --pdeathsig KILL taskset -c "${CPUS:-0}" "$@" >>log 2>&1 & server=$!; }
 
 # up PORT: waits until something listens there.
 up() {
@@ -131,6 +132,45 @@ END
 gunicorn() {
     in_background /usr/bin/gunicorn --bind 127.0.0.1:8080 --worker-tmp-dir /dev/shm --log-level error "$@" app:app
     up 8080
+}
+
+# puma THREADS ANSWER: puma with an application of Rack that does this first.
+puma() {
+    cat >config.ru <<END
+run lambda { |_| $2; [200, { 'Content-Length' => '2' }, ['ok']] }
+END
+    in_background /usr/bin/puma --quiet --bind tcp://127.0.0.1:8080 --threads "$1:$1" config.ru
+    up 8080
+}
+
+# postgres: PostgreSQL of a user `zoo`, with a data folder of its own.
+postgres() {
+    local bin=/usr/lib/postgresql/15/bin own=(setpriv --reuid postgres --regid postgres --clear-groups)
+    mkdir -m 700 data
+    chown postgres data
+    chmod a+x .
+    "${own[@]}" $bin/initdb --pgdata "$PWD/data" --username zoo --auth trust --no-sync >>log
+    in_background "${own[@]}" $bin/postgres -D "$PWD/data" -p 5432 -c listen_addresses=127.0.0.1 -c unix_socket_directories=
+    up 5432
+}
+
+# bouncer CONNECTIONS: PgBouncer in front of it, with so many connections, each for one transaction.
+bouncer() {
+    cat >bouncer.ini <<END
+[databases]
+postgres = host=127.0.0.1 port=5432 user=zoo dbname=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = 6432
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = $1
+max_client_conn = 100
+END
+    chmod a+r bouncer.ini
+    in_background setpriv --reuid postgres --regid postgres --clear-groups /usr/sbin/pgbouncer bouncer.ini
+    up 6432
 }
 
 # node: a program of Node from standard input.

@@ -29,10 +29,7 @@ pub(super) static ALL: &[SetUp] = &[
         server: "gunicorn with one worker of 8 threads that compute, on all CPUs",
         truth: &["interpreter-lock-limited"],
         known_by: "CPython runs one thread at a time, and a second process doubles it on an idle machine",
-        script: "wsgi '' 'sum(range(20000))'
-            setpriv --pdeathsig KILL /usr/bin/gunicorn --bind 127.0.0.1:8080 --worker-tmp-dir /dev/shm --log-level error \
-                -w 1 -k gthread --threads 8 app:app >>log 2>&1 & server=$!
-            up 8080; look /",
+        script: "wsgi '' 'sum(range(20000))'; CPUS=0,1 gunicorn -w 1 -k gthread --threads 8; look /",
     },
     SetUp {
         name: "python-event-loop",
@@ -59,6 +56,38 @@ pub(super) static ALL: &[SetUp] = &[
         truth: &[SLOTS],
         known_by: "4 at a time of 10 ms are 400/s, and no thread is busy",
         script: "asyncio 'asyncio.Semaphore(4)' 'async with own: await asyncio.sleep(0.01)'; look /",
+    },
+    SetUp {
+        name: "uvicorn-blocking",
+        needs: &["uvicorn"],
+        server: "uvicorn whose handler blocks the event loop for 5 ms",
+        truth: &[POOL, SLOTS],
+        known_by: "one thread that sleeps: one at a time of 5 ms is 200/s",
+        script: "cat >app.py <<'END'
+import time
+async def app(scope, receive, send):
+    time.sleep(0.005)
+    await send({'type': 'http.response.start', 'status': 200, 'headers': [(b'content-length', b'2')]})
+    await send({'type': 'http.response.body', 'body': b'ok'})
+END
+            in_background /usr/bin/uvicorn --port 8080 --lifespan off --no-access-log --log-level error app:app
+            up 8080; look /",
+    },
+    SetUp {
+        name: "puma-threads",
+        needs: &["puma"],
+        server: "puma with 4 threads that sleep for 10 ms",
+        truth: &[POOL, SLOTS],
+        known_by: "4 threads of 10 ms are 400/s",
+        script: "puma SLOTS 'sleep 0.01'; look / --no-keepalive",
+    },
+    SetUp {
+        name: "puma-lock",
+        needs: &["puma"],
+        server: "puma with 8 threads that compute, on all CPUs",
+        truth: &["interpreter-lock-limited"],
+        known_by: "CRuby runs one thread at a time, and a second process doubles it on an idle machine",
+        script: "CPUS=0,1 puma 8 '30_000.times { }'; look / --no-keepalive",
     },
     SetUp {
         name: "node-cpu",

@@ -2,13 +2,14 @@
 
 use super::{Change, Detection, Signal, figures};
 use crate::limiter::input::LimiterInput;
+use crate::limiter::pools::{Pool, pools};
 use crate::text::list;
 use model::human::{percent, plural, time};
 
 /// With busier CPUs the curve may bend for want of them.
 const CPUS_ROOM: f64 = 0.7;
-/// A fit of the pool model that is off by less explains the bend.
-const FIT_ERROR: f64 = 0.1;
+/// Workers that wait for one thing for this share of their time have the limit behind them.
+const WAITS: f64 = 0.3;
 /// Settings that bound requests at a time, by the program they are of.
 const SETTINGS: [(&str, &str); 14] = [
     ("nginx", "nginx: max_conns of an upstream server, limit_conn, keepalive"),
@@ -34,7 +35,7 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         );
     };
     let cpus = input.server_cpus();
-    let is_full = input.shape.flat == Some(true) && fit.error_max <= FIT_ERROR && fit.knee >= 0.5;
+    let is_full = input.shape.flat == Some(true) && fit.knee >= 0.5;
     if !is_full || cpus.is_some_and(|cpus| cpus.used >= CPUS_ROOM) {
         return Detection::Clear;
     }
@@ -44,6 +45,12 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         || "no more is visible of it".to_owned(),
         |cpus| format!("its CPUs are {} busy", percent(cpus.busy)),
     );
+    let in_front = in_front(input);
+    let place = in_front
+        .as_ref()
+        .map_or_else(String::new, |(pool, on)| format!(", behind {}, whose workers wait for {on}", pool.program));
+    // Each of its workers has a request that waits for a slot: with enough slots it does as much more as it has more workers.
+    let freed = in_front.map(|(pool, _)| (pool.resource(), fit.plateau_per_s * pool.workers / slots));
     let places = settings(input);
     let hints = match places.is_empty() {
         true => "a connection limit, a pool of workers or database connections, a semaphore".to_owned(),
@@ -53,10 +60,9 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         name: "concurrency-limited (inferred)",
         resource: "requests at a time".to_owned(),
         says: format!(
-            "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{}; look for {hints}",
+            "the curve is that of {} of {} each, and {busy}: something admits {slots:.0} at a time{place}; look for {hints}",
             plural(slots as u64, "slot"),
             time(slot_ns),
-            place(input)
         ),
         queue: true,
         ceiling_per_s: Some(fit.plateau_per_s),
@@ -68,19 +74,18 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
         ]),
         change: Some(Change::twice("requests at a time", slots, None)),
         is_inferred: true,
+        freed: freed.into_iter().filter(|(_, ceiling_per_s)| *ceiling_per_s > fit.plateau_per_s).collect(),
         ..Signal::default()
     })
 }
 
-/// Where it sits, by whose workers wait for whom: what they wait for has the limit behind it, or is it.
-fn place(input: &LimiterInput<'_>) -> String {
-    /// Workers that wait for one thing for this share of their time.
-    const WAITS: f64 = 0.3;
-    let waits = input.observed_pools().find_map(|pool| {
+/// The pool in front of it and what its workers wait for, which has the limit behind it or is it.
+fn in_front(input: &LimiterInput<'_>) -> Option<(Pool, String)> {
+    pools(input).into_iter().find_map(|pool| {
         let (on, share) = pool.blocked.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-        (*share >= WAITS).then(|| format!(", behind {}, whose workers wait for {on}", pool.program))
-    });
-    waits.unwrap_or_default()
+        let on = (*share >= WAITS).then(|| on.clone())?;
+        Some((pool, on))
+    })
 }
 
 /// Settings of the programs that are known to be there.

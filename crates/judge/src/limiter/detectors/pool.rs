@@ -11,6 +11,9 @@ use model::human::{percent, rate, time};
 pub(super) const CPUS_BUSY: f64 = 0.9;
 /// From here on the CPUs may be as short as the workers.
 const CPUS_ROOM: f64 = 0.7;
+/// A curve that bends at fewer connections than this share of the workers bends for something else: what requests do outside
+/// of the workers only makes it bend later.
+const BENDS_BEFORE: f64 = 0.7;
 /// Requests that wait for each worker, on average.
 const WAITING: f64 = 0.5;
 /// Workers that run for this share of their occupied time are CPU-heavy.
@@ -33,7 +36,9 @@ pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
 /// True if more workers would gain nothing because what they wait for is at its own limit: left to the checks below.
 fn waits_in_vain(pool: &Pool, input: &LimiterInput<'_>) -> bool {
     let needs_cpu = pool.runnable.is_some_and(|share| share >= FOR_CPU * pool.occupancy);
-    if needs_cpu || connections::database_full(input).is_some() {
+    // With free workers left, it was something else that made more connections buy nothing.
+    let was_free = input.shape.pool.is_some_and(|fit| fit.knee < BENDS_BEFORE * pool.workers);
+    if needs_cpu || was_free || connections::database_full(input).is_some() {
         return true;
     }
     if pool.waits_for_disk() >= WAITS {

@@ -119,6 +119,24 @@ fn a_curve_of_four_slots_with_everything_idle_is_a_limit_of_requests_at_a_time()
     assert_ne!(busy.name, "concurrency-limited (inferred)");
 }
 
+/// Sixteen workers in front of a pooler with four connections were all occupied, and twice as many connections were to buy nothing.
+#[test]
+fn workers_that_are_occupied_by_waiting_for_slots_do_not_bound_what_more_slots_buy() {
+    let loads = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0];
+    let mut sweep = clean_sweep(&loads.map(|n: f64| (n, 100.0 * n.min(4.0))));
+    for point in &mut sweep.points {
+        let evidence = run();
+        point.evidence = Evidence { latency: point.evidence.latency.clone(), ..evidence };
+        point.evidence.flow.good = (point.goodput_per_s * SECONDS) as u64;
+        point.evidence.outstanding.mean = point.load;
+        seen(&mut point.evidence).pools = vec![pool("gunicorn", 16.0, 1.0, 0.02, &[("pgbouncer", 0.98)])];
+    }
+    let limiter = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();
+    assert!(limiter.says.contains("behind gunicorn, whose workers wait for pgbouncer"), "{}", limiter.says);
+    let expected_per_s = limiter.prediction.unwrap().expected_per_s;
+    assert!((expected_per_s - 800.0).abs() < 8.0, "{expected_per_s}");
+}
+
 /// 363/s at 43.9 ms for two writes without TCP_NODELAY was `not-saturated`; 208 ms and 1.00 s had no word.
 #[test]
 fn time_that_passes_for_a_timer_of_tcp_is_named_with_the_timer() {

@@ -33,7 +33,8 @@ pub(super) const ERRORS: AuditRule = AuditRule {
 pub(super) const REDIRECTS: AuditRule = AuditRule {
     id: "ER-02",
     detects: "redirects counted as pages",
-    data: "responses by class or status; wrk and siege count redirects as good, ab and k6 do not show them",
+    data: "responses by class or status; wrk and siege count redirects as good, ab, k6 and autocannon's tables do not \
+           show them",
     check: Check::Output(redirects),
 };
 pub(super) const BODY: AuditRule = AuditRule {

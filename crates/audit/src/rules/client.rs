@@ -45,8 +45,8 @@ pub(super) const PORTS: AuditRule = AuditRule {
 };
 pub(super) const DROPPED: AuditRule = AuditRule {
     id: "CL-14",
-    detects: "scheduled iterations that never started",
-    data: "dropped iterations, which only k6 prints",
+    detects: "requests or iterations that were due and never started",
+    data: "dropped iterations of k6, unsent requests of h2load",
     check: Check::Output(dropped),
 };
 pub(super) const TIME_WAIT: AuditRule = AuditRule {

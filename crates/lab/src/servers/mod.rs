@@ -76,12 +76,13 @@ pub fn run(options: Options) -> Result<()> {
         progress.say(setup.name);
         let outcome = Server::start(setup).and_then(|server| Outcome::measure(setup, &server, &settings));
         rows.push(Row { setup, outcome: outcome.map_err(|error| format!("{error:#}")) });
+        // Kept at once, as the whole takes most of an hour.
+        if options.write_docs {
+            workspace::write(page::PATH, &page::render(&rows, &settings))?;
+        }
         progress.did(each_s);
     }
     print!("{}", page::table(&rows));
-    if options.write_docs {
-        workspace::write(page::PATH, &page::render(&rows, &settings))?;
-    }
     let is_wrong = |row: &&Row| row.outcome.as_ref().is_ok_and(|outcome| !outcome.wrong().is_empty());
     let wrong: Vec<&str> = rows.iter().filter(is_wrong).map(|row| row.setup.name).collect();
     ensure!(wrong.is_empty(), "plimsoll is wrong about {}", wrong.join(", "));

@@ -32,7 +32,7 @@ fn graphs() -> Vec<Vec<u8>> {
 
 #[test]
 fn the_committed_graphs_keep_their_promises() {
-    assert_eq!(graphs().len(), 5);
+    assert_eq!(graphs().len(), 6);
     graphs().iter().for_each(|graph| fuzz_graph(graph));
 }
 

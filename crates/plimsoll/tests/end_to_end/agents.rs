@@ -1,5 +1,7 @@
 //! Load from agents, reached by a command that runs them on this machine.
 
+mod hosts;
+mod network;
 
 use crate::support::{Ended, Program, Started, Target, count, list, plimsoll, wait_for};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};

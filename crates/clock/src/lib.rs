@@ -15,11 +15,17 @@ impl Clock {
         Self { epoch_ns: read(ClockId::Monotonic) }
     }
 
+    /// A clock that started at `epoch_ns` of `CLOCK_MONOTONIC`, which is past.
+    #[must_use]
+    pub const fn started_at(epoch_ns: u64) -> Self {
+        Self { epoch_ns }
+    }
+
     /// Time since the start; ns.
     #[inline]
     #[must_use]
     pub fn now_ns(&self) -> u64 {
-        read(ClockId::Monotonic) - self.epoch_ns
+        read(ClockId::Monotonic).saturating_sub(self.epoch_ns)
     }
 
     /// The start on `CLOCK_MONOTONIC`, which all processes of a machine share; ns.

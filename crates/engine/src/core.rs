@@ -45,7 +45,9 @@ const END_LOOK_NS: u64 = 10_000_000;
 
 /// What a core has to do; fixed for its life.
 pub(crate) struct Job {
-    /// Which of how many load threads.
+    /// Its number among the load threads of this process.
+    pub(crate) worker: usize,
+    /// Which of all load threads it is.
     pub(crate) share: Share,
     /// Connections of this thread, at most.
     pub(crate) connections: usize,
@@ -109,7 +111,7 @@ impl Core {
     /// A core whose connections are all closed.
     pub(crate) fn new(job: Job, window: Arc<Window>, marks: Arc<SliceMarks>) -> Self {
         let conns = (0..job.connections).map(|_| Conn::new(job.pipeline, job.source.machine())).collect();
-        let ticks = Ticks::new(job.share.index as usize, job.source.len(), job.pace.is_open_loop(), &window);
+        let ticks = Ticks::new(job.worker, job.source.len(), job.pace.is_open_loop(), &window);
         Self {
             free: VecDeque::with_capacity(job.connections),
             reserve: (job.beforehand..job.connections).rev().collect(),

@@ -89,6 +89,7 @@ impl Partial {
         self.sends_ns.sort_unstable();
         Tick {
             source: SourceId::LOCAL,
+            agents: Vec::new(),
             phase: self.phase,
             from_ns,
             to_ns: self.to_ns,

@@ -13,7 +13,7 @@ use crate::warmup::{self, Settled, Settling};
 use crate::window::{UNDECIDED_NS, Window};
 use crate::worker::{FromWorker, Setup, work};
 use clock::{Clock, wall_clock};
-use model::{Event, Failure, Load, Plan, Stop, Warmup, load_threads};
+use model::{Event, Failure, Load, Plan, Segment, Stop, Warmup, load_threads};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -70,6 +70,8 @@ pub struct Control {
     pub prolong_max_ns: u64,
     /// The clock of the load, once it has started: for who looks on. Loads that share one start with the first of them.
     pub clock: Arc<OnceLock<Clock>>,
+    /// Which part of a load it is that several processes share; none: the whole.
+    pub segment: Option<Segment>,
     /// Which of several loads of this process it is, from 1, as the names of its threads say; 0: the only one.
     pub part: u32,
 }
@@ -88,7 +90,7 @@ impl Control {
 pub fn run(plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
     sink(Event::Started { started: wall_clock(), plan: Box::new(plan.clone()) });
     let mut workers = Workers::spawn(plan, control)?;
-    let outcome = workers.open(plan, &control.stop, sink).and_then(|()| workers.control_load(plan, control, sink));
+    let outcome = workers.open(plan, control, sink).and_then(|()| workers.control_load(plan, control, sink));
     workers.shut_down();
     outcome
 }
@@ -121,7 +123,7 @@ impl Workers {
             let (used_ticks, used_inbox) = channel();
             let good = Arc::new(AtomicU64::new(0));
             let setup = Setup {
-                job: job(plan, thread, Arc::clone(&source)),
+                job: job(plan, control.segment, thread, Arc::clone(&source)),
                 address: plan.target.address.clone(),
                 tls: tls.clone(),
                 cpu: plan.cpus.get(thread as usize % plan.cpus.len().max(1)).copied(),
@@ -150,13 +152,13 @@ impl Workers {
     }
 
     /// Waits until every thread has opened its connections, or no more come.
-    fn open(&self, plan: &Plan, stop: &AtomicBool, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
+    fn open(&self, plan: &Plan, control: &Control, sink: &mut dyn FnMut(Event)) -> Result<(), RunError> {
         let clock = Clock::start();
-        let requested = opened_beforehand(plan);
+        let requested = opened_beforehand(plan, control.segment);
         let (mut told, mut established, mut failure, mut tls) = (0, 0, None, None);
         let mut watch = StallWatch::new(plan.timeout_ns);
         while told < self.handles.len() {
-            if stop.load(Ordering::Relaxed) {
+            if control.stop.load(Ordering::Relaxed) {
                 self.window.stop();
             }
             let now = clock.now_ns();
@@ -289,9 +291,15 @@ const fn end_of(stop: Stop, begin_ns: u64) -> u64 {
     }
 }
 
-/// What load thread `thread` has to do.
-fn job(plan: &Plan, thread: u32, source: Arc<Source>) -> Job {
-    let share = Share { index: thread, of: plan.threads };
+/// The share of load thread `thread`, whose number counts from the first of this process.
+fn share_of(plan: &Plan, segment: Option<Segment>, thread: u32) -> Share {
+    let Segment { first, of } = segment.unwrap_or(Segment { first: 0, of: plan.threads });
+    Share { index: first + thread, of }
+}
+
+/// What load thread `thread` of this process has to do.
+fn job(plan: &Plan, segment: Option<Segment>, thread: u32, source: Arc<Source>) -> Job {
+    let share = share_of(plan, segment, thread);
     let connections = part_of(u64::from(plan.load.connections()), share);
     let pace = match plan.load {
         Load::Closed { .. } => Pace::Closed,
@@ -304,6 +312,7 @@ fn job(plan: &Plan, thread: u32, source: Arc<Source>) -> Job {
         Stop::Count { requests } => Some(part_of(requests, share)),
     };
     Job {
+        worker: thread as usize,
         share,
         connections: connections as usize,
         beforehand: beforehand(plan, connections) as usize,
@@ -325,9 +334,9 @@ fn beforehand(plan: &Plan, connections: u64) -> u64 {
     }
 }
 
-/// The same of all threads.
-fn opened_beforehand(plan: &Plan) -> u32 {
-    let shares = (0..plan.threads).map(|index| Share { index, of: plan.threads });
+/// The same of all threads of this process.
+fn opened_beforehand(plan: &Plan, segment: Option<Segment>) -> u32 {
+    let shares = (0..plan.threads).map(|thread| share_of(plan, segment, thread));
     let all = shares.map(|share| beforehand(plan, part_of(u64::from(plan.load.connections()), share)));
     all.sum::<u64>() as u32
 }
@@ -349,11 +358,13 @@ mod tests {
         let stop = Stop::Duration { duration_ns: 1 };
         let open = |connections, threads| {
             let load = Load::Open { rate_per_s: 200.0, arrivals: model::Arrivals::Poisson, connections };
-            opened_beforehand(&Plan { threads, ..Plan::new(target.clone(), load, stop) })
+            opened_beforehand(&Plan { threads, ..Plan::new(target.clone(), load, stop) }, None)
         };
         assert_eq!([open(256, 1), open(256, 2), open(1, 2)], [1, 2, 1]);
         let closed = Plan::new(target.clone(), Load::Closed { connections: 64 }, stop);
-        assert_eq!(opened_beforehand(&closed), 64);
+        assert_eq!(opened_beforehand(&closed, None), 64);
+        let of_parts = [0, 1].map(|first| opened_beforehand(&closed, Some(Segment { first, of: 3 })));
+        assert_eq!(of_parts, [22, 21], "the third has the rest");
     }
 
     #[test]

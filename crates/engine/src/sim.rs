@@ -233,6 +233,7 @@ impl Sim {
         let source = source(self.contract, self.protocol, self.pipeline as u32);
         let request = source.bytes(0, 0, &mut Scratch::default()).to_vec();
         let job = Job {
+            worker: 0,
             share: Share { index: 0, of: 1 },
             connections: self.connections,
             beforehand: self.beforehand.unwrap_or(self.connections),

@@ -10,8 +10,9 @@ use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
 use crate::status::StatusSum;
 use model::{
-    Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms, Latencies, Load, MergedHistogram, NS_PER_S,
-    Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second, StatusLook, Stop, ThreadUse, Tick, Warmup,
+    AGENTS_MAX, AgentLoss, AgentRecord, Basis, Connections, Disturbance, Estimate, Event, Evidence, Histograms,
+    Latencies, Load, MergedHistogram, NS_PER_S, Outstanding, Phase, Plan, SERVICE_BIN_NS, SERVICE_BINS, Second,
+    SourceId, StatusLook, Stop, ThreadUse, Tick, Warmup,
 };
 
 use stats::{BATCHES_MIN, mean_of_runs, mean_of_series};
@@ -156,6 +157,7 @@ impl EvidenceBuilder {
             threads: Vec::new(),
             outstanding: Outstanding::default(),
             sends_ns: Vec::new(),
+            agents: Vec::new(),
             observed: None,
             disturbance: None,
             status: Vec::new(),
@@ -195,6 +197,18 @@ impl EvidenceBuilder {
                 self.evidence.connections.established = *established;
                 self.evidence.connections.opened += u64::from(*established);
             }
+            Event::AgentsStarted { agents } => {
+                self.evidence.agents = agents.iter().take(AGENTS_MAX).map(AgentRecord::begun).collect();
+            }
+            Event::AgentLost { at_ns, source, why, .. } => {
+                let loss = AgentLoss { at_ns: *at_ns, why: why.clone() };
+                self.agent(*source).into_iter().for_each(|agent| agent.lost = Some(loss.clone()));
+            }
+            Event::AgentsEnded { agents } => {
+                for end in agents {
+                    self.agent(end.source).into_iter().for_each(|agent| agent.end(end));
+                }
+            }
             Event::Warmed { settled, .. } => self.evidence.settled = *settled,
             Event::Tick(tick) => self.tick(tick),
             Event::Observed(sample) => {
@@ -221,6 +235,10 @@ impl EvidenceBuilder {
         }
     }
 
+    fn agent(&mut self, source: SourceId) -> Option<&mut AgentRecord> {
+        self.evidence.agents.iter_mut().find(|agent| agent.source == source)
+    }
+
     /// Adds another iteration of the same load: counters add up, histograms merge, seconds follow each other.
     ///
     /// Of the connections, `requested` and `established` are those of the worst iteration, the rest adds up; it
@@ -239,6 +257,9 @@ impl EvidenceBuilder {
         let their_cut = other.account.cut(&mut mine.seconds[own_seconds..]);
         self.merged.extend(other.iterations(&their_cut));
         self.merged_cut.add(&other.joined(their_cut));
+        if mine.agents.is_empty() {
+            mine.agents.clone_from(&theirs.agents);
+        }
         if mine.sends_ns.is_empty() {
             mine.sends_ns.clone_from(&theirs.sends_ns);
         }

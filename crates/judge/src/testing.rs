@@ -38,6 +38,7 @@ pub(crate) fn clean_run() -> Evidence {
         probe: Some(probe(200)),
         measured_ns: SECONDS * NS_PER_S,
         iterations: 1,
+        agents: Vec::new(),
         flow: Flow {
             resumed: 0,
             sent: GOOD,

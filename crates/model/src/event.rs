@@ -1,8 +1,8 @@
 //! The only way out of a run: a stream of events that is printed live, written down and judged.
 
 use crate::{
-    Cohort, Flow, Histograms, Plan, Probe, Sample, SessionEvent, SliceAccount, SliceFlow, SourceId, StatusLook,
-    ThreadUse, TlsSession,
+    AgentEnd, AgentShare, AgentStart, Cohort, Flow, Histograms, Plan, Probe, Sample, SessionEvent, SliceAccount,
+    SliceFlow, SourceId, StatusLook, ThreadUse, TlsSession,
 };
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,27 @@ pub enum Event {
         /// What one of them has agreed on, if they are encrypted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls: Option<TlsSession>,
+    },
+    /// The load has begun on several machines.
+    AgentsStarted {
+        /// All of them, by their numbers.
+        agents: Vec<AgentStart>,
+    },
+    /// Nothing more comes from an agent.
+    AgentLost {
+        /// When that was noticed; ns.
+        at_ns: u64,
+        /// Its number.
+        source: SourceId,
+        /// How it was named.
+        name: String,
+        /// In a line.
+        why: String,
+    },
+    /// The load has ended on several machines.
+    AgentsEnded {
+        /// All of them, by their numbers.
+        agents: Vec<AgentEnd>,
     },
     /// The measured window begins.
     Warmed {
@@ -100,9 +121,12 @@ pub enum Phase {
 /// One second of a run, or the piece of a second up to a phase's end, over all threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
-    /// The agent.
+    /// Where it comes from.
     #[serde(default)]
     pub source: SourceId,
+    /// The parts of all agents, by their numbers; empty of a load of this process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentShare>,
     /// Phase; a tick never spans two.
     pub phase: Phase,
     /// Begin; ns.
@@ -144,6 +168,7 @@ impl Tick {
     pub fn empty(phase: Phase, from_ns: u64, to_ns: u64) -> Self {
         Self {
             source: SourceId::LOCAL,
+            agents: Vec::new(),
             phase,
             from_ns,
             to_ns,

@@ -1,6 +1,9 @@
 //! Evidence: input of the rules.
 
-use crate::{Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled, StatusRecord};
+use crate::{
+    AgentRecord, Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled,
+    StatusRecord,
+};
 use serde::{Deserialize, Serialize};
 
 /// Width of a bin of [`Evidence::service_bins`]; ns. A tenth of the least time for which Linux delays an acknowledgement.
@@ -39,6 +42,8 @@ pub struct Evidence {
     pub outstanding: Outstanding,
     /// Instants at which requests of an open loop were sent; see [`crate::Tick::sends_ns`]. Of the first iteration.
     pub sends_ns: Vec<u64>,
+    /// The agents that generated the load; empty of a load of this process.
+    pub agents: Vec<AgentRecord>,
     /// Machine, server and generator over the measured windows; none when nobody looked.
     pub observed: Option<Observed>,
     /// What was taken from the CPUs of client and server, and what is left without it; none when that was not observed.

@@ -5,6 +5,7 @@
 //! A shape that is written to disk carries a format version (see [`FORMAT_RUN`] and its like).
 
 mod address;
+mod agents;
 mod arm_profile;
 mod audit;
 mod capacity;
@@ -47,6 +48,7 @@ mod threshold;
 mod units;
 
 pub use address::{Address, ParseAddressError};
+pub use agents::{AGENTS_MAX, AgentEnd, AgentLoss, AgentRecord, AgentShare, AgentStart, Segment};
 pub use arm_profile::{ArmProfile, FunctionChange, FunctionUse};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
 pub use capacity::{

@@ -1,8 +1,8 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, ModelAicc, Observed, Plan, Probe,
-    Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession, UslLaw, Verdict,
+    AgentRecord, CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, ModelAicc, Observed, Plan,
+    Probe, Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession, UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +38,9 @@ pub struct RunRecord {
     pub bytes: Bytes,
     /// The load generator itself.
     pub generator: Generator,
+    /// The agents that generated the load on other machines; omitted of a load of this process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentRecord>,
     /// One entry a second of the measured window.
     pub seconds: Vec<Second>,
     /// Machine, server, generator and sockets over the measured window; null when nobody looked.

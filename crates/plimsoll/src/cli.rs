@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod capacity;
 pub(crate) mod check;
+pub(crate) mod clients;
 pub(crate) mod compare;
 pub(crate) mod experiment;
 pub(crate) mod history;
@@ -20,6 +21,7 @@ use audit::AuditArgs;
 use capacity::CapacityArgs;
 use check::CheckArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clients::{AgentArgs, ClientArgs};
 use compare::CompareArgs;
 use experiment::ExperimentArgs;
 use history::HistoryArgs;
@@ -75,6 +77,9 @@ pub(crate) enum Verb {
     /// Supervisor of the servers started by another plimsoll process; internal
     #[command(hide = true)]
     Keep(KeepArgs),
+    /// Load generator for plimsoll on another machine, on stdin and stdout; internal
+    #[command(hide = true)]
+    Agent(AgentArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
 }
@@ -90,6 +95,7 @@ Examples:
   plimsoll run http://shop.example/ --unix-socket /run/app.sock
   plimsoll run --serve 'nginx file-size=64KiB'        server started for the test
   plimsoll run http://127.0.0.1:8080/ --fail-if 'goodput<1000,p99>100ms'
+  plimsoll run http://10.0.0.10/ --client ssh://load1,ssh://load2   load from two machines
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Load test at one operating point, with a verdict on the result.
@@ -147,6 +153,8 @@ pub(crate) struct RunArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
+    #[command(flatten)]
+    pub(crate) clients: ClientArgs,
     #[command(flatten)]
     pub(crate) observe: ObserverArgs,
     /// Disable monitoring of machine, server and status pages

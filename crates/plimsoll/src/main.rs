@@ -3,6 +3,7 @@
 //! `flags -> Settings -> Plan -> engine -> events -> record -> evidence -> judge -> report`; this crate is the
 //! first three arrows, the record, and the glue. One file a verb in [`verbs`].
 
+mod agents;
 mod cli;
 mod coordinate;
 mod exit;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Target(args) => verbs::target::target(&args),
         Verb::Serve(args) => verbs::serve::serve(&args),
         Verb::Stack(args) => verbs::stack::stack(&args),
+        Verb::Agent(args) => verbs::agent::agent(&args),
         Verb::Keep(args) => return verbs::serve::keep(&args),
         Verb::Man(args) => verbs::man::man(&args),
         Verb::Completions(args) => verbs::completions::completions(&args),

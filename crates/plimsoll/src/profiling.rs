@@ -112,6 +112,9 @@ impl Sampling {
             | Event::Observed(_)
             | Event::Disturbed { .. }
             | Event::Status { .. }
+            | Event::AgentsStarted { .. }
+            | Event::AgentLost { .. }
+            | Event::AgentsEnded { .. }
             | Event::Session(_) => {}
         }
     }

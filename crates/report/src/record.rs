@@ -82,6 +82,7 @@ pub fn run_record(
         },
         bytes: Bytes { received: flow.bytes_received, sent: flow.bytes_sent },
         generator: generator(evidence),
+        agents: evidence.agents.clone(),
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
         disturbance: evidence.disturbance.clone(),

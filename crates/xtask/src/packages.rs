@@ -66,6 +66,8 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "time", packages: &["time"] },
     Tool { program: "perf", packages: &["linux-perf"] },
     Tool { program: "node", packages: &["nodejs"] },
+    Tool { program: "/usr/sbin/sshd", packages: &["openssh-server"] },
+    Tool { program: "ssh", packages: &["openssh-client"] },
 ];
 
 /// What the side-by-side measurement needs.

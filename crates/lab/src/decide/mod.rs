@@ -35,6 +35,14 @@ pub fn decide<M: Account>(measure: impl FnMut() -> M, check: impl FnMut(&M)) {
     Decider::new().decide("", measure, check);
 }
 
+/// A test that this machine does not let be made, for a reason: it counts as skipped, where that is counted, else it fails.
+///
+/// # Panics
+/// Where nobody counts.
+pub fn skip(reason: &str) {
+    Decider::new().is_undecided(reason);
+}
+
 /// A whole test, whose own panic is its failure: for one with several records, or none. How disturbed it was is watched.
 pub fn decide_watched(mut test: impl FnMut()) {
     decide(

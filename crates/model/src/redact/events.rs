@@ -13,6 +13,15 @@ impl Redact for Event {
             Self::Started { plan, .. } => plan.redact(),
             Self::Status { looks, .. } => looks.iter_mut().for_each(Redact::redact),
             Self::Session(event) => event.redact(),
+            Self::AgentsStarted { agents } => {
+                for agent in agents {
+                    [&mut agent.name, &mut agent.host].into_iter().for_each(text);
+                }
+            }
+            Self::AgentLost { name, why, .. } => [name, why].into_iter().for_each(text),
+            Self::AgentsEnded { agents } => {
+                agents.iter_mut().flat_map(|agent| &mut agent.lost).for_each(|lost| text(&mut lost.why));
+            }
             // Figures, and names of processes as the kernel has them.
             Self::Opening { .. }
             | Self::Connected { .. }

@@ -157,6 +157,7 @@ impl Measure<Blocks> for Arms<'_> {
 /// Goodput of one arm; none where a fault of client or answers made it.
 fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>) -> Result<Option<f64>, CommandError> {
     let options = SessionOptions {
+        remote: None,
         url: None,
         serve: Some(spec),
         cpus: None,

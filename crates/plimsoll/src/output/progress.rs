@@ -61,7 +61,10 @@ impl Progress {
                 self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns);
                 self.say("measuring for longer: too much CPU time was taken from client or server");
             }
+            Event::AgentLost { name, why, .. } => self.line(&format!("agent {name} is lost: {why}")),
             Event::Probed(_)
+            | Event::AgentsStarted { .. }
+            | Event::AgentsEnded { .. }
             | Event::Started { .. }
             | Event::Observed(_)
             | Event::Disturbed { .. }

@@ -73,6 +73,7 @@ mod tests {
     fn tick(second: u64, in_flight: u64, late_ns: u64) -> Event {
         Event::Tick(Box::new(Tick {
             source: SourceId::LOCAL,
+            agents: Vec::new(),
             phase: if second == 0 { Phase::Warmup } else { Phase::Measure },
             from_ns: second * NS_PER_S,
             to_ns: (second + 1) * NS_PER_S,

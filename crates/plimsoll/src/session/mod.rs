@@ -10,7 +10,9 @@ pub(crate) mod status;
 pub(crate) mod sut;
 pub(crate) mod watch;
 
+use crate::agents::remote::{Agents, RemoteOptions};
 use crate::exit::CommandError;
+use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::{Sampled, Sampling};
 use crate::settings::Settings;
@@ -19,6 +21,7 @@ use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
 use crate::store::{Log, Recorder};
 use crate::sys::forget_used_text;
+use agent::segment::Part;
 use backlog::BacklogWatch;
 use engine::run::{Control, RunError};
 use evidence::EvidenceBuilder;
@@ -26,7 +29,7 @@ use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
     Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S,
-    Numbering, Plan, Probe, Redacted, Sample, Stop, Warmup,
+    Numbering, Plan, Probe, Redacted, Sample, Stop, Warmup, human,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
@@ -61,6 +64,8 @@ pub(crate) struct Session {
     selectors: Selectors,
     /// True if anything is.
     is_observed: bool,
+    /// Where the load comes from, if not from this machine.
+    agents: Option<Agents>,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
     /// Time that the machine had been suspended by then, since it was started; ns.
@@ -88,6 +93,8 @@ pub(crate) struct SessionOptions<'a> {
     pub(crate) serve: Option<&'a Spec>,
     /// CPUs of a server that is started, and of its load; none: half of the cores each.
     pub(crate) cpus: Option<&'a DuetSet>,
+    /// Where the load comes from; none: this machine.
+    pub(crate) remote: Option<&'a RemoteOptions>,
     /// Requests and generator, whatever the URL is.
     pub(crate) draft: &'a Draft,
     /// What is looked at beside the load; looked up before anything is started for it.
@@ -134,6 +141,7 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
+        let agents = options.remote.map(|remote| start_agents(remote, &address, &stop, &progress)).transpose()?;
         let watched = watched(&sut, &address, &selectors);
         if wants_server_cpus(&settings, &address) {
             settings.server_cpus = watched.server_cpus();
@@ -142,6 +150,7 @@ impl Session {
         let known = options.is_known.then(TakenFingerprint::default);
         let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
         let mut session = Self {
+            agents,
             fingerprint,
             suspended_ns: clock::suspended_ns(),
             sut,
@@ -181,7 +190,10 @@ impl Session {
     /// and opens its log. It puts nothing on the target.
     pub(crate) fn begin(&self, measurement: Measurement, plan: &Plan) -> Result<Log, CommandError> {
         let now = watch::sample_now(&plan.target.address);
-        let mut check = judge::check::machine(&self.machine(plan, std::slice::from_ref(&now)));
+        // What limits a load from elsewhere is checked there.
+        let check =
+            self.agents.is_none().then(|| judge::check::machine(&self.machine(plan, std::slice::from_ref(&now))));
+        let mut check = check.unwrap_or_default();
         check.retain(|row| row.state >= CheckState::Warning);
         check.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
         let recorder = match measurement {
@@ -248,7 +260,12 @@ impl Session {
     /// The plan of one load on the target.
     pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
         let numbering = Numbering { first: self.loads * NUMBERS_A_LOAD, token: self.token.clone() };
-        self.settings.plan(&self.sut.url, &self.address, numbering, load, stop, warmup)
+        let plan = self.settings.plan(&self.sut.url, &self.address, numbering, load, stop, warmup);
+        let Some(agents) = &self.agents else { return plan };
+        // What cannot be divided is refused when it is to be measured.
+        let parts = agents.parts(self.settings.threads, load.connections()).unwrap_or_default();
+        let threads = parts.iter().map(|part| part.threads).sum::<u32>().max(1);
+        Plan { threads, spin_ns: self.settings.remote_spin(load, threads, agents.cpus()), ..plan }
     }
 
     /// Puts the load of `plan` on the target, with `label` before its progress, and has its events recorded.
@@ -327,13 +344,18 @@ impl Session {
     ) -> Result<EvidenceBuilder, CommandError> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        measure(plan, &self.probe, recorder, control, &mut beside, &mut self.progress)
+        let generator = match &self.agents {
+            None => Generator::Here,
+            Some(agents) => Generator::Agents(agents, agents.parts(self.settings.threads, plan.load.connections())?),
+        };
+        measure(plan, &self.probe, &generator, recorder, control, &mut beside, &mut self.progress)
     }
 
     /// What looks on while the load runs.
     fn beside<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
         let (sampling, backlog) = (None, None);
-        if !self.is_observed {
+        let is_here = self.agents.is_none() || is_local(&self.address);
+        if !self.is_observed || !is_here {
             let pages = StatusPages::watch(std::iter::empty(), &control.clock);
             return Observers { watch: Watch::off(), pages, sampling, backlog, partner };
         }
@@ -356,7 +378,8 @@ impl Session {
 
     /// A restart has given the server new processes.
     fn watched(&self) -> Watched {
-        watched(&self.sut, &self.address, &self.selectors)
+        let is_load_here = self.agents.is_none();
+        Watched { is_load_here, ..watched(&self.sut, &self.address, &self.selectors) }
     }
 
     /// True if ^C has ended the load early.
@@ -373,6 +396,7 @@ fn watched(sut: &Sut, address: &Address, selectors: &Selectors) -> Watched {
         server: selectors.server.clone(),
         companions: watch::companions(sut.processes(), &selectors.observe),
         neighbours: Vec::new(),
+        is_load_here: true,
     }
 }
 
@@ -397,16 +421,56 @@ pub(crate) fn check_limits(connections: u32, threads: u32, tcp: bool) -> Result<
     if tcp { engine::limits::ports(connections).map_err(CommandError::usage) } else { Ok(()) }
 }
 
+/// Who generates the load.
+enum Generator<'a> {
+    Here,
+    /// Agents, with their parts of the load.
+    Agents(&'a Agents, Vec<Part>),
+}
+
+impl Generator<'_> {
+    /// Carries out `plan` and hands every event to `take`.
+    fn run(&self, plan: &Plan, control: &Control, take: &mut dyn FnMut(Event)) -> Result<(), CommandError> {
+        match self {
+            Self::Agents(agents, parts) => agents.run(plan, parts.clone(), control, &printer::note, take),
+            Self::Here => engine::run::run(plan, control, take).map_err(|error| match error {
+                RunError::NoConnection { .. } if control.stop.load(Ordering::Relaxed) => CommandError::interrupted(),
+                RunError::NoConnection { .. } => CommandError::target(error),
+                RunError::Spawn { .. } | RunError::Tls(_) | RunError::Template(_) | RunError::Worker(_) => {
+                    CommandError::usage(error)
+                }
+            }),
+        }
+    }
+}
+
+/// Starts the agents, which have to reach the target.
+fn start_agents(
+    remote: &RemoteOptions,
+    address: &Address,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Result<Agents, CommandError> {
+    progress.say(&format!("starting {}", human::plural(remote.hosts.len() as u64, "agent")));
+    let agents = Agents::start(remote, stop, &|text| progress.line(text))?;
+    agents.check_target(address.tcp())?;
+    agents.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
+    Ok(agents)
+}
+
 /// Puts the load of `plan` on its target and returns what was seen, recording it as it goes.
 fn measure(
     plan: &Plan,
     probe: &Probe,
+    generator: &Generator<'_>,
     recorder: &mut Recorder,
     control: &Control,
     beside: &mut Observers<'_>,
     progress: &mut Progress,
 ) -> Result<EvidenceBuilder, CommandError> {
-    check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
+    if matches!(generator, Generator::Here) {
+        check_limits(plan.load.connections(), plan.threads, plan.target.address.tcp().is_some())?;
+    }
     // Nothing but what is stored is made a result of.
     let mut builder = EvidenceBuilder::new(Redacted::new(plan.clone()).into_inner());
     let outcome = std::thread::scope(|scope| {
@@ -426,16 +490,9 @@ fn measure(
         take(Event::Probed(probe.clone()));
         // What has prepared the load has run for the last time, and what judges it has not run yet.
         forget_used_text();
-        let outcome = engine::run::run(plan, control, &mut take);
+        let outcome = generator.run(plan, control, &mut take);
         forget_used_text();
         Ok::<_, CommandError>(outcome)
     })?;
-    match outcome {
-        Ok(()) => Ok(builder),
-        Err(RunError::NoConnection { .. }) if control.stop.load(Ordering::Relaxed) => Err(CommandError::interrupted()),
-        Err(error @ RunError::NoConnection { .. }) => Err(CommandError::target(error)),
-        Err(error @ (RunError::Spawn { .. } | RunError::Tls(_) | RunError::Template(_) | RunError::Worker(_))) => {
-            Err(CommandError::usage(error))
-        }
-    }
+    outcome.map(|()| builder)
 }

@@ -31,6 +31,8 @@ pub(crate) struct Watched {
     pub(crate) companions: Vec<ProcessSelector>,
     /// Processes of another server that is measured at the same time.
     pub(crate) neighbours: Vec<i32>,
+    /// True if the load comes from this machine.
+    pub(crate) is_load_here: bool,
 }
 
 impl Watched {
@@ -77,6 +79,7 @@ pub(crate) enum Watch {
         pending: Arc<Mutex<Pending>>,
         /// The server's CPU quota before the first load.
         quota_at_begin_ns: Option<u64>,
+        is_load_here: bool,
     },
     /// Nobody looks, which is said once.
     Off { is_said: bool },
@@ -94,7 +97,8 @@ impl Watch {
         let observer = Box::new(observer);
         let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());
         let (clock, marks) = (Arc::clone(&control.clock), Arc::clone(&control.marks));
-        Self::On { observer, clock, marks, pending: Arc::default(), quota_at_begin_ns }
+        let is_load_here = watched.is_load_here;
+        Self::On { observer, clock, marks, pending: Arc::default(), quota_at_begin_ns, is_load_here }
     }
 
     /// Looks at nothing.
@@ -104,13 +108,18 @@ impl Watch {
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        let (Event::Connected { .. }, Self::On { observer, clock, marks, pending, quota_at_begin_ns }) = (event, self)
+        let (Event::Connected { .. }, Self::On { observer, clock, marks, pending, quota_at_begin_ns, is_load_here }) =
+            (event, self)
         else {
             return;
         };
         observer.start(0);
         let clocks = Clocks { thread_cpu_ns, process_cpu_ns, monotonic_ns };
         observer.watch_states(clocks);
+        // Who carries the load elsewhere is not told which time is disturbed here.
+        if !*is_load_here {
+            return;
+        }
         let load_clock = Arc::clone(clock);
         let load_clock = Box::new(move || load_clock.get().map(Clock::now_ns));
         let publish = publish(Arc::clone(marks), Arc::clone(pending));
@@ -131,10 +140,11 @@ impl Watch {
         let Event::Tick(tick) = event else { return None };
         let sample = match self {
             Self::Off { is_said } => (!std::mem::replace(is_said, true)).then(|| unseen(tick))?,
-            Self::On { observer, clock, .. } => {
+            Self::On { observer, clock, is_load_here, .. } => {
                 let before_ns = thread_cpu_ns();
                 let sample = observer.sample(clock.get()?.now_ns(), tick.phase);
                 let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
+                let sample = if *is_load_here { sample } else { without_load(sample) };
                 Sample { look_cpu_ns, ..sample }
             }
         };
@@ -163,6 +173,14 @@ fn publish(marks: Arc<SliceMarks>, pending: Arc<Mutex<Pending>>) -> observe::Pub
 /// What is pending is whole between any two calls, whoever panicked.
 fn hold(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
     pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Of a load from elsewhere this process knows nothing but its ticks.
+fn without_load(mut sample: Sample) -> Sample {
+    let reason = "the load comes from agents on other machines, which are not observed".to_owned();
+    sample.generator = None;
+    sample.unavailable.insert("generator".to_owned(), reason);
+    sample
 }
 
 /// Says that nobody looked at a tick, nor will.

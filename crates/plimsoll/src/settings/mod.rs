@@ -2,6 +2,7 @@
 
 pub(crate) mod auth;
 pub(crate) mod capacity;
+pub(crate) mod clients;
 pub(crate) mod compare;
 pub(crate) mod connect_override;
 pub(crate) mod draft;
@@ -100,6 +101,12 @@ impl Settings {
             let is_apart = !is_local(address) || are_apart(&cpus, &self.server_cpus);
             if is_apart { default_spin_ns(rate_per_s, threads, cpus.len() as u32) } else { 0 }
         })
+    }
+
+    /// How long a load thread of an agent stays awake round each request, when all have so many threads and CPUs; ns.
+    pub(crate) fn remote_spin(&self, load: Load, threads: u32, cpus: u32) -> u64 {
+        let Load::Open { rate_per_s, .. } = load else { return 0 };
+        self.spin_ns.unwrap_or_else(|| default_spin_ns(rate_per_s, threads, cpus))
     }
 
     /// CPUs that the load threads may use: those they are pinned to, else all that this process may use.

@@ -66,6 +66,7 @@ impl Checked {
 pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
     let Checked { options, spec, draft, thresholds } = checked;
     let session = SessionOptions {
+        remote: None,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,

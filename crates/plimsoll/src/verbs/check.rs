@@ -75,6 +75,7 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     let Selectors { server, observe, .. } = Selectors::read(&args.observe)?;
     // Nobody is asked for who listens there: it is no server.
     let watched = Watched {
+        is_load_here: true,
         address,
         is_here: false,
         server,
@@ -100,6 +101,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let spec = serving::specs(args.serve.as_slice())?.pop();
     let draft = Draft::new(&args.request, &args.generator)?;
     let options = SessionOptions {
+        remote: None,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,

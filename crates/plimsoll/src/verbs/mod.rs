@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod capacity;
 pub(crate) mod check;

@@ -1,5 +1,6 @@
 //! `plimsoll run`: one load, judged.
 
+use crate::agents::remote::{RemoteOptions, lost};
 use crate::cli::{ArrivalsArg, RunArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
@@ -44,6 +45,7 @@ pub(super) struct Checked {
     spec: Option<Spec>,
     pub(super) draft: Draft,
     asked: Asked,
+    remote: Option<RemoteOptions>,
 }
 
 impl Checked {
@@ -54,11 +56,14 @@ impl Checked {
             None => settings::window(args.duration.unwrap_or(DURATION))?,
         };
         let warmup = settings::warmup(args.warmup)?;
-        check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
+        let remote = settings::clients::remote(&args.clients, warmup)?;
+        if remote.is_none() {
+            check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
+        }
         let spec = serving::specs(args.serve.as_slice())?.pop();
         let draft = Draft::new(&args.request, &args.generator)?;
         let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.no_observe)?;
-        Ok(Self { load, until, warmup, spec, draft, asked })
+        Ok(Self { load, until, warmup, spec, draft, asked, remote })
     }
 
     /// About how long it takes without starting and ending; none for a number of requests; ns.
@@ -69,10 +74,11 @@ impl Checked {
 
 /// Measures it, until its end or until `stop` is set.
 pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { load, until, warmup, spec, draft, asked } = checked;
+    let Checked { load, until, warmup, spec, draft, asked, remote } = checked;
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
+        remote: remote.as_ref(),
         cpus: None,
         draft: &draft,
         selectors: Selectors::read(&args.observe)?,
@@ -126,6 +132,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     deliver(&directory, AnyRecord::Run(&record), Some(&builder.histograms()), &args.output)?;
     deliver_to_ci(&directory, AnyRecord::Run(&record), &args.thresholds)?;
     checked?;
+    lost(&record.agents, remote.as_ref())?;
     Ok(with_thresholds(exit(record.verdict.state, stop.load(Ordering::Relaxed)), AnyRecord::Run(&record)))
 }
 

@@ -123,6 +123,7 @@ fn measure(
     create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
 ) -> Result<Measured, CommandError> {
     let options = SessionOptions {
+        remote: None,
         url: args.url.as_deref(),
         serve: spec,
         cpus: None,

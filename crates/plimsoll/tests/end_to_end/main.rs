@@ -4,6 +4,7 @@
 //! Measuring tests: they put a load on something, so only one runs at a time (group `measuring` of `.config/nextest.toml`), and
 //! where a busy machine could change an outcome, [`support::decide`] judges.
 
+mod agents;
 mod capacity;
 mod check;
 mod chosen_server;

@@ -1,5 +1,6 @@
 //! Results in a terminal: what a person reads first comes first.
 
+mod agents;
 mod arms;
 mod audit;
 mod capacity;

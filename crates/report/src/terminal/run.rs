@@ -1,6 +1,7 @@
 //! One measured load in a terminal.
 
 use super::Style;
+use super::agents;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed;
 pub(crate) use super::profile::line as profile;
@@ -48,6 +49,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     out.push_str(&labelled("target", &record.plan.target.to_string(), style));
     if let Some(served) = &record.environment.served {
         out.push_str(&labelled("server", &crate::served::line(served), style));
+    }
+    for (label, text) in agents::lines(record) {
+        out.push_str(&labelled(label, &text, style));
     }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));

@@ -361,6 +361,7 @@ fn evidence(good: u64) -> Evidence {
         measured_ns: SECONDS * NS_PER_S,
         disturbance: None,
         iterations: 1,
+        agents: Vec::new(),
         flow: Flow {
             sent: good,
             completed: good,

@@ -6,7 +6,7 @@ use super::Violation;
 
 /// (crate, own crates it may depend on). `plimsoll` joins everything; `lab` knows the rules, which it puts to the proof, and
 /// the statistics of its own measurements, and no other product code.
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("model", &[]),
     ("stats", &["model"]),
     ("evidence", &["model", "stats"]),
@@ -14,6 +14,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ("clock", &["model"]),
     ("net", &["model", "wire"]),
     ("engine", &["clock", "model", "net", "stats", "wire"]),
+    ("agent", &["model"]),
     ("target", &["clock", "model", "net", "wire"]),
     ("judge", &["evidence", "model", "stats"]),
     ("audit", &["judge", "model", "stats"]),
@@ -26,8 +27,8 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     (
         "plimsoll",
         &[
-            "clock", "model", "stats", "evidence", "input", "wire", "engine", "target", "judge", "audit", "observe",
-            "report", "stack", "browser", "lab",
+            "agent", "clock", "model", "stats", "evidence", "input", "wire", "engine", "target", "judge", "audit",
+            "observe", "report", "stack", "browser", "lab",
         ],
     ),
     ("lab", &["model", "stats", "judge", "audit", "wire", "xtask"]),

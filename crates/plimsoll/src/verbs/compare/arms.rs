@@ -149,6 +149,7 @@ fn session_options<'a>(
         ArmTarget::Builtin => (None, None),
     };
     Ok(SessionOptions {
+        remote: None,
         url,
         serve,
         cpus,
@@ -406,6 +407,7 @@ impl<'a> Arms<'a> {
         let spec = Spec::parse(CANARY).map_err(serving::command_error)?;
         let draft = Draft::plain(&self.args.generator)?;
         let options = SessionOptions {
+            remote: None,
             url: None,
             serve: Some(&spec),
             cpus: None,

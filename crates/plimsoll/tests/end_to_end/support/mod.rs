@@ -13,7 +13,7 @@ pub(crate) use self::target::Target;
 pub(crate) use broken_server::{BrokenServer, Peer};
 pub(crate) use certificate::Certificate;
 pub(crate) use lab::decide::account::Watched;
-pub(crate) use lab::decide::{Decider, decide, decide_watched};
+pub(crate) use lab::decide::{Decider, decide, decide_watched, skip};
 pub(crate) use program::{Ended, Program, Started, mounting, plimsoll, shell};
 pub(crate) use record::{Findings, close_to, count, number, text};
 pub(crate) use servers::{Kind, Logged, Nginx, SOCKET, Server, Site};

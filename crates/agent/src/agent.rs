@@ -1,0 +1,278 @@
+//! The agent's end of the stream: what the coordinator orders, what the load reports.
+
+use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
+use crate::limits::{ALONE_NS, HEARTBEAT_NS};
+use crate::message::{Hello, OfAgent, OfCoordinator, PlanMessage, TickMessage};
+use crate::totals::Totals;
+use model::{NS_PER_S, Plan, Segment, Tick, TlsSession};
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// Bytes that may wait for a coordinator that does not read; some minutes of a load.
+const OUT_MAX: usize = 64 << 20;
+/// No order to start is about an instant further away; ns.
+const LEAD_MAX_NS: u64 = 600 * NS_PER_S;
+
+/// Reason why an agent ends.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Gone {
+    /// Its coordinator may be gone.
+    #[error("the coordinator said nothing for {} s", ALONE_NS / NS_PER_S)]
+    Silent,
+    /// It does not take what it is told.
+    #[error("the coordinator does not read")]
+    Stalled,
+    /// These are no messages.
+    #[error("the coordinator sent {0}")]
+    Frame(#[from] FrameError),
+    /// A message that it does not know, or that has no place now.
+    #[error("the coordinator sent {0}")]
+    Message(&'static str),
+}
+
+/// What the coordinator wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Order {
+    /// Prepare a load.
+    Load {
+        /// All of it.
+        plan: Box<Plan>,
+        /// The own part.
+        segment: Segment,
+    },
+    /// Start it at an instant of the own clock; ns.
+    StartAt {
+        /// To be told when it has started.
+        attempt: u32,
+        /// The instant.
+        at_ns: u64,
+    },
+    /// Do not start.
+    Disarm,
+    /// End it now.
+    Stop,
+    /// Its totals have come, or it is given up.
+    Done,
+}
+
+/// What the load says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// The connections are open, or have failed to open.
+    Ready {
+        /// Connections asked for.
+        requested: u32,
+        /// Connections open now.
+        established: u32,
+        /// How long that took; ns.
+        took_ns: u64,
+        /// What one of them has agreed on, if they are encrypted.
+        tls: Option<TlsSession>,
+    },
+    /// It has started so long after the instant agreed on; ns.
+    Started {
+        /// Of the order.
+        attempt: u32,
+        /// How late.
+        late_ns: u64,
+    },
+    /// The measured window has begun, so long after the start; ns.
+    Warmed {
+        /// When.
+        at_ns: u64,
+    },
+    /// A second has passed.
+    Tick(Box<Tick>),
+    /// It is over.
+    Ended {
+        /// Since its start; ns.
+        at_ns: u64,
+        /// True if it was stopped.
+        interrupted: bool,
+    },
+    /// It cannot be put on.
+    Failed {
+        /// True if that is because of the target.
+        is_target: bool,
+        /// In a line.
+        why: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No load.
+    Idle,
+    /// Its connections are being opened.
+    Opening,
+    /// They are open.
+    Ready,
+    /// It starts by itself.
+    Armed,
+    /// It has started, or has ended, and is not forgotten.
+    Under,
+}
+
+/// One agent.
+#[derive(Debug)]
+pub struct Agent {
+    decoder: Decoder,
+    out: Vec<u8>,
+    orders: VecDeque<Order>,
+    state: State,
+    /// When the coordinator was heard last; ns.
+    heard_ns: u64,
+    /// When it was told something last; ns.
+    said_ns: u64,
+    totals: Totals,
+}
+
+impl Agent {
+    /// Says hello.
+    #[must_use]
+    pub fn new(hello: Hello, now_ns: u64) -> Self {
+        let mut agent = Self {
+            decoder: Decoder::new(OF_COORDINATOR_MAX),
+            out: PREAMBLE.to_vec(),
+            orders: VecDeque::new(),
+            state: State::Idle,
+            heard_ns: now_ns,
+            said_ns: now_ns,
+            totals: Totals::default(),
+        };
+        agent.say(&OfAgent::Hello(hello), now_ns);
+        agent
+    }
+
+    /// Takes in bytes of the coordinator, which came at `received_ns`.
+    ///
+    /// # Errors
+    /// If they are not the protocol's.
+    pub fn on_bytes(&mut self, bytes: &[u8], received_ns: u64, now_ns: u64) -> Result<(), Gone> {
+        self.heard_ns = received_ns;
+        self.decoder.push(bytes);
+        while let Some(message) = self.decoder.message()? {
+            let message: OfCoordinator =
+                serde_json::from_slice(message).map_err(|_| Gone::Message("a message that this version has not"))?;
+            self.on_message(message, received_ns, now_ns)?;
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, message: OfCoordinator, received_ns: u64, now_ns: u64) -> Result<(), Gone> {
+        match (message, self.state) {
+            (OfCoordinator::Ping { number }, _) => {
+                self.say(&OfAgent::Pong { number, received_ns, sent_ns: now_ns }, now_ns);
+            }
+            (OfCoordinator::Plan(plan), State::Idle) => self.on_plan(*plan)?,
+            (OfCoordinator::Plan(_), _) => return Err(Gone::Message("a plan while another load is not over")),
+            (OfCoordinator::Start { attempt, at_ns }, State::Ready) => self.on_start(attempt, at_ns, now_ns)?,
+            (OfCoordinator::Start { .. }, _) => return Err(Gone::Message("a start of nothing")),
+            (OfCoordinator::Disarm { .. }, State::Armed) => {
+                self.state = State::Ready;
+                self.orders.push_back(Order::Disarm);
+            }
+            // It has failed, or started: the coordinator will see.
+            (OfCoordinator::Disarm { .. }, _) | (OfCoordinator::Stop, State::Idle) => {}
+            (OfCoordinator::Stop, _) => self.orders.push_back(Order::Stop),
+            (OfCoordinator::Done, _) => {
+                self.state = State::Idle;
+                self.orders.push_back(Order::Done);
+            }
+        }
+        Ok(())
+    }
+
+    fn on_plan(&mut self, message: PlanMessage) -> Result<(), Gone> {
+        let segment = message.segment;
+        let plan = message.into_plan().ok_or(Gone::Message("a plan that does not hold together"))?;
+        let threads = plan.threads;
+        let is_part = threads > 0 && segment.first.checked_add(threads).is_some_and(|end| end <= segment.of);
+        if plan.requests.is_empty() || !is_part || segment.of > plan.load.connections() {
+            return Err(Gone::Message("a plan that does not hold together"));
+        }
+        self.totals = Totals::default();
+        self.state = State::Opening;
+        self.orders.push_back(Order::Load { plan: Box::new(plan), segment });
+        Ok(())
+    }
+
+    fn on_start(&mut self, attempt: u32, at_ns: u64, now_ns: u64) -> Result<(), Gone> {
+        let margin_ns = at_ns.checked_sub(now_ns).filter(|margin_ns| *margin_ns > 0);
+        if margin_ns.is_some_and(|margin_ns| margin_ns > LEAD_MAX_NS) {
+            return Err(Gone::Message("a start that is too far away"));
+        }
+        if margin_ns.is_some() {
+            self.state = State::Armed;
+            self.orders.push_back(Order::StartAt { attempt, at_ns });
+        }
+        self.say(&OfAgent::Armed { attempt, margin_ns }, now_ns);
+        Ok(())
+    }
+
+    /// Takes in what the load says.
+    pub fn on_report(&mut self, report: Report, now_ns: u64) {
+        let message = match report {
+            Report::Ready { requested, established, took_ns, tls } => {
+                self.state = State::Ready;
+                OfAgent::Ready { requested, established, took_ns, tls }
+            }
+            Report::Started { attempt, late_ns } => {
+                self.state = State::Under;
+                OfAgent::Started { attempt, late_ns }
+            }
+            Report::Warmed { at_ns } => OfAgent::Warmed { at_ns },
+            Report::Tick(tick) => {
+                let message = TickMessage::new(self.totals.ticks, &tick);
+                // It is the coordinator that has to believe them.
+                let _ = self.totals.add(&tick);
+                OfAgent::Tick(Box::new(message))
+            }
+            Report::Ended { at_ns, interrupted } => {
+                OfAgent::Ended { at_ns, interrupted, totals: Box::new(self.totals.clone()) }
+            }
+            Report::Failed { is_target, why } => OfAgent::Failed { is_target, why },
+        };
+        self.say(&message, now_ns);
+    }
+
+    /// Says that it is alive, if it is time.
+    ///
+    /// # Errors
+    /// If the coordinator is gone.
+    pub fn on_time(&mut self, now_ns: u64) -> Result<(), Gone> {
+        if now_ns >= self.heard_ns.saturating_add(ALONE_NS) {
+            return Err(Gone::Silent);
+        }
+        if self.out.len() > OUT_MAX {
+            return Err(Gone::Stalled);
+        }
+        if now_ns >= self.said_ns.saturating_add(HEARTBEAT_NS) {
+            self.say(&OfAgent::Alive, now_ns);
+        }
+        Ok(())
+    }
+
+    /// When [`Agent::on_time`] has something to do next; ns.
+    #[must_use]
+    pub fn deadline_ns(&self) -> u64 {
+        self.heard_ns.saturating_add(ALONE_NS).min(self.said_ns.saturating_add(HEARTBEAT_NS))
+    }
+
+    /// Bytes for the coordinator; once taken they are to be written.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// What the coordinator wants next.
+    pub fn take_order(&mut self) -> Option<Order> {
+        self.orders.pop_front()
+    }
+
+    fn say(&mut self, message: &OfAgent, now_ns: u64) {
+        self.said_ns = now_ns;
+        let bytes = serde_json::to_vec(message).unwrap_or_default();
+        // A tick has a bounded size; one without it is missed in the totals.
+        let _ = frame::write(&mut self.out, &bytes, OF_AGENT_MAX);
+    }
+}

@@ -1,0 +1,28 @@
+//! Load from several machines: the protocol between a coordinator and its agents, without I/O.
+//!
+//! One byte stream leads to each agent, which speaks first. [`Agent`] is the machine at its end and [`Fleet`] that of the
+//! coordinator, over all streams: bytes and `now` go in, bytes, events and a deadline come out. Neither owns a stream, reads a
+//! clock or starts a thread, so that both run in virtual time; how the bytes were cut into reads never changes what they say.
+//!
+//! A load: plan, ready, clocks compared ([`sync`]), start at an instant of each agent's own clock, armed; then no message is
+//! needed. Ticks come with their histograms and are added up ([`merge`]); totals are held against their sum ([`totals`]). Both
+//! ends send something each second, and neither goes on without the other: see [`limits`].
+//!
+//! A peer may be hostile: [`frame`] bounds lengths, [`checked`] numbers and texts.
+
+pub mod agent;
+pub mod checked;
+pub mod fleet;
+pub mod frame;
+pub mod limits;
+mod link;
+pub mod merge;
+pub mod message;
+pub mod segment;
+pub mod sync;
+pub mod testing;
+pub mod totals;
+
+pub use agent::{Agent, Gone, Order, Report};
+pub use fleet::{Fleet, FleetError, FleetEvent, OnLoss};
+pub use message::{Hello, PROTOCOL};

@@ -1,0 +1,30 @@
+//! Times of the protocol; ns.
+
+use model::NS_PER_S;
+
+/// Between two pings of a coordinator, and between two signs of life of an agent.
+pub const HEARTBEAT_NS: u64 = NS_PER_S;
+/// An agent of which nothing came for so long is late, which is said.
+pub const LATE_NS: u64 = 3 * NS_PER_S;
+/// An agent of which nothing came for so long is lost.
+pub const LOST_NS: u64 = 5 * NS_PER_S;
+/// An agent that heard nothing of its coordinator for so long ends.
+pub const ALONE_NS: u64 = 10 * NS_PER_S;
+/// An agent has to say hello within this time once its stream is there.
+pub const HELLO_NS: u64 = 60 * NS_PER_S;
+/// All agents have to be ready within this time beyond the timeout of a request.
+pub const READY_NS: u64 = 60 * NS_PER_S;
+/// Pings before the start.
+pub const SYNC_PINGS: u32 = 40;
+/// The clocks are compared for so long at most.
+pub const SYNC_NS: u64 = 4 * NS_PER_S;
+/// Of these pings so many are enough.
+pub const SYNC_PINGS_MIN: u32 = 5;
+/// From the order to start to the instant agreed on, and how many of the longest round trips.
+pub const LEAD_NS: u64 = NS_PER_S;
+/// See [`LEAD_NS`].
+pub const LEAD_ROUND_TRIPS: u64 = 4;
+/// Attempts to have all agents armed.
+pub const ARM_TRIES: u32 = 3;
+/// A load that was stopped has to tell its totals within this time beyond the timeout of a request.
+pub const END_NS: u64 = 10 * NS_PER_S;

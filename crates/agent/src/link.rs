@@ -1,0 +1,330 @@
+//! The coordinator's end of one stream: what one agent has said.
+
+use crate::checked;
+use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
+use crate::limits::{HEARTBEAT_NS, HELLO_NS, LATE_NS, LOST_NS};
+use crate::merge::source;
+use crate::message::{Hello, OfAgent, OfCoordinator, TickMessage};
+use crate::segment::Part;
+use crate::sync::{Offset, RoundTrip, Sync};
+use crate::totals::Totals;
+use model::{AgentEnd, AgentLoss, AgentStart, MergedHistogram, NS_PER_S, Tick, TlsSession};
+use std::collections::VecDeque;
+
+/// Pings whose answers are still awaited; older ones came too late to say anything.
+const PINGS_MAX: usize = 16;
+/// Ticks beyond one a second: ends of phases, and the begin.
+const TICKS_SPARE: u64 = 16;
+
+/// Largest offset that is told: two years; ns.
+const TOLD_MAX_NS: i64 = 1 << 56;
+
+/// How far an agent is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its stream is not there yet.
+    Away,
+    /// It has not said hello.
+    Greeting,
+    /// It has nothing to do.
+    Idle,
+    /// It opens its connections.
+    Opening,
+    /// They are open.
+    Ready,
+    /// It will start, or has started.
+    Armed,
+    /// Its totals have come.
+    Ended,
+    /// Nothing more comes.
+    Lost,
+}
+
+/// What an agent has told once of its load.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) requested: u32,
+    pub(crate) established: u32,
+    pub(crate) took_ns: u64,
+    pub(crate) tls: Option<TlsSession>,
+    /// The order to start that it has confirmed.
+    pub(crate) armed: Option<u32>,
+    pub(crate) late_ns: Option<u64>,
+    pub(crate) warmed_ns: Option<u64>,
+    pub(crate) ended_ns: Option<u64>,
+    pub(crate) interrupted: bool,
+}
+
+/// Something that the whole has to know of.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// It is further than before.
+    Progress,
+    /// It answered a ping.
+    Pong,
+    Tick(Box<Tick>),
+    /// The load cannot be put on.
+    Failed {
+        is_target: bool,
+        why: String,
+    },
+}
+
+/// One agent, as the coordinator sees it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) name: String,
+    pub(crate) stage: Stage,
+    pub(crate) hello: Hello,
+    pub(crate) part: Option<Part>,
+    pub(crate) told: Told,
+    pub(crate) sync: Sync,
+    /// Round trips since the start.
+    later: Sync,
+    /// Why nothing more comes, of one that was lost under the load.
+    pub(crate) loss: Option<AgentLoss>,
+    pub(crate) is_late: bool,
+    decoder: Decoder,
+    out: Vec<u8>,
+    heard_ns: u64,
+    pinged_ns: u64,
+    pings: VecDeque<(u64, u64)>,
+    next_ping: u64,
+    totals: Totals,
+    ticked_ns: u64,
+    response: MergedHistogram,
+}
+
+impl Link {
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            stage: Stage::Away,
+            hello: Hello::default(),
+            part: None,
+            told: Told::default(),
+            sync: Sync::default(),
+            later: Sync::default(),
+            loss: None,
+            is_late: false,
+            decoder: Decoder::new(OF_AGENT_MAX),
+            out: Vec::new(),
+            heard_ns: 0,
+            pinged_ns: 0,
+            pings: VecDeque::new(),
+            next_ping: 0,
+            totals: Totals::default(),
+            ticked_ns: 0,
+            response: MergedHistogram::default(),
+        }
+    }
+
+    /// Its stream is there.
+    pub(crate) fn attach(&mut self, now_ns: u64) {
+        self.stage = Stage::Greeting;
+        self.heard_ns = now_ns;
+        self.out.extend_from_slice(PREAMBLE);
+        self.ping(now_ns);
+    }
+
+    /// True if anything may come of it.
+    pub(crate) const fn is_alive(&self) -> bool {
+        !matches!(self.stage, Stage::Away | Stage::Lost)
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8], received_ns: u64) {
+        self.heard_ns = received_ns;
+        self.is_late = false;
+        self.decoder.push(bytes);
+    }
+
+    /// The next message; none until more has come. `elapsed_ns` is the time since the start of the load.
+    pub(crate) fn next(&mut self, received_ns: u64, elapsed_ns: u64) -> Result<Option<Said>, String> {
+        let message = match self.decoder.message() {
+            Ok(None) => return Ok(None),
+            Ok(Some(message)) => message,
+            Err(FrameError::Preamble(line)) => return Err(FrameError::Preamble(checked::text(&line)).to_string()),
+            Err(error) => return Err(format!("it sent {error}")),
+        };
+        let wrong = || "it sent a message that this version has not".to_owned();
+        let parsed: OfAgent = serde_json::from_slice(message).map_err(|_| wrong())?;
+        let has_numbers = matches!(parsed, OfAgent::Tick(_) | OfAgent::Ended { .. });
+        if has_numbers && !checked::is_plausible(message) {
+            return Err("it sent numbers that no load has".into());
+        }
+        self.take(parsed, received_ns, elapsed_ns).map(Some)
+    }
+
+    fn take(&mut self, message: OfAgent, received_ns: u64, elapsed_ns: u64) -> Result<Said, String> {
+        match (message, self.stage) {
+            (OfAgent::Hello(hello), Stage::Greeting) => {
+                self.hello = Hello { host: checked::text(&hello.host), ..hello };
+                self.stage = Stage::Idle;
+            }
+            (OfAgent::Alive, _) => {}
+            (OfAgent::Pong { number, received_ns: there_ns, sent_ns }, _) => {
+                return self.on_pong(number, there_ns, sent_ns, received_ns);
+            }
+            (OfAgent::Ready { requested, established, took_ns, mut tls }, Stage::Opening) => {
+                // Names of versions and ciphers.
+                if let Some(TlsSession { version, cipher, .. }) = &mut tls {
+                    (*version, *cipher) = (checked::text(version), checked::text(cipher));
+                }
+                self.told = Told { requested, established, took_ns, tls, ..Told::default() };
+                self.stage = Stage::Ready;
+            }
+            (OfAgent::Armed { attempt, margin_ns }, Stage::Ready | Stage::Armed) => {
+                self.told.armed = margin_ns.map(|_| attempt);
+                self.stage = Stage::Armed;
+            }
+            (OfAgent::Started { attempt, late_ns }, Stage::Armed) if self.told.armed == Some(attempt) => {
+                self.told.late_ns = Some(late_ns);
+            }
+            (OfAgent::Warmed { at_ns }, Stage::Armed) => self.told.warmed_ns = Some(at_ns),
+            (OfAgent::Tick(tick), Stage::Armed) => return self.on_tick(*tick, elapsed_ns),
+            (OfAgent::Ended { at_ns, interrupted, totals }, Stage::Armed) => {
+                if *totals != self.totals {
+                    return Err("its totals are not the sum of its ticks".into());
+                }
+                (self.told.ended_ns, self.told.interrupted) = (Some(at_ns), interrupted);
+                self.stage = Stage::Ended;
+            }
+            // Of a load that was given up, on its way since.
+            (message, Stage::Idle) if !matches!(message, OfAgent::Hello(_)) => {}
+            (OfAgent::Failed { is_target, why }, Stage::Opening | Stage::Ready | Stage::Armed) => {
+                return Ok(Said::Failed { is_target, why: checked::text(&why) });
+            }
+            _ => return Err("it sent a message that has no place now".into()),
+        }
+        Ok(Said::Progress)
+    }
+
+    fn on_pong(&mut self, number: u64, received_ns: u64, answered_ns: u64, back_ns: u64) -> Result<Said, String> {
+        // An answer to an older ping says nothing that a newer one does not.
+        let Some(at) = self.pings.iter().position(|(own, _)| *own == number) else { return Ok(Said::Progress) };
+        let (_, sent_ns) = self.pings[at];
+        self.pings.drain(..=at);
+        let trip = RoundTrip { sent_ns, received_ns, answered_ns, back_ns };
+        let sync = if self.told.late_ns.is_some() { &mut self.later } else { &mut self.sync };
+        if sync.add(trip) { Ok(Said::Pong) } else { Err("its clock tells what no clock can".into()) }
+    }
+
+    fn on_tick(&mut self, message: TickMessage, elapsed_ns: u64) -> Result<Said, String> {
+        let sequence = message.sequence;
+        let tick = message.into_tick().ok_or("it sent histograms that cannot be read")?;
+        let threads = self.part.map_or(0, |part| part.threads);
+        checked::tick(&tick, threads, self.ticked_ns, elapsed_ns).map_err(|why| format!("it sent {why}"))?;
+        if sequence != self.totals.ticks || sequence > elapsed_ns / NS_PER_S + TICKS_SPARE {
+            return Err("it sent ticks that do not follow each other".into());
+        }
+        self.ticked_ns = tick.from_ns;
+        if !self.totals.add(&tick) {
+            return Err("it sent numbers that no load has".into());
+        }
+        self.response.add(&tick.histograms.response);
+        Ok(Said::Tick(Box::new(tick)))
+    }
+
+    /// A new load.
+    pub(crate) fn begin(&mut self, part: Part) {
+        self.part = Some(part);
+        self.stage = Stage::Opening;
+        (self.told, self.totals, self.ticked_ns) = (Told::default(), Totals::default(), 0);
+        (self.sync, self.later, self.response) = (Sync::default(), Sync::default(), MergedHistogram::default());
+        self.pings.clear();
+    }
+
+    pub(crate) fn ping(&mut self, now_ns: u64) {
+        let number = self.next_ping;
+        self.next_ping += 1;
+        if self.pings.len() == PINGS_MAX {
+            self.pings.pop_front();
+        }
+        self.pings.push_back((number, now_ns));
+        self.pinged_ns = now_ns;
+        // A ping is short.
+        let _ = self.say(&OfCoordinator::Ping { number });
+    }
+
+    /// False if the message is longer than any.
+    #[must_use]
+    pub(crate) fn say(&mut self, message: &OfCoordinator) -> bool {
+        let Ok(bytes) = serde_json::to_vec(message) else { return false };
+        frame::write(&mut self.out, &bytes, OF_COORDINATOR_MAX)
+    }
+
+    pub(crate) fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Sends a heartbeat if it is time, and says why the agent counts as lost, if it does.
+    pub(crate) fn on_time(&mut self, now_ns: u64) -> Option<String> {
+        if !self.is_alive() {
+            return None;
+        }
+        if now_ns >= self.lost_ns() {
+            let s = self.patience_ns() / NS_PER_S;
+            return Some(format!("nothing came from it for {s} s: machine, network or ssh may be gone"));
+        }
+        if now_ns >= self.pinged_ns.saturating_add(HEARTBEAT_NS) {
+            self.ping(now_ns);
+        }
+        None
+    }
+
+    /// True, once, if nothing came for a while.
+    pub(crate) fn becomes_late(&mut self, now_ns: u64) -> bool {
+        let is_greeted = self.is_alive() && self.stage != Stage::Greeting;
+        let is_late = is_greeted && now_ns >= self.heard_ns.saturating_add(LATE_NS);
+        is_late && !std::mem::replace(&mut self.is_late, true)
+    }
+
+    const fn patience_ns(&self) -> u64 {
+        if matches!(self.stage, Stage::Greeting) { HELLO_NS } else { LOST_NS }
+    }
+
+    const fn lost_ns(&self) -> u64 {
+        self.heard_ns.saturating_add(self.patience_ns())
+    }
+
+    /// When [`Link::on_time`] or [`Link::becomes_late`] has something to say next; ns.
+    pub(crate) fn deadline_ns(&self) -> u64 {
+        if !self.is_alive() {
+            return u64::MAX;
+        }
+        let late_ns = if self.is_late { u64::MAX } else { self.heard_ns.saturating_add(LATE_NS) };
+        self.lost_ns().min(self.pinged_ns.saturating_add(HEARTBEAT_NS)).min(late_ns)
+    }
+
+    /// Offset of its clock as the start was agreed with it.
+    pub(crate) fn offset(&self) -> Offset {
+        self.sync.offset().unwrap_or(Offset { offset_ns: 0, error_ns: 0 })
+    }
+
+    pub(crate) fn start(&self, agent: usize) -> AgentStart {
+        let Offset { offset_ns, error_ns } = self.offset();
+        AgentStart {
+            source: source(agent),
+            name: self.name.clone(),
+            host: self.hello.host.clone(),
+            cpus: self.hello.cpus,
+            threads: self.part.map_or(0, |part| part.threads),
+            established: self.told.established,
+            // More cannot be told in a record, and is for the reader alone.
+            offset_ns: offset_ns.clamp(-TOLD_MAX_NS, TOLD_MAX_NS),
+            offset_error_ns: error_ns,
+            late_ns: self.told.late_ns.unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn end(&self, agent: usize) -> AgentEnd {
+        let later = self.later.offset().map_or(0, |later| later.offset_ns.saturating_sub(self.offset().offset_ns));
+        AgentEnd {
+            source: source(agent),
+            lost: self.loss.clone(),
+            flow: self.totals.flow,
+            response_ns: self.response.summary().into(),
+            drift_ns: later,
+        }
+    }
+}

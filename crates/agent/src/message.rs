@@ -1,0 +1,219 @@
+//! Messages of version 1, one JSON value each.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use model::{Histograms, MergedHistogram, Plan, Segment, Tick, TlsSession};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::totals::Totals;
+
+/// Version of the protocol.
+pub const PROTOCOL: u32 = 1;
+
+/// Who an agent is: the first message, readable in every version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// Version of the program.
+    pub version: String,
+    /// SHA-256 of the program.
+    pub build: String,
+    /// Architecture of the program, such as `x86_64`.
+    pub architecture: String,
+    /// Name of the machine.
+    #[serde(default)]
+    pub host: String,
+    /// Differs from one start of a machine to the next, and between machines.
+    #[serde(default)]
+    pub boot_id: String,
+    /// CPUs that it may use.
+    #[serde(default)]
+    pub cpus: u32,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfAgent {
+    /// First.
+    Hello(Hello),
+    /// It is there, and nothing else is to be said.
+    Alive,
+    /// Answer to a ping.
+    Pong {
+        /// Of the ping.
+        number: u64,
+        /// When the ping came, by its own clock; ns.
+        received_ns: u64,
+        /// When this was sent, by its own clock; ns.
+        sent_ns: u64,
+    },
+    /// The connections are open, or have failed to open.
+    Ready {
+        /// Connections asked for.
+        requested: u32,
+        /// Connections open now.
+        established: u32,
+        /// How long that took; ns.
+        took_ns: u64,
+        /// What one of them has agreed on, if they are encrypted.
+        tls: Option<TlsSession>,
+    },
+    /// It will start.
+    Armed {
+        /// Of the order.
+        attempt: u32,
+        /// Time that was left; none if the instant had passed. ns
+        margin_ns: Option<u64>,
+    },
+    /// It has started.
+    Started {
+        /// Of the order.
+        attempt: u32,
+        /// After the instant agreed on; ns.
+        late_ns: u64,
+    },
+    /// The measured window has begun.
+    Warmed {
+        /// Since its start; ns.
+        at_ns: u64,
+    },
+    /// A second has passed.
+    Tick(Box<TickMessage>),
+    /// The load is over.
+    Ended {
+        /// Since its start; ns.
+        at_ns: u64,
+        /// True if it was stopped.
+        interrupted: bool,
+        /// Sum of its ticks.
+        totals: Box<Totals>,
+    },
+    /// The load cannot be put on.
+    Failed {
+        /// True if that is because of the target.
+        is_target: bool,
+        /// In a line.
+        why: String,
+    },
+}
+
+/// What a coordinator says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfCoordinator {
+    /// Heartbeat, to be answered at once.
+    Ping {
+        /// Rises.
+        number: u64,
+    },
+    /// A load to prepare.
+    Plan(Box<PlanMessage>),
+    /// Start at an instant.
+    Start {
+        /// Of those of this load, from 1.
+        attempt: u32,
+        /// By the agent's own clock; ns.
+        at_ns: u64,
+    },
+    /// Do not start.
+    Disarm {
+        /// Of the order that is taken back.
+        attempt: u32,
+    },
+    /// End the load now.
+    Stop,
+    /// The totals have come, or the load is given up: forget it.
+    Done,
+}
+
+/// A plan with what records leave out of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanMessage {
+    /// Threads and all that is beside the shares are those of the agent.
+    pub plan: Plan,
+    /// Part of the agent.
+    pub segment: Segment,
+    /// Bodies of the requests, base64.
+    bodies: Vec<String>,
+    /// Trusted certificates, base64.
+    extra_roots: Vec<String>,
+}
+
+impl PlanMessage {
+    /// Part of `plan` that is `segment`.
+    #[must_use]
+    pub fn new(plan: Plan, segment: Segment) -> Self {
+        let bodies = plan.requests.iter().map(|request| STANDARD.encode(&request.body)).collect();
+        let roots = plan.tls.iter().flat_map(|tls| &tls.extra_roots);
+        Self { bodies, extra_roots: roots.map(|root| STANDARD.encode(root)).collect(), segment, plan }
+    }
+
+    /// The plan as it was; none if the message does not hold together.
+    #[must_use]
+    pub fn into_plan(self) -> Option<Plan> {
+        let mut plan = self.plan;
+        if self.bodies.len() != plan.requests.len() {
+            return None;
+        }
+        for (request, body) in plan.requests.iter_mut().zip(&self.bodies) {
+            request.body = STANDARD.decode(body).ok()?;
+            if request.body.len() as u64 != request.body_bytes {
+                return None;
+            }
+        }
+        let roots = self.extra_roots.iter().map(|root| STANDARD.decode(root).ok()).collect::<Option<Vec<_>>>()?;
+        match &mut plan.tls {
+            Some(tls) => tls.extra_roots = roots,
+            None if !roots.is_empty() => return None,
+            None => {}
+        }
+        Some(plan)
+    }
+}
+
+/// A tick with its histograms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TickMessage {
+    /// Number, from 0.
+    pub sequence: u64,
+    /// Without its histograms.
+    pub tick: Tick,
+    /// By name; those that are not empty.
+    histograms: BTreeMap<String, String>,
+    /// Of those of disturbed time.
+    set_aside: BTreeMap<String, String>,
+}
+
+impl TickMessage {
+    /// The `sequence`-th tick.
+    #[must_use]
+    pub fn new(sequence: u64, tick: &Tick) -> Self {
+        let (histograms, set_aside) = (encode(&tick.histograms), encode(&tick.set_aside));
+        // They are not of what serde writes, and costly to copy.
+        let tick = Tick { histograms: Histograms::default(), set_aside: Histograms::default(), ..tick.clone() };
+        Self { sequence, tick, histograms, set_aside }
+    }
+
+    /// The tick; none if its histograms cannot be read.
+    #[must_use]
+    pub fn into_tick(self) -> Option<Tick> {
+        let (histograms, set_aside) = (decode(&self.histograms)?, decode(&self.set_aside)?);
+        Some(Tick { histograms, set_aside, ..self.tick })
+    }
+}
+
+fn encode(histograms: &Histograms) -> BTreeMap<String, String> {
+    let filled = histograms.each().into_iter().filter(|(_, histogram)| !histogram.is_empty());
+    filled.map(|(name, histogram)| (name.to_owned(), histogram.encode())).collect()
+}
+
+fn decode(texts: &BTreeMap<String, String>) -> Option<Histograms> {
+    let mut histograms = Histograms::default();
+    for (name, text) in texts {
+        *histograms.named_mut(name)? = MergedHistogram::decode(text).ok()?;
+    }
+    Some(histograms)
+}

@@ -1,0 +1,34 @@
+//! The promises of both ends on damaged streams: what the fuzz target checks, a little of it.
+
+use agent::testing::fuzz;
+use proptest::prelude::*;
+
+const SEEDS: [&[u8]; 2] = [include_bytes!("corpus/of_agent"), include_bytes!("corpus/of_coordinator")];
+
+#[test]
+fn seeds_hold() {
+    SEEDS.into_iter().for_each(fuzz);
+}
+
+proptest! {
+    #[test]
+    fn damaged_streams_hold(
+        seed in prop::sample::select(SEEDS.to_vec()),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = seed.to_vec();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        fuzz(&bytes);
+    }
+
+    #[test]
+    fn arbitrary_bytes_hold(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fuzz(&bytes);
+        fuzz(&[b"1234plimsoll agent\n".as_slice(), &bytes].concat());
+    }
+}

@@ -1,0 +1,25 @@
+//! Who this program is, for the other end of a stream.
+
+use crate::exit::CommandError;
+use crate::session::environment::usable_cpus;
+use agent::{Hello, PROTOCOL};
+use std::path::Path;
+
+/// The file of this program, also when it has been replaced since.
+pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// This program on this machine.
+pub(crate) fn identity() -> Result<Hello, CommandError> {
+    let build = observe::sha256(Path::new(OWN_PROGRAM))
+        .ok_or_else(|| CommandError::usage(format!("cannot read the own program through {OWN_PROGRAM}")))?;
+    Ok(Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        build,
+        architecture: std::env::consts::ARCH.into(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        boot_id: std::fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned(),
+        cpus: usable_cpus().len() as u32,
+    })
+}

@@ -1,0 +1,158 @@
+//! One load on all agents, told as the events of one: what `engine::run` does on this machine.
+
+use crate::agents::host::Host;
+use crate::agents::identity::{OWN_PROGRAM, identity};
+use crate::agents::pump::Pump;
+use crate::agents::ssh::{Program, Ssh};
+use crate::exit::{CommandError, Exit};
+use agent::segment::{Part, divide};
+use agent::{FleetError, FleetEvent, Hello, OnLoss};
+use clock::{Clock, monotonic_ns, wall_clock};
+use engine::run::Control;
+use model::{AgentRecord, Event, NS_PER_S, Plan, human};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often the stop sign is looked at.
+const LOOK_UP: Duration = Duration::from_millis(20);
+/// How long the agents may take to be there, the copy of the program included.
+const START_NS: u64 = 120 * NS_PER_S;
+
+/// Where a load comes from, if not from this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteOptions {
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) ssh: Ssh,
+    pub(crate) on_loss: OnLoss,
+}
+
+/// Agents that are there; they end with this value.
+pub(crate) struct Agents {
+    pump: Pump,
+    hellos: Vec<Hello>,
+    own: Hello,
+}
+
+impl Agents {
+    /// Starts them, and waits until all are there.
+    pub(crate) fn start(options: &RemoteOptions, stop: &AtomicBool, note: &dyn Fn(&str)) -> Result<Self, CommandError> {
+        let own = identity()?;
+        let bytes = std::fs::metadata(OWN_PROGRAM).map_err(|error| {
+            CommandError::usage(format!("cannot read the own program through {OWN_PROGRAM}: {error}"))
+        })?;
+        let program = Program { sha256: own.build.clone(), bytes: bytes.len(), architecture: own.architecture.clone() };
+        let pump = Pump::start(&options.hosts, &options.ssh, own.clone(), &program, options.on_loss)
+            .map_err(|error| CommandError::usage(format!("cannot start a thread: {error}")))?;
+        let until_ns = monotonic_ns() + START_NS;
+        loop {
+            match pump.event(LOOK_UP) {
+                Some((FleetEvent::Greeted, hellos)) => return Ok(Self { pump, hellos, own }),
+                Some((FleetEvent::Failed(error), _)) => return Err(command_error(error)),
+                Some((FleetEvent::Note(text), _)) => note(&text),
+                Some(_) | None => {}
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(CommandError::interrupted());
+            }
+            if monotonic_ns() > until_ns {
+                let s = START_NS / NS_PER_S;
+                return Err(CommandError::usage(format!(
+                    "not all agents were there within {s} s; see whether ssh connects"
+                )));
+            }
+        }
+    }
+
+    /// What is to be said of them before the load.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let machines: BTreeSet<&str> = self.hellos.iter().map(|hello| hello.boot_id.as_str()).collect();
+        let mut warnings = Vec::new();
+        if machines.len() < self.hellos.len() {
+            let (agents, machines) = (self.hellos.len(), human::plural(machines.len() as u64, "machine"));
+            warnings.push(format!("{agents} agents run on {machines}: they share its CPUs and network"));
+        }
+        warnings
+    }
+
+    /// Refuses a target that means another machine to each agent.
+    pub(crate) fn check_target(&self, address: Option<SocketAddr>) -> Result<(), CommandError> {
+        let is_elsewhere = self.hellos.iter().any(|hello| hello.boot_id != self.own.boot_id);
+        match address.filter(|address| address.ip().is_loopback() && is_elsewhere) {
+            Some(address) => Err(CommandError::usage(format!(
+                "{address} is each machine's own: agents on other machines would load themselves; write an address that they \
+                 reach"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The load threads of each: as many as asked for, else one a CPU.
+    pub(crate) fn parts(&self, threads: Option<u32>, connections: u32) -> Result<Vec<Part>, CommandError> {
+        let wanted: Vec<u32> = self.hellos.iter().map(|hello| threads.unwrap_or(hello.cpus).clamp(1, 1024)).collect();
+        divide(&wanted, connections).ok_or_else(|| {
+            CommandError::usage(format!("-c {connections} are fewer connections than the {} agents", wanted.len()))
+        })
+    }
+
+    /// CPUs of all.
+    pub(crate) fn cpus(&self) -> u32 {
+        self.hellos.iter().map(|hello| hello.cpus.max(1)).fold(0, u32::saturating_add)
+    }
+
+    /// Carries out `plan` and hands every event to `sink`, in order, as [`engine::run::run`] does.
+    pub(crate) fn run(
+        &self,
+        plan: &Plan,
+        parts: Vec<Part>,
+        control: &Control,
+        note: &dyn Fn(&str),
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<(), CommandError> {
+        sink(Event::Started { started: wall_clock(), plan: Box::new(plan.clone()) });
+        self.pump.load(plan, parts);
+        let mut is_stopping = false;
+        loop {
+            match self.pump.event(LOOK_UP).map(|(event, _)| event) {
+                Some(FleetEvent::Agreed { start_ns }) => {
+                    // The clock of a load is set once.
+                    let _ = control.clock.set(Clock::started_at(start_ns));
+                }
+                Some(FleetEvent::Load(event)) => sink(event),
+                Some(FleetEvent::Note(text)) => note(&text),
+                Some(FleetEvent::Over) => return Ok(()),
+                Some(FleetEvent::Failed(error)) => return Err(command_error(error)),
+                Some(FleetEvent::Greeted) | None => {}
+            }
+            let wants_end = control.stop.load(Ordering::Relaxed) || control.enough.load(Ordering::Relaxed);
+            if wants_end && !std::mem::replace(&mut is_stopping, true) {
+                self.pump.stop();
+            }
+        }
+    }
+}
+
+/// Fails if a result is not that of the planned load, as an agent was lost.
+pub(crate) fn lost(agents: &[AgentRecord], options: Option<&RemoteOptions>) -> Result<(), CommandError> {
+    let lost = agents.iter().find_map(|agent| Some((agent, agent.lost.as_ref()?)));
+    let (Some((agent, loss)), Some(options)) = (lost, options) else { return Ok(()) };
+    let exit = match options.on_loss {
+        OnLoss::End => Exit::Invalid,
+        OnLoss::Continue => Exit::Inconclusive,
+    };
+    let after_s = loss.at_ns as f64 / NS_PER_S as f64;
+    let message = format!(
+        "agent {} was lost {after_s:.1} s after the start, so this is not the load that was planned: {}",
+        agent.name, loss.why
+    );
+    Err(CommandError { exit, message })
+}
+
+fn command_error(error: FleetError) -> CommandError {
+    match error {
+        FleetError::Stopped => CommandError::interrupted(),
+        FleetError::Agent { is_target: true, .. } => CommandError::target(error),
+        FleetError::Agent { is_target: false, .. } => CommandError { exit: Exit::Usage, message: error.to_string() },
+    }
+}

@@ -1,0 +1,85 @@
+//! Line for the shell of a host: it takes the program if it is not there, checks it, and becomes the agent.
+//!
+//! Before that it says one line that begins with [`MARK`], among whatever the shell's start files print: that the program is
+//! wanted, that the agent follows, or what is wrong. Nothing but a POSIX shell and the usual small programs is needed.
+
+/// Begin of lines that are meant for the coordinator.
+pub(crate) const MARK: &str = "plimsoll-agent:";
+
+/// What a host says before the agent begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// It wants the bytes of the program.
+    Send,
+    /// The agent follows.
+    Go,
+    /// It cannot be.
+    Error(String),
+}
+
+/// The command for a program of so many bytes, with this SHA-256, for this processor. The text is safe in single quotes, so
+/// that it is the same whatever shell the user has.
+pub(crate) fn command(sha256: &str, bytes: u64, architecture: &str) -> String {
+    let script = SCRIPT
+        .replace("@MARK@", MARK)
+        .replace("@SHA256@", sha256)
+        .replace("@BYTES@", &bytes.to_string())
+        .replace("@ARCH@", architecture);
+    let line = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    format!("exec /bin/sh -c '{line}'")
+}
+
+/// One statement a line; they are joined to one. Without single quotes.
+const SCRIPT: &str = r#"
+umask 077;
+fail() { echo "@MARK@error $*"; exit 1; };
+a=$(uname -m);
+[ "$a" = "@ARCH@" ] || fail "its processor is $a, this program is for @ARCH@";
+d="${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll/agents/@SHA256@";
+p="$d/plimsoll"; t="$p.$$";
+e=$(mkdir -p "$d" 2>&1) || fail "$e";
+[ -O "$d" ] && [ ! -L "$d" ] || fail "$d belongs to another user";
+same() { [ -f "$p" ] && if command -v sha256sum >/dev/null 2>&1;
+then s=$(sha256sum < "$p"); [ "${s%% *}" = "@SHA256@" ]; else [ "$(wc -c < "$p")" -eq @BYTES@ ]; fi; };
+if ! same; then
+trap "rm -f \"$t\"" 0 1 2 15;
+echo "@MARK@send";
+e=$( { head -c @BYTES@ > "$t"; } 2>&1) || fail "cannot write to $d: $e";
+[ "$(wc -c < "$t")" -eq @BYTES@ ] || fail "the program did not come whole";
+e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$p" 2>&1) || fail "$e";
+same || fail "$p is not the program that was sent";
+fi;
+e=$("$p" --version 2>&1) || fail "cannot run $p (is its file system mounted noexec?): $e";
+echo "@MARK@go";
+exec "$p" agent
+"#;
+
+/// What a line of a host says, if it is meant for the coordinator.
+pub(crate) fn word(line: &str) -> Option<Word> {
+    let text = line.trim_end().strip_prefix(MARK)?;
+    match text {
+        "send" => Some(Word::Send),
+        "go" => Some(Word::Go),
+        _ => text.strip_prefix("error ").map(|why| Word::Error(why.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_one_line_in_single_quotes() {
+        let command = command("ab", 7, "x86_64");
+        assert_eq!(command.matches('\'').count(), 2, "{command}");
+        assert!(!command.contains('\n') && !command.contains('@'), "{command}");
+    }
+
+    #[test]
+    fn lines_of_start_files_are_no_words() {
+        assert_eq!(word("Welcome"), None);
+        assert_eq!(word("plimsoll-agent:go\r\n"), Some(Word::Go));
+        assert_eq!(word("plimsoll-agent:send"), Some(Word::Send));
+        assert_eq!(word("plimsoll-agent:error no space"), Some(Word::Error("no space".into())));
+    }
+}

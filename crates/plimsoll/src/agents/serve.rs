@@ -1,0 +1,196 @@
+//! An agent: orders come on stdin, what happens goes to stdout, and the load is the engine's.
+//!
+//! It ends with its stream, and when its coordinator is silent: the process is left to end, and its load with it.
+
+use crate::agents::gate::{Gate, Passed};
+use crate::agents::identity::identity;
+use crate::exit::CommandError;
+use crate::session::environment::usable_cpus;
+use agent::{Agent, Order, Report};
+use clock::{Clock, monotonic_ns};
+use engine::run::{Control, RunError};
+use model::{Event, Plan, Segment};
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+const READ_BYTES: usize = 64 << 10;
+
+/// Something for the thread that owns the protocol.
+enum Input {
+    /// With the instant at which they were read; ns.
+    Bytes(Vec<u8>, u64),
+    /// Nobody is there any more.
+    Closed,
+    /// What was to be written is.
+    Written,
+    Report(Report),
+}
+
+/// A load that is carried out.
+struct Load {
+    gate: Arc<Gate>,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Load {
+    /// Ends it, sooner or later.
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.gate.give_up();
+    }
+}
+
+/// Serves one coordinator until it is gone.
+pub(crate) fn serve() -> Result<(), CommandError> {
+    let (to, inbox) = channel();
+    let wrong = |error: std::io::Error| CommandError::usage(format!("cannot start a thread: {error}"));
+    let own = identity()?;
+    let (reader, writer) = (to.clone(), to.clone());
+    let (out, output) = channel();
+    Builder::new().name("agent-in".into()).spawn(move || read(&reader)).map_err(wrong)?;
+    Builder::new().name("agent-out".into()).spawn(move || write(&output, &writer)).map_err(wrong)?;
+    let mut agent = Agent::new(own, monotonic_ns());
+    obey(&mut agent, &to, &inbox, &out).map_err(|why| CommandError::usage(format!("agent: {why}")))
+}
+
+/// Until the stream ends, which is how it should be, or the coordinator breaks the protocol or is silent.
+fn obey(agent: &mut Agent, to: &Sender<Input>, inbox: &Receiver<Input>, out: &Sender<Vec<u8>>) -> Result<(), String> {
+    let (mut load, mut is_writing): (Option<Load>, bool) = (None, false);
+    loop {
+        if !is_writing {
+            let bytes = agent.take_output();
+            is_writing = !bytes.is_empty();
+            if is_writing && out.send(bytes).is_err() {
+                return Ok(());
+            }
+        }
+        let wait_ns = agent.deadline_ns().saturating_sub(monotonic_ns());
+        match inbox.recv_timeout(Duration::from_nanos(wait_ns)) {
+            Ok(Input::Bytes(bytes, received_ns)) => {
+                agent.on_bytes(&bytes, received_ns, monotonic_ns()).map_err(|gone| gone.to_string())?;
+            }
+            Ok(Input::Closed) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Ok(Input::Written) => is_writing = false,
+            Ok(Input::Report(report)) => agent.on_report(report, monotonic_ns()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        agent.on_time(monotonic_ns()).map_err(|gone| gone.to_string())?;
+        while let Some(order) = agent.take_order() {
+            carry_out(order, &mut load, to);
+        }
+    }
+}
+
+fn carry_out(order: Order, load: &mut Option<Load>, to: &Sender<Input>) {
+    match order {
+        Order::Load { plan, segment } => match begin(*plan, segment, to.clone()) {
+            Ok(begun) => *load = Some(begun),
+            Err(why) => drop(to.send(Input::Report(Report::Failed { is_target: false, why }))),
+        },
+        Order::StartAt { attempt, at_ns } => load.iter().for_each(|load| load.gate.open_at(attempt, at_ns)),
+        Order::Disarm => load.iter().for_each(|load| load.gate.shut()),
+        Order::Stop => load.iter().for_each(Load::end),
+        Order::Done => {
+            if let Some(load) = load.take() {
+                load.end();
+                // Of a load that has told its end nothing is left to wait for.
+                if load.thread.is_finished() {
+                    let _ = load.thread.join();
+                }
+            }
+        }
+    }
+}
+
+/// Starts the thread of a load.
+fn begin(plan: Plan, segment: Segment, to: Sender<Input>) -> Result<Load, String> {
+    let (gate, stop) = (Arc::new(Gate::default()), Arc::new(AtomicBool::new(false)));
+    let control = Control { stop: Arc::clone(&stop), segment: Some(segment), ..Control::default() };
+    let at_gate = Arc::clone(&gate);
+    let work = move || {
+        if let Err((is_target, why)) = put_on(&plan, segment, &control, &at_gate, &to) {
+            let _ = to.send(Input::Report(Report::Failed { is_target, why }));
+        }
+    };
+    let thread =
+        Builder::new().name("load".into()).spawn(work).map_err(|error| format!("cannot start a thread: {error}"))?;
+    Ok(Load { gate, stop, thread })
+}
+
+/// Puts the load on, and tells whether it is the target that does not let it.
+fn put_on(
+    plan: &Plan,
+    segment: Segment,
+    control: &Control,
+    gate: &Gate,
+    to: &Sender<Input>,
+) -> Result<(), (bool, String)> {
+    let usable = usable_cpus();
+    if let Some(cpu) = plan.cpus.iter().find(|cpu| !usable.contains(cpu)) {
+        return Err((false, format!("CPU {cpu}: it may use the CPUs {usable:?} only")));
+    }
+    let connections = (plan.load.connections() / segment.of + 1).saturating_mul(plan.threads);
+    engine::limits::open_files(connections, plan.threads).map_err(|error| (false, error.to_string()))?;
+    if plan.target.address.tcp().is_some() {
+        engine::limits::ports(connections).map_err(|error| (false, error.to_string()))?;
+    }
+    let sink = |event| {
+        // The protocol ends with the process.
+        told(event, control, gate).into_iter().for_each(|report| drop(to.send(Input::Report(report))));
+    };
+    let mut ready = |event| match event {
+        Event::Connected { requested, established, took_ns, tls } => {
+            let report = Report::Ready { requested, established, took_ns, tls };
+            let _ = to.send(Input::Report(report));
+            sink(Event::Connected { requested, established, took_ns, tls: None });
+        }
+        event => sink(event),
+    };
+    engine::run::run(plan, control, &mut ready)
+        .map_err(|error| (matches!(error, RunError::NoConnection { .. }), error.to_string()))
+}
+
+/// What is to be said of an event. Once the connections are open it waits for the start.
+fn told(event: Event, control: &Control, gate: &Gate) -> Option<Report> {
+    match event {
+        Event::Connected { .. } => {
+            let Some(Passed { attempt, at_ns, late_ns }) = gate.pass() else {
+                control.stop.store(true, Ordering::Relaxed);
+                return None;
+            };
+            // Nobody else has set it.
+            let _ = control.clock.set(Clock::started_at(at_ns));
+            Some(Report::Started { attempt, late_ns })
+        }
+        Event::Warmed { at_ns, .. } => Some(Report::Warmed { at_ns }),
+        Event::Tick(tick) => Some(Report::Tick(tick)),
+        Event::Ended { at_ns, interrupted } => Some(Report::Ended { at_ns, interrupted }),
+        _ => None,
+    }
+}
+
+fn read(to: &Sender<Input>) {
+    let (mut stdin, mut buffer) = (std::io::stdin().lock(), vec![0; READ_BYTES]);
+    while let Ok(n @ 1..) = stdin.read(&mut buffer) {
+        if to.send(Input::Bytes(buffer[..n].to_vec(), monotonic_ns())).is_err() {
+            return;
+        }
+    }
+    let _ = to.send(Input::Closed);
+}
+
+fn write(output: &Receiver<Vec<u8>>, to: &Sender<Input>) {
+    let mut stdout = std::io::stdout().lock();
+    for bytes in output {
+        if stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
+            let _ = to.send(Input::Closed);
+            return;
+        }
+        let _ = to.send(Input::Written);
+    }
+}

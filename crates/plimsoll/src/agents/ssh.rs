@@ -1,0 +1,204 @@
+//! An agent on another machine, started through the system's ssh: its configuration, keys, agent and jump hosts are the user's.
+
+use crate::agents::host::Host;
+use crate::agents::identity::OWN_PROGRAM;
+use crate::agents::script::{self, MARK, Word};
+use crate::exit::CommandError;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Environment variable that names the command in the place of `ssh`.
+pub(crate) const COMMAND_VARIABLE: &str = "PLIMSOLL_SSH";
+/// No questions, and an end when the other side is gone; each can be set otherwise by `--ssh 'ssh -o ...'`, as the first counts.
+const OPTIONS: [&str; 9] = [
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=2",
+    "-o",
+    "ServerAliveCountMax=3",
+];
+/// Bytes before the agent's first that are looked at for its word: start files of shells print.
+const BEFORE_MAX: u64 = 64 << 10;
+/// Bytes of what ssh says last that are kept.
+const SAID_MAX: usize = 4 << 10;
+/// What ssh itself returns when there is no connection.
+const SSH_FAILED: i32 = 255;
+/// How long ssh may take to end once its stream has.
+const END_TRIES: u32 = 100;
+const END_PAUSE: Duration = Duration::from_millis(20);
+
+/// The command that reaches other machines, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ssh {
+    words: Vec<String>,
+}
+
+/// The program as it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) sha256: String,
+    pub(crate) bytes: u64,
+    pub(crate) architecture: String,
+}
+
+/// A running ssh, ended with this value.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    child: Arc<Mutex<Child>>,
+    said: Option<JoinHandle<String>>,
+    host: Host,
+}
+
+impl Ssh {
+    /// What `--ssh` or the environment says, else `ssh`.
+    pub(crate) fn new(typed: Option<&str>) -> Result<Self, CommandError> {
+        let from_environment = std::env::var(COMMAND_VARIABLE).ok().filter(|text| !text.trim().is_empty());
+        let (flag, text) = match (typed, from_environment) {
+            (Some(typed), _) => ("--ssh", typed.to_owned()),
+            (None, Some(text)) => (COMMAND_VARIABLE, text),
+            (None, None) => ("--ssh", "ssh".to_owned()),
+        };
+        let words = shlex::split(&text).filter(|words| !words.is_empty());
+        let words =
+            words.ok_or_else(|| CommandError::usage(format!("{flag} {text:?} is no command: quotes do not match")))?;
+        Ok(Self { words })
+    }
+
+    /// Starts an agent on `host`; bytes for it, and of it. It says its word first: see [`Connection::begin`].
+    pub(crate) fn connect(
+        &self,
+        host: &Host,
+        program: &Program,
+    ) -> Result<(Connection, ChildStdin, ChildStdout), String> {
+        let Program { sha256, bytes, architecture } = program;
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).args(OPTIONS);
+        if let Some(port) = host.port {
+            command.arg("-p").arg(port.to_string());
+        }
+        command.arg("--").arg(&host.destination).arg(script::command(sha256, *bytes, architecture));
+        // ^C is for this program, which then stops the agents in good order.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let wrong = |error: io::Error| format!("cannot start {:?}: {error}", self.words[0]);
+        let mut child = command.spawn().map_err(wrong)?;
+        let missing = || wrong(io::ErrorKind::BrokenPipe.into());
+        let stdin = child.stdin.take().ok_or_else(missing)?;
+        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stderr = child.stderr.take().ok_or_else(missing)?;
+        let said = std::thread::Builder::new().name("ssh-stderr".into()).spawn(move || last_said(stderr)).ok();
+        let connection = Connection { child: Arc::new(Mutex::new(child)), said, host: host.clone() };
+        Ok((connection, stdin, stdout))
+    }
+}
+
+impl Connection {
+    /// Sends the program if it is wanted, and returns when the agent's own bytes follow.
+    pub(crate) fn begin(&self, to: &mut ChildStdin, from: &mut BufReader<ChildStdout>) -> Result<(), Option<String>> {
+        match next_word(from)? {
+            Word::Go => return Ok(()),
+            Word::Error(why) => return Err(Some(why)),
+            Word::Send => {}
+        }
+        let program = File::open(OWN_PROGRAM).map_err(|error| Some(format!("cannot read {OWN_PROGRAM}: {error}")))?;
+        // If the host takes no more, it says why.
+        let _ = io::copy(&mut BufReader::with_capacity(1 << 16, program), to).and_then(|_| to.flush());
+        match next_word(from)? {
+            Word::Go => Ok(()),
+            Word::Error(why) => Err(Some(why)),
+            Word::Send => Err(Some("it wants the program twice".into())),
+        }
+    }
+
+    /// The process, for whoever has to end it.
+    pub(crate) fn child(&self) -> Arc<Mutex<Child>> {
+        Arc::clone(&self.child)
+    }
+
+    /// Why the stream has ended, in a line; waits until ssh has.
+    pub(crate) fn end(&mut self) -> String {
+        let status = end(&self.child);
+        let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
+        let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let said = said.trim_end_matches('.');
+        let destination = &self.host.destination;
+        match status.and_then(|status| status.code()) {
+            Some(SSH_FAILED) => format!("no connection: {said}; try: ssh {destination} true"),
+            Some(0) if said.is_empty() => "its stream ended: agent or ssh was ended there".into(),
+            Some(code) => format!("it ended with {code}: {said}"),
+            None => "ssh was killed".into(),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        end(&self.child);
+    }
+}
+
+/// Waits a moment for a process whose streams are closed, then ends it.
+pub(crate) fn end(child: &Mutex<Child>) -> Option<ExitStatus> {
+    for _ in 0..END_TRIES {
+        if let Ok(Some(status)) = hold(child).try_wait() {
+            return Some(status);
+        }
+        std::thread::sleep(END_PAUSE);
+    }
+    let mut child = hold(child);
+    // It is our own child, not waited for yet: the number is its.
+    let _ = child.kill();
+    child.wait().ok()
+}
+
+fn hold(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The next line that is meant for us; an error without text if the stream ends before, which ssh then explains.
+fn next_word(from: &mut BufReader<ChildStdout>) -> Result<Word, Option<String>> {
+    let mut left = BEFORE_MAX;
+    loop {
+        let mut line = Vec::new();
+        let n = from.by_ref().take(left).read_until(b'\n', &mut line).map_err(|_| None)?;
+        if n == 0 {
+            return Err((left == 0).then(|| format!("its shell printed {BEFORE_MAX} bytes before {MARK}")));
+        }
+        left -= n as u64;
+        if let Some(word) = script::word(&String::from_utf8_lossy(&line)) {
+            return Ok(word);
+        }
+    }
+}
+
+/// The last that ssh says.
+fn last_said(mut stderr: ChildStderr) -> String {
+    let (mut kept, mut buffer) = (VecDeque::new(), [0; 1024]);
+    while let Ok(n @ 1..) = stderr.read(&mut buffer) {
+        kept.extend(&buffer[..n]);
+        kept.drain(..kept.len().saturating_sub(SAID_MAX));
+    }
+    String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_split_as_a_shell_does() {
+        assert_eq!(Ssh::new(Some("ssh -F 'a b'")).unwrap().words, ["ssh", "-F", "a b"]);
+        for text in ["", "ssh 'x"] {
+            assert!(Ssh::new(Some(text)).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Load from agents, reached by a command that runs them on this machine.
+
+mod hosts;
+mod network;
+
+use crate::support::{Ended, Program, Started, Target, count, list, plimsoll, wait_for};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// In the place of ssh: each host is a home directory, and its number of process is left there.
+const REACH: &str = r#"#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+host=$2; shift 2
+unset XDG_CACHE_HOME
+export HOME="@HOMES@/$host"
+mkdir -p "$HOME"
+echo $$ > "$HOME/pid"
+[ ! -f "@HOMES@/profile" ] || . "@HOMES@/profile"
+echo "welcome to $host"
+exec sh -c "$*"
+"#;
+
+/// A stopped load ends, and an agent without a coordinator is gone, within this time.
+const SOON: Duration = Duration::from_secs(15);
+
+/// Hosts that are directories.
+struct Hosts {
+    directory: TempDir,
+}
+
+impl Hosts {
+    fn new() -> Self {
+        Self::with_profile("")
+    }
+
+    /// Each begins with these lines.
+    fn with_profile(profile: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let homes = directory.path().to_str().expect("a plain path");
+        let reach = directory.path().join("reach");
+        std::fs::write(&reach, REACH.replace("@HOMES@", homes)).expect("a script");
+        std::fs::set_permissions(&reach, Permissions::from_mode(0o755)).expect("our own file");
+        std::fs::write(directory.path().join("profile"), profile).expect("a profile");
+        Self { directory }
+    }
+
+    fn run(&self, url: &str, more: &[&str]) -> Program {
+        let reach = self.directory.path().join("reach");
+        let reach = reach.to_str().expect("a plain path");
+        let args = ["run", url, "--client", "ssh://a,ssh://b", "--ssh", reach, "--warmup", "500ms", "--json"];
+        plimsoll(args.into_iter().chain(more.iter().copied()))
+    }
+
+    fn home(&self, host: &str) -> PathBuf {
+        self.directory.path().join(host)
+    }
+
+    /// The copy of the program.
+    fn copy(&self, host: &str) -> PathBuf {
+        let copies = list(&self.home(host).join(".cache/plimsoll/agents"));
+        assert_eq!(copies.len(), 1, "{copies:?}");
+        let files = list(&copies[0]);
+        assert_eq!(files, [copies[0].join("plimsoll")]);
+        files[0].clone()
+    }
+
+    fn pid(&self, host: &str) -> Pid {
+        let number = std::fs::read_to_string(self.home(host).join("pid")).expect("it was started");
+        Pid::from_raw(number.trim().parse().expect("a number")).expect("above 0")
+    }
+
+    #[track_caller]
+    fn are_gone(&self) {
+        for host in ["a", "b"] {
+            let pid = self.pid(host);
+            let gone = wait_for(SOON, || test_kill_process(pid).is_err().then_some(()));
+            assert!(gone.is_some(), "the agent {host} still runs as {pid:?}");
+        }
+    }
+}
+
+fn wait_for_load(started: &Started) {
+    started.wait_for_events("tick", 2);
+}
+
+#[test]
+fn two_agents_share_one_load_and_all_of_it_is_in_one_result() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let ended = hosts.run(&target.url("/bytes/10"), &["-R", "400", "-c", "9", "-d", "3s"]).run();
+    let record = ended.measured().json();
+    let agents = record["agents"].as_array().expect("agents");
+    assert_eq!(agents.len(), 2, "{record:#}");
+    let sent: u64 = agents.iter().map(|agent| count(agent, "flow.sent")).sum();
+    assert!((1_200..1_700).contains(&sent), "{sent} of 400/s in 3.5 s");
+    assert!(agents.iter().all(|agent| count(agent, "flow.sent") > sent / 4), "{agents:#?}");
+    let responses: u64 = agents.iter().map(|agent| count(agent, "response_ns.n")).sum();
+    assert_eq!(responses, count(&record, "latency_ns.response.n"), "histograms are added, not averaged");
+    assert_eq!(count(&record, "requests.planned"), responses);
+    let probed = 3;
+    assert_eq!(target.seen().1, sent + probed, "the server has seen what the agents say");
+    assert!(agents.iter().all(|agent| count(agent, "start_error_ns") < 20_000_000), "{agents:#?}");
+    assert_eq!(ended.recorded("run.json"), ended.stdout);
+    // The schedule is the same whoever sends it: all instants of Poisson arrivals are there once.
+    // Not prolonged, as several machines are not.
+    let load = ["-R", "400", "-c", "9", "-d", "3s", "--warmup", "500ms", "--budget", "0s", "--json"];
+    let url = target.url("/bytes/10");
+    let alone = plimsoll(["run", url.as_str()].into_iter().chain(load)).run();
+    assert_eq!(count(&alone.measured().json(), "requests.planned"), responses);
+    hosts.are_gone();
+}
+
+#[test]
+fn the_program_is_copied_once_into_a_private_folder_and_mended_when_it_is_damaged() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let run = || hosts.run(&target.url("/bytes/10"), &["-c", "4", "-d", "500ms"]).run().measured().json();
+    run();
+    let copy = hosts.copy("a");
+    let metadata = |path: &Path| std::fs::metadata(path).expect("it is there");
+    assert_eq!(metadata(&copy).mode() & 0o777, 0o700);
+    assert_eq!(metadata(copy.parent().expect("a folder")).mode() & 0o777, 0o700);
+    let before = metadata(&copy).ino();
+    run();
+    assert_eq!(metadata(&copy).ino(), before, "it was there already");
+    let file = std::fs::File::options().write(true).open(&copy).expect("our own file");
+    std::os::unix::fs::FileExt::write_all_at(&file, b"damaged", 4096).expect("our own file");
+    drop(file);
+    run();
+    assert_ne!(metadata(&copy).ino(), before, "what is damaged is sent again");
+}
+
+/// Ends one agent in the middle; what is left has to go by itself.
+#[track_caller]
+fn lose_one(signal: Signal, more: &[&str], code: i32) -> Ended {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let args = [&["-c", "4", "-d", "8s"], more].concat();
+    let started = hosts.run(&target.url("/sleep?time=5ms"), &args).start();
+    wait_for_load(&started);
+    kill_process(hosts.pid("b"), signal).expect("it runs");
+    let ended = started.end();
+    ended.exits(code);
+    hosts.are_gone();
+    let record = ended.json();
+    assert_eq!(record["interrupted"], true, "{record:#}");
+    assert!(count(&record, "requests.good") > 100, "what was measured is kept");
+    assert_eq!(record["agents"][0].get("lost"), None);
+    assert!(record["agents"][1]["lost"]["why"].is_string(), "{record:#}");
+    assert!(ended.stderr.contains("agent ssh://b was lost"), "{ended:#?}");
+    ended
+}
+
+#[test]
+fn a_killed_agent_ends_the_load() {
+    let ended = lose_one(Signal::KILL, &[], 4);
+    assert!(ended.took < Duration::from_secs(8), "{ended:#?}");
+}
+
+#[test]
+fn a_killed_agent_leaves_the_others_the_load_if_that_is_wanted() {
+    let ended = lose_one(Signal::KILL, &["--on-agent-loss", "continue"], 5);
+    assert!(ended.took > Duration::from_secs(8), "{ended:#?}");
+}
+
+#[test]
+fn an_agent_that_stalls_is_lost_after_five_seconds() {
+    let ended = lose_one(Signal::STOP, &[], 4);
+    assert!(ended.stderr.contains("nothing came from it for 5 s"), "{ended:#?}");
+}
+
+#[test]
+fn agents_of_a_killed_coordinator_end() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let started = hosts.run(&target.url("/sleep?time=5ms"), &["-c", "4", "-d", "60s"]).start();
+    wait_for_load(&started);
+    started.signal(Signal::KILL);
+    hosts.are_gone();
+    assert_eq!(started.end().status.code(), None);
+}
+
+#[test]
+fn an_interrupted_load_keeps_what_all_have_measured() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let started = hosts.run(&target.url("/sleep?time=5ms"), &["-c", "4", "-d", "60s"]).start();
+    wait_for_load(&started);
+    started.signal(Signal::INT);
+    let ended = started.end();
+    let record = ended.exits(130).json();
+    assert_eq!(record["interrupted"], true);
+    assert!(record["agents"].as_array().is_some_and(|agents| agents.iter().all(|agent| agent.get("lost").is_none())));
+    hosts.are_gone();
+}
+
+#[test]
+fn a_host_that_cannot_carry_an_agent_is_named_with_the_reason() {
+    let target = Target::start(&[]);
+    let fails = |profile: &str, named: &[&str]| {
+        let hosts = Hosts::with_profile(profile);
+        let ended = hosts.run(&target.url("/bytes/1"), &["-c", "4", "-d", "1s"]).run();
+        ended.fails(2, named);
+        assert!(list(&ended.path("plimsoll-runs")).is_empty(), "what cannot be measured leaves no directory");
+    };
+    fails(
+        "echo 'Host key verification failed.' >&2; exit 255",
+        &["ssh://", "Host key verification failed", "try: ssh"],
+    );
+    fails(
+        "uname() { echo riscv64; }; uname; echo 'plimsoll-agent:error its processor is riscv64'; exit 1",
+        &["riscv64"],
+    );
+    fails("export HOME=/dev/null", &["agent ssh://", "/dev/null"]);
+    fails(
+        "echo plimsoll-agent:go; echo 'Hello, I am a shell'; exit 0",
+        &["something else than a plimsoll agent", "Hello"],
+    );
+    fails("kill -9 $$", &["ssh was killed"]);
+    let missing = plimsoll(["run", &target.url("/"), "--client", "ssh://a", "--ssh", "/nowhere/ssh"]).run();
+    missing.fails(2, &["agent ssh://a", "cannot start", "/nowhere/ssh"]);
+}
+
+#[test]
+fn what_agents_cannot_do_is_refused_before_anything_is_started() {
+    let refused = |args: &[&str], named: &[&str]| {
+        let url = "http://192.0.2.1/";
+        plimsoll(["run", url, "--client", "ssh://a,ssh://b"].iter().chain(args).copied()).run().fails(2, named);
+    };
+    refused(&["--warmup", "auto"], &["--warmup auto"]);
+    refused(&["--cpus", "0"], &["--cpus"]);
+    refused(&["--ssh", "ssh '"], &["--ssh", "quotes"]);
+    plimsoll(["run", "http://192.0.2.1/", "--client", "b"]).run().fails(2, &["--client", "ssh://"]);
+    let ended = plimsoll(["run", "http://192.0.2.1/", "--ssh", "ssh"]).run();
+    assert!(ended.exits(2).stderr.contains("--client"), "{ended:#?}");
+}
+
+#[test]
+fn a_target_that_agents_cannot_load_is_their_error() {
+    let (target, hosts) = (Target::start(&[]), Hosts::with_profile("ulimit -n 20"));
+    let ended = hosts.run(&target.url("/bytes/1"), &["-c", "400", "-d", "1s"]).run();
+    assert!(ended.exits(2).stderr.contains("plimsoll: agent ssh://"), "{ended:#?}");
+    assert!(ended.stderr.contains("file descriptors"), "{ended:#?}");
+    let ended = Hosts::new().run(&target.url("/bytes/1"), &["-c", "1", "-d", "1s"]).run();
+    assert!(ended.exits(2).stderr.contains("-c 1 are fewer connections than the 2 agents"), "{ended:#?}");
+}

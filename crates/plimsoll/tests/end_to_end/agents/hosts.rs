@@ -1,0 +1,99 @@
+//! Load through real sshds, each in a network namespace of its own.
+
+use super::network::Network;
+use crate::support::{Ended, close_to, count, decide_watched, list, number, skip};
+use rustix::process::Signal;
+use serde_json::Value;
+
+const CLIENTS: &str = "ssh://h1,ssh://h2";
+
+/// Runs the test on the hosts; where there are none it counts as skipped.
+fn on_hosts(test: impl Fn(&Network)) {
+    match Network::start() {
+        Ok(network) => test(&network),
+        Err(why) => skip(&why),
+    }
+}
+
+#[test]
+fn two_hosts_give_the_same_as_one_client_at_the_same_load() {
+    on_hosts(|network| {
+        decide_watched(|| {
+            let load = ["run", Network::TARGET, "-R", "500", "-c", "64", "-d", "4s", "--warmup", "1s", "--json"];
+            let measured =
+                |more: &[&str]| -> Value { network.plimsoll("known", &[&load, more].concat()).run().measured().json() };
+            let (alone, both) = (measured(&["--budget", "0s"]), measured(&["--client", CLIENTS]));
+            let agents = both["agents"].as_array().expect("agents");
+            assert_eq!(agents.len(), 2);
+            let responses: u64 = agents.iter().map(|agent| count(agent, "response_ns.n")).sum();
+            assert_eq!(responses, count(&both, "latency_ns.response.n"));
+            assert_eq!(count(&alone, "requests.planned"), responses, "the same schedule");
+            for agent in agents {
+                assert!(count(agent, "start_error_ns") < 1_000_000, "started within a millisecond: {agent:#}");
+            }
+            let goodput = |record| number(record, "goodput_per_s.value");
+            close_to(goodput(&both), goodput(&alone), 0.03, "goodput");
+            for quantile in ["p50", "p90", "p99"] {
+                let name = format!("latency_ns.response.{quantile}");
+                close_to(number(&both, &name), number(&alone, &name), 0.05, quantile);
+            }
+            network.is_clean();
+        });
+    });
+}
+
+#[test]
+fn a_host_that_ssh_does_not_reach_or_trust_is_one_clear_line() {
+    on_hosts(|network| {
+        let fails = |hosts: &str, clients: &str, named: &[&str]| {
+            let args = ["run", Network::TARGET, "--client", clients, "-c", "4", "-d", "1s", "--warmup", "0s"];
+            let ended = network.plimsoll(hosts, &args).run();
+            ended.fails(2, named);
+            assert!(list(&ended.path("plimsoll-runs")).is_empty(), "no directory is left");
+            network.is_clean();
+        };
+        fails("unknown", CLIENTS, &["agent ssh://h", "Host key verification failed", "try: ssh h"]);
+        fails("changed", CLIENTS, &["agent ssh://h", "Host key verification failed"]);
+        fails("known", "ssh://h1,ssh://h1:9", &["agent ssh://h1:9", "Connection refused"]);
+        fails("known", "ssh://h1,ssh://noone@h2", &["agent ssh://noone@h2", "Permission denied"]);
+        fails("known", "ssh://h1,ssh://h3", &["agent ssh://h3", "cannot run", "noexec"]);
+        fails("known", "ssh://h1,ssh://h4", &["agent ssh://h4", "cannot write", "No space left"]);
+    });
+}
+
+/// Kills something in the middle of a load.
+#[track_caller]
+fn killed(network: &Network, kill: impl FnOnce(&Network), code: i32) -> Ended {
+    let load = ["run", Network::TARGET, "--client", CLIENTS, "-c", "8", "-d", "20s", "--warmup", "500ms", "--json"];
+    let started = network.plimsoll("known", &load).start();
+    started.wait_for_events("tick", 2);
+    kill(network);
+    let ended = started.end();
+    network.is_clean();
+    let record = ended.exits(code).json();
+    assert_eq!(record["interrupted"], true);
+    assert!(record["agents"][1]["lost"]["why"].is_string(), "{record:#}");
+    assert!(ended.stderr.contains("agent ssh://h2 was lost"), "{ended:#?}");
+    ended
+}
+
+#[test]
+fn a_killed_agent_or_ssh_ends_the_load_and_leaves_nothing() {
+    on_hosts(|network| {
+        killed(network, |network| Network::kill(&network.agents("h2")), 4);
+        killed(network, |network| Network::kill(&network.connections("h2")), 4);
+    });
+}
+
+#[test]
+fn a_killed_coordinator_leaves_nothing() {
+    on_hosts(|network| {
+        let load = ["run", Network::TARGET, "--client", CLIENTS, "-c", "8", "-d", "60s", "--warmup", "500ms"];
+        let started = network.plimsoll("known", &load).start();
+        started.wait_for_events("tick", 2);
+        assert!(!network.agents("h1").is_empty() && !network.agents("h2").is_empty());
+        started.signal(Signal::KILL);
+        started.end();
+        network.is_clean();
+    });
+}

@@ -1,0 +1,65 @@
+//! Agents of a load from other machines, in lines.
+
+use crate::visible;
+use model::{AgentRecord, NS_PER_S, RunRecord, human};
+
+/// Most agents that have a line; all are in the record.
+const LINES_MAX: usize = 16;
+
+/// One line for each agent, and one for how far apart their starts can be, each with its label.
+pub(super) fn lines(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let agents = &record.agents;
+    let mut lines: Vec<_> = agents.iter().take(LINES_MAX).map(|agent| ("agent", line(agent))).collect();
+    if agents.len() > LINES_MAX {
+        lines.push(("agents", format!("{} more", agents.len() - LINES_MAX)));
+    }
+    let mut errors: Vec<u64> = agents.iter().map(|agent| agent.start_error_ns).collect();
+    errors.sort_unstable_by(|a, b| b.cmp(a));
+    if let [first, second, ..] = errors[..] {
+        let apart = human::time(first.saturating_add(second) as f64);
+        lines.push((
+            "start",
+            format!("of the agents at most {apart} apart, by their clocks and the round trips to them"),
+        ));
+    }
+    lines
+}
+
+fn line(agent: &AgentRecord) -> String {
+    let (name, host) = (visible::line(&agent.name), visible::line(&agent.host));
+    let threads = human::plural(agent.threads.into(), "load thread");
+    let (sent, p99) = (human::plural(agent.flow.sent, "request"), human::time(agent.response_ns.p99 as f64));
+    let lost = agent.lost.as_ref().map_or_else(String::new, |loss| {
+        let after_s = loss.at_ns as f64 / NS_PER_S as f64;
+        format!("; lost after {after_s:.1} s: {}", visible::line(&loss.why))
+    });
+    format!("{name} ({host}): {threads}, {sent}, p99 {p99}{lost}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{AgentLoss, AgentStart, SourceId};
+
+    #[test]
+    fn a_lost_agent_is_told_with_its_reason() {
+        let (source, name, host) = (SourceId(1), "ssh://b".into(), "b\x1b[2J".into());
+        let mut agent = AgentRecord::begun(&AgentStart {
+            source,
+            name,
+            host,
+            cpus: 2,
+            threads: 2,
+            established: 8,
+            offset_ns: 5,
+            offset_error_ns: 100_000,
+            late_ns: 20_000,
+        });
+        assert_eq!(agent.start_error_ns, 120_000);
+        agent.flow.sent = 5_000;
+        agent.lost = Some(AgentLoss { at_ns: 3_200_000_000, why: "nothing came from it for 5 s".into() });
+        let line = line(&agent);
+        assert!(line.contains("2 load threads, 5,000 requests") && !line.contains('\x1b'), "{line}");
+        assert!(line.ends_with("; lost after 3.2 s: nothing came from it for 5 s"), "{line}");
+    }
+}

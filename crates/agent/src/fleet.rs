@@ -139,11 +139,12 @@ impl Fleet {
                 Ok(Some(said)) => self.on_said(agent, said, now_ns),
                 Err(why) => self.lose(agent, why, now_ns),
             }
+            // After each, so that it is the same however the bytes were cut.
+            self.advance(now_ns);
             if !self.links[agent].is_alive() {
                 break;
             }
         }
-        self.advance(now_ns);
     }
 
     /// The stream of an agent has ended; `why` is what is known of it.

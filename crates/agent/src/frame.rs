@@ -80,6 +80,10 @@ impl Decoder {
         let n = self.bytes.len().min(PREAMBLE.len());
         if self.bytes[..n] != PREAMBLE[..n] {
             let shown = &self.bytes[..self.bytes.len().min(SHOWN_MAX)];
+            // What it says is told as a line, however it was cut.
+            if shown.len() < SHOWN_MAX && !shown.contains(&b'\n') {
+                return Ok(false);
+            }
             let line = String::from_utf8_lossy(shown).lines().next().unwrap_or_default().to_owned();
             return Err(FrameError::Preamble(line));
         }

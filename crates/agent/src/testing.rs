@@ -51,12 +51,12 @@ fn of_agent(stream: &[u8], cuts: &[u8]) -> Vec<String> {
     let mut fleet = Fleet::new(["a".to_owned()], identity(), OnLoss::End);
     let mut seen = Vec::new();
     fleet.attach(0, 0);
+    fleet.on_bytes(0, &Agent::new(identity(), 0).take_output(), 0, 0);
+    let parts = divide(&[2], 8).expect("enough connections");
+    fleet.begin(&plan(8, 1), &parts, NS_PER_S);
     for piece in pieces(stream, cuts) {
         fleet.on_bytes(0, piece, NS_PER_S, NS_PER_S);
         while let Some(event) = fleet.take_event() {
-            if let (FleetEvent::Greeted, Some(parts)) = (&event, divide(&[2], 8)) {
-                fleet.begin(&plan(8, 1), &parts, NS_PER_S);
-            }
             if let FleetEvent::Load(Event::AgentLost { why, .. }) = &event {
                 assert!(!why.contains(char::is_control), "{why:?}");
             }

@@ -28,12 +28,12 @@ exec sh -c "$*"
 const SOON: Duration = Duration::from_secs(15);
 
 /// Hosts that are directories.
-struct Hosts {
+pub(crate) struct Hosts {
     directory: TempDir,
 }
 
 impl Hosts {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with_profile("")
     }
 
@@ -48,14 +48,14 @@ impl Hosts {
         Self { directory }
     }
 
-    fn run(&self, url: &str, more: &[&str]) -> Program {
+    pub(crate) fn run(&self, url: &str, more: &[&str]) -> Program {
         let reach = self.directory.path().join("reach");
         let reach = reach.to_str().expect("a plain path");
         let args = ["run", url, "--client", "ssh://a,ssh://b", "--ssh", reach, "--warmup", "500ms", "--json"];
         plimsoll(args.into_iter().chain(more.iter().copied()))
     }
 
-    fn home(&self, host: &str) -> PathBuf {
+    pub(crate) fn home(&self, host: &str) -> PathBuf {
         self.directory.path().join(host)
     }
 

@@ -1,5 +1,6 @@
 //! Secrets in every place that is known: the server gets them, and no file of a result, no name of one and no output does.
 
+use crate::agents::Hosts;
 use crate::support::{BrokenServer, Ended, Program, Started, list, plimsoll};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -217,6 +218,22 @@ fn a_profiled_sweep_of_two_variants_keeps_all_of_them() {
     assert!(names.len() == 2 && names.iter().all(|name| name.contains("env-DB_PASSWORD-redacted")), "{names:?}");
     let graphs = files(&ended.run_directory()).into_iter().filter(|path| path.ends_with("profile.svg")).count();
     assert_eq!(graphs, 2);
+}
+
+#[test]
+fn agents_send_all_of_them_and_keep_none() {
+    let (server, whole) = redirecting(&["S3CRET-query", "S3CRET-key", "S3CRET-body"]);
+    let hosts = Hosts::new();
+    let secrets = ["-m", "POST", "-b", "{\"password\":\"S3CRET-body\"}", "-H", "X-Api-Key: S3CRET-key"];
+    let load = ["--expect", "status=302", "-c", "2", "-d", "1s"];
+    let ended = hosts.run(&server.url("/start?token=S3CRET-query"), &[&secrets[..], &load].concat()).run();
+    let probed = 3;
+    assert!(whole.load(Ordering::Relaxed) > probed, "the server got them: {ended:#?}");
+    nowhere(&ended);
+    // The program, and the number of its process.
+    let left: Vec<PathBuf> = ["a", "b"].iter().flat_map(|host| files(&hosts.home(host))).collect();
+    let names: Vec<_> = left.iter().map(|path| path.file_name().expect("a name")).collect();
+    assert_eq!(names, ["plimsoll", "pid", "plimsoll", "pid"]);
 }
 
 #[test]

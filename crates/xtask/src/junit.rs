@@ -1,6 +1,7 @@
 //! JUnit report of cargo-nextest: how many tests ran, and why some failed.
 
 use anyhow::{Context, Result};
+use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
@@ -23,11 +24,15 @@ impl Report {
         let mut reader = Reader::from_str(text);
         let (mut report, mut case, mut has_counts) = (Self::default(), String::new(), false);
         loop {
-            let (Event::Start(tag) | Event::Empty(tag)) = (match reader.read_event()? {
+            let tag = match reader.read_event()? {
                 Event::Eof => break,
-                event => event,
-            }) else {
-                continue;
+                Event::Start(tag) if [b"failure".as_slice(), b"error"].contains(&tag.name().as_ref()) => {
+                    let output = reader.read_text(tag.name())?.decode()?.into_owned();
+                    report.failures.push(format!("{case}: {}", reason(&unescape(&output)?)));
+                    continue;
+                }
+                Event::Start(tag) | Event::Empty(tag) => tag,
+                _ => continue,
             };
             match tag.name().as_ref() {
                 b"testsuites" => {
@@ -36,7 +41,6 @@ impl Report {
                     has_counts = true;
                 }
                 b"testcase" => case = format!("{} {}", text_of(&tag, "classname")?, text_of(&tag, "name")?),
-                b"failure" | b"error" => report.failures.push(format!("{case}: {}", line(&text_of(&tag, "message")?))),
                 _ => {}
             }
         }
@@ -54,10 +58,10 @@ fn text_of(tag: &BytesStart<'_>, name: &str) -> Result<String> {
     Ok(attribute.normalized_value(XmlVersion::default())?.into_owned())
 }
 
-/// In one line of bounded length.
-fn line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(REASON_MAX).collect()
+/// Panic of a test, from what it printed, in one line of bounded length.
+fn reason(output: &str) -> String {
+    let panic = output.split_once("stack backtrace:").map_or(output, |(panic, _)| panic);
+    panic.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(REASON_MAX).collect()
 }
 
 #[cfg(test)]
@@ -68,8 +72,8 @@ mod tests {
     fn tests_that_failed_are_told_with_their_reason() {
         let text = "<?xml version=\"1.0\"?>\n<testsuites name=\"run\" tests=\"9\" failures=\"1\" errors=\"1\">\
             <testsuite name=\"plimsoll::end_to_end\" tests=\"9\"><testcase name=\"pools::a\" classname=\"plimsoll::end_to_end\"/>\
-            <testcase name=\"pools::b\" classname=\"plimsoll::end_to_end\"><failure message=\"thread 'b' panicked at b.rs:1:2:&#10;\
-            0.9 &lt; 1\" type=\"test failure\">all of it</failure></testcase></testsuite></testsuites>";
+            <testcase name=\"pools::b\" classname=\"plimsoll::end_to_end\"><failure message=\"thread 'b' panicked at b.rs:1:2\" \
+            type=\"test failure\">thread 'b' panicked at b.rs:1:2:\n0.9 &lt; 1\nstack backtrace:\n 0: all</failure></testcase></testsuite></testsuites>";
         let report = Report::read(text).unwrap();
         assert_eq!((report.tests, report.failed), (9, 2));
         assert_eq!(report.failures, ["plimsoll::end_to_end pools::b: thread 'b' panicked at b.rs:1:2: 0.9 < 1"]);

@@ -130,9 +130,10 @@ impl Connection {
         let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
         let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let said = said.trim_end_matches('.');
-        let destination = &self.host.destination;
+        let Host { destination, port } = &self.host;
+        let port = port.map_or_else(String::new, |port| format!("-p {port} "));
         match status.and_then(|status| status.code()) {
-            Some(SSH_FAILED) => format!("no connection: {said}; try: ssh {destination} true"),
+            Some(SSH_FAILED) => format!("no connection: {said}; try: ssh {port}{destination} true"),
             Some(0) if said.is_empty() => "its stream ended: agent or ssh was ended there".into(),
             Some(code) => format!("it ended with {code}: {said}"),
             None => "ssh was killed".into(),

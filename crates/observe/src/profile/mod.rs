@@ -25,6 +25,6 @@ mod waits;
 pub use fold::{Profile, Scope};
 pub use journal::Take;
 pub use past::{Past, SAMPLES_LINE_MAX_BYTES, SAMPLES_MAX_BYTES, SamplesError};
-pub use sampler::{FREQUENCY_HZ, Profiler, Unprofiled};
+pub use sampler::{FREQUENCY_HZ, Profiler, Unprofiled, boot_id};
 pub use stacks::Recorded;
 pub use tree::{Missing, behind_address, behind_port, running};

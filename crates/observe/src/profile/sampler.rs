@@ -234,7 +234,8 @@ fn empty(ring: &mut Sampler, stacks: &mut Stacks) {
 }
 
 /// The kernel's name for this start of the machine; empty where it has none.
-pub(super) fn boot_id() -> String {
+#[must_use]
+pub fn boot_id() -> String {
     std::fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 

@@ -7,7 +7,6 @@ use std::path::Path;
 
 /// The file of this program, also when it has been replaced since.
 pub(crate) const OWN_PROGRAM: &str = "/proc/self/exe";
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// This program on this machine.
 pub(crate) fn identity() -> Result<Hello, CommandError> {
@@ -19,7 +18,7 @@ pub(crate) fn identity() -> Result<Hello, CommandError> {
         build,
         architecture: std::env::consts::ARCH.into(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        boot_id: std::fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned(),
+        boot_id: observe::profile::boot_id(),
         cpus: usable_cpus().len() as u32,
     })
 }

@@ -91,9 +91,8 @@ fn threads_of_an_interpreter_that_share_one_cpu_wait_for_its_lock() {
     assert_ne!(with("gunicorn", &[0.5, 0.5], &[0]).name, "interpreter-lock-limited", "one CPU is all it has");
 }
 
-/// A curve of knee 4.0 and 10.9 ms behind a proxy's limit, and nothing said but `unknown`.
-#[test]
-fn a_curve_of_four_slots_with_everything_idle_is_a_limit_of_requests_at_a_time() {
+/// A sweep up to 32 connections of a server that answers four requests at a time, with everything idle.
+fn four_slots() -> SweepEvidence {
     let loads = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0];
     let mut sweep = clean_sweep(&loads.map(|n: f64| (n, 100.0 * n.min(4.0))));
     for point in &mut sweep.points {
@@ -101,6 +100,15 @@ fn a_curve_of_four_slots_with_everything_idle_is_a_limit_of_requests_at_a_time()
         point.evidence = Evidence { latency: point.evidence.latency.clone(), ..evidence };
         point.evidence.flow.good = (point.goodput_per_s * SECONDS) as u64;
         point.evidence.outstanding.mean = point.load;
+    }
+    sweep
+}
+
+/// A curve of knee 4.0 and 10.9 ms behind a proxy's limit, and nothing said but `unknown`.
+#[test]
+fn a_curve_of_four_slots_with_everything_idle_is_a_limit_of_requests_at_a_time() {
+    let mut sweep = four_slots();
+    for point in &mut sweep.points {
         point.evidence.latency.response.mean_ns = point.load / point.goodput_per_s * 1e9;
         server(&mut point.evidence).processes[0].name = "haproxy".into();
     }
@@ -122,13 +130,8 @@ fn a_curve_of_four_slots_with_everything_idle_is_a_limit_of_requests_at_a_time()
 /// Sixteen workers in front of a pooler with four connections were all occupied, and twice as many connections were to buy nothing.
 #[test]
 fn workers_that_are_occupied_by_waiting_for_slots_do_not_bound_what_more_slots_buy() {
-    let loads = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0];
-    let mut sweep = clean_sweep(&loads.map(|n: f64| (n, 100.0 * n.min(4.0))));
+    let mut sweep = four_slots();
     for point in &mut sweep.points {
-        let evidence = run();
-        point.evidence = Evidence { latency: point.evidence.latency.clone(), ..evidence };
-        point.evidence.flow.good = (point.goodput_per_s * SECONDS) as u64;
-        point.evidence.outstanding.mean = point.load;
         seen(&mut point.evidence).pools = vec![pool("gunicorn", 16.0, 1.0, 0.02, &[("pgbouncer", 0.98)])];
     }
     let limiter = limiter_of_sweep(&sweep, &LimiterContext::default()).unwrap();

@@ -425,8 +425,12 @@ fn a_database_that_refuses_connections_is_named_with_what_more_of_them_would_buy
 
 #[test]
 fn an_overflowing_accept_queue_is_named() {
-    let overflown =
-        |n| named_after(|evidence| crate::testing::set_counter(evidence, "listener", "dropped_connects", n));
+    let overflown = |n| {
+        named_after(|evidence| {
+            crate::testing::set_counter(evidence, "listener", "dropped_connects", n);
+            count(evidence, "tcp", "ListenDrops", n);
+        })
+    };
     assert_eq!((overflown(1).as_str(), overflown(0).as_str()), ("accept-backlog-limited", NOT_SATURATED));
     let full =
         |share| named_after(|evidence| seen(evidence).sockets.as_mut().unwrap().accept_fullest_max = Some(share));

@@ -30,7 +30,7 @@ const IN_TURN: f64 = 3.0;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// This server alone; can be repeated
-    #[arg(long, value_name = "NAME", conflicts_with = "write_docs", value_parser = names())]
+    #[arg(long, value_name = "NAME", value_parser = names())]
     only: Vec<String>,
     /// Rounds of plimsoll, wrk and ab
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -38,7 +38,7 @@ pub struct Options {
     /// Length of each window in seconds; below 5 plimsoll calls it too short
     #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Write docs/servers.md as well
+    /// Write docs/servers.md as well; with --only the rows of these servers
     #[arg(long)]
     write_docs: bool,
 }
@@ -70,6 +70,12 @@ pub fn run(options: Options) -> Result<()> {
     let is_wanted = |setup: &&Setup| options.only.is_empty() || options.only.iter().any(|name| name == setup.name);
     let wanted: Vec<&'static Setup> = setups::all().filter(is_wanted).collect();
     let each_s = f64::from(settings.seconds) * (IN_TURN * f64::from(settings.rounds) + 1.0) + OTHER_S;
+    let before =
+        if options.write_docs && !options.only.is_empty() { workspace::read(page::PATH)? } else { String::new() };
+    let page = |rows: &[Row]| match options.only.is_empty() {
+        true => Ok(page::render(rows, &settings)),
+        false => page::again(&before, rows, &settings),
+    };
     let mut progress = Progress::new(each_s * wanted.len() as f64);
     let mut rows = Vec::new();
     for setup in wanted {
@@ -78,7 +84,7 @@ pub fn run(options: Options) -> Result<()> {
         rows.push(Row { setup, outcome: outcome.map_err(|error| format!("{error:#}")) });
         // Kept at once, as the whole takes most of an hour.
         if options.write_docs {
-            workspace::write(page::PATH, &page::render(&rows, &settings))?;
+            workspace::write(page::PATH, &page(&rows)?)?;
         }
         progress.did(each_s);
     }

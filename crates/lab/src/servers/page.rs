@@ -1,9 +1,9 @@
 //! The matrix, for the terminal and as a page.
 
-use std::fmt::Write;
+use anyhow::{Result, ensure};
 
 use super::loads::{CONNECTIONS, Outcome};
-use super::{Row, Settings};
+use super::{Row, Settings, setups};
 use crate::machine;
 
 pub(super) const PATH: &str = "docs/servers.md";
@@ -17,32 +17,60 @@ const LEGEND: &str = "\
 - *right*: status, size and reuse of connections as curl gets them, and for HEAD a raw socket; *no* says what contradicts.
 ";
 
+const HEAD: &str = "\
+| server | kind | from | closed | open | others | check | / wrk | / ab | right |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+";
+
 /// The page.
 pub(super) fn render(rows: &[Row], settings: &Settings) -> String {
-    let Settings { rounds, seconds } = settings;
+    page(settings, &table(rows))
+}
+
+/// A page with some of its servers measured again, or for the first time.
+///
+/// # Errors
+/// When the others were measured in another way.
+pub(super) fn again(page_before: &str, rows: &[Row], settings: &Settings) -> Result<String> {
+    let turns = turns(settings);
+    ensure!(page_before.contains(&turns), "{PATH} was not written with {turns}; give the same --rounds and --seconds");
+    let line = |name: &str| {
+        let is_of = |line: &&str| line.starts_with(&format!("| {name} |"));
+        let new = rows.iter().find(|row| row.setup.name == name).map(row_line);
+        new.or_else(|| page_before.lines().find(is_of).map(|line| format!("{line}\n")))
+    };
+    let lines: String = setups::all().filter_map(|setup| line(setup.name)).collect();
+    Ok(page(settings, &format!("{HEAD}{lines}")))
+}
+
+fn page(settings: &Settings, table: &str) -> String {
     format!(
         "# Servers\n\nMade by `cargo xtask servers --write-docs` on {}. Each server runs at its defaults, with {CONNECTIONS} \
-         connections; plimsoll, wrk and ab take turns in {rounds} rounds of {seconds} s.\n\n{LEGEND}\n{}",
+         connections; plimsoll, wrk and ab take turns in {}.\n\n{LEGEND}\n{table}",
         machine(),
-        table(rows)
+        turns(settings)
     )
+}
+
+fn turns(Settings { rounds, seconds }: &Settings) -> String {
+    format!("{rounds} rounds of {seconds} s")
 }
 
 /// A row for each.
 pub(super) fn table(rows: &[Row]) -> String {
-    let mut table = "| server | kind | from | closed | open | others | check | / wrk | / ab | right |\n".to_owned();
-    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-    for Row { setup, outcome } in rows {
-        let mut cells = vec![setup.name.to_owned(), setup.kind.to_owned(), setup.from.name().to_owned()];
-        match outcome {
-            Ok(outcome) => cells.extend(of(outcome)),
-            Err(reason) => cells.push(format!("not measured: {}", reason.replace('\n', " "))),
-        }
-        cells.resize(10, String::new());
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        let _ = writeln!(table, "| {} |", cells.join(" | "));
+    let lines: String = rows.iter().map(row_line).collect();
+    format!("{HEAD}{lines}")
+}
+
+fn row_line(Row { setup, outcome }: &Row) -> String {
+    let mut cells = vec![setup.name.to_owned(), setup.kind.to_owned(), setup.from.name().to_owned()];
+    match outcome {
+        Ok(outcome) => cells.extend(of(outcome)),
+        Err(reason) => cells.push(format!("not measured: {}", reason.replace('\n', " "))),
     }
-    table
+    cells.resize(10, String::new());
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 fn of(outcome: &Outcome) -> [String; 7] {
@@ -71,8 +99,8 @@ fn ratio(values: &[f64]) -> String {
 mod tests {
     use super::super::Row;
     use super::super::loads::{Outcome, Said};
-    use super::super::setups;
-    use super::{ratio, table};
+    use super::super::{Settings, setups};
+    use super::{again, ratio, render, table};
 
     #[test]
     fn a_row_tells_what_is_not_valid_and_what_is_wrong() {
@@ -95,5 +123,23 @@ mod tests {
         assert!(table.contains(good), "{table}");
         assert!(table.contains("| nginx | C, events | Debian | not measured: it hung |"), "{table}");
         assert_eq!(ratio(&[2.0, 1.0]), "1.00");
+    }
+
+    #[test]
+    fn servers_measured_again_take_their_place_among_the_others() {
+        let [first, second] = [0, 1].map(|place| setups::all().nth(place).unwrap());
+        let row = |setup, reason: &str| Row { setup, outcome: Err(reason.to_owned()) };
+        let settings = Settings { rounds: 3, seconds: 5 };
+        let before = render(&[row(second, "old"), row(setups::all().nth(2).unwrap(), "kept")], &settings);
+        let page = again(&before, &[row(first, "added"), row(second, "new")], &settings).unwrap();
+        let told: Vec<&str> =
+            page.lines().filter_map(|line| line.split("not measured: ").nth(1)?.split(' ').next()).collect();
+        assert_eq!(told, ["added", "new", "kept"]);
+        assert!(
+            again(&before, &[], &Settings { rounds: 2, seconds: 5 })
+                .unwrap_err()
+                .to_string()
+                .contains("2 rounds of 5 s")
+        );
     }
 }

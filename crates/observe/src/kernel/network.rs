@@ -19,12 +19,13 @@ const TCP: [&str; 10] = [
     "OutRsts",
     "InCsumErrors",
 ];
-const TCP_EXT: [&str; 23] = [
+const TCP_EXT: [&str; 24] = [
     "SyncookiesSent",
     "PruneCalled",
     "DelayedACKs",
     "ListenOverflows",
     "ListenDrops",
+    "TCPDeferAcceptDrop",
     "TCPTimeouts",
     "TCPLossProbes",
     "TCPLossProbeRecovery",

@@ -53,10 +53,15 @@ impl Server {
         }
         setup.from.install(&folder)?;
         let log = std::fs::File::create(folder.join("server.log"))?;
-        let mut command = Command::new("sh");
-        command.args(["-c", &fill(setup.start)]).current_dir(&folder).process_group(0);
-        let child =
-            command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn().context("cannot start sh")?;
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "sh", "-c", &kept(&fill(setup.start))]);
+        command.current_dir(&folder).process_group(0);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .context("cannot start setpriv")?;
         let mut server = Self { child, port, tls_port };
         let ports = if setup.has_tls { vec![port, tls_port] } else { vec![port] };
         server.wait(&ports).with_context(|| format!("see {}", folder.join("server.log").display()))?;
@@ -100,6 +105,11 @@ impl Drop for Server {
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
     }
+}
+
+/// A script that ends `start` and all of its process group when this program is killed.
+fn kept(start: &str) -> String {
+    format!("trap 'trap - TERM; kill 0' TERM\n{{ {start}\n}} &\nwait $!")
 }
 
 fn filled(text: &str, folder: &Path, port: u16, tls_port: u16) -> String {

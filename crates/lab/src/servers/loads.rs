@@ -15,8 +15,8 @@ use super::truth::{self, Truth};
 
 /// Connections of every load.
 pub(super) const CONNECTIONS: u32 = 8;
-/// Open loops ask for this share of what a closed loop got.
-const OPEN_SHARE: f64 = 0.5;
+/// Open loops ask for this share of what a closed loop got: server and client share two CPUs here, and both need some rest.
+const OPEN_SHARE: f64 = 0.25;
 /// Share of requests that may have a connection of their own where curl saw the first two share one: servers that close
 /// after so many. It is what ER-09 warns of.
 const REOPENED_SHARE: f64 = 0.012;

@@ -9,7 +9,7 @@ use crate::machine;
 pub(super) const PATH: &str = "docs/servers.md";
 
 const LEGEND: &str = "\
-- *closed*, *open*: verdict of the small page, and the rules worse than a note. An open loop asks for half of the rate that
+- *closed*, *open*: verdict of the small page, and the rules worse than a note. An open loop asks for a quarter of the rate that
   the closed one got.
 - *others*: loads of 500 requests (50 of 1 MB) whose verdict is not VALID: without keep-alive, HEAD, 204, 304, 1 MB, chunks,
   TLS. That so few requests have no p99 (LD-04) is left out.

@@ -21,6 +21,7 @@ mod kernel;
 mod listener;
 mod listening;
 mod machine;
+mod netlink;
 mod observer;
 mod others;
 mod processes;

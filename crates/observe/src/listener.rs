@@ -38,6 +38,14 @@ impl Listener {
         Self { place: Place::Port(port), is_here: true }
     }
 
+    /// Where packets to it go; none of a port on whatever address, or a Unix socket.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        match &self.place {
+            Place::At(address) => Some(address.tcp()?.ip()),
+            Place::Port(_) => None,
+        }
+    }
+
     /// Its sockets by state; of the server's ends only when there is a listener.
     pub(crate) fn sockets(&self, table: &mut SocketTable, listening: Option<&Listening>) -> Result<Sockets, Unfound> {
         match &self.place {

@@ -21,6 +21,7 @@ use crate::threads::allowed_cpus;
 use model::{Address, LISTENER_DROPS, Phase, Sample, ServerUse, Sockets, SourceId, StatesUse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::net::IpAddr;
 
 /// Looks at everything once a second; belongs on a thread that carries no load.
 #[derive(Debug)]
@@ -182,6 +183,11 @@ impl Observer {
             self.told::<(), _>(&pool, Err(why), unavailable);
         }
         states
+    }
+
+    /// Where packets to the target go; none where there is none, or by a Unix socket.
+    pub(crate) fn target_ip(&self) -> Option<IpAddr> {
+        self.listener.as_ref()?.ip()
     }
 
     /// The processes of the server and of its companions, as they were seen last.

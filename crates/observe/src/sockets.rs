@@ -4,31 +4,24 @@
 mod lists;
 
 use crate::listening::{Listening, Unfound};
+use crate::netlink::{Line, Question};
 use model::{Address, Sockets};
-use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader, NetlinkMessage, Parseable,
-};
+use netlink_packet_core::Parseable;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, InetResponseHeader, SocketId, StateFlags,
 };
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt};
+use rustix::net::netlink;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
 pub(crate) use lists::Connection;
 
-/// As much as the kernel fills at a time.
-const ANSWER_BYTES: usize = 32 * 1024;
-/// The kernel answers at once; without this a fault of its would stop the run.
-const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// Sockets that may be listed each second. Each costs the kernel almost a microsecond, so that more of them are looked
 /// at only every few seconds, and looking stays below half a percent of a CPU.
 const EACH_SECOND_MAX: u64 = 1_000;
@@ -49,13 +42,18 @@ const STATES: [&str; 13] = [
     "syn_recv",
 ];
 
-/// The line to the kernel's list of sockets.
-#[derive(Debug, Default)]
+/// The kernel's list of sockets.
+#[derive(Debug)]
 pub(crate) struct SocketTable {
-    line: Option<OwnedFd>,
-    answer: Vec<u8>,
+    line: Line,
     /// Looks to leave out, after one at very many sockets.
     resting: u64,
+}
+
+impl Default for SocketTable {
+    fn default() -> Self {
+        Self { line: Line::new(Some(netlink::SOCK_DIAG)), resting: 0 }
+    }
 }
 
 /// The end of a connection that has the port.
@@ -177,28 +175,12 @@ impl SocketTable {
 
     /// Hands over every socket that the kernel lists for a request.
     fn each<T: Parseable<[u8]>>(&mut self, asked: Asked, mut take: impl FnMut(T)) -> io::Result<()> {
-        if self.answer.is_empty() {
-            self.answer.resize(ANSWER_BYTES, 0);
+        let mut question = if asked.is_one { Question::of_one(asked.request) } else { Question::of_all(asked.request) };
+        if let Some(port) = asked.either_port {
+            append_filter(&mut question.bytes, port);
         }
-        // A line that broke half-way may still hold answers to this question, so it is not used again.
-        let line = self.line.take().map_or_else(connect, Ok)?;
-        let is_one = asked.is_one;
-        rustix::net::send(&line, &encode(asked), SendFlags::empty())?;
-        loop {
-            let (n, _) = rustix::net::recv(&line, &mut self.answer[..], RecvFlags::empty())?;
-            if !read(&self.answer[..n], &mut take)? || is_one {
-                self.line = Some(line);
-                return Ok(());
-            }
-        }
+        self.line.ask(&question, &mut take)
     }
-}
-
-fn connect() -> io::Result<OwnedFd> {
-    let kind = (AddressFamily::NETLINK, SocketType::DGRAM);
-    let line = rustix::net::socket_with(kind.0, kind.1, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
-    sockopt::set_socket_timeout(&line, sockopt::Timeout::Recv, Some(ANSWER_TIME))?;
-    Ok(line)
 }
 
 /// A question to the kernel.
@@ -228,19 +210,6 @@ fn request(ipv6: bool, states: StateFlags, extensions: ExtensionFlags, port: u16
     let request = InetRequest { family, protocol: IPPROTO_TCP, extensions, states, socket_id };
     let either_port = (end == End::Both).then_some(port);
     Asked { either_port, ..Asked::all(SockDiagMessage::InetRequest(request)) }
-}
-
-fn encode(asked: Asked) -> Vec<u8> {
-    let mut header = NetlinkHeader::default();
-    header.flags = if asked.is_one { NLM_F_REQUEST } else { NLM_F_REQUEST | NLM_F_DUMP };
-    let mut message = NetlinkMessage::new(header, asked.request.into());
-    message.finalize();
-    let mut bytes = vec![0; message.buffer_len()];
-    message.serialize(&mut bytes);
-    if let Some(port) = asked.either_port {
-        append_filter(&mut bytes, port);
-    }
-    bytes
 }
 
 /// Adds a program that the kernel runs for each socket: whether its own port or that of its peer is `port`.
@@ -273,34 +242,12 @@ fn append_filter(message: &mut Vec<u8>, port: u16) {
     message[..4].copy_from_slice(&whole.to_ne_bytes());
 }
 
-/// Hands over the sockets in one answer; whether more will come.
-fn read<T: Parseable<[u8]>>(mut bytes: &[u8], take: &mut impl FnMut(T)) -> io::Result<bool> {
-    while !bytes.is_empty() {
-        let message = NetlinkBuffer::new_checked(bytes).map_err(io::Error::other)?;
-        match message.message_type() {
-            NLMSG_DONE => return Ok(false),
-            NLMSG_ERROR => return Err(refusal(message.payload())),
-            _ => take(T::parse(message.payload()).map_err(io::Error::other)?),
-        }
-        // Messages begin at multiples of four bytes.
-        let length = (message.length() as usize).next_multiple_of(4);
-        bytes = bytes.get(length..).unwrap_or_default();
-    }
-    Ok(true)
-}
-
 /// The file of a Unix socket as the kernel names it: inode and device, the latter in a form of its own.
 fn file_of(path: &Path) -> io::Result<unix::nlas::Vfs> {
     let stat = rustix::fs::stat(path)?;
     let device = rustix::fs::major(stat.st_dev) << 20 | rustix::fs::minor(stat.st_dev);
     let bytes = [(stat.st_ino as u32).to_ne_bytes(), device.to_ne_bytes()].concat();
     unix::nlas::Vfs::parse(&bytes).map_err(io::Error::other)
-}
-
-/// The error number a refusal begins with, negative as the kernel has it.
-fn refusal(payload: &[u8]) -> io::Error {
-    let code = payload.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
-    io::Error::from_raw_os_error(code.saturating_neg())
 }
 
 #[cfg(test)]
@@ -314,11 +261,5 @@ mod tests {
         assert_eq!(table.count(&address, None), Err(Unfound::Resting));
         assert_eq!(table.count(&address, None).map(|sockets| sockets.server), Ok(None));
         assert_eq!(table.resting, 0, "few sockets need no rest");
-    }
-
-    #[test]
-    fn a_refusal_of_the_kernel_is_an_error_of_the_system() {
-        assert_eq!(refusal(&(-2_i32).to_ne_bytes()).kind(), io::ErrorKind::NotFound);
-        assert!(read(&[1, 2, 3], &mut |_: InetResponseHeader| {}).is_err(), "half a message");
     }
 }

@@ -76,7 +76,7 @@ pub fn printed(command: &mut Command) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::printed;
+    use super::{plimsoll, printed};
     use std::process::Command;
 
     #[test]
@@ -84,5 +84,14 @@ mod tests {
         assert_eq!(printed(Command::new("sh").args(["-c", "echo a; echo b >&2"])).unwrap(), "a");
         let failed = printed(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"])).unwrap_err();
         assert!(failed.to_string().contains("sh ended with exit status: 3: b"), "{failed}");
+    }
+
+    /// Commands run in other directories: a path that was given relative to this one named nothing there.
+    #[test]
+    fn a_binary_that_is_given_is_named_by_its_absolute_path() {
+        let path = plimsoll(Some("Cargo.toml".into())).unwrap();
+        assert!(path.is_absolute() && path.ends_with("xtask/Cargo.toml"), "{}", path.display());
+        let missing = plimsoll(Some("no-such-file".into())).unwrap_err();
+        assert!(missing.to_string().contains("no-such-file"), "{missing}");
     }
 }

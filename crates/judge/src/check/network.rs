@@ -1,4 +1,4 @@
-//! Network cards and the IOMMU: what packets pass through on their way to another machine.
+//! Route, network cards and the IOMMU: what packets pass through on their way to another machine.
 
 use super::{Machine, fine, row, unavailable};
 use model::{CheckRow, CheckState};
@@ -6,14 +6,41 @@ use model::{CheckRow, CheckState};
 /// Cards that are told.
 const CARDS_MAX: usize = 4;
 const SECTION: &str = "nic/";
+const ROUTE: &str = "route";
+const LOOPBACK: &str = "lo";
 /// Boot parameters by which devices of the host are not translated.
 const PASSTHROUGH: [&str; 3] = ["iommu=pt", "intel_iommu=off", "iommu.passthrough=1"];
 
 pub(super) fn rows(machine: &Machine<'_>) -> Vec<CheckRow> {
     // Without a target, or with one on this machine, cards may matter to others that ask it.
-    let mut rows = cards(machine);
+    let mut rows: Vec<_> = route(machine).into_iter().collect();
+    rows.extend(cards(machine));
     rows.push(iommu(machine));
     rows
+}
+
+/// The way to the target that the kernel chooses; none where it cannot but be this machine.
+fn route(machine: &Machine<'_>) -> Option<CheckRow> {
+    const WHAT: &str = "route";
+    let to = machine.plan.target.address.tcp().map(|address| address.ip()).filter(|ip| !ip.is_loopback())?;
+    let Some(interface) = machine.fact(ROUTE, "interface") else {
+        return Some(unavailable("NE-11", WHAT, machine.why(ROUTE)));
+    };
+    if interface == LOOPBACK {
+        let found = format!("{to} is an address of this machine: packets go through {LOOPBACK}, not through a card");
+        return Some(fine("NE-11", WHAT, found));
+    }
+    let mtu = machine.fact(&format!("{SECTION}{interface}"), "mtu");
+    let mtu = mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
+    let source = machine.fact(ROUTE, "source").map_or_else(String::new, |source| format!(", from {source}"));
+    let way = format!("{to} through {interface}{mtu}{source}");
+    Some(match machine.fact(ROUTE, "gateway") {
+        None => fine("NE-11", WHAT, way),
+        Some(gateway) => {
+            let advice = "what it forwards is part of what is measured: a client in the server's own network has none";
+            row("NE-11", WHAT, CheckState::Note, format!("{way}, router {gateway}"), Some(advice.to_owned()))
+        }
+    })
 }
 
 fn cards(machine: &Machine<'_>) -> Vec<CheckRow> {

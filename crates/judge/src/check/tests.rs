@@ -204,6 +204,29 @@ fn clocks_pages_and_quotas_that_change_a_result_are_told() {
 }
 
 #[test]
+fn the_route_to_another_machine_is_told() {
+    let mut fixture = Fixture::clean();
+    let found = |fixture: &Fixture| {
+        let rows = machine(&fixture.machine());
+        rows.into_iter().find(|row| row.what == "route").map(|row| (row.state, row.found))
+    };
+    assert_eq!(found(&fixture), None, "loopback");
+    fixture.plan.target.address = "192.0.2.1:80".parse().expect("an address");
+    assert_eq!(found(&fixture).map(|(state, _)| state), Some(CheckState::Unavailable));
+    fixture.set("route", "interface", "lo");
+    let own = "192.0.2.1 is an address of this machine: packets go through lo, not through a card";
+    assert_eq!(found(&fixture), Some((CheckState::Fine, own.to_owned())));
+    fixture.set("route", "interface", "eth0");
+    fixture.set("route", "source", "192.0.2.7");
+    fixture.set("nic/eth0", "mtu", "1500");
+    let way = "192.0.2.1 through eth0, MTU 1500, from 192.0.2.7";
+    assert_eq!(found(&fixture), Some((CheckState::Fine, way.to_owned())));
+    fixture.set("route", "gateway", "192.0.2.254");
+    assert_eq!(found(&fixture), Some((CheckState::Note, format!("{way}, router 192.0.2.254"))));
+    assert_eq!(fixture.row("route"), "NE-11 Note");
+}
+
+#[test]
 fn steal_and_other_programs_are_judged_by_their_rules() {
     let mut fixture = Fixture::clean();
     let stolen = |per_mille: u64| {

@@ -8,6 +8,7 @@ mod cpu;
 mod devices;
 mod memory;
 mod program;
+mod route;
 mod system;
 
 pub use again::TakenFingerprint;
@@ -22,6 +23,8 @@ use std::collections::BTreeMap;
 type Facts = BTreeMap<String, String>;
 /// Begin of the names of sections about programs.
 const PROGRAM: &str = "program/";
+/// Section about the way to the target.
+const ROUTE: &str = "route";
 
 /// A section and how it is read.
 type Section = (&'static str, fn(&Files) -> Result<Facts, Missing>);
@@ -41,11 +44,17 @@ const SECTIONS: [Section; 12] = [
     ("iommu", devices::iommu),
 ];
 
-/// Of this machine, its network interfaces, and the programs of the server and its companions that `observer` has found.
+/// Of this machine, its network interfaces, the route to the target, and the programs of the server and its companions that
+/// `observer` has found.
 #[must_use]
 pub fn fingerprint(observer: &Observer) -> Fingerprint {
     let mut fingerprint = of_machine(&Files::default());
     fingerprint.facts.extend(program::programs(&Files::default(), &observer.server_pids()));
+    match observer.target_ip().map(route::route) {
+        Some(Ok(facts)) => drop(fingerprint.facts.insert(ROUTE.to_owned(), facts)),
+        Some(Err(why)) => drop(fingerprint.unavailable.insert(ROUTE.to_owned(), why.to_string())),
+        None => {}
+    }
     fingerprint
 }
 

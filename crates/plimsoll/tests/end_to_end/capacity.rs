@@ -1,17 +1,15 @@
-//! Searches for a capacity on servers whose capacity is known, and what is kept of one that is ended.
+//! Searches for a capacity on servers whose capacity is known.
+
+mod kept;
 
 use crate::support::{Findings, Target, count, decide, number, plimsoll, text};
-use rustix::process::Signal;
 use serde_json::Value;
-use std::time::Duration;
 
 /// Workers of the pool, and how long each request keeps one: 1,000 requests/s.
 const POOL: [&str; 4] = ["--pool", "5", "--pool-time", "5ms"];
 const CAPACITY_PER_S: f64 = 1_000.0;
 /// Loads further away than this from the capacity cannot be judged wrongly by chance.
 const FAR: f64 = 0.15;
-/// What is written within this time is soon enough.
-const SOON: Duration = Duration::from_secs(30);
 
 /// A search that takes some 30 s at most.
 fn search(args: &[&str]) -> (i32, Value) {
@@ -75,33 +73,4 @@ fn a_range_that_holds_or_fails_as_a_whole_is_a_bound_with_the_reason() {
     assert_eq!((code, text(&record, "capacity.ended")), (1, "never_met"), "{record:#}");
     assert_eq!((&record["capacity"]["low"], number(&record, "capacity.high")), (&Value::Null, 100.0));
     assert_eq!(record["capacity"]["failed"][0], "p50<1ms", "{:#}", record["capacity"]);
-}
-
-#[test]
-fn what_the_server_uses_can_be_a_goal() {
-    let target = Target::start(&[]);
-    let url = target.url("/sleep?time=1ms");
-    let goal = [&url[..], "--goal", "rss<1KiB,cpu<100%", "--from", "50", "--to", "50", "--budget", "25s"];
-    let (code, record) = search(&goal);
-    assert_eq!((code, text(&record, "capacity.ended")), (1, "never_met"), "{record:#}");
-    assert_eq!(record["capacity"]["failed"][0], "rss<1KiB", "{:#}", record["capacity"]);
-    let cpu = number(&record["outcomes"][0]["conditions"][1], "value");
-    assert!((0.0..1.0).contains(&cpu), "{cpu}");
-}
-
-#[test]
-fn an_interrupt_keeps_the_trials_that_were_made() {
-    let target = Target::start(&POOL);
-    let url = target.url("/pool");
-    let args = ["capacity", &url, "-d", "4s", "--warmup", "0s", "--timeout", "1s", "--json", "-q"];
-    let started = plimsoll(args).start();
-    // Two trials are made.
-    started.wait_for_sessions(SOON, "trial", 2);
-    started.signal(Signal::INT);
-    let ended = started.end();
-    let record = ended.exits(130).json();
-    assert_eq!((text(&record, "capacity.ended"), &record["interrupted"]), ("interrupted", &Value::Bool(true)));
-    assert!(record["trials"].as_array().is_some_and(|trials| trials.len() >= 2), "{record:#}");
-    assert!(number(&record, "capacity.more.ns") > 0.0, "{:#}", record["capacity"]);
-    assert_eq!(ended.recorded("run.json"), ended.stdout);
 }

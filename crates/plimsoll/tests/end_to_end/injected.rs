@@ -1,7 +1,11 @@
 //! Faults put into a server, a load or a connection, and the rule that has to say so.
 
+use crate::failing_servers::accounted;
 use crate::support::{BrokenServer, Findings, Target, close_to, count, decide_watched, number, plimsoll};
 use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Connections of the probe: one to see whether anybody listens, and one for each of its fetches.
 const PROBE_CONNECTIONS: usize = 4;
@@ -105,5 +109,31 @@ fn three_findings_are_shown_and_the_rest_on_demand() {
         assert!(findings(&short) <= 3 && !short.contains("LD-07"), "{short}");
         let long = text(&["-v"]);
         assert!(findings(&long) > 3 && long.contains("NOTE    LD-07  one URL"), "{long}");
+    });
+}
+
+#[test]
+fn answers_that_never_come_are_failures_and_lower_bounds_of_latency() {
+    decide_watched(|| {
+        let requests = Arc::new(AtomicU64::new(0));
+        let server = BrokenServer::start(move |peer| {
+            while peer.request().is_some() {
+                if requests.fetch_add(1, Ordering::Relaxed) % 100 == 99 {
+                    return peer.hold();
+                }
+                peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+            }
+        });
+        let args = ["run", &server.url("/"), "-n", "1000", "-c", "4", "--timeout", "200ms", "--warmup", "0s", "--json"];
+        let ended = plimsoll(args).run();
+        let record = ended.exits(4).json();
+        // The three requests of the probe come first; numbers 99, 199, ... 999 follow.
+        assert_eq!(count(&record, "requests.failures.first_byte.timeout"), 10);
+        assert_eq!(count(&record, "requests.censored"), 10);
+        assert_eq!(count(&record, "requests.good"), 990);
+        assert_eq!(count(&record, "latency_ns.response.n"), 1000);
+        assert!(number(&record, "latency_ns.response.max") >= 199e6, "{:#}", record["latency_ns"]);
+        accounted(&record);
+        assert!(ended.took < Duration::from_secs(15), "{ended:#?}");
     });
 }

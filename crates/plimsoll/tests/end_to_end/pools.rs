@@ -239,3 +239,21 @@ fn a_server_with_next_to_nothing_to_do_is_idle() {
         assert!(number(sampler, "cpu_ns_per_look") > 1_000.0 && count(sampler, "looks") >= 10, "{sampler:#}");
     });
 }
+
+#[test]
+fn a_pool_tells_of_its_queue_and_its_workers() {
+    decide_watched(|| {
+        let serve = "php-fpm children=2 sleep=20ms socket=tcp";
+        let args = ["run", "--serve", serve, "-c", "8", "-d", "3s", "--warmup", "1s", "--json", "-q"];
+        let record = plimsoll(args).run().json();
+        let page = &record["status"][0];
+        assert_eq!(text(page, "server"), "php-fpm", "{page:#}");
+        assert!(count(page, "looks") >= 2, "{page:#}");
+        // 8 are out at any time, and 2 of them are being worked on, or 1 for the moment in which a worker takes its next; the
+        // one that asks has a socket of its own.
+        assert_eq!(number(page, "figures.processes.max"), 2.0);
+        assert!(number(page, "figures.processes_active.mean") >= 1.0, "{page:#}");
+        let queue = number(page, "figures.listen_queue.mean");
+        assert!((4.0..=7.0).contains(&queue), "{page:#}");
+    });
+}

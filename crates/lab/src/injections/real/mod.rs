@@ -33,7 +33,7 @@ const ALSO_IN_COMPANY: &[&str] = &[
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "ER-12", "PR-01",
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it. The longest first.
-const ALSO_AMONG_IDLE: &[&str] = &["LD-02", "ST-03", "ST-07", "SA-01", "SA-04", "CL-14", "CL-15", "NE-05", "SV-01"];
+const ALSO_AMONG_IDLE: &[&str] = &["ST-03", "ST-07", "SA-01", "SA-04", "CL-15", "NE-05", "SV-01"];
 /// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
 const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
 /// So many of a kind are made at a time.

@@ -15,6 +15,10 @@ const ENTRYPOINT: &str = "/usr/bin/plimsoll";
 /// Where results go: the place for a volume.
 const WORK: &str = "/work";
 
+/// Root's built-in server runs as nobody, whom somebody has to know.
+const PASSWD: &str = "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n";
+const GROUP: &str = "root:x:0:\nnogroup:x:65534:\n";
+
 /// Its contents and what it says of itself.
 pub(super) struct Image<'a> {
     /// Processor, as Go names it.
@@ -51,10 +55,15 @@ impl File {
 
 impl Image<'_> {
     pub(super) fn tar(&self) -> io::Result<Vec<u8>> {
-        // What each user may write to. All other folders are made where the image is unpacked.
-        let folders = [File::folder("tmp/", 0o1777), File::folder("work/", 0o1777)];
+        let base = [
+            File::document("etc/passwd", PASSWD.into()),
+            File::document("etc/group", GROUP.into()),
+            // What each user may write to. All other folders are made where the image is unpacked.
+            File::folder("tmp/", 0o1777),
+            File::folder("work/", 0o1777),
+        ];
         let layer =
-            Blob::new("application/vnd.oci.image.layer.v1.tar", tar(folders.iter().chain(self.files), self.epoch_s)?);
+            Blob::new("application/vnd.oci.image.layer.v1.tar", tar(base.iter().chain(self.files), self.epoch_s)?);
         let config = Blob::json("application/vnd.oci.image.config.v1+json", &self.config(&layer));
         let manifest = Blob::json("application/vnd.oci.image.manifest.v1+json", &manifest(&config, &layer));
         let files = [
@@ -234,6 +243,7 @@ mod tests {
         let inside = unpacked(&blob(layer));
         assert_eq!(inside["usr/bin/plimsoll"], (0o755, b"program".to_vec()));
         assert_eq!(inside["tmp/"], (0o1777, Vec::new()));
+        assert!(String::from_utf8_lossy(&inside["etc/passwd"].1).contains("nobody:x:65534:"));
         // Paths that docker knows lead to the same.
         let docker = &json(&files["manifest.json"].1)[0];
         assert_eq!(json(&files[docker["Config"].as_str().unwrap()].1), config);

@@ -26,7 +26,7 @@ pub(super) fn list(workspace: &Path) -> Result<String> {
 /// on count: the list may have a crate too many, never one too few.
 fn linked<'a>(metadata: &'a Metadata, name: &str) -> Result<Vec<&'a Package>> {
     let nodes = &metadata.resolve.as_ref().context("cargo metadata tells no dependencies")?.nodes;
-    let root = metadata.packages.iter().find(|package| package.source.is_none() && package.name.to_string() == name);
+    let root = metadata.packages.iter().find(|package| package.source.is_none() && package.name == name);
     let root = &root.with_context(|| format!("there is no crate {name}"))?.id;
     let (mut found, mut next) = (BTreeSet::from([root]), vec![root]);
     while let Some(id) = next.pop() {

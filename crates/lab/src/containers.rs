@@ -61,12 +61,12 @@ pub fn run(options: Options) -> Result<()> {
 }
 
 /// podman with settings and images of its own.
-struct Podman {
+pub(crate) struct Podman {
     storage: PathBuf,
 }
 
 impl Podman {
-    fn new(storage: &Path) -> Result<Self> {
+    pub(crate) fn new(storage: &Path) -> Result<Self> {
         fs::create_dir_all(storage)?;
         let shown = storage.display();
         let text =
@@ -76,7 +76,7 @@ impl Podman {
         Ok(Self { storage: storage.to_owned() })
     }
 
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("CONTAINERS_CONF", self.storage.join("containers.conf"));
         command.env("CONTAINERS_STORAGE_CONF", self.storage.join("storage.conf"));

@@ -12,6 +12,7 @@ pub mod calibrate;
 pub mod chaos;
 pub mod containers;
 pub mod decide;
+pub mod first_verdict;
 pub mod injections;
 mod install;
 pub mod ladder;

@@ -5,10 +5,13 @@
 #![expect(clippy::disallowed_methods, reason = "it times whole processes and may not depend on engine's clock")]
 
 mod deny;
+mod dist;
 mod docs;
 mod fuzz;
 mod junit;
 mod measuring;
+mod platform;
+mod release;
 mod reproduce;
 mod sbom;
 mod snapshot;
@@ -45,6 +48,9 @@ enum Task {
     /// The release binary, built twice in different folders: both hashes must be the same. Not part of `test --all`, as it
     /// takes 10 minutes
     Reproduce,
+    /// What a release consists of, in target/dist: static binary, Debian package, container image, licences, checksums. Made
+    /// from the last commit; 5 minutes for each platform
+    Dist(dist::Options),
     /// Programs that measure plimsoll itself, such as `cargo xtask peers`; `cargo xtask lab --help` lists them
     #[command(external_subcommand)]
     Lab(Vec<OsString>),
@@ -58,6 +64,7 @@ fn main() -> ExitCode {
         Task::Fuzz(options) => ("fuzz", fuzz::run(options)),
         Task::SupplyChain => ("supply-chain", deny::run().and_then(|()| sbom::write())),
         Task::Reproduce => ("reproduce", reproduce::run()),
+        Task::Dist(options) => ("dist", dist::run(&options)),
         Task::Lab(words) => return lab(&words),
     };
     match outcome {

@@ -25,7 +25,7 @@ pub(crate) fn write() -> Result<()> {
     let copy = Snapshot::at(&folder.join("sources"))?;
     let arguments = ["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5"];
     let mut command = tools::cargo(&tool, &arguments)?;
-    workspace::run(command.current_dir(&copy.root).env("SOURCE_DATE_EPOCH", &copy.epoch_s))?;
+    workspace::run(command.current_dir(&copy.root).env("SOURCE_DATE_EPOCH", copy.epoch_s.to_string()))?;
     let made = copy.root.join("crates/plimsoll").join(FILE);
     let text = fs::read_to_string(&made).with_context(|| format!("reading {}", made.display()))?;
     let file = folder.join(FILE);

@@ -13,8 +13,12 @@ use xtask::workspace;
 pub(crate) struct Snapshot {
     /// Root of the workspace, without links: cargo names files by it.
     pub(crate) root: PathBuf,
+    /// The commit's hash.
+    pub(crate) commit: String,
     /// Time of the commit in seconds since 1970, as `SOURCE_DATE_EPOCH` has it.
-    pub(crate) epoch_s: String,
+    pub(crate) epoch_s: u64,
+    /// The same time as text (RFC 3339).
+    pub(crate) time: String,
 }
 
 impl Snapshot {
@@ -27,7 +31,10 @@ impl Snapshot {
         let checkout = ["checkout", "--quiet", "--detach", commit.as_str()];
         workspace::run(Command::new("git").arg("-C").arg(folder).args(checkout))?;
         let root = fs::canonicalize(folder).with_context(|| format!("opening {}", folder.display()))?;
-        Ok(Self { root, epoch_s: git(&["log", "-1", "--format=%ct", commit.as_str()])? })
+        let of_commit = |format: &str| git(&["log", "-1", &format!("--format={format}"), &commit]);
+        let epoch_s = of_commit("%ct")?.parse().context("the time of the commit")?;
+        let time = of_commit("%cI")?;
+        Ok(Self { root, commit, epoch_s, time })
     }
 }
 

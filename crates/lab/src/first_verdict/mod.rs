@@ -40,7 +40,7 @@ const FILES: [&str; 7] = [
 ];
 
 /// The Debian package of `cargo xtask dist` on a bare Debian tree, with the time from `dpkg -i` to the first verdict (at most
-/// 90 s), and a verdict in its container image: debootstrap, podman and runc, as root; 4 minutes, the next time 2
+/// 90 s), and a verdict in its container image: debootstrap, podman and runc, as root; 3 minutes, the next time 2
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// Debian release of the tree

@@ -34,6 +34,14 @@ pub enum FleetError {
         /// True if that is because of the target.
         is_target: bool,
     },
+    /// One agent that was there is there no more.
+    #[error("agent {name} was lost: {why}")]
+    Lost {
+        /// Which.
+        name: String,
+        /// Why; a line.
+        why: String,
+    },
     /// It was stopped before it began.
     #[error("stopped before the agents had started")]
     Stopped,
@@ -189,8 +197,12 @@ impl Fleet {
         self.events.pop_front()
     }
 
-    /// Begins a load, of which each agent has a part. All have said hello, and no other load runs.
+    /// Begins a load, of which each agent has a part; it fails if one was lost since the last. All have said hello, and no
+    /// other load runs or has failed.
     pub fn begin(&mut self, plan: &Plan, parts: &[Part], now_ns: u64) {
+        if let Some(error) = self.links.iter().find(|link| link.stage == Stage::Lost).map(gone) {
+            return self.end_all(error);
+        }
         self.merge = Merge::new(parts.iter().map(|part| part.threads));
         self.timeout_ns = plan.timeout_ns;
         (self.has_told_start, self.has_told_warmed) = (false, false);
@@ -274,13 +286,13 @@ impl Fleet {
     /// Nothing more comes from an agent.
     fn lose(&mut self, agent: usize, why: String, now_ns: u64) {
         let link = &mut self.links[agent];
-        match (link.stage, self.phase) {
-            (Stage::Lost, _) | (_, Phase::Failed) => link.stage = Stage::Lost,
-            // Its totals are known.
-            (Stage::Ended, Phase::Running { .. }) => link.stage = Stage::Lost,
+        let stage = link.lose(&why);
+        match (stage, self.phase) {
+            // It was told, or its totals are known; the next load is told.
+            (Stage::Lost, _) | (_, Phase::Failed | Phase::Idle) | (Stage::Ended, Phase::Running { .. }) => {}
+            (_, Phase::Greeting) => self.fail(agent, why, false),
             (_, Phase::Running { start_ns, .. }) => {
                 let at_ns = now_ns.saturating_sub(start_ns);
-                link.stage = Stage::Lost;
                 link.loss = Some(AgentLoss { at_ns, why: why.clone() });
                 let name = link.name.clone();
                 self.merge.over(agent);
@@ -290,13 +302,16 @@ impl Fleet {
                     self.stop(now_ns);
                 }
             }
-            _ => self.fail(agent, why, false),
+            (_, Phase::Opening { .. } | Phase::Syncing { .. } | Phase::Arming { .. }) => {
+                let error = gone(link);
+                self.end_all(error);
+            }
         }
     }
 
     fn fail(&mut self, agent: usize, why: String, is_target: bool) {
+        self.links[agent].lose(&why);
         let name = self.links[agent].name.clone();
-        self.links[agent].stage = Stage::Lost;
         self.end_all(FleetError::Agent { name, why, is_target });
     }
 
@@ -446,10 +461,14 @@ impl Fleet {
         let interrupted = self.links.iter().any(|link| link.told.interrupted || link.loss.is_some());
         self.events.push_back(FleetEvent::Load(Event::Ended { at_ns, interrupted }));
         self.events.push_back(FleetEvent::Over);
-        let is_whole = self.are_all(|link| link.stage == Stage::Ended);
-        self.phase = if is_whole { Phase::Idle } else { Phase::Failed };
+        self.phase = Phase::Idle;
         for link in self.links.iter_mut().filter(|link| link.stage == Stage::Ended) {
             link.stage = Stage::Idle;
         }
     }
+}
+
+/// That an agent is lost.
+fn gone(link: &Link) -> FleetError {
+    FleetError::Lost { name: link.name.clone(), why: link.why.clone() }
 }

@@ -4,9 +4,10 @@
 //! coordinator, over all streams: bytes and `now` go in, bytes, events and a deadline come out. Neither owns a stream, reads a
 //! clock or starts a thread, so that both run in virtual time; how the bytes were cut into reads never changes what they say.
 //!
-//! A load: plan, ready, clocks compared ([`sync`]), start at an instant of each agent's own clock, armed; then no message is
-//! needed. Ticks come with their histograms and are added up ([`merge`]); totals are held against their sum ([`totals`]). Both
-//! ends send something each second, and neither goes on without the other: see [`limits`].
+//! The agents stay for several loads, one after the other. A load: plan, ready, clocks compared ([`sync`]), start at an instant
+//! of each agent's own clock, armed; then no message is needed. Ticks come with their histograms and are added up ([`merge`]);
+//! totals are held against their sum ([`totals`]). Both ends send something each second, loaded or not, and neither goes on
+//! without the other: see [`limits`].
 //!
 //! A peer may be hostile: [`frame`] bounds lengths, [`checked`] numbers and texts.
 

@@ -81,8 +81,10 @@ pub(crate) struct Link {
     pub(crate) sync: Sync,
     /// Round trips since the start.
     later: Sync,
-    /// Why nothing more comes, of one that was lost under the load.
+    /// The same with the time, of one that was lost under a load.
     pub(crate) loss: Option<AgentLoss>,
+    /// Why nothing more comes, of one that is lost.
+    pub(crate) why: String,
     pub(crate) is_late: bool,
     decoder: Decoder,
     out: Vec<u8>,
@@ -106,6 +108,7 @@ impl Link {
             sync: Sync::default(),
             later: Sync::default(),
             loss: None,
+            why: String::new(),
             is_late: false,
             decoder: Decoder::new(OF_AGENT_MAX),
             out: Vec::new(),
@@ -125,6 +128,14 @@ impl Link {
         self.heard_ns = now_ns;
         self.out.extend_from_slice(PREAMBLE);
         self.ping(now_ns);
+    }
+
+    /// Nothing more comes of it; returns how far it was. The first reason stands.
+    pub(crate) fn lose(&mut self, why: &str) -> Stage {
+        if self.stage != Stage::Lost {
+            why.clone_into(&mut self.why);
+        }
+        std::mem::replace(&mut self.stage, Stage::Lost)
     }
 
     /// True if anything may come of it.

@@ -257,9 +257,7 @@ impl EvidenceBuilder {
         let their_cut = other.account.cut(&mut mine.seconds[own_seconds..]);
         self.merged.extend(other.iterations(&their_cut));
         self.merged_cut.add(&other.joined(their_cut));
-        if mine.agents.is_empty() {
-            mine.agents.clone_from(&theirs.agents);
-        }
+        add_agents(&mut mine.agents, &theirs.agents);
         if mine.sends_ns.is_empty() {
             mine.sends_ns.clone_from(&theirs.sends_ns);
         }
@@ -537,6 +535,16 @@ fn add_looks(status: &mut StatusSum, looks: impl Iterator<Item = StatusLook>, ac
         let is_disturbed =
             look.at_ns.is_some_and(|at_ns| account.clean_share(at_ns.saturating_sub(look.took_ns), at_ns) < 1.0);
         status.add(&look, is_disturbed);
+    }
+}
+
+/// Adds what agents did under another iteration of the same load.
+fn add_agents(sum: &mut Vec<AgentRecord>, more: &[AgentRecord]) {
+    for agent in more {
+        match sum.iter_mut().find(|known| known.source == agent.source) {
+            Some(known) => known.merge(agent),
+            None => sum.push(agent.clone()),
+        }
     }
 }
 

@@ -80,6 +80,17 @@ pub struct AgentLoss {
     pub why: String,
 }
 
+/// An agent whose loss has ended a measurement of several loads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostAgent {
+    /// How it was named.
+    pub name: String,
+    /// When that was noticed, since the start of the load of then; null if none had started; ns.
+    pub at_ns: Option<u64>,
+    /// In a line.
+    pub why: String,
+}
+
 /// An agent in the record of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRecord {
@@ -136,5 +147,57 @@ impl AgentRecord {
         self.flow = end.flow;
         self.response_ns = end.response_ns;
         self.lost.clone_from(&end.lost);
+    }
+
+    /// Takes in its part of another measurement of the same load: traffic adds up, and of the rest the worse one stands.
+    pub fn merge(&mut self, other: &Self) {
+        self.connections = self.connections.min(other.connections);
+        self.start_error_ns = self.start_error_ns.max(other.start_error_ns);
+        self.late_ns = self.late_ns.max(other.late_ns);
+        if other.drift_ns.unsigned_abs() > self.drift_ns.unsigned_abs() {
+            self.drift_ns = other.drift_ns;
+        }
+        self.flow.add(&other.flow);
+        self.response_ns = self.response_ns.bounds_with(&other.response_ns);
+        self.lost = self.lost.take().or_else(|| other.lost.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(sent: u64, p99: u64, drift_ns: i64) -> AgentRecord {
+        let start = AgentStart {
+            source: SourceId(1),
+            name: "ssh://b".into(),
+            host: "b".into(),
+            cpus: 2,
+            threads: 2,
+            established: 8,
+            offset_ns: 5,
+            offset_error_ns: sent,
+            late_ns: 20,
+        };
+        let flow = Flow { sent, ..Flow::default() };
+        let response_ns = Quantiles { n: sent, mean: p99 as f64, min: p99, p99, ..Quantiles::default() };
+        AgentRecord { flow, response_ns, drift_ns, ..AgentRecord::begun(&start) }
+    }
+
+    #[test]
+    fn of_two_measurements_traffic_adds_up_and_the_worse_of_the_rest_stands() {
+        let mut both = record(100, 7, 3);
+        both.merge(&record(300, 5, -4));
+        assert_eq!((both.flow.sent, both.start_error_ns, both.late_ns, both.drift_ns), (400, 320, 20, -4));
+        let Quantiles { n, mean, min, p99, .. } = both.response_ns;
+        assert_eq!((n, mean, min, p99), (400, 5.5, 5, 7));
+        let loss = AgentLoss { at_ns: 1, why: "w".into() };
+        both.merge(&AgentRecord { lost: Some(loss.clone()), ..record(1, 1, 0) });
+        both.merge(&record(1, 1, 0));
+        assert_eq!(both.lost, Some(loss));
+        let nothing = AgentRecord { response_ns: Quantiles::default(), ..record(0, 0, 0) };
+        let mut first = record(100, 7, 3);
+        first.merge(&nothing);
+        assert_eq!(first.response_ns, record(100, 7, 3).response_ns, "nothing was measured");
     }
 }

@@ -1,6 +1,6 @@
 //! Capacity: how it is searched for, the trials of the search, and what was found.
 
-use crate::{Environment, Estimate, Limiter, NS_PER_S, RunRecord, ThresholdRecord, Verdict};
+use crate::{Environment, Estimate, Limiter, LostAgent, NS_PER_S, RunRecord, ThresholdRecord, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Search for a capacity.
@@ -167,6 +167,9 @@ pub struct CapacityRecord {
     pub started: String,
     /// True if it was stopped from outside before its plan was done.
     pub interrupted: bool,
+    /// The agent whose loss has ended it; omitted if none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_lost: Option<LostAgent>,
 }
 
 /// A capacity: between two loads, or beyond one.

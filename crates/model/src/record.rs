@@ -1,8 +1,9 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    AgentRecord, CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, ModelAicc, Observed, Plan,
-    Probe, Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession, UslLaw, Verdict,
+    AgentRecord, CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, LostAgent, ModelAicc,
+    Observed, Plan, Probe, Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession, UslLaw,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -170,6 +171,29 @@ pub struct Quantiles {
     pub max: u64,
 }
 
+impl Quantiles {
+    /// Of the values of both: number, mean and extremes exactly, and each quantile as an upper bound, the larger of both.
+    #[must_use]
+    pub fn bounds_with(&self, other: &Self) -> Self {
+        match (self.n, other.n) {
+            (_, 0) => return *self,
+            (0, _) => return *other,
+            _ => {}
+        }
+        let n = self.n + other.n;
+        Self {
+            n,
+            mean: (self.mean * self.n as f64 + other.mean * other.n as f64) / n as f64,
+            min: self.min.min(other.min),
+            p50: self.p50.max(other.p50),
+            p90: self.p90.max(other.p90),
+            p99: self.p99.max(other.p99),
+            p99_9: self.p99_9.max(other.p99_9),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
 impl From<LatencySummary> for Quantiles {
     fn from(s: LatencySummary) -> Self {
         Self {
@@ -322,6 +346,9 @@ pub struct SweepRecord {
     pub started: String,
     /// True if it was stopped from outside before its plan was done.
     pub interrupted: bool,
+    /// The agent whose loss has ended it; omitted if none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_lost: Option<LostAgent>,
 }
 
 /// The loads that the answers of a sweep rest on.

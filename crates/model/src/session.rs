@@ -2,7 +2,7 @@
 
 use crate::{
     ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CompareSettings, CompareTrialMade, Confirmation,
-    Environment, LimiterContext, Profiled, TrialMade,
+    Environment, LimiterContext, LostAgent, Profiled, TrialMade,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,8 @@ pub enum SessionEvent {
         /// In a line.
         why: String,
     },
+    /// An agent was lost, and no load follows.
+    AgentLost(LostAgent),
     /// All loads have been measured.
     Changed {
         /// What of machine and server is another than it was at the begin.

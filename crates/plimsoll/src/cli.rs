@@ -135,19 +135,19 @@ pub(crate) struct RunArgs {
     /// Extra time to make up for disturbed measurement time [default: half of the planned time]
     ///
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", conflicts_with = "client")]
     pub(crate) budget: Option<Duration>,
     /// CPU flame graph of the measurement window: profile.svg; its overhead affects the results
     ///
     /// Also off-cpu.svg (what workers waited for) and off-cpu-stacks.svg (where threads waited). Needs the permissions
     /// of plimsoll profile. Measure again without it for headline numbers.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "client")]
     pub(crate) profile: bool,
     /// A/B-test the predicted bottleneck in 6 randomised blocks; with --serve or without a URL
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "client")]
     pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -174,7 +174,8 @@ Examples:
   plimsoll sweep http://127.0.0.1:8080/               connections 1, 2, 4, ... until saturated
   plimsoll sweep http://127.0.0.1:8080/ --over rate --from 500 --to 50k
   plimsoll sweep http://127.0.0.1:8080/ -d 15s --iterations 3
-  plimsoll sweep --serve 'nginx workers=1' --serve 'nginx workers=2'";
+  plimsoll sweep --serve 'nginx workers=1' --serve 'nginx workers=2'
+  plimsoll sweep http://10.0.0.10/ --client ssh://load1,ssh://load2   load from two machines";
 
 /// Load sweep that finds peak and knee, and says whether saturation was reached.
 ///
@@ -198,18 +199,18 @@ pub(crate) struct SweepArgs {
     ///
     /// Also off-cpu.svg (what workers waited for at the peak) and off-cpu-stacks.svg (where threads waited). Needs the
     /// permissions of plimsoll profile.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "client")]
     pub(crate) profile: bool,
     /// A/B-test the predicted bottleneck in 6 randomised blocks; with --serve or without a URL
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "client")]
     pub(crate) confirm: bool,
     /// Load that rises from level to level
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]
     pub(crate) over: OverArg,
-    /// First load: connections, or requests per second [default: 1; over rate 100]
+    /// First load: connections, or requests per second [default: 1, with --client one per machine; over rate 100]
     #[arg(long, value_name = "LOAD")]
     pub(crate) from: Option<Count>,
     /// Highest load to try [default: 1024; over rate 1M]
@@ -230,7 +231,7 @@ pub(crate) struct SweepArgs {
     /// Extra time to make up for disturbed measurement time [default: half of the planned time]
     ///
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", conflicts_with = "client")]
     pub(crate) budget: Option<Duration>,
     /// Connections, opened as needed: the limit of requests in flight; with --over rate
     #[arg(short, long, value_name = "N", default_value = "256")]
@@ -242,6 +243,8 @@ pub(crate) struct SweepArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
+    #[command(flatten)]
+    pub(crate) clients: ClientArgs,
     #[command(flatten)]
     pub(crate) observe: ObserverArgs,
     /// Disable monitoring of machine, server and status pages

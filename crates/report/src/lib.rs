@@ -5,6 +5,7 @@
 //! and what Prometheus reads. Nothing here reads a clock, a file or the size of a window; the caller says how wide and whether to
 //! colour. Everything is readable without colour. No character of a record acts where it is shown ([`visible`]).
 
+mod agents;
 mod arms;
 mod capacity;
 mod compare;

@@ -62,6 +62,7 @@ impl Redact for SessionEvent {
         match self {
             Self::Begun(begun) => begun.redact(),
             Self::TargetGone { why } => text(why),
+            Self::AgentLost(lost) => [&mut lost.name, &mut lost.why].into_iter().for_each(text),
             Self::Blocks { arms, .. } => arms.iter_mut().for_each(Redact::redact),
             Self::ArmProfiled { profile } => {
                 text(&mut profile.arm);

@@ -1,15 +1,17 @@
-//! One load on all agents, told as the events of one: what `engine::run` does on this machine.
+//! Loads on all agents, one after the other, each told as the events of one: what `engine::run` does on this machine.
 
 use crate::agents::host::Host;
 use crate::agents::identity::{OWN_PROGRAM, identity};
 use crate::agents::pump::Pump;
 use crate::agents::ssh::{Program, Ssh};
 use crate::exit::{CommandError, Exit};
+use agent::limits::LEAD_NS;
 use agent::segment::{Part, divide};
 use agent::{FleetError, FleetEvent, Hello, OnLoss};
 use clock::{Clock, monotonic_ns, wall_clock};
 use engine::run::Control;
-use model::{AgentRecord, Event, NS_PER_S, Plan, human};
+use model::{Event, LostAgent, NS_PER_S, Plan, human};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,8 @@ use std::time::Duration;
 const LOOK_UP: Duration = Duration::from_millis(20);
 /// How long the agents may take to be there, the copy of the program included.
 const START_NS: u64 = 120 * NS_PER_S;
+/// About how long they take before a load to compare clocks and to agree on the start.
+pub(crate) const AGREE_NS: u64 = LEAD_NS + NS_PER_S / 4;
 
 /// Where a load comes from, if not from this machine.
 #[derive(Clone, Debug)]
@@ -33,6 +37,9 @@ pub(crate) struct Agents {
     pump: Pump,
     hellos: Vec<Hello>,
     own: Hello,
+    on_loss: OnLoss,
+    /// The first that was lost.
+    lost: OnceCell<LostAgent>,
 }
 
 impl Agents {
@@ -48,7 +55,9 @@ impl Agents {
         let until_ns = monotonic_ns() + START_NS;
         loop {
             match pump.event(LOOK_UP) {
-                Some((FleetEvent::Greeted, hellos)) => return Ok(Self { pump, hellos, own }),
+                Some((FleetEvent::Greeted, hellos)) => {
+                    return Ok(Self { pump, hellos, own, on_loss: options.on_loss, lost: OnceCell::new() });
+                }
                 Some((FleetEvent::Failed(error), _)) => return Err(command_error(error)),
                 Some((FleetEvent::Note(text), _)) => note(&text),
                 Some(_) | None => {}
@@ -91,9 +100,7 @@ impl Agents {
     /// The load threads of each: as many as asked for, else one a CPU.
     pub(crate) fn parts(&self, threads: Option<u32>, connections: u32) -> Result<Vec<Part>, CommandError> {
         let wanted: Vec<u32> = self.hellos.iter().map(|hello| threads.unwrap_or(hello.cpus).clamp(1, 1024)).collect();
-        divide(&wanted, connections).ok_or_else(|| {
-            CommandError::usage(format!("-c {connections} are fewer connections than the {} agents", wanted.len()))
-        })
+        divide(&wanted, connections).ok_or_else(|| too_few("-c", connections, wanted.len()))
     }
 
     /// CPUs of all.
@@ -119,10 +126,20 @@ impl Agents {
                     // The clock of a load is set once.
                     let _ = control.clock.set(Clock::started_at(start_ns));
                 }
-                Some(FleetEvent::Load(event)) => sink(event),
+                Some(FleetEvent::Load(event)) => {
+                    if let Event::AgentLost { at_ns, name, why, .. } = &event {
+                        self.lose(name, Some(*at_ns), why);
+                    }
+                    sink(event);
+                }
                 Some(FleetEvent::Note(text)) => note(&text),
                 Some(FleetEvent::Over) => return Ok(()),
-                Some(FleetEvent::Failed(error)) => return Err(command_error(error)),
+                Some(FleetEvent::Failed(error)) => {
+                    if let FleetError::Lost { name, why } = &error {
+                        self.lose(name, None, why);
+                    }
+                    return self.check().and_then(|()| Err(command_error(error)));
+                }
                 Some(FleetEvent::Greeted) | None => {}
             }
             let wants_end = control.stop.load(Ordering::Relaxed) || control.enough.load(Ordering::Relaxed);
@@ -131,28 +148,45 @@ impl Agents {
             }
         }
     }
+
+    fn lose(&self, name: &str, at_ns: Option<u64>, why: &str) {
+        // Those after the first say nothing new.
+        let _ = self.lost.set(LostAgent { name: name.to_owned(), at_ns, why: why.to_owned() });
+    }
+
+    /// The first that was lost, if any was.
+    pub(crate) fn lost(&self) -> Option<&LostAgent> {
+        self.lost.get()
+    }
+
+    /// Fails if one was lost: the last load is not the one that was planned, and there will be no other.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        let Some(LostAgent { name, at_ns, why }) = self.lost() else { return Ok(()) };
+        let exit = match self.on_loss {
+            OnLoss::End => Exit::Invalid,
+            OnLoss::Continue => Exit::Inconclusive,
+        };
+        let when = match at_ns {
+            Some(at_ns) => format!("{:.1} s after the start", *at_ns as f64 / NS_PER_S as f64),
+            None => "before the start".to_owned(),
+        };
+        let message = format!("agent {name} was lost {when}, so this is not the load that was planned: {why}");
+        Err(CommandError { exit, message })
+    }
 }
 
-/// Fails if a result is not that of the planned load, as an agent was lost.
-pub(crate) fn lost(agents: &[AgentRecord], options: Option<&RemoteOptions>) -> Result<(), CommandError> {
-    let lost = agents.iter().find_map(|agent| Some((agent, agent.lost.as_ref()?)));
-    let (Some((agent, loss)), Some(options)) = (lost, options) else { return Ok(()) };
-    let exit = match options.on_loss {
-        OnLoss::End => Exit::Invalid,
-        OnLoss::Continue => Exit::Inconclusive,
-    };
-    let after_s = loss.at_ns as f64 / NS_PER_S as f64;
-    let message = format!(
-        "agent {} was lost {after_s:.1} s after the start, so this is not the load that was planned: {}",
-        agent.name, loss.why
-    );
-    Err(CommandError { exit, message })
+/// That not each agent has a connection, in a load that `flag` sets.
+pub(crate) fn too_few(flag: &str, connections: u32, agents: usize) -> CommandError {
+    CommandError::usage(format!(
+        "{flag} {connections} are fewer connections than the {agents} agents, and each needs one; write {flag} {agents} or \
+         more"
+    ))
 }
 
 fn command_error(error: FleetError) -> CommandError {
     match error {
         FleetError::Stopped => CommandError::interrupted(),
         FleetError::Agent { is_target: true, .. } => CommandError::target(error),
-        FleetError::Agent { is_target: false, .. } => CommandError { exit: Exit::Usage, message: error.to_string() },
+        FleetError::Agent { is_target: false, .. } | FleetError::Lost { .. } => CommandError::usage(error),
     }
 }

@@ -45,6 +45,15 @@ impl Load {
     }
 }
 
+/// Loads of this agent, one after the other.
+#[derive(Default)]
+struct Loads {
+    /// That of now.
+    now: Option<Load>,
+    /// The thread of the last that was forgotten, which may still close its connections.
+    before: Option<JoinHandle<()>>,
+}
+
 /// Serves one coordinator until it is gone.
 pub(crate) fn serve() -> Result<(), CommandError> {
     let (to, inbox) = channel();
@@ -60,7 +69,7 @@ pub(crate) fn serve() -> Result<(), CommandError> {
 
 /// Until the stream ends, which is how it should be, or the coordinator breaks the protocol or is silent.
 fn obey(agent: &mut Agent, to: &Sender<Input>, inbox: &Receiver<Input>, out: &Sender<Vec<u8>>) -> Result<(), String> {
-    let (mut load, mut is_writing): (Option<Load>, bool) = (None, false);
+    let (mut loads, mut is_writing) = (Loads::default(), false);
     loop {
         if !is_writing {
             let bytes = agent.take_output();
@@ -81,38 +90,40 @@ fn obey(agent: &mut Agent, to: &Sender<Input>, inbox: &Receiver<Input>, out: &Se
         }
         agent.on_time(monotonic_ns()).map_err(|gone| gone.to_string())?;
         while let Some(order) = agent.take_order() {
-            carry_out(order, &mut load, to);
+            loads.carry_out(order, to);
         }
     }
 }
 
-fn carry_out(order: Order, load: &mut Option<Load>, to: &Sender<Input>) {
-    match order {
-        Order::Load { plan, segment } => match begin(*plan, segment, to.clone()) {
-            Ok(begun) => *load = Some(begun),
-            Err(why) => drop(to.send(Input::Report(Report::Failed { is_target: false, why }))),
-        },
-        Order::StartAt { attempt, at_ns } => load.iter().for_each(|load| load.gate.open_at(attempt, at_ns)),
-        Order::Disarm => load.iter().for_each(|load| load.gate.shut()),
-        Order::Stop => load.iter().for_each(Load::end),
-        Order::Done => {
-            if let Some(load) = load.take() {
-                load.end();
-                // Of a load that has told its end nothing is left to wait for.
-                if load.thread.is_finished() {
-                    let _ = load.thread.join();
+impl Loads {
+    fn carry_out(&mut self, order: Order, to: &Sender<Input>) {
+        match order {
+            Order::Load { plan, segment } => match begin(*plan, segment, self.before.take(), to.clone()) {
+                Ok(begun) => self.now = Some(begun),
+                Err(why) => drop(to.send(Input::Report(Report::Failed { is_target: false, why }))),
+            },
+            Order::StartAt { attempt, at_ns } => self.now.iter().for_each(|load| load.gate.open_at(attempt, at_ns)),
+            Order::Disarm => self.now.iter().for_each(|load| load.gate.shut()),
+            Order::Stop => self.now.iter().for_each(Load::end),
+            Order::Done => {
+                if let Some(load) = self.now.take() {
+                    load.end();
+                    self.before = Some(load.thread);
                 }
             }
         }
     }
 }
 
-/// Starts the thread of a load.
-fn begin(plan: Plan, segment: Segment, to: Sender<Input>) -> Result<Load, String> {
+/// Starts the thread of a load, which waits for that of the load before it: no connection of the one is left when the other
+/// opens its own.
+fn begin(plan: Plan, segment: Segment, before: Option<JoinHandle<()>>, to: Sender<Input>) -> Result<Load, String> {
     let (gate, stop) = (Arc::new(Gate::default()), Arc::new(AtomicBool::new(false)));
     let control = Control { stop: Arc::clone(&stop), segment: Some(segment), ..Control::default() };
     let at_gate = Arc::clone(&gate);
     let work = move || {
+        // A load that panicked has ended too.
+        before.into_iter().for_each(|before| drop(before.join()));
         if let Err((is_target, why)) = put_on(&plan, segment, &control, &at_gate, &to) {
             let _ = to.send(Input::Report(Report::Failed { is_target, why }));
         }

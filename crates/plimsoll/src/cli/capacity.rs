@@ -1,5 +1,6 @@
 //! The flags of `plimsoll capacity`.
 
+use crate::cli::clients::ClientArgs;
 use crate::cli::observe::ObserverArgs;
 use crate::cli::threshold::ThresholdArgs;
 use crate::cli::{ArrivalsArg, GeneratorArgs, OutputArgs, RequestArgs, WarmupArg};
@@ -12,6 +13,7 @@ Examples:
   plimsoll capacity http://127.0.0.1:8080/            few errors, and no growing backlog
   plimsoll capacity http://127.0.0.1:8080/ --goal 'p99.9<1s,cpu<80%' --budget 10m
   plimsoll capacity --serve 'nginx workers=2' --goal 'p99<5ms' --width 2%
+  plimsoll capacity http://10.0.0.10/ --client ssh://load1,ssh://load2   load from two machines
 
 Goals, comma-separated, all of which have to be met:
   p99<100ms, p99.9<=1s, p50<20ms   quantiles of the response time, from the scheduled send time
@@ -76,6 +78,8 @@ pub(crate) struct CapacityArgs {
     pub(crate) request: RequestArgs,
     #[command(flatten)]
     pub(crate) generator: GeneratorArgs,
+    #[command(flatten)]
+    pub(crate) clients: ClientArgs,
     #[command(flatten)]
     pub(crate) observe: ObserverArgs,
     /// Disable monitoring of machine, server and status pages

@@ -30,6 +30,11 @@ pub(crate) trait Measure<S: Search> {
 
     fn measure(&mut self, trial: &S::Trial) -> Result<(S::Outcome, Self::Measured), CommandError>;
 
+    /// Fails if what was measured last was cut short by something after which nothing more can be measured.
+    fn is_whole(&self) -> Result<(), CommandError> {
+        Ok(())
+    }
+
     /// Makes it a part of the result.
     fn keep(&mut self, trial: &S::Trial, measured: Self::Measured) -> Result<(), CommandError>;
 }
@@ -57,12 +62,17 @@ pub(crate) fn walk<S: Search>(
             }
         };
         let is_cut = stop.load(Ordering::Relaxed);
-        let is_part = search.apply(&trial, outcome, clock.now_ns());
+        let whole = measurements.is_whole();
+        let is_part = whole.is_ok() && search.apply(&trial, outcome, clock.now_ns());
         if is_part && !is_cut {
             measurements.keep(&trial, measured)?;
             (is_empty, spare) = (false, None);
         } else if is_empty {
             spare.get_or_insert((trial, measured));
+        }
+        if whole.is_err() {
+            walked = whole;
+            break;
         }
     }
     match spare {
@@ -93,12 +103,14 @@ mod tests {
         }
     }
 
-    /// Keeps what it is told to; `stop` is set, or the measurement fails, at a number.
+    /// Keeps what it is told to; `stop` is set, the measurement fails, or is cut short for good, at a number.
     #[derive(Default)]
     struct Kept<'a> {
         kept: Vec<u32>,
         stop_at: Option<(u32, &'a AtomicBool)>,
         fail_at: u32,
+        cut_at: u32,
+        last: u32,
     }
 
     impl Measure<Countdown> for Kept<'_> {
@@ -108,13 +120,28 @@ mod tests {
             if let Some((at, stop)) = self.stop_at {
                 stop.store(at == *trial, Ordering::Relaxed);
             }
+            self.last = *trial;
             if *trial == self.fail_at { Err(CommandError::usage("it fails")) } else { Ok(((), *trial)) }
+        }
+
+        fn is_whole(&self) -> Result<(), CommandError> {
+            if self.last == self.cut_at { Err(CommandError::usage("it was cut")) } else { Ok(()) }
         }
 
         fn keep(&mut self, trial: &u32, measured: u32) -> Result<(), CommandError> {
             assert_eq!(*trial, measured);
             self.kept.push(measured);
             Ok(())
+        }
+    }
+
+    #[test]
+    fn what_was_cut_short_for_good_ends_it_and_is_no_part_of_the_search() {
+        for (cut_at, expected, left) in [(6, &[6][..], 6), (4, &[6], 4), (2, &[6, 4], 2)] {
+            let mut search = Countdown(6);
+            let mut kept = Kept { cut_at, ..Kept::default() };
+            assert!(walk(&mut search, &mut kept, &AtomicBool::new(false)).is_err());
+            assert_eq!((&kept.kept[..], search.0), (expected, left), "cut at {cut_at}");
         }
     }
 

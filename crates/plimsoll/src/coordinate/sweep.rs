@@ -4,7 +4,7 @@ use super::Search;
 use model::NS_PER_S;
 use stats::{Next, Outcome, Sweep, SweepSettings};
 
-/// Time of a measurement beyond its window and warm-up (connecting, rest).
+/// Time of a measurement beyond its window, its warm-up and what agents take to agree (connecting, rest).
 const OVERHEAD_NS: u64 = NS_PER_S / 2;
 /// A load of which less than this share of the planned time was undisturbed is measured again.
 const CLEAN_SHARE_MIN: f64 = 0.5;
@@ -16,6 +16,8 @@ const AGAIN_MAX: usize = 2;
 pub(crate) struct Times {
     pub(crate) window_ns: u64,
     pub(crate) warmup_ns: u64,
+    /// Until agents have agreed on the start.
+    pub(crate) agree_ns: u64,
     /// For making up for disturbed time; none: half of the planned time.
     pub(crate) budget_ns: Option<u64>,
 }
@@ -91,7 +93,7 @@ impl SweepSearch {
     }
 
     const fn each_ns(&self) -> u64 {
-        self.times.window_ns + self.times.warmup_ns + OVERHEAD_NS
+        self.times.window_ns + self.times.warmup_ns + self.times.agree_ns + OVERHEAD_NS
     }
 
     fn planned(&mut self, load: f64, iteration: usize, now_ns: u64) -> Trial {
@@ -191,7 +193,7 @@ mod tests {
     use super::*;
 
     const SECOND: u64 = NS_PER_S;
-    const TIMES: Times = Times { window_ns: 5 * SECOND, warmup_ns: SECOND, budget_ns: None };
+    const TIMES: Times = Times { window_ns: 5 * SECOND, warmup_ns: SECOND, agree_ns: 0, budget_ns: None };
     const SETTINGS: SweepSettings =
         SweepSettings { from: 1.0, to: 64.0, points: 6, iterations: 2, over_rate: false, seed: 1 };
 

@@ -149,6 +149,7 @@ mod tests {
             environment: model::Environment::default(),
             started: "2026-01-02T03:04:05Z".into(),
             interrupted: false,
+            agent_lost: None,
         }
     }
 

@@ -32,10 +32,16 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// True if it was ended before its window was over, and not by its backlog.
+    /// True if it does not count: see [`is_cut`].
     pub(super) fn is_cut(&self) -> bool {
-        !self.made.ran_away && self.builder.evidence().interrupted
+        is_cut(&self.made, &self.builder.evidence())
     }
+}
+
+/// True of a trial that was ended before its window was over, and not by its backlog, or that lost a part of its load.
+fn is_cut(made: &TrialMade, evidence: &Evidence) -> bool {
+    let is_part = evidence.agents.iter().any(|agent| agent.lost.is_some());
+    is_part || (evidence.interrupted && !made.ran_away)
 }
 
 /// What a trial says of its load.
@@ -83,7 +89,7 @@ impl JudgedTrial {
             measured_ns: evidence.measured_ns,
             took_ns: made.took_ns,
         };
-        Self { outcome, conditions, backlog_grew: grew, is_cut: evidence.interrupted && !made.ran_away }
+        Self { outcome, conditions, backlog_grew: grew, is_cut: is_cut(made, &evidence) }
     }
 
     /// True if the goal was met.
@@ -186,6 +192,7 @@ pub(crate) fn capacity_record(facts: &Facts, trials: &[Trial]) -> Result<Capacit
         environment: facts.environment(),
         started: facts.begun.started.clone(),
         interrupted: facts.interrupted,
+        agent_lost: facts.agent_lost.clone(),
     };
     let thresholds = facts.asked.judge(AnyRecord::Capacity(&record));
     Ok(CapacityRecord { thresholds, ..record })

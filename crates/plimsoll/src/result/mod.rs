@@ -19,7 +19,7 @@ use judge::goal::Goal;
 use judge::limiter::{confirm, limiter_of_run, names_a_limit};
 use model::{
     ArmProfile, ArmRecord, Begun, CapacitySettings, Change, CompareSettings, Confirmation, Environment, Evidence,
-    Limiter, LimiterContext, Measurement, Profiled, RunRecord, SessionEvent,
+    Limiter, LimiterContext, LostAgent, Measurement, Profiled, RunRecord, SessionEvent,
 };
 use report::record::AnyRecord;
 
@@ -40,6 +40,8 @@ pub(crate) struct Facts {
     arm_profiles: Vec<ArmProfile>,
     /// Why the target went away; none while it is there.
     gone: Option<String>,
+    /// The agent whose loss has ended it.
+    agent_lost: Option<LostAgent>,
     asked: Asked,
     /// Also while its end has not been told.
     interrupted: bool,
@@ -58,6 +60,7 @@ impl Facts {
             comparison: None,
             arm_profiles: Vec::new(),
             gone: None,
+            agent_lost: None,
             asked: Asked { conditions: Vec::new(), baseline: None },
             interrupted: true,
         }
@@ -74,6 +77,7 @@ impl Facts {
             SessionEvent::Search { settings, pilot_per_s } => self.search = Some((*settings, *pilot_per_s)),
             SessionEvent::Blocks { settings, arms } => self.comparison = Some(((**settings).clone(), arms.clone())),
             SessionEvent::TargetGone { why } => self.gone = Some(why.clone()),
+            SessionEvent::AgentLost(lost) => self.agent_lost = Some(lost.clone()),
             SessionEvent::Thresholds { conditions, baseline } => {
                 self.asked = Asked { conditions: conditions.clone(), baseline: baseline.as_deref().cloned() };
             }

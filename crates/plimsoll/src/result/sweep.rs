@@ -91,6 +91,7 @@ pub(crate) fn sweep_record(facts: &Facts, points: &[Point]) -> SweepRecord {
         environment,
         started: facts.begun.started.clone(),
         interrupted: facts.interrupted,
+        agent_lost: facts.agent_lost.clone(),
     };
     let thresholds = facts.asked.judge(AnyRecord::Sweep(&record));
     SweepRecord { thresholds, ..record }

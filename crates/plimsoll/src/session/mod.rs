@@ -29,7 +29,7 @@ use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
     Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S,
-    Numbering, Plan, Probe, Redacted, Sample, Stop, Warmup, human,
+    Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup, human,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
@@ -380,6 +380,16 @@ impl Session {
     fn watched(&self) -> Watched {
         let is_load_here = self.agents.is_none();
         Watched { is_load_here, ..watched(&self.sut, &self.address, &self.selectors) }
+    }
+
+    /// Fails if an agent was lost: the last load is not the one that was planned, and there will be no other.
+    pub(crate) fn check_agents(&self) -> Result<(), CommandError> {
+        self.agents.as_ref().map_or(Ok(()), Agents::check)
+    }
+
+    /// The loss of an agent, if that has ended the measurement.
+    pub(crate) fn agent_lost(&self) -> Option<SessionEvent> {
+        self.agents.as_ref().and_then(Agents::lost).cloned().map(SessionEvent::AgentLost)
     }
 
     /// True if ^C has ended the load early.

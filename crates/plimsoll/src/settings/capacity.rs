@@ -59,6 +59,8 @@ pub(crate) struct CapacityOptions {
     full_ns: Option<u64>,
     full_least_ns: u64,
     pub(crate) warmup: Warmup,
+    /// Until agents have agreed on the start of a load; ns.
+    agree_ns: u64,
     /// Time for all; ns.
     pub(crate) budget_ns: u64,
     seed: u64,
@@ -103,6 +105,7 @@ impl CapacityOptions {
             full_ns: args.duration.map(full_ns).transpose()?,
             full_least_ns: FULL_NS,
             warmup: settings::warmup(args.warmup)?,
+            agree_ns: settings::clients::agree_ns(&args.clients),
             budget_ns: args.budget.ns,
             seed: args.generator.seed,
         };
@@ -135,6 +138,7 @@ impl CapacityOptions {
             full_ns: None,
             full_least_ns: FULL_MIN_NS,
             warmup: Warmup::Fixed { duration_ns: BLOCK_WARMUP_NS },
+            agree_ns: 0,
             budget_ns: args.capacity_budget.map_or(BLOCK_BUDGET_NS, |budget| budget.ns),
             seed: args.generator.seed,
         };
@@ -165,9 +169,9 @@ impl CapacityOptions {
         (self.budget_ns / 10).clamp(PILOT_MIN_NS, PILOT_NS)
     }
 
-    /// The closed loop, which has at most as many connections as the trials.
-    pub(crate) fn pilot(&self, connections: u32) -> (Load, Stop) {
-        let load = Load::Closed { connections: connections.min(PILOT_CONNECTIONS) };
+    /// The closed loop, which has at most as many connections as the trials, and one for each of so many agents.
+    pub(crate) fn pilot(&self, connections: u32, agents: u32) -> (Load, Stop) {
+        let load = Load::Closed { connections: connections.min(PILOT_CONNECTIONS.max(agents)) };
         (load, Stop::Duration { duration_ns: self.pilot_ns() })
     }
 
@@ -212,7 +216,7 @@ impl CapacityOptions {
 
     /// Time of a trial beyond its window, without a restart; ns.
     const fn overhead_ns(&self) -> u64 {
-        settings::expected_warmup_ns(self.warmup) + REST_NS
+        settings::expected_warmup_ns(self.warmup) + self.agree_ns + REST_NS
     }
 }
 
@@ -300,6 +304,16 @@ mod tests {
         assert_eq!(search.times.overhead_ns, 6_500_000_000, "with a restart of 4 s");
         let nothing = options(&[]).search(&Pilot { per_s: 0.0, ..PILOT }, 0);
         assert_eq!(nothing.start_per_s, nothing.from_per_s);
+    }
+
+    #[test]
+    fn agents_take_time_before_each_trial_and_a_connection_each() {
+        let alone = options(&[]);
+        let both = options(&["--client", "ssh://a,ssh://b"]);
+        let overhead_ns = |options: &CapacityOptions| options.search(&PILOT, 0).times.overhead_ns;
+        assert_eq!(overhead_ns(&both) - overhead_ns(&alone), 1_250_000_000);
+        let connections = |connections, agents| both.pilot(connections, agents).0.connections();
+        assert_eq!([connections(256, 2), connections(256, 100), connections(16, 2)], [64, 100, 16]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `plimsoll capacity`: the highest rate that meets a goal, as a bracket, judged.
 
+use crate::agents::remote::RemoteOptions;
 use crate::cli::capacity::CapacityArgs;
 use crate::coordinate::capacity::{Asked, Bounds, CapacityWalk};
 use crate::coordinate::{Measure, walk};
@@ -45,15 +46,17 @@ pub(super) struct Checked {
     spec: Option<Spec>,
     pub(super) draft: Draft,
     thresholds: crate::result::Asked,
+    remote: Option<RemoteOptions>,
 }
 
 impl Checked {
     pub(super) fn new(args: &CapacityArgs) -> Result<Self, CommandError> {
         let options = CapacityOptions::new(args)?;
+        let remote = settings::clients::remote(&args.clients, options.warmup, ("-c", args.connections.0 as u32))?;
         let spec = serving::specs(args.serve.as_slice())?.pop();
         let draft = Draft::new(&args.request, &args.generator)?;
         let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.no_observe)?;
-        Ok(Self { options, spec, draft, thresholds })
+        Ok(Self { options, spec, draft, thresholds, remote })
     }
 
     /// The time that it may take without starting and ending; ns.
@@ -64,9 +67,9 @@ impl Checked {
 
 /// Searches until the end, or until `stop` is set.
 pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { options, spec, draft, thresholds } = checked;
+    let Checked { options, spec, draft, thresholds, remote } = checked;
     let session = SessionOptions {
-        remote: None,
+        remote: remote.as_ref(),
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,
@@ -92,6 +95,7 @@ pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicB
     let mut trials = Trials { args, options, session, log, trials: Vec::new(), told: None };
     let walked = trials.search(stop);
     trials.session.progress.end();
+    trials.session.agent_lost().into_iter().for_each(|event| trials.log.tell(event));
     if trials.trials.is_empty() {
         walked?;
         return Err(nothing_tried(args, stop));
@@ -187,13 +191,15 @@ impl Trials<'_> {
     /// The closed loop that warms the server up and shows where to begin. It is no trial.
     fn pilot(&mut self) -> Result<Pilot, CommandError> {
         let begin_ns = monotonic_ns();
-        let (load, until) = self.options.pilot(self.args.connections.0 as u32);
+        let agents = self.args.clients.client.len() as u32;
+        let (load, until) = self.options.pilot(self.args.connections.0 as u32, agents);
         let plan = self.session.plan(load, until, self.options.warmup);
         let (_, mut recorder) = Recorder::of_load(&self.session.directory, PILOT)?;
         let builder = self.session.measure(&plan, "closed loop to begin with: ", &mut recorder)?;
         if self.session.is_interrupted() {
             return Err(CommandError::interrupted());
         }
+        self.session.check_agents()?;
         self.session.check()?;
         Ok(Pilot { per_s: builder.goodput().value, took_ns: monotonic_ns().saturating_sub(begin_ns) })
     }
@@ -252,11 +258,15 @@ impl Measure<CapacityWalk> for Trials<'_> {
             Err(error) => return Err(self.ended_by(error)),
         };
         let judged = JudgedTrial::new(&self.options.goal, self.log.facts.limits(), &kept.trial);
-        if !self.session.is_interrupted() {
+        if self.session.check_agents().is_ok() && !self.session.is_interrupted() {
             sees(&self.options.goal, &judged, &kept.trial)?;
         }
         let line = trial_line(asked, &judged);
         Ok((judged.outcome, Kept { line, ..kept }))
+    }
+
+    fn is_whole(&self) -> Result<(), CommandError> {
+        self.session.check_agents()
     }
 
     fn keep(&mut self, _asked: &Asked, kept: Kept) -> Result<(), CommandError> {

@@ -1,6 +1,6 @@
 //! `plimsoll run`: one load, judged.
 
-use crate::agents::remote::{RemoteOptions, lost};
+use crate::agents::remote::RemoteOptions;
 use crate::cli::{ArrivalsArg, RunArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
@@ -56,7 +56,7 @@ impl Checked {
             None => settings::window(args.duration.unwrap_or(DURATION))?,
         };
         let warmup = settings::warmup(args.warmup)?;
-        let remote = settings::clients::remote(&args.clients, warmup)?;
+        let remote = settings::clients::remote(&args.clients, warmup, ("-c", load.connections()))?;
         if remote.is_none() {
             check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
         }
@@ -115,6 +115,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     // A server of ours that ended under the load is told after what was measured until then.
     let mut checked = session.check();
     let (interrupted, spec) = (session.is_interrupted(), session.spec().cloned());
+    let agents = session.check_agents();
     // Its server ends here, and leaves its port to those that come.
     drop(session);
     let mut record = run_record(&log.facts, &builder);
@@ -131,8 +132,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     log.tell(SessionEvent::Finished { interrupted: stop.load(Ordering::Relaxed) });
     deliver(&directory, AnyRecord::Run(&record), Some(&builder.histograms()), &args.output)?;
     deliver_to_ci(&directory, AnyRecord::Run(&record), &args.thresholds)?;
-    checked?;
-    lost(&record.agents, remote.as_ref())?;
+    checked.and(agents)?;
     Ok(with_thresholds(exit(record.verdict.state, stop.load(Ordering::Relaxed)), AnyRecord::Run(&record)))
 }
 

@@ -2,6 +2,7 @@
 
 mod arms;
 
+use crate::agents::remote::RemoteOptions;
 use crate::cli::{OverArg, SweepArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
@@ -48,6 +49,7 @@ pub(super) struct Checked {
     pub(super) draft: Draft,
     warmup: Warmup,
     asked: Asked,
+    remote: Option<RemoteOptions>,
 }
 
 impl Checked {
@@ -57,6 +59,7 @@ impl Checked {
         load_of(args, search.to)?;
         settings::window(args.duration)?;
         let warmup = settings::warmup(args.warmup)?;
+        let remote = settings::clients::remote(&args.clients, warmup, least(args, &search))?;
         if args.over == OverArg::Rate {
             settings::no_pipeline(args.request.pipeline)?;
         }
@@ -68,27 +71,28 @@ impl Checked {
                 "--baseline is one result, and --serve names several servers: sweep one of them",
             ));
         }
-        Ok(Self { search, specs, draft, warmup, asked })
+        Ok(Self { search, specs, draft, warmup, asked, remote })
     }
 
     /// About how long it takes without starting and ending: as many loads as are aimed for; ns.
     pub(super) fn expected_ns(&self, args: &SweepArgs) -> u64 {
-        let rest_ns = REST.as_nanos() as u64;
+        let before_ns = REST.as_nanos() as u64 + settings::clients::agree_ns(&args.clients);
         let each_ns =
-            args.duration.ns.saturating_add(settings::expected_warmup_ns(self.warmup)).saturating_add(rest_ns);
+            args.duration.ns.saturating_add(settings::expected_warmup_ns(self.warmup)).saturating_add(before_ns);
         each_ns.saturating_mul((self.search.points * self.search.iterations) as u64)
     }
 }
 
 /// Sweeps one server or several, until the end or until `stop` is set.
 pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { search, specs, draft, asked, .. } = checked;
+    let Checked { search, specs, draft, asked, remote, .. } = checked;
     let options = (draft, asked);
     if specs.len() > 1 {
         return arms::sweep(args, options, search, specs, stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
-    let measured = measure(args, options, search, Server { spec: specs.first(), arm: None }, stop, create)?;
+    let server = Server { spec: specs.first(), arm: None, remote: remote.as_ref() };
+    let measured = measure(args, options, search, server, stop, create)?;
     deliver(&measured.directory, AnyRecord::Sweep(&measured.record), None, &args.output)?;
     let record = AnyRecord::Sweep(&measured.record);
     deliver_to_ci(&measured.directory, record, &args.thresholds)?;
@@ -105,12 +109,14 @@ struct Measured {
     walked: Result<(), CommandError>,
 }
 
-/// What is swept.
+/// What is swept, and from where.
 struct Server<'a> {
     /// To be started; none: that of the URL, or the built-in one.
     spec: Option<&'a Spec>,
     /// Its label, where it is one of several.
     arm: Option<Redacted>,
+    /// The machines that load it; none: this one.
+    remote: Option<&'a RemoteOptions>,
 }
 
 /// Sweeps one target. At least one point is measured.
@@ -118,12 +124,12 @@ fn measure(
     args: &SweepArgs,
     (draft, asked): (&Draft, &Asked),
     search: &SweepSettings,
-    Server { spec, arm }: Server<'_>,
+    Server { spec, arm, remote }: Server<'_>,
     stop: &Arc<AtomicBool>,
     create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
 ) -> Result<Measured, CommandError> {
     let options = SessionOptions {
-        remote: None,
+        remote,
         url: args.url.as_deref(),
         serve: spec,
         cpus: None,
@@ -147,6 +153,7 @@ fn measure(
     asked.event().into_iter().for_each(|event| log.tell(event));
     let mut loads = Loads { args, session, log, points: Vec::new(), measured: 0 };
     let mut walked = walk(&mut SweepSearch::new(*search, times(args, &most)), &mut loads, stop);
+    loads.session.agent_lost().into_iter().for_each(|event| loads.log.tell(event));
     if loads.points.is_empty() {
         loads.session.progress.end();
         walked?;
@@ -252,6 +259,10 @@ impl Measure<SweepSearch> for Loads<'_> {
         Ok((outcome, Kept { name, builder }))
     }
 
+    fn is_whole(&self) -> Result<(), CommandError> {
+        self.session.check_agents()
+    }
+
     fn keep(&mut self, trial: &Trial, Kept { name, builder }: Kept) -> Result<(), CommandError> {
         if let Some(of) = trial.of {
             self.session.progress.line(&format!(
@@ -322,8 +333,10 @@ fn plan(args: &SweepArgs, session: &Session, load: f64) -> Result<Plan, CommandE
 
 /// Times of each load, which is as long as `plan`.
 fn times(args: &SweepArgs, plan: &Plan) -> Times {
-    let warmup_ns = settings::expected_warmup_ns(plan.warmup);
-    Times { window_ns: args.duration.ns, warmup_ns, budget_ns: args.budget.map(|budget| budget.ns) }
+    let (warmup_ns, agree_ns) = (settings::expected_warmup_ns(plan.warmup), settings::clients::agree_ns(&args.clients));
+    // On other machines no time is known to be disturbed.
+    let budget_ns = args.budget.map(|budget| budget.ns).or_else(|| (agree_ns > 0).then_some(0));
+    Times { window_ns: args.duration.ns, warmup_ns, agree_ns, budget_ns }
 }
 
 fn outcome(builder: &EvidenceBuilder) -> Outcome {
@@ -348,9 +361,21 @@ fn load_of(args: &SweepArgs, load: f64) -> Result<Load, CommandError> {
     }
 }
 
+/// Connections of the smallest load, and the flag that sets them.
+fn least(args: &SweepArgs, search: &SweepSettings) -> (&'static str, u32) {
+    match (args.over, args.from) {
+        (OverArg::Rate, _) => ("-c", args.connections.0 as u32),
+        (OverArg::Connections, Some(_)) => ("--from", search.from as u32),
+        // It begins with the number of agents, if there may be so many.
+        (OverArg::Connections, None) => ("--to", search.to as u32),
+    }
+}
+
 fn search(args: &SweepArgs) -> Result<SweepSettings, CommandError> {
     let over_rate = args.over == OverArg::Rate;
-    let (from, to) = if over_rate { (100, 1_000_000) } else { (1, 1024) };
+    // Each agent needs a connection.
+    let least = (args.clients.client.len() as u64).clamp(1, args.to.map_or(u64::MAX, |to| to.0.max(1)));
+    let (from, to) = if over_rate { (100, 1_000_000) } else { (least, 1024) };
     let from = settings::in_range("--from", args.from.unwrap_or(Count(from)), 1, LOAD_MAX)?;
     let to = settings::in_range("--to", args.to.unwrap_or_else(|| Count(to.max(from))), 1, LOAD_MAX)?;
     if from > to {

@@ -2,6 +2,7 @@
 
 mod hosts;
 mod network;
+mod searches;
 
 use crate::support::{Ended, Program, Started, Target, count, list, plimsoll, wait_for};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -11,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// In the place of ssh: each host is a home directory, and its number of process is left there.
+/// In the place of ssh: each host is a home directory, and the numbers of its processes are left there.
 const REACH: &str = r#"#!/bin/sh
 while [ "$1" != -- ]; do shift; done
 host=$2; shift 2
 unset XDG_CACHE_HOME
 export HOME="@HOMES@/$host"
 mkdir -p "$HOME"
-echo $$ > "$HOME/pid"
+echo $$ >> "$HOME/pid"
 [ ! -f "@HOMES@/profile" ] || . "@HOMES@/profile"
 echo "welcome to $host"
 exec sh -c "$*"
@@ -49,9 +50,14 @@ impl Hosts {
     }
 
     pub(crate) fn run(&self, url: &str, more: &[&str]) -> Program {
+        self.measure("run", url, more)
+    }
+
+    /// A verb that measures, with load of two of them.
+    fn measure(&self, verb: &str, url: &str, more: &[&str]) -> Program {
         let reach = self.directory.path().join("reach");
         let reach = reach.to_str().expect("a plain path");
-        let args = ["run", url, "--client", "ssh://a,ssh://b", "--ssh", reach, "--warmup", "500ms", "--json"];
+        let args = [verb, url, "--client", "ssh://a,ssh://b", "--ssh", reach, "--warmup", "500ms", "--json"];
         plimsoll(args.into_iter().chain(more.iter().copied()))
     }
 
@@ -69,8 +75,19 @@ impl Hosts {
     }
 
     fn pid(&self, host: &str) -> Pid {
-        let number = std::fs::read_to_string(self.home(host).join("pid")).expect("it was started");
-        Pid::from_raw(number.trim().parse().expect("a number")).expect("above 0")
+        let numbers = self.numbers(host);
+        let last = numbers.lines().last().expect("it was started");
+        Pid::from_raw(last.parse().expect("a number")).expect("above 0")
+    }
+
+    /// How often an agent was started on a host.
+    fn starts(&self, host: &str) -> usize {
+        self.numbers(host).lines().count()
+    }
+
+    /// Of the processes of its agents, a line each.
+    fn numbers(&self, host: &str) -> String {
+        std::fs::read_to_string(self.home(host).join("pid")).expect("it was started")
     }
 
     #[track_caller]
@@ -222,13 +239,30 @@ fn a_host_that_cannot_carry_an_agent_is_named_with_the_reason() {
 
 #[test]
 fn what_agents_cannot_do_is_refused_before_anything_is_started() {
-    let refused = |args: &[&str], named: &[&str]| {
+    let refused = |verb: &str, args: &[&str], named: &[&str]| {
         let url = "http://192.0.2.1/";
-        plimsoll(["run", url, "--client", "ssh://a,ssh://b"].iter().chain(args).copied()).run().fails(2, named);
+        plimsoll([verb, url, "--client", "ssh://a,ssh://b"].iter().chain(args).copied()).run().fails(2, named);
     };
-    refused(&["--warmup", "auto"], &["--warmup auto"]);
-    refused(&["--cpus", "0"], &["--cpus"]);
-    refused(&["--ssh", "ssh '"], &["--ssh", "quotes"]);
+    for verb in ["run", "sweep", "capacity"] {
+        refused(verb, &["--warmup", "auto"], &["--warmup auto"]);
+        refused(verb, &["--cpus", "0"], &["--client", "--cpus"]);
+        refused(verb, &["--unix-socket", "/run/app.sock"], &["--client", "--unix-socket"]);
+        refused(verb, &["--ssh", "ssh '"], &["--ssh", "quotes"]);
+    }
+    for verb in ["run", "sweep"] {
+        refused(verb, &["--profile"], &["--client", "--profile"]);
+        refused(verb, &["--confirm"], &["--client", "--confirm"]);
+        refused(verb, &["--budget", "1s"], &["--client", "--budget"]);
+    }
+    for (verb, args, load) in [
+        ("run", &["-c", "1"][..], "-c 1"),
+        ("sweep", &["--from", "1"], "--from 1"),
+        ("sweep", &["--to", "1"], "--to 1"),
+        ("sweep", &["--over", "rate", "-c", "1"], "-c 1"),
+        ("capacity", &["-c", "1"], "-c 1"),
+    ] {
+        refused(verb, args, &[load, "are fewer connections than the 2 agents", "2 or more"]);
+    }
     plimsoll(["run", "http://192.0.2.1/", "--client", "b"]).run().fails(2, &["--client", "ssh://"]);
     let ended = plimsoll(["run", "http://192.0.2.1/", "--ssh", "ssh"]).run();
     assert!(ended.exits(2).stderr.contains("--client"), "{ended:#?}");
@@ -240,6 +274,4 @@ fn a_target_that_agents_cannot_load_is_their_error() {
     let ended = hosts.run(&target.url("/bytes/1"), &["-c", "400", "-d", "1s"]).run();
     assert!(ended.exits(2).stderr.contains("plimsoll: agent ssh://"), "{ended:#?}");
     assert!(ended.stderr.contains("file descriptors"), "{ended:#?}");
-    let ended = Hosts::new().run(&target.url("/bytes/1"), &["-c", "1", "-d", "1s"]).run();
-    assert!(ended.exits(2).stderr.contains("-c 1 are fewer connections than the 2 agents"), "{ended:#?}");
 }

@@ -19,7 +19,7 @@ fn recover(directory: &Path) -> String {
 
 /// Fails unless the result of the only run directory is the same when it is made of its events.
 #[track_caller]
-fn is_the_same_again(ended: &Ended) {
+pub(crate) fn is_the_same_again(ended: &Ended) {
     let (directory, before) = (ended.run_directory(), ended.recorded("run.json"));
     std::fs::remove_file(directory.join("run.json")).expect("it is there");
     let printed = recover(&directory);

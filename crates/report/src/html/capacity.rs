@@ -9,6 +9,7 @@ use super::run::plan;
 use super::view::{
     Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
 };
+use crate::agents;
 use crate::capacity::{
     bracket, estimate, goal, good, is_latency, load_header, load_rows, more, outcome, search, trial_header, trial_rows,
     width,
@@ -64,9 +65,11 @@ fn headline(record: &CapacityRecord) -> Vec<Fact> {
     facts.extend(estimate(record).map(|text| fact("estimate", text)));
     facts.extend(more(record).map(|text| fact("more time", text)));
     facts.push(fact("search", search(record)));
+    facts.extend(agents::origin(&record.trials).map(|text| fact("agents", text)));
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the search was done; this is what was found"));
     }
+    facts.extend(record.agent_lost.iter().map(|lost| fact("agent lost", agents::lost(lost))));
     facts
 }
 

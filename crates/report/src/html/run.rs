@@ -10,6 +10,7 @@ use super::view::{
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
+use crate::agents;
 use crate::off_cpu;
 use crate::terminal::observed;
 use crate::terminal::run as words;
@@ -86,6 +87,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
         facts.push(fact("CPU time per request", text));
     }
     facts.push(fact("load", words::load(record)));
+    facts.extend(agents::origin(std::slice::from_ref(record)).map(|text| fact("agents", text)));
     if let Some(text) = words::disturbed(record) {
         facts.push(fact("disturbed", text));
     }

@@ -15,7 +15,7 @@ use super::{cpu, pools};
 use crate::record::peak_point;
 use crate::terminal::run::{self as words, quantile};
 use crate::terminal::sweep::{Over, disturbed, is_peak_bound, load, peak_text};
-use crate::{off_cpu, shape, table};
+use crate::{agents, off_cpu, shape, table};
 use model::human::{percent, rate};
 use model::{PoolFit, SweepRecord, UslLaw};
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
@@ -83,9 +83,11 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
     if let Some(text) = words::profile(record.profile.as_ref(), record.profile_unavailable.as_deref()) {
         facts.push(fact("profile at the peak", text));
     }
+    facts.extend(agents::origin(&record.points).map(|text| fact("agents", text)));
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));
     }
+    facts.extend(record.agent_lost.iter().map(|lost| fact("agent lost", agents::lost(lost))));
     facts
 }
 

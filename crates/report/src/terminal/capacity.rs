@@ -4,6 +4,7 @@ use super::Style;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::thresholds::thresholds;
 use super::verdict::{findings, headline};
+use crate::agents;
 use crate::capacity::{bracket_text, estimate, goal, load_header, load_rows, more, search, target};
 use model::CapacityRecord;
 
@@ -28,8 +29,14 @@ pub fn capacity(record: &CapacityRecord, style: &Style) -> String {
     if let Some(served) = &record.environment.served {
         out.push_str(&labelled("server", &crate::served::line(served), style));
     }
+    if let Some(text) = agents::origin(&record.trials) {
+        out.push_str(&labelled("agents", &text, style));
+    }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the search was done; this is what was found", style));
+    }
+    if let Some(lost) = &record.agent_lost {
+        out.push_str(&labelled("agent lost", &agents::lost(lost), style));
     }
     if !record.outcomes.is_empty() {
         out.push('\n');

@@ -1,6 +1,5 @@
 //! Results in a terminal: what a person reads first comes first.
 
-mod agents;
 mod arms;
 mod audit;
 mod capacity;

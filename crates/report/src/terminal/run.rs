@@ -1,12 +1,12 @@
 //! One measured load in a terminal.
 
 use super::Style;
-use super::agents;
 use super::layout::{columns, labelled, labelled_bold, limiter, table};
 use super::observed;
 pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
+use crate::agents;
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Basis, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
 use std::cmp::Reverse;

@@ -7,6 +7,7 @@ use super::observed::server_column;
 use super::run::{is_disturbed, measured, quantile};
 use super::thresholds::thresholds;
 use super::verdict::{findings, headline, is_bound_by};
+use crate::agents;
 pub(crate) use crate::over::Over;
 use crate::shape;
 use model::human::{percent, plural, rate, time};
@@ -38,8 +39,14 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
             out.push_str(&labelled("server", &crate::served::line(served), style));
         }
     }
+    if let Some(text) = agents::origin(&record.points) {
+        out.push_str(&labelled("agents", &text, style));
+    }
     if record.interrupted {
         out.push_str(&labelled("interrupted", "stopped before the plan was done; this is what was measured", style));
+    }
+    if let Some(lost) = &record.agent_lost {
+        out.push_str(&labelled("agent lost", &agents::lost(lost), style));
     }
     out.push('\n');
     out.push_str(&points(record, over, style));

@@ -70,6 +70,7 @@ pub(crate) fn bracketed() -> CapacityRecord {
         environment: valid_run().environment,
         started: "2026-01-02T03:04:05Z".to_owned(),
         interrupted: false,
+        agent_lost: None,
     }
 }
 

@@ -305,6 +305,7 @@ fn sweep(workers: f64, loads: Vec<f64>, complete: bool) -> SweepRecord {
         environment: environment(),
         started: "2026-01-02T03:04:05Z".to_owned(),
         interrupted: !complete,
+        agent_lost: None,
     }
 }
 

@@ -8,9 +8,9 @@ use crate::histories::changed_history;
 use crate::pages::{profiled, with_seconds};
 use model::{
     AuditsRecord, CapacityRecord, Change, CheckRecord, CheckRow, CheckState, Coded, CompareRecord, CpuTimes,
-    ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, MachineCpu, MixRecord,
-    NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, RunRecord, Served, Sockets,
-    StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
+    ExperimentRecord, Figure, GroupObservation, HistoryRecord, HttpTraits, KernelFigures, LostAgent, MachineCpu,
+    MixRecord, NS_PER_S, Observation, OthersUse, PoolObserved, Probe, ProcessUse, ProfileRecord, RunRecord, Served,
+    Sockets, StatusRecord, Step, SweepRecord, TargetCheck, TlsSession, WaitObserved,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -263,6 +263,10 @@ fn served() -> Served {
     }
 }
 
+fn lost() -> LostAgent {
+    LostAgent { name: text(), at_ns: Some(1), why: text() }
+}
+
 /// Its points come later.
 fn full_sweep() -> SweepRecord {
     let mut sweep = valid_sweep();
@@ -270,6 +274,7 @@ fn full_sweep() -> SweepRecord {
     sweep.curve.truncate(POINTS);
     sweep.curve.iter_mut().for_each(|point| point.pools = [(text(), 0.5)].into());
     sweep.arm = Some(text());
+    sweep.agent_lost = Some(lost());
     sweep.profile_unavailable = Some(text());
     sweep.environment.served = Some(served());
     sweep
@@ -283,6 +288,7 @@ fn full_capacity() -> CapacityRecord {
     capacity.outcomes[0].obstacle = Some(text());
     capacity.environment.served = Some(served());
     capacity.limiter = valid_sweep().limiter;
+    capacity.agent_lost = Some(lost());
     capacity
 }
 

@@ -1,5 +1,6 @@
 //! Rendering fixed records: golden text and the names of the JSON contract.
 
+mod agents;
 mod audits;
 mod beside;
 mod capacities;

@@ -40,7 +40,7 @@ pub(super) fn sweep(
         }
         // Arms that nothing was measured of have no place in the report.
         let folder = arm_folder(arms.len(), &label);
-        let server = Server { spec: Some(spec), arm: Some(label.clone()) };
+        let server = Server { spec: Some(spec), arm: Some(label.clone()), remote: None };
         let measured = measure(args, options, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,

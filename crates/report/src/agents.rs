@@ -1,0 +1,100 @@
+//! Agents of loads from other machines, in words.
+
+use crate::visible;
+use model::{AgentRecord, LostAgent, NS_PER_S, RunRecord, human};
+use std::collections::BTreeSet;
+
+/// Most agents that are named; all are in the record.
+const LINES_MAX: usize = 16;
+
+/// Where loads came from; none if from the machine itself.
+pub(crate) fn origin(loads: &[RunRecord]) -> Option<String> {
+    let agents = loads.first().map(|load| &load.agents).filter(|agents| !agents.is_empty())?;
+    let machines: BTreeSet<&str> = agents.iter().map(|agent| agent.host.as_str()).collect();
+    let mut names: Vec<String> = agents.iter().take(LINES_MAX).map(|agent| visible::line(&agent.name).into()).collect();
+    if agents.len() > LINES_MAX {
+        names.push(format!("{} more", agents.len() - LINES_MAX));
+    }
+    let (agents, machines) =
+        [(agents.len(), "agent"), (machines.len(), "machine")].map(|(n, what)| human::plural(n as u64, what)).into();
+    let apart = loads.iter().filter_map(|load| apart_ns(&load.agents)).max();
+    let apart = apart.map_or_else(String::new, |ns| format!("; starts at most {} apart", human::time(ns as f64)));
+    Some(format!("load from {agents} on {machines}: {}{apart}", names.join(", ")))
+}
+
+/// The agent whose loss has ended a measurement.
+pub(crate) fn lost(lost: &LostAgent) -> String {
+    let when = match lost.at_ns {
+        Some(at_ns) => format!("{:.1} s after the start of its last load", at_ns as f64 / NS_PER_S as f64),
+        None => "before the next load".to_owned(),
+    };
+    format!("{} {when}: {}", visible::line(&lost.name), visible::line(&lost.why))
+}
+
+/// How far apart the starts of two agents can be; none of one agent; ns.
+fn apart_ns(agents: &[AgentRecord]) -> Option<u64> {
+    let mut errors: Vec<u64> = agents.iter().map(|agent| agent.start_error_ns).collect();
+    errors.sort_unstable_by(|a, b| b.cmp(a));
+    if let [first, second, ..] = errors[..] { Some(first.saturating_add(second)) } else { None }
+}
+
+/// One line for each agent, and one for how far apart their starts can be, each with its label.
+pub(crate) fn lines(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let agents = &record.agents;
+    let mut lines: Vec<_> = agents.iter().take(LINES_MAX).map(|agent| ("agent", line(agent))).collect();
+    if agents.len() > LINES_MAX {
+        lines.push(("agents", format!("{} more", agents.len() - LINES_MAX)));
+    }
+    lines.extend(apart_ns(agents).map(|ns| {
+        let apart = human::time(ns as f64);
+        ("start", format!("of the agents at most {apart} apart, by their clocks and the round trips to them"))
+    }));
+    lines
+}
+
+fn line(agent: &AgentRecord) -> String {
+    let (name, host) = (visible::line(&agent.name), visible::line(&agent.host));
+    let threads = human::plural(agent.threads.into(), "load thread");
+    let (sent, p99) = (human::plural(agent.flow.sent, "request"), human::time(agent.response_ns.p99 as f64));
+    let lost = agent.lost.as_ref().map_or_else(String::new, |loss| {
+        let after_s = loss.at_ns as f64 / NS_PER_S as f64;
+        format!("; lost after {after_s:.1} s: {}", visible::line(&loss.why))
+    });
+    format!("{name} ({host}): {threads}, {sent}, p99 {p99}{lost}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{AgentLoss, AgentStart, SourceId};
+
+    #[test]
+    fn a_loss_that_ended_a_measurement_is_told_with_its_load() {
+        let mut one = LostAgent { name: "ssh://b".into(), at_ns: Some(3_200_000_000), why: "w\x1b".into() };
+        assert_eq!(lost(&one), "ssh://b 3.2 s after the start of its last load: w\\u001b");
+        one.at_ns = None;
+        assert_eq!(lost(&one), "ssh://b before the next load: w\\u001b");
+    }
+
+    #[test]
+    fn a_lost_agent_is_told_with_its_reason() {
+        let (source, name, host) = (SourceId(1), "ssh://b".into(), "b\x1b[2J".into());
+        let mut agent = AgentRecord::begun(&AgentStart {
+            source,
+            name,
+            host,
+            cpus: 2,
+            threads: 2,
+            established: 8,
+            offset_ns: 5,
+            offset_error_ns: 100_000,
+            late_ns: 20_000,
+        });
+        assert_eq!(agent.start_error_ns, 120_000);
+        agent.flow.sent = 5_000;
+        agent.lost = Some(AgentLoss { at_ns: 3_200_000_000, why: "nothing came from it for 5 s".into() });
+        let line = line(&agent);
+        assert!(line.contains("2 load threads, 5,000 requests") && !line.contains('\x1b'), "{line}");
+        assert!(line.ends_with("; lost after 3.2 s: nothing came from it for 5 s"), "{line}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Loads from other machines, in the terminal and in the page.
+
+use crate::capacities::bracketed;
+use crate::fixtures::{valid_run, valid_sweep};
+use crate::golden::WIDE;
+use crate::pages::{item, of_run, of_sweep, page};
+use model::{AgentRecord, AgentStart, LostAgent, RunRecord, SourceId};
+use report::record::AnyRecord;
+use report::terminal;
+
+/// The third is on the machine of the first, and has a name that acts.
+fn agents() -> Vec<AgentRecord> {
+    let agent = |(source, name, host): (u16, &str, &str)| {
+        AgentRecord::begun(&AgentStart {
+            source: SourceId(source),
+            name: name.to_owned(),
+            host: host.to_owned(),
+            cpus: 2,
+            threads: 2,
+            established: 8,
+            offset_ns: 5,
+            offset_error_ns: 100_000,
+            late_ns: 20_000 * u64::from(source),
+        })
+    };
+    [(1, "ssh://a", "m"), (2, "ssh://b", "n"), (3, "ssh://c\u{1b}", "m")].map(agent).into()
+}
+
+/// Their loads, in one of which the first is late.
+fn carried(loads: &mut [RunRecord]) {
+    loads.iter_mut().for_each(|load| load.agents = agents());
+    loads[1].agents[0].start_error_ns = 400_000;
+}
+
+const ORIGIN: &str = "load from 3 agents on 2 machines: ssh://a, ssh://b, ssh://c\\u001b; starts at most 560 µs apart";
+const LOST: &str = "ssh://b 3.2 s after the start of its last load: it &lt;died&gt;";
+
+fn lost() -> LostAgent {
+    LostAgent { name: "ssh://b".to_owned(), at_ns: Some(3_200_000_000), why: "it <died>".to_owned() }
+}
+
+#[track_caller]
+fn says(text: &str, page: &str) {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = LOST.replace("&lt;", "<").replace("&gt;", ">");
+    assert!(words.contains(ORIGIN) && words.contains(&plain), "{text}");
+    assert!(page.contains(ORIGIN) && page.contains(LOST), "{page}");
+}
+
+#[test]
+fn sweeps_and_searches_say_where_their_loads_came_from_and_whose_loss_ended_them() {
+    let mut sweep = valid_sweep();
+    carried(&mut sweep.points);
+    sweep.agent_lost = Some(lost());
+    says(&terminal::sweep(&sweep, &WIDE), &of_sweep(&sweep));
+    let mut capacity = bracketed();
+    carried(&mut capacity.trials);
+    capacity.agent_lost = Some(lost());
+    says(&terminal::capacity(&capacity, &WIDE), &page(&[item("capacity", AnyRecord::Capacity(&capacity), None)]));
+}
+
+#[test]
+fn the_page_of_a_run_says_it_too() {
+    let run = RunRecord { agents: agents()[..1].to_vec(), ..valid_run() };
+    assert!(of_run(&run).contains("load from 1 agent on 1 machine: ssh://a<"));
+    assert!(!of_run(&valid_run()).contains("load from 1 agent"), "the load came from the machine itself");
+}

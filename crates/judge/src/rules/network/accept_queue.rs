@@ -23,7 +23,7 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let own = own_drops(evidence);
-    let known = own.or(all_drops(evidence));
+    let known = own.or_else(|| all_drops(evidence));
     let Some(dropped) = known else { return Outcome::Unchecked("kernel does not count full accept queues") };
     // Without a connection of its own in the window the load was in none of these queues.
     if dropped == 0 || !has_connected(evidence) {

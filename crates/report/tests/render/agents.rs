@@ -33,7 +33,7 @@ fn carried(loads: &mut [RunRecord]) {
 }
 
 const ORIGIN: &str = "load from 3 agents on 2 machines: ssh://a, ssh://b, ssh://c\\u001b; starts at most 560 µs apart";
-const LOST: &str = "ssh://b 3.2 s after the start of its last load: it &lt;died&gt;";
+const LOST: &str = "ssh://b 3.2 s after the start of its last load: it &#60;died&#62;";
 
 fn lost() -> LostAgent {
     LostAgent { name: "ssh://b".to_owned(), at_ns: Some(3_200_000_000), why: "it <died>".to_owned() }
@@ -42,7 +42,7 @@ fn lost() -> LostAgent {
 #[track_caller]
 fn says(text: &str, page: &str) {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plain = LOST.replace("&lt;", "<").replace("&gt;", ">");
+    let plain = LOST.replace("&#60;", "<").replace("&#62;", ">");
     assert!(words.contains(ORIGIN) && words.contains(&plain), "{text}");
     assert!(page.contains(ORIGIN) && page.contains(LOST), "{page}");
 }

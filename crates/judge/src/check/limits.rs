@@ -103,8 +103,8 @@ fn accept_queue(machine: &Machine<'_>) -> CheckRow {
 
 /// What NE-01 advises when connections found the accept queue full.
 pub(super) fn queue_remedy(mut evidence: Evidence) -> Option<String> {
-    for [part, name] in [["tcp", "ListenDrops"], LISTENER_DROPS] {
-        count_on(&mut evidence, part, name, 1);
+    for ([part, name], n) in [(["tcp", "ListenDrops"], 1), (LISTENER_DROPS, 1), (["tcp", "TCPDeferAcceptDrop"], 0)] {
+        count_on(&mut evidence, part, name, n);
     }
     evidence.flow.opened = 1;
     remedy("NE-01", &evidence)

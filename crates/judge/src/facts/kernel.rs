@@ -25,11 +25,11 @@ pub(crate) fn recovered_by_probes(evidence: &Evidence) -> u64 {
 /// Connection attempts that the target's own listening sockets dropped; none where the kernel does not tell it by socket.
 ///
 /// Of a socket with `TCP_DEFER_ACCEPT`, as Apache's are, the kernel counts each handshake whose request is still to come as
-/// well: these are taken off, and so are those beyond what all sockets dropped.
+/// well: these are taken off, one for each connection, and so are those beyond what all sockets dropped.
 pub(crate) fn own_drops(evidence: &Evidence) -> Option<u64> {
     let [part, name] = LISTENER_DROPS;
     let counted = counter(evidence, part, name)?;
-    let deferred = tcp(evidence, "TCPDeferAcceptDrop").unwrap_or(0);
+    let deferred = tcp(evidence, "TCPDeferAcceptDrop").unwrap_or(0).min(evidence.flow.opened);
     Some(counted.saturating_sub(deferred).min(all_drops(evidence).unwrap_or(u64::MAX)))
 }
 

@@ -89,11 +89,16 @@ fn of(outcome: &Outcome) -> [String; 7] {
     ]
 }
 
-/// The median, of an even number the lower one.
+/// The median.
 fn ratio(values: &[f64]) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).map_or_else(|| "-".to_owned(), |median| format!("{median:.2}"))
+    let middle = match (sorted.len(), sorted.len() / 2) {
+        (0, _) => return "-".to_owned(),
+        (n, half) if n % 2 == 0 => f64::midpoint(sorted[half - 1], sorted[half]),
+        (_, half) => sorted[half],
+    };
+    format!("{middle:.2}")
 }
 
 #[cfg(test)]
@@ -123,7 +128,7 @@ mod tests {
                     HEAD: nothing is wrong |";
         assert!(table.contains(good), "{table}");
         assert!(table.contains("| nginx | C, events | Debian | not measured: it hung |"), "{table}");
-        assert_eq!(ratio(&[2.0, 1.0]), "1.00");
+        assert_eq!(ratio(&[2.0, 1.0]), "1.50");
     }
 
     #[test]

@@ -74,3 +74,15 @@ fn a_range_that_holds_or_fails_as_a_whole_is_a_bound_with_the_reason() {
     assert_eq!((&record["capacity"]["low"], number(&record, "capacity.high")), (&Value::Null, 100.0));
     assert_eq!(record["capacity"]["failed"][0], "p50<1ms", "{:#}", record["capacity"]);
 }
+
+#[test]
+fn what_the_server_uses_can_be_a_goal() {
+    let target = Target::start(&[]);
+    let url = target.url("/sleep?time=1ms");
+    let goal = [&url[..], "--goal", "rss<1KiB,cpu<100%", "--from", "50", "--to", "50", "--budget", "25s"];
+    let (code, record) = search(&goal);
+    assert_eq!((code, text(&record, "capacity.ended")), (1, "never_met"), "{record:#}");
+    assert_eq!(record["capacity"]["failed"][0], "rss<1KiB", "{:#}", record["capacity"]);
+    let cpu = number(&record["outcomes"][0]["conditions"][1], "value");
+    assert!((0.0..1.0).contains(&cpu), "{cpu}");
+}

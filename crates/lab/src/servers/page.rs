@@ -12,7 +12,7 @@ const LEGEND: &str = "\
 - *closed*, *open*: verdict of the small page, and the rules worse than a note. An open loop asks for a quarter of the rate that
   the closed one got.
 - *others*: loads of 500 requests (50 of 1 MB) whose verdict is not VALID: without keep-alive, HEAD, 204, 304, 1 MB, chunks,
-  TLS. That so few requests have no p99 (LD-04) is left out.
+  TLS. What is said of their length (LD-04) is left out.
 - *check*: what `check` says worse than a note of the target.
 - */ wrk*, */ ab*: plimsoll's rate over theirs, the median of the rounds.
 - *right*: status, size and reuse of connections as curl gets them, and for HEAD a raw socket; *no* says what contradicts.

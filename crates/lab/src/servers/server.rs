@@ -64,7 +64,10 @@ impl Server {
             .context("cannot start setpriv")?;
         let mut server = Self { child, port, tls_port };
         let ports = if setup.has_tls { vec![port, tls_port] } else { vec![port] };
-        server.wait(&ports).with_context(|| format!("see {}", folder.join("server.log").display()))?;
+        let log = folder.join("server.log");
+        // As it is named from the root of the repository: a page has no path of a machine.
+        let log = log.strip_prefix(workspace::root()).unwrap_or(&log);
+        server.wait(&ports).with_context(|| format!("see {}", log.display()))?;
         Ok(server)
     }
 

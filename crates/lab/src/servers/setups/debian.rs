@@ -116,7 +116,7 @@ pub(super) static SETUPS: [Setup; 18] = [
         .pages(Pages::Files),
     Setup::new("mini-httpd", "C, a process each", Debian(&[Tool::new("mini_httpd", &["mini-httpd"])]), "mini_httpd -D -h 127.0.0.1 -p {port} -d {site} -u {user}")
         .pages(Pages::Files),
-    Setup::new("yaws", "Erlang", Debian(&[Tool::new("yaws", &["yaws"])]), "yaws --daemon --heart no -i --conf {folder}/yaws.conf < /dev/zero")
+    Setup::new("yaws", "Erlang", Debian(&[Tool::new("yaws", &["yaws"])]), "sleep infinity | yaws -i --conf {folder}/yaws.conf")
         .files(&[("yaws.conf", YAWS)]).pages(Pages::Files),
     Setup::new("openssl", "C, one connection at a time", Debian(&[Tool::new("openssl", &["openssl"])]), "cd {site} && (python3 -m http.server --bind 127.0.0.1 {port} & exec openssl s_server -quiet -WWW -accept 127.0.0.1:{tls_port} -cert {folder}/cert.pem -key {folder}/key.pem)")
         .pages(Pages::Files).tls(),
@@ -128,7 +128,7 @@ pub(super) static SETUPS: [Setup; 18] = [
         .files(&[("pages.psgi", PSGI)]),
     Setup::new("twiggy", "Perl, events", Debian(&[Tool::new("twiggy", &["twiggy"])]), "twiggy -E none --listen 127.0.0.1:{port} {folder}/pages.psgi")
         .files(&[("pages.psgi", PSGI)]).pages(Pages::ProgramWithoutChunks),
-    Setup::new("webrick", "Ruby, threads", Debian(&[Tool::new("ruby", &["ruby"]), Tool::new("/usr/lib/ruby/vendor_ruby/webrick.rb", &["ruby-webrick"])]), "ruby -run -e httpd {site} --bind-address=127.0.0.1 --port={port}")
+    Setup::new("webrick", "Ruby, threads", Debian(&[Tool::new("ruby", &["ruby"]), Tool::new("/usr/share/doc/ruby-webrick/copyright", &["ruby-webrick"])]), "ruby -run -e httpd {site} --bind-address=127.0.0.1 --port={port}")
         .pages(Pages::Files),
     Setup::new("puma", "Ruby, threads", Debian(&[Tool::new("puma", &["puma"])]), "puma -q -e production -b tcp://127.0.0.1:{port} {folder}/config.ru")
         .files(&[("config.ru", RACK)]),

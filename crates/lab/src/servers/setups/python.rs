@@ -13,7 +13,7 @@ pub(super) static SETUPS: [Setup; 18] = [
         .files(&[WSGI, ("server.py", include_str!("../apps/wsgiref_server.py"))]).pages(Pages::ProgramWithoutChunks),
     Setup::new("gunicorn", "Python, processes", PyPi(&["gunicorn"]), "{python}/gunicorn --bind 127.0.0.1:{port} --log-level error wsgi:app").files(&[WSGI]),
     Setup::new("gunicorn-gthread", "Python, threads", PyPi(&["gunicorn"]), "{python}/gunicorn -k gthread --threads 4 --bind 127.0.0.1:{port} --log-level error wsgi:app").files(&[WSGI]),
-    Setup::new("gunicorn-gevent", "Python, events", PyPi(&["gunicorn", "gevent"]), "{python}/gunicorn -k gevent --bind 127.0.0.1:{port} --log-level error wsgi:app").files(&[WSGI]),
+    Setup::new("gunicorn-gevent", "Python, events", PyPi(&["gunicorn", "gevent", "packaging"]), "{python}/gunicorn -k gevent --bind 127.0.0.1:{port} --log-level error wsgi:app").files(&[WSGI]),
     Setup::new("waitress", "Python, threads", PyPi(&["waitress"]), "{python}/waitress-serve --host 127.0.0.1 --port {port} wsgi:app 2>/dev/null").files(&[WSGI]),
     Setup::new("granian-wsgi", "Rust and Python", PyPi(&["granian"]), "{python}/granian --interface wsgi --host 127.0.0.1 --port {port} --no-access-log wsgi:app").files(&[WSGI]),
     Setup::new("cheroot", "Python, threads", PyPi(&["cheroot"]), "PYTHONPATH=. {python}/cheroot --bind 127.0.0.1:{port} wsgi:app").files(&[WSGI]),

@@ -50,10 +50,8 @@ const SECTIONS: [Section; 12] = [
 pub fn fingerprint(observer: &Observer) -> Fingerprint {
     let mut fingerprint = of_machine(&Files::default());
     fingerprint.facts.extend(program::programs(&Files::default(), &observer.server_pids()));
-    match observer.target_ip().map(route::route) {
-        Some(Ok(facts)) => drop(fingerprint.facts.insert(ROUTE.to_owned(), facts)),
-        Some(Err(why)) => drop(fingerprint.unavailable.insert(ROUTE.to_owned(), why.to_string())),
-        None => {}
+    if let Some(ip) = observer.target_ip() {
+        put(&mut fingerprint, ROUTE, route::route(ip));
     }
     fingerprint
 }
@@ -61,14 +59,19 @@ pub fn fingerprint(observer: &Observer) -> Fingerprint {
 fn of_machine(files: &Files) -> Fingerprint {
     let mut fingerprint = Fingerprint::default();
     for (name, read) in SECTIONS {
-        match read(files) {
-            Ok(facts) => drop(fingerprint.facts.insert(name.to_owned(), facts)),
-            Err(why) => drop(fingerprint.unavailable.insert(name.to_owned(), why.to_string())),
-        }
+        put(&mut fingerprint, name, read(files));
     }
     let interfaces = devices::interfaces(files);
     fingerprint.facts.extend(interfaces.into_iter().map(|(name, facts)| (format!("nic/{name}"), facts)));
     fingerprint
+}
+
+/// Puts a section into `fingerprint`, or why there is none.
+fn put(fingerprint: &mut Fingerprint, name: &str, read: Result<Facts, impl ToString>) {
+    match read {
+        Ok(facts) => drop(fingerprint.facts.insert(name.to_owned(), facts)),
+        Err(why) => drop(fingerprint.unavailable.insert(name.to_owned(), why.to_string())),
+    }
 }
 
 /// Facts of those files in a directory that there are, by name.

@@ -52,8 +52,10 @@ pub(super) struct Outcome {
 
 /// What plimsoll said of a load.
 pub(super) struct Said {
-    /// Verdict, and the rules worse than a note.
-    pub(super) words: String,
+    /// The verdict, in capitals.
+    state: String,
+    /// Rules worse than a note, and the states of their findings.
+    rules: Vec<(String, String)>,
     /// How it contradicts what curl got; none: it does not.
     pub(super) wrong: Option<String>,
 }
@@ -158,22 +160,32 @@ impl Short {
         let mut arguments = vec!["-n", &n, "--warmup", "0s", "--expect", &expected];
         arguments.extend(self.plimsoll);
         let is_kept = if self.plimsoll == ["--no-keepalive"] { None } else { Some(truth.is_kept) };
-        let said = said(&run(&url, &arguments)?, good, is_kept);
-        Ok(Said { words: but_for_length(&said.words), ..said })
+        Ok(said(&run(&url, &arguments)?, good, is_kept).but_for(SHORT))
     }
 }
 
-/// The words but for what is said of the length, and the state without it.
-fn but_for_length(words: &str) -> String {
-    let Some((_, rules)) = words.split_once(": ") else { return words.to_owned() };
-    let rules: Vec<&str> = rules.split(", ").filter(|rule| !rule.starts_with(SHORT)).collect();
-    let has = |state: &str| rules.iter().any(|rule| rule.ends_with(state));
-    let state = match () {
-        () if has(" invalid") => "INVALID",
-        () if has(" bound") => "BOUND",
-        () => "VALID",
-    };
-    if rules.is_empty() { state.to_owned() } else { format!("{state}: {}", rules.join(", ")) }
+impl Said {
+    pub(super) fn new(state: &str, rules: &[(&str, &str)], wrong: Option<&str>) -> Self {
+        let rules = rules.iter().map(|(rule, state)| ((*rule).to_owned(), (*state).to_owned())).collect();
+        Self { state: state.to_uppercase(), rules, wrong: wrong.map(str::to_owned) }
+    }
+
+    /// Verdict and rules.
+    pub(super) fn words(&self) -> String {
+        let rules: Vec<String> = self.rules.iter().map(|(rule, state)| format!("{rule} {state}")).collect();
+        if rules.is_empty() { self.state.clone() } else { format!("{}: {}", self.state, rules.join(", ")) }
+    }
+
+    /// The same without what a rule says.
+    fn but_for(mut self, left_out: &str) -> Self {
+        let before = self.rules.len();
+        self.rules.retain(|(rule, _)| rule != left_out);
+        if self.rules.len() < before {
+            let has = |worst: &&str| self.rules.iter().any(|(_, state)| state == worst);
+            self.state = ["invalid", "bound"].into_iter().find(has).unwrap_or("valid").to_uppercase();
+        }
+        self
+    }
 }
 
 fn is(truth: Truth, status: u16, bytes: u64) -> bool {
@@ -185,13 +197,13 @@ fn said(record: &Value, good: bool, is_kept: Option<bool>) -> Said {
     let n = |pointer: &str| record.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let (planned, all_good) = (n("/requests/planned"), n("/requests/good"));
     let findings = record.pointer("/verdict/findings").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let rules: Vec<String> = findings
+    let rules: Vec<(&str, &str)> = findings
         .iter()
         .filter(|finding| finding["state"] != "note")
-        .filter_map(|finding| Some(format!("{} {}", finding["rule"].as_str()?, finding["state"].as_str()?)))
+        .filter_map(|finding| Some((finding["rule"].as_str()?, finding["state"].as_str()?)))
         .collect();
-    let fires = |rule: &str| rules.iter().any(|fired| fired.starts_with(rule));
-    let state = record["verdict"]["state"].as_str().unwrap_or("?").to_uppercase();
+    let fires = |rule: &str| rules.iter().any(|(fired, _)| *fired == rule);
+    let state = record["verdict"]["state"].as_str().unwrap_or("?");
     let told = told(record, &fires, is_kept);
     let reopened = n("/connections/reconnects") as f64 / planned.max(1) as f64;
     let wrong = match is_kept {
@@ -207,8 +219,7 @@ fn said(record: &Value, good: bool, is_kept: Option<bool>) -> Said {
         Some(true) if fires("ER-09") && reopened <= REOPENED_SHARE => Some("ER-09 fires without cause".to_owned()),
         _ => None,
     };
-    let words = if rules.is_empty() { state } else { format!("{state}: {}", rules.join(", ")) };
-    Said { words, wrong }
+    Said::new(state, &rules, wrong.as_deref())
 }
 
 /// Failed requests that curl alone does not see, where a rule tells of them: a server with fewer workers than there are
@@ -282,7 +293,7 @@ fn claimed(said: &[u8]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{but_for_length, claimed, said};
+    use super::{SHORT, Said, claimed, said};
     use serde_json::{Value, json};
 
     fn record(good: u64, reconnects: u64, rules: &[&str]) -> Value {
@@ -303,11 +314,12 @@ mod tests {
 
     #[test]
     fn what_is_said_of_the_length_of_counted_loads_is_left_out() {
-        assert_eq!(but_for_length("BOUND: LD-04 bound"), "VALID");
-        assert_eq!(but_for_length("BOUND: LD-04 bound, EN-03 warning"), "VALID: EN-03 warning");
-        assert_eq!(but_for_length("INVALID: LD-04 invalid, LD-08 bound"), "BOUND: LD-08 bound");
-        assert_eq!(but_for_length("INVALID: ER-09 invalid"), "INVALID: ER-09 invalid");
-        assert_eq!(but_for_length("VALID"), "VALID");
+        let words = |state: &str, rules: &[(&str, &str)]| Said::new(state, rules, None).but_for(SHORT).words();
+        assert_eq!(words("BOUND", &[("LD-04", "bound")]), "VALID");
+        assert_eq!(words("BOUND", &[("LD-04", "bound"), ("EN-03", "warning")]), "VALID: EN-03 warning");
+        assert_eq!(words("INVALID", &[("LD-04", "invalid"), ("LD-08", "bound")]), "BOUND: LD-08 bound");
+        assert_eq!(words("INVALID", &[("ER-09", "invalid")]), "INVALID: ER-09 invalid");
+        assert_eq!(words("VALID", &[]), "VALID");
     }
 
     #[test]
@@ -337,6 +349,6 @@ mod tests {
         assert!(wrong(record(500, 0, &["ER-03"]), true, Some(true)).contains("nothing is wrong"));
         assert!(wrong(record(500, 500, &[]), true, Some(false)).contains("ER-09 is silent"));
         assert!(wrong(record(500, 0, &["ER-09"]), true, Some(true)).contains("without cause"));
-        assert_eq!(said(&record(500, 0, &["ER-09"]), true, Some(true)).words, "VALID: ER-09 invalid");
+        assert_eq!(said(&record(500, 0, &["ER-09"]), true, Some(true)).words(), "VALID: ER-09 invalid");
     }
 }

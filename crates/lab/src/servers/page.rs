@@ -75,12 +75,12 @@ fn row_line(Row { setup, outcome }: &Row) -> String {
 }
 
 fn of(outcome: &Outcome) -> [String; 7] {
-    let others = outcome.short.iter().filter(|(_, said)| said.words != "VALID");
-    let others: Vec<String> = others.map(|(name, said)| format!("{name} {}", said.words)).collect();
+    let others = outcome.short.iter().filter(|(_, said)| said.words() != "VALID");
+    let others: Vec<String> = others.map(|(name, said)| format!("{name} {}", said.words())).collect();
     let wrong = outcome.wrong();
     [
-        outcome.closed.words.clone(),
-        outcome.open.words.clone(),
+        outcome.closed.words(),
+        outcome.open.words(),
         others.join("; "),
         outcome.check.clone(),
         ratio(&outcome.over_wrk),
@@ -110,14 +110,13 @@ mod tests {
 
     #[test]
     fn a_row_tells_what_is_not_valid_and_what_is_wrong() {
-        let said = |words: &str, wrong: Option<&str>| Said { words: words.to_owned(), wrong: wrong.map(str::to_owned) };
         let outcome = Outcome {
             check: String::new(),
-            closed: said("VALID", None),
-            open: said("BOUND: CL-01 bound", None),
+            closed: Said::new("VALID", &[], None),
+            open: Said::new("BOUND", &[("CL-01", "bound")], None),
             short: vec![
-                ("HEAD", said("INVALID: ER-03 invalid", Some("nothing is wrong"))),
-                ("1 MB", said("VALID", None)),
+                ("HEAD", Said::new("INVALID", &[("ER-03", "invalid")], Some("nothing is wrong"))),
+                ("1 MB", Said::new("VALID", &[], None)),
             ],
             over_wrk: vec![1.0, 0.9, 0.95],
             over_ab: Vec::new(),

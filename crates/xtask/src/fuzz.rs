@@ -31,18 +31,11 @@ impl From<Length> for Options {
 
 /// Runs the targets, prints executions and findings of each, and fails when there was a finding.
 pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
-    let folder = workspace::root().join("fuzz");
-    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).context("reading fuzz/Cargo.toml")?;
-    let targets = chosen(targets(&manifest)?, &only)?;
+    let targets = chosen(all_targets()?, &only)?;
     let tool = cargo_fuzz()?;
-    // All at once, so that no core waits for the last part of one of them.
     println!("     building {} targets", targets.len());
-    let mut arguments = [&["fuzz", "build"], length.build()].concat();
-    // cargo-fuzz builds one target or all of them.
-    if let [target] = targets.as_slice() {
-        arguments.push(&target.name);
-    }
-    workspace::run(nightly_cargo(&tool, &arguments)?.current_dir(&folder))?;
+    let folder = folder();
+    workspace::run(&mut build(&tool, &folder, &targets, length)?)?;
     println!("     fuzzing all of them at once: {length}");
     let outcomes = std::thread::scope(|scope| {
         let (folder, tool) = (&folder, &tool);
@@ -64,6 +57,33 @@ pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
         bail!("{findings} finding(s)");
     }
     Ok(())
+}
+
+/// Builds all targets beside something else. Whether it did is shown by [`run`], which builds what is not there.
+pub(crate) fn build_ahead(length: Length) -> Result<()> {
+    let (tool, folder) = (cargo_fuzz()?, folder());
+    let mut command = build(&tool, &folder, &all_targets()?, length)?;
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().context("cannot start cargo fuzz")?;
+    Ok(())
+}
+
+/// Builds one target or, all at once so that no core waits for the last part of one of them, all: cargo-fuzz can do no other.
+fn build(tool: &Path, folder: &Path, targets: &[Target], length: Length) -> Result<Command> {
+    let mut arguments = [&["fuzz", "build"], length.build()].concat();
+    if let [target] = targets {
+        arguments.push(&target.name);
+    }
+    let mut command = nightly_cargo(tool, &arguments)?;
+    command.current_dir(folder);
+    Ok(command)
+}
+
+fn folder() -> PathBuf {
+    workspace::root().join("fuzz")
+}
+
+fn all_targets() -> Result<Vec<Target>> {
+    targets(&std::fs::read_to_string(folder().join("Cargo.toml")).context("reading fuzz/Cargo.toml")?)
 }
 
 /// Longest input of a target that says nothing else; bytes. Longer ones repeat what shorter ones have, and take many times as

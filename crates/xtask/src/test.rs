@@ -13,13 +13,23 @@ use crate::tally::{self, Tally};
 use crate::{deny, fuzz, tidy};
 use xtask::{packages, workspace};
 
-/// Time that `--all` fuzzes each target; s.
-const FUZZ_SECONDS: u32 = 20;
+/// Time that `--all` fuzzes each target.
+const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
 
 /// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
 pub(crate) fn run(all: bool) -> ExitCode {
     let mut tally = Tally::default();
-    let outcome = hermetic(&mut tally).and_then(|()| if all { beyond(&mut tally) } else { Ok(()) });
+    let outcome = static_checks().and_then(|()| {
+        if !all {
+            return hermetic_tests(&mut tally);
+        }
+        // The two builds beside each other: one alone leaves cores idle at its last crates. Fuzzing itself tells what is wrong.
+        std::thread::scope(|scope| {
+            scope.spawn(|| fuzz::build_ahead(FUZZ));
+            hermetic_tests(&mut tally)
+        })?;
+        beyond(&mut tally)
+    });
     if let Err(error) = &outcome {
         // Before the closing line, which stands alone at the end.
         eprintln!("xtask test: {error:#}");
@@ -29,8 +39,8 @@ pub(crate) fn run(all: bool) -> ExitCode {
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What needs nothing but the toolchain.
-fn hermetic(tally: &mut Tally) -> Result<()> {
+/// What is seen without running anything.
+fn static_checks() -> Result<()> {
     let measuring = Measuring::read()?;
     step("fmt", || workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"])))?;
     step("tidy", tidy::run)?;
@@ -42,7 +52,11 @@ fn hermetic(tally: &mut Tally) -> Result<()> {
     step("docs", || {
         let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
         workspace::run(workspace::cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
-    })?;
+    })
+}
+
+/// Tests that need nothing but the toolchain.
+fn hermetic_tests(tally: &mut Tally) -> Result<()> {
     step("hermetic tests", || {
         let mut command = workspace::cargo(&["test", "--workspace", "--no-fail-fast"]);
         // A text that differs from its snapshot fails, and nothing is written.
@@ -61,7 +75,7 @@ fn hermetic(tally: &mut Tally) -> Result<()> {
 /// What `--all` adds: it downloads tools, and installs packages.
 fn beyond(tally: &mut Tally) -> Result<()> {
     step("licences, bans, sources, advisories", deny::run)?;
-    step("fuzz", || fuzz::run(fuzz::Length::of_seconds(FUZZ_SECONDS).into()))?;
+    step("fuzz", || fuzz::run(FUZZ.into()))?;
     step("packages", || packages::ensure(packages::FOR_TESTS))?;
     step("measuring tests", || Measuring::read()?.run(tally))
 }

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Time that a test may take for waiting and for measuring again.
+/// Time that a test may take for waiting and for measuring again, on a machine that has let all others decide.
 const BUDGET: Duration = Duration::from_secs(60);
 
 /// Shortest stretch that says whether the machine is quiet.
@@ -72,7 +72,9 @@ impl Default for Decider {
 impl Decider {
     /// Of the test on whose thread this is called.
     pub fn new() -> Self {
-        Self::with(BUDGET, || watch(|| std::thread::sleep(STRETCH)).disturbance().share)
+        let undecided = std::env::var_os(UNDECIDED).and_then(|path| std::fs::read_to_string(path).ok());
+        let budget = budget(undecided.map_or(0, |list| list.lines().count()));
+        Self::with(budget, || watch(|| std::thread::sleep(STRETCH)).disturbance().share)
     }
 
     /// With that budget; `stretch` waits for a while and returns the share that others took of it.
@@ -135,6 +137,12 @@ impl Decider {
         let line = format!("{}: {reason}\n", self.test);
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list of undecided tests can be written");
     }
+}
+
+/// Quiet that did not come for the tests before will hardly come for this one: all tests together wait some minutes, and not
+/// one minute each.
+fn budget(undecided: usize) -> Duration {
+    BUDGET.div_f64(1.0 + undecided as f64)
 }
 
 /// Time since the machine started. It bounds waits; no outcome depends on it.

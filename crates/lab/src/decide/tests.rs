@@ -1,7 +1,7 @@
 //! Only a disturbed machine excuses a failed check.
 
-use super::Decider;
 use super::account::{Account, Disturbance};
+use super::{BUDGET, Decider, budget};
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -51,6 +51,13 @@ fn without_a_quiet_stretch_within_the_budget_the_test_is_undecided() {
     let (measured, undecided) = decided(0.5, &Decider::with(Duration::from_nanos(1), || 0.5), 1);
     let expected = "undecided: case: 50.0 % of the CPU time taken by a backup; failed with: number 1 is too small";
     assert_eq!((measured, undecided.as_deref()), (1, Some(expected)));
+}
+
+#[test]
+fn a_machine_that_is_never_quiet_costs_minutes_and_not_a_minute_for_each_test() {
+    assert_eq!(budget(0), BUDGET);
+    let all: Duration = (0..400).map(budget).sum();
+    assert!(all < 7 * BUDGET, "{all:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Figures as people read them: three digits, the natural unit, separators. The way back is in [`crate::Duration`] and
 //! its like.
 
-/// A length of time in its natural unit: `999 ns`, `1.23 ms`, `30.0 s`, `5 min 3 s`. `ns` is in nanoseconds.
+/// A length of time in its natural unit: `999 ns`, `1.23 ms`, `30.0 s`, `5 min 3 s`, `5 h 57 min`. `ns` is in nanoseconds.
 #[must_use]
 pub fn time(ns: f64) -> String {
     match ns {
@@ -9,9 +9,13 @@ pub fn time(ns: f64) -> String {
         v if v < 999_500.0 => format!("{} µs", digits(v / 1e3)),
         v if v < 999_500_000.0 => format!("{} ms", digits(v / 1e6)),
         v if v < 119.5e9 => format!("{} s", digits(v / 1e9)),
-        v => {
+        v if v < 7199.5e9 => {
             let seconds = (v / 1e9).round() as u64;
-            format!("{} min {} s", count(seconds / 60), seconds % 60)
+            format!("{} min {} s", seconds / 60, seconds % 60)
+        }
+        v => {
+            let minutes = (v / 60e9).round() as u64;
+            format!("{} h {} min", count(minutes / 60), minutes % 60)
         }
     }
 }
@@ -116,6 +120,9 @@ mod tests {
             (999_600_000.0, "1.00 s"),
             (30e9, "30.0 s"),
             (303e9, "5 min 3 s"),
+            (7199.4e9, "119 min 59 s"),
+            (7199.6e9, "2 h 0 min"),
+            (21_420e9, "5 h 57 min"),
         ];
         for (ns, text) in cases {
             assert_eq!(time(ns), text, "{ns}");

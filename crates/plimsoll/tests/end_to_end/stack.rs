@@ -25,7 +25,7 @@ fn run(stacks: &Stacks, args: &[&str]) -> Value {
 fn wordpress_is_up_measured_and_gone() {
     for front in ["nginx", "apache"] {
         let stacks = Stacks::new();
-        let htaccess = if front == "apache" { "on" } else { "off" };
+        let htaccess = if front == "apache" { "trimmed" } else { "off" };
         let caches = format!("page_cache={front} htaccess={htaccess}");
         let line = stacks.up(&format!("wordpress front={front} children=2 {caches} {SMALL}"));
         let url = text(&line, "url");
@@ -87,6 +87,30 @@ fn pages_can_be_written(front: &str, stacks: &Stacks, line: &Value) {
     assert_eq!(count(&record, "requests.good"), 4, "{front}: {:#}", record["requests"]);
     let without = run(stacks, &[posts.as_str(), "-m", "POST", "-b", body, "-n", "1", "--expect", "status=401"]);
     assert_eq!(count(&without, "requests.good"), 1, "{front}: {:#}", without["requests"]);
+}
+
+/// Each of the files sends every path to where it is sent without one.
+#[test]
+fn pages_are_found_by_htaccess_alone() {
+    for htaccess in ["trimmed", "shipped"] {
+        let stacks = Stacks::new();
+        let line = stacks.up(&format!("wordpress front=apache children=2 htaccess={htaccess} {SMALL}"));
+        let state = std::path::PathBuf::from(text(&line, "state"));
+        let configuration = std::fs::read_to_string(state.join("conf/apache.conf")).expect("a configuration");
+        assert!(
+            configuration.contains("AllowOverride All") && !configuration.contains("RewriteRule"),
+            "{configuration}"
+        );
+        let url = text(&line, "url");
+        for (path, holds) in [("/", "Post 12 "), ("/post-3/", "Category"), ("/wp-json/wp/v2/posts", "Post 12 ")] {
+            let answer = get(url, path, "");
+            let body = String::from_utf8_lossy(&answer.body);
+            assert!(answer.status == 200 && body.contains(holds), "{htaccess} {path}: {} {body:.300}", answer.status);
+        }
+        assert_eq!(get(url, "/no-such-page/", "").status, 404, "{htaccess}");
+        assert!(get(url, "/fpm-status?json", "").body.starts_with(b"{"), "{htaccess}");
+        stacks.fine(["stack", "down"]);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `cargo xtask ladder`: the WordPress ladder, measured, beside numbers that others have published.
 
+mod layers;
 mod page;
 
 use std::path::PathBuf;
@@ -12,7 +13,6 @@ use toml::{Table, Value};
 use crate::machine;
 use xtask::workspace;
 
-const EXPERIMENT: &str = "wordpress-ladder";
 /// Exit codes with a result: 0, a goal that was not met, not valid, inconclusive.
 const WITH_RESULT: [i32; 4] = [0, 1, 4, 5];
 
@@ -26,10 +26,13 @@ pub struct Options {
     /// This rung alone; can be repeated
     #[arg(long, value_name = "RUNG", conflicts_with = "write_docs")]
     only: Vec<String>,
-    /// Directory of the result [default: target/ladder]
+    /// Directory of the result [default: target/ladder, or target/wordpress-tables]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Write docs/wordpress-ladder.md as well
+    /// The experiment wordpress-tables in its place: 1 to 20 connections, rising rates, caches; 45 minutes
+    #[arg(long)]
+    tables: bool,
+    /// Write docs/wordpress-ladder.md as well, or docs/wordpress-tables.md
     #[arg(long)]
     write_docs: bool,
 }
@@ -40,11 +43,13 @@ pub struct Options {
 /// If a rung does not exist, or the experiment ends without a result.
 pub fn run(options: Options) -> Result<()> {
     let plimsoll = workspace::build_plimsoll()?;
-    let printed = Command::new(&plimsoll).args(["experiment", EXPERIMENT, "--print"]).output()?;
+    let (page, folder) =
+        if options.tables { (page::TABLES, "target/wordpress-tables") } else { (page::LADDER, "target/ladder") };
+    let printed = Command::new(&plimsoll).args(["experiment", page.experiment, "--print"]).output()?;
     ensure!(printed.status.success(), "plimsoll experiment --print: {}", String::from_utf8_lossy(&printed.stderr));
     let ladder = chosen(&String::from_utf8(printed.stdout)?, options.blocks, &options.only)?;
-    let output = options.output.unwrap_or_else(|| workspace::root().join("target/ladder"));
-    let file = tempfile::Builder::new().prefix("wordpress-ladder").suffix(".toml").tempfile()?;
+    let output = options.output.unwrap_or_else(|| workspace::root().join(folder));
+    let file = tempfile::Builder::new().prefix(page.experiment).suffix(".toml").tempfile()?;
     std::fs::write(file.path(), ladder)?;
     let mut experiment = Command::new(&plimsoll);
     experiment.arg("experiment").arg(file.path()).arg("--output").arg(&output);
@@ -55,7 +60,7 @@ pub fn run(options: Options) -> Result<()> {
     let record: ExperimentRecord = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
     print!("{}", page::table(&record));
     if options.write_docs {
-        workspace::write(page::PATH, &page::render(&machine(), &record))?;
+        workspace::write(page.path, &page::render(&page, &machine(), &record))?;
     }
     Ok(())
 }
@@ -74,7 +79,7 @@ fn chosen(ladder: &str, blocks: u32, only: &[String]) -> Result<String> {
     let rungs = rungs.context("the ladder has no rungs")?;
     for name in only {
         let is_there = rungs.iter().any(|rung| rung.get("name").and_then(Value::as_str) == Some(name));
-        ensure!(is_there, "there is no rung {name:?}; plimsoll experiment {EXPERIMENT} --print lists them");
+        ensure!(is_there, "there is no rung {name:?}; plimsoll experiment NAME --print lists them");
     }
     rungs.retain(|rung| is_chosen(rung.get("name")));
     for rung in rungs.iter_mut().filter_map(Value::as_table_mut) {

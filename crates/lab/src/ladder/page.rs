@@ -11,6 +11,8 @@ use super::layers;
 pub(super) struct Page {
     /// Its name for `plimsoll experiment`.
     pub(super) experiment: &'static str,
+    /// Where its result is kept.
+    pub(super) folder: &'static str,
     /// Where the page is kept.
     pub(super) path: &'static str,
     title: &'static str,
@@ -21,6 +23,7 @@ pub(super) struct Page {
 
 pub(super) const LADDER: Page = Page {
     experiment: "wordpress-ladder",
+    folder: "target/ladder",
     path: "docs/wordpress-ladder.md",
     title: "The WordPress ladder, measured",
     introduction: "\
@@ -32,6 +35,7 @@ its own, started anew for each block; blocks are shuffled. Settings are explaine
 
 pub(super) const TABLES: Page = Page {
     experiment: "wordpress-tables",
+    folder: "target/wordpress-tables",
     path: "docs/wordpress-tables.md",
     title: "Tables of WordPress, measured",
     introduction: "\

@@ -10,7 +10,7 @@ pub(super) const LEGEND: &str = "\
 - *web server*, *PHP*, *database*, *object cache*: CPU time of their processes for each response.
 - *waiting*: what is left: waiting for a worker, a CPU, a disk or a slow answer, the network, the client. At 16 connections most
   of it is waiting for each other; at one connection nothing else is asked for. `-`: the CPU time is more than the response
-  time, as work goes on after a response.
+  time by a tenth or more, as for work after the response.
 ";
 
 /// A layer, and the programs that can be it.

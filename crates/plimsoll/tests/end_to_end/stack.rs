@@ -132,7 +132,7 @@ fn the_milliseconds_of_a_page_are_those_of_its_programs() {
     let sum: f64 = layers.iter().map(|layer| number(layer, "ns_per_response.value")).sum();
     let mean = number(row, "response_mean_ns.value");
     // At one connection a page comes after the other, and nothing else is served: one second over the goodput, too.
-    assert!((sum / mean - 1.0).abs() < 0.01 && layers.len() == 4, "{sum} of {mean}: {layers:#?}");
+    assert!((sum / mean - 1.0).abs() < 0.1 && layers.len() == 4, "{sum} of {mean}: {layers:#?}");
     let between_pages = 1e9 / number(row, "goodput_per_s.value");
     assert!((mean / between_pages - 1.0).abs() < 0.1, "{mean} and {between_pages}");
     let shown = stacks.run(["report", "out", "-v"]);

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// Share of failed requests above which a mean response time says nothing of responses.
 const FAILED_MAX: f64 = 0.001;
 
+/// Share of a response time to which its CPU time is known: so much more of it means that nothing is left.
+const CPU_KNOWN_TO: f64 = 0.1;
+
 /// CPU time per response of the programs of the server and of its companions, the most first.
 pub(super) fn programs(observed: Option<&Observed>) -> Vec<ProgramCpu> {
     let Some(observed) = observed else { return Vec::new() };
@@ -30,10 +33,11 @@ pub(super) fn response_mean_ns(results: &[&StepResult]) -> Option<Estimate> {
     is_known.then(|| mean(results, |result| result.response_ns.mean))
 }
 
-/// The parts of that mean: each program, the most CPU time first, and then what is left. Nothing is left where the programs
-/// used more CPU time than the response took, as for work that goes on after it.
+/// The parts of that mean: each program, the most CPU time first, and then what is left. What is left is not known where the
+/// programs used much more CPU time than the response took, as for work that goes on after it.
 pub(super) fn layers(results: &[&StepResult]) -> Vec<Layer> {
-    if response_mean_ns(results).is_none() || results.iter().any(|result| result.programs.is_empty()) {
+    let Some(response) = response_mean_ns(results) else { return Vec::new() };
+    if results.iter().any(|result| result.programs.is_empty()) {
         return Vec::new();
     }
     let mut names: Vec<&str> = Vec::new();
@@ -49,10 +53,15 @@ pub(super) fn layers(results: &[&StepResult]) -> Vec<Layer> {
     let mut layers: Vec<Layer> = names.into_iter().map(layer).collect();
     layers.sort_by(|a, b| b.ns_per_response.value.total_cmp(&a.ns_per_response.value));
     let left = mean(results, |result| result.response_ns.mean - cpu_ns(result, |_| true));
-    if left.value > 0.0 {
-        layers.push(Layer { program: None, ns_per_response: left });
+    if left.value > -CPU_KNOWN_TO * response.value {
+        layers.push(Layer { program: None, ns_per_response: not_below_zero(left) });
     }
     layers
+}
+
+fn not_below_zero(Estimate { value, low, high, n }: Estimate) -> Estimate {
+    let cut = |end: f64| end.max(0.0);
+    Estimate { value: cut(value), low: low.map(cut), high: high.map(cut), n }
 }
 
 /// CPU time of some programs; of one that was not seen it is none.
@@ -153,8 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_where_work_goes_on_after_the_response() {
+    fn what_is_left_is_not_known_where_work_goes_on_after_the_response() {
         assert_eq!(shown(&[step(1e6, &[("nginx", 2e6)])]), ["nginx 2.0"]);
+        assert_eq!(shown(&[step(10e6, &[("nginx", 10.2e6)])]), ["nginx 10.2", "left 0.0"], "as exact as CPU time is");
     }
 
     #[test]

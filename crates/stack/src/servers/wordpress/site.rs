@@ -2,7 +2,7 @@
 
 use super::super::mariadb::SOCKET;
 use super::super::redis;
-use crate::layout::Body;
+use crate::layout::{Body, PAGE_END};
 use crate::place::Place;
 use crate::spec::Spec;
 
@@ -49,13 +49,12 @@ fn configuration(spec: &Spec, place: &Place) -> String {
     template.replace("{secret}", &place.secret).replace("{more}", &more)
 }
 
-/// What a page has to hold: its end, as PHP may fail after status 200 was sent, and on the front page the title of the latest
-/// post, where that is known.
+/// What a page has to hold: its end, and on the front page the title of the latest post, where that is known.
 pub(super) fn expected(spec: &Spec, latest: Option<String>) -> Option<Body> {
     let path = spec.settings.path.split('?').next().unwrap_or_default();
     let is_page = path.ends_with('/') && !path.starts_with("/wp-json/");
     let latest = latest.filter(|_| spec.settings.path == "/");
-    is_page.then(|| Body::Holds([Some("</html>".to_owned()), latest].into_iter().flatten().collect()))
+    is_page.then(|| Body::Holds([Some(PAGE_END.to_owned()), latest].into_iter().flatten().collect()))
 }
 
 #[cfg(test)]

@@ -142,7 +142,10 @@ mod tests {
         assert_eq!(table["flags"], rungs(LADDER)["flags"]);
         let profiled = Options { profile: true, ..options(1, &[]) };
         let table = rungs(&chosen(LADDER, &profiled).expect("the ladder"));
-        assert_eq!((table["flags"]["profile"].as_bool(), table["flags"]["duration"].as_str()), (Some(true), Some("8s")));
+        assert_eq!(
+            (table["flags"]["profile"].as_bool(), table["flags"]["duration"].as_str()),
+            (Some(true), Some("8s"))
+        );
     }
 
     #[test]

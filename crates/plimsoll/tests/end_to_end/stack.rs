@@ -117,7 +117,9 @@ fn pages_are_found_by_htaccess_alone() {
 #[test]
 fn the_milliseconds_of_a_page_are_those_of_its_programs() {
     let stacks = Stacks::new();
-    let file = format!("serve = \"wordpress children=2 {SMALL}\"\n[flags]\nconnections = 1\nduration = \"3s\"\nwarmup = \"1s\"\n");
+    let file = format!(
+        "serve = \"wordpress children=2 {SMALL}\"\n[flags]\nconnections = 1\nduration = \"3s\"\nwarmup = \"1s\"\n"
+    );
     stacks.write("page.toml", &file);
     let output = stacks.run(["experiment", "page.toml", "-o", "out", "--json", "-q"]);
     let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));

@@ -9,9 +9,9 @@ use crate::experiment::{
 use anstyle::{AnsiColor, Color};
 use model::{ExperimentPlan, ExperimentRecord, VerdictState};
 
-/// Columns of a row that are left out where there is no room, the first ones first: verb, CPU, mean, p99, interval, limiter,
+/// Columns of a row that are left out where there is no room, the first ones first: verb, mean, CPU, p99, interval, limiter,
 /// prediction.
-const LEFT_OUT: [usize; 7] = [2, 8, 6, 7, 5, 10, 11];
+const LEFT_OUT: [usize; 7] = [2, 6, 8, 7, 5, 10, 11];
 /// Columns of text, before the figures.
 const TEXTS: usize = 4;
 /// The same of a step: number, block, variant, load, verb.

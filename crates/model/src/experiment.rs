@@ -118,6 +118,18 @@ pub struct StepResult {
     /// What stops the server; null where it was not looked for.
     #[serde(default)]
     pub limiter: Option<Limiter>,
+    /// CPU time of each program of the server and of its companions; omitted where they were not observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramCpu>,
+}
+
+/// CPU time of a program of the server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramCpu {
+    /// Its name, without a version where it is a known one.
+    pub name: String,
+    /// CPU time of all its processes per complete response; ns.
+    pub cpu_ns_per_request: f64,
 }
 
 /// A capacity in short.
@@ -174,6 +186,14 @@ pub struct ExperimentRow {
     pub response_p99_ns: Vec<u64>,
     /// CPU time of the server per complete response, over repetitions as the goodput; ns.
     pub server_cpu_ns_per_request: Option<Estimate>,
+    /// Mean response time, over repetitions as the goodput; null where more than 0.1 % of the requests of any have failed,
+    /// as the time of a failure is not that of a response; ns.
+    #[serde(default)]
+    pub response_mean_ns: Option<Estimate>,
+    /// Where that time went: CPU time of each program per response, and what is left; empty where the programs were not
+    /// observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
     /// Bracket of a capacity: the lowest of the lower ends and the highest of the upper ends; null of other verbs.
     pub capacity: Option<StepCapacity>,
     /// Name of the limiter that most of its steps found; null when none was looked for.
@@ -185,6 +205,16 @@ pub struct ExperimentRow {
     /// What the variant before it (`after`) let expect of it; null where its limiters claim nothing.
     #[serde(default)]
     pub predicted: Option<PredictedRow>,
+}
+
+/// Part of the mean response time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Program that used CPU time; null for what is left: time waited for a worker, a CPU, a disk or another machine, and
+    /// time of the network and the client.
+    pub program: Option<String>,
+    /// Mean over the repetitions, with a 95 % t interval from 6 on; ns.
+    pub ns_per_response: Estimate,
 }
 
 /// A prediction of a row, and what came of it.

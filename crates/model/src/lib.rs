@@ -75,8 +75,8 @@ pub use evidence::{
     SweepPoint, ThreadUse, TlsSession,
 };
 pub use experiment::{
-    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow,
-    StepCapacity, StepRecord, StepResult,
+    ExperimentBegun, ExperimentEvent, ExperimentPlan, ExperimentRecord, ExperimentRow, Layer, PlannedStep,
+    PredictedRow, ProgramCpu, StepCapacity, StepRecord, StepResult,
 };
 pub use failure::{Failure, FailureKind, FailurePhase};
 pub use finding::{Finding, FindingState, Verdict, VerdictState};

@@ -12,19 +12,26 @@ use model::{
 use std::collections::BTreeSet;
 
 /// Columns of [`row`].
-pub(crate) const HEADER: [&str; 11] = [
+pub(crate) const HEADER: [&str; 12] = [
     "variant",
     "load",
     "verb",
     "verdict",
     "goodput",
     "interval",
+    "mean response",
     "p99",
     "CPU per request",
     "n",
     "limiter",
     "predicted",
 ];
+/// First columns of [`layers`]; the programs follow, and then [`LEFT`].
+const HEADER_OF_LAYERS: [&str; TEXTS_OF_LAYERS + 1] = ["variant", "load", "mean response"];
+/// Those of them that are text.
+pub(crate) const TEXTS_OF_LAYERS: usize = 2;
+/// What no program used CPU time for: queues, slow answers from elsewhere, network, client.
+const LEFT: &str = "waiting, network, client";
 /// Columns of [`step_row`].
 pub(crate) const STEP_HEADER: [&str; 8] = ["step", "block", "variant", "load", "verb", "verdict", "goodput", "took"];
 /// Columns of [`plan_row`].
@@ -50,6 +57,7 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
         row.verdict.map_or_else(|| "no result".to_owned(), |state| state_word(state).to_owned()),
         row.goodput_per_s.map_or_else(none, |goodput| rate(goodput.value)),
         interval,
+        row.response_mean_ns.map_or_else(none, |mean| time(mean.value)),
         p99(&row.response_p99_ns),
         row.server_cpu_ns_per_request.map_or_else(none, |cpu| time(cpu.value)),
         match row.missing {
@@ -59,6 +67,36 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
         limiter(row),
         row.predicted.as_ref().map_or_else(none, predicted),
     ]
+}
+
+/// Where the mean response times went: a header, and a row for each variant and load of which it is known, with the CPU time
+/// of each program and what is left. None where nothing is known of any.
+pub(crate) fn layers(record: &ExperimentRecord) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let known: Vec<&ExperimentRow> = record.rows.iter().filter(|row| !row.layers.is_empty()).collect();
+    let mut programs: Vec<&str> = Vec::new();
+    for program in known.iter().flat_map(|row| &row.layers).filter_map(|layer| layer.program.as_deref()) {
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    let columns: Vec<Option<&str>> = programs.iter().map(|program| Some(*program)).chain([None]).collect();
+    let row = |row: &&ExperimentRow| {
+        let part = |column: &Option<&str>| {
+            let layer = row.layers.iter().find(|layer| layer.program.as_deref() == *column);
+            layer.map_or_else(|| "-".to_owned(), |layer| time_between(&layer.ns_per_response))
+        };
+        let mean = row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time_between(&mean));
+        [row.variant.clone(), row.load.clone(), mean].into_iter().chain(columns.iter().map(part)).collect()
+    };
+    let begin = HEADER_OF_LAYERS.into_iter().chain(programs).chain([LEFT]);
+    (!known.is_empty()).then(|| (begin.map(str::to_owned).collect(), known.iter().map(row).collect()))
+}
+
+/// A time, with its interval where there is one: `20.5 ms (19.9 ms to 21.1 ms)`.
+fn time_between(estimate: &Estimate) -> String {
+    let ends = estimate.low.zip(estimate.high);
+    let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", time(low.max(0.0)), time(high)));
+    format!("{}{ends}", time(estimate.value))
 }
 
 /// The limiter of most steps, and of how many if others found another.

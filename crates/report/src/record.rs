@@ -1,6 +1,7 @@
 //! Records from evidence: pure conversion, no judgement.
 
 mod experiment;
+mod layers;
 
 pub use experiment::{STEPS_FOLDER, experiment_record, step_result};
 

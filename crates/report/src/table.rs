@@ -128,6 +128,10 @@ fn experiment_table(named: Named<'_>) -> Option<String> {
     let about = format!("{}; {}", experiment::size(&record.plan), experiment::meaning(record));
     let rows = experiment::rows_of(named);
     let table = markdown_table(&experiment::HEADER.map(str::to_owned), &rows, 4);
+    let layers = experiment::layers(record);
+    let layers =
+        layers.map(|(header, rows)| format!("\n{}", markdown_table(&header, &rows, experiment::TEXTS_OF_LAYERS)));
+    let table = table + &layers.unwrap_or_default();
     Some(format!("### {}\n\n{}\n\n{table}", cell(&record.plan.name), cell(&about)))
 }
 

@@ -25,12 +25,19 @@ pub struct Leftover {
 /// # Errors
 /// If the folder of state directories cannot be read.
 pub fn clean(now_ns: fn() -> u64) -> Result<Vec<Leftover>, StackError> {
+    Ok(abandoned()?.into_iter().map(|dir| Leftover { ended: end(&dir, now_ns), dir }).collect())
+}
+
+/// State directories that nobody uses any more, and that [`clean`] would remove.
+///
+/// # Errors
+/// If the folder of state directories cannot be read.
+pub fn abandoned() -> Result<Vec<PathBuf>, StackError> {
     let base = state::base()?;
     let entries = std::fs::read_dir(&base).map_err(|error| StackError::file("read", &base, &error))?;
     let dirs =
         entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
-    let abandoned = dirs.filter(|dir| is_abandoned(dir));
-    Ok(abandoned.map(|dir| Leftover { ended: end(&dir, now_ns), dir }).collect())
+    Ok(dirs.filter(|dir| is_abandoned(dir)).collect())
 }
 
 /// Ends what a supervisor that was killed has left in `dir`, and removes it. Returns the number of processes ended.

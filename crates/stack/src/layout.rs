@@ -33,6 +33,9 @@ pub(crate) struct Layout {
     pub(crate) warnings: Vec<String>,
 }
 
+/// End of a page: PHP may fail after status 200 was sent.
+pub(crate) const PAGE_END: &str = "</html>";
+
 /// What a page has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
@@ -40,6 +43,16 @@ pub(crate) enum Body {
     Is(Vec<u8>),
     /// Any with each of these texts in it.
     Holds(Vec<String>),
+}
+
+impl Body {
+    /// The end of a page, which it has whatever its content is; none of other bodies.
+    pub(crate) fn lasting(&self) -> Option<&str> {
+        match self {
+            Self::Is(_) => None,
+            Self::Holds(texts) => texts.iter().map(String::as_str).find(|text| *text == PAGE_END),
+        }
+    }
 }
 
 /// Where a server answers.

@@ -33,7 +33,7 @@ mod sys;
 mod topology;
 mod tree;
 
-pub use clean::{Leftover, clean};
+pub use clean::{Leftover, abandoned, clean};
 pub use compose::{Compose, compose};
 pub use environment::{PASSED_VARIABLES, SET_VARIABLES};
 pub use error::{Missing, StackError};

@@ -6,7 +6,7 @@ mod start;
 
 use crate::clean;
 use crate::error::{StackError, said};
-use crate::layout::{Endpoint, Layout, Ready, Service};
+use crate::layout::{Body, Endpoint, Layout, Ready, Service};
 use crate::place::Place;
 use crate::ready::{Asker, Look};
 use crate::servers::runs_own_program;
@@ -242,6 +242,7 @@ impl Running {
             status: self.status_pages(),
             certificate: self.certificate.clone(),
             credentials: self.layout.credentials.map(|path| self.place.path(path)),
+            page_holds: self.layout.body.as_ref().and_then(Body::lasting).map(str::to_owned),
             ended: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::clean;
 use crate::error::StackError;
-use crate::layout::{Endpoint, Layout, Ready};
+use crate::layout::{Body, Layout, Ready};
 use crate::ready::{Asker, Look};
 use crate::standing::Standing;
 use crate::state::{self, Mark, Note, OUTPUT};
@@ -72,12 +72,9 @@ impl Stack {
         if let Some((name, _)) = self.standing.processes.iter().find(|(_, pid)| !alive(*pid)) {
             return Err(format!("{name} has ended"));
         }
-        let ready = match &self.standing.endpoint {
-            Some(Endpoint::Http { url }) => Ready::Page(url.clone()),
-            Some(Endpoint::FastCgi { socket: path, .. } | Endpoint::Socket { path }) => Ready::Socket(path.clone()),
-            None => return Ok(()),
-        };
-        match Asker::new(self.standing.uid).look(&ready, &Layout::default()) {
+        let body = self.standing.page_holds.clone().map(|text| Body::Holds(vec![text]));
+        let layout = Layout { endpoint: self.standing.endpoint.clone(), body, ..Layout::default() };
+        match Asker::new(self.standing.uid).look(&Ready::Endpoint, &layout) {
             Look::Ready => Ok(()),
             Look::NotYet(why) | Look::Wrong(why) => Err(why),
         }
@@ -154,6 +151,29 @@ mod tests {
     fn stack(dir: &Path, boot: String, supervisor: Mark) -> Stack {
         let standing = Standing { name: "shop".into(), state: dir.to_owned(), ..Standing::default() };
         Stack { standing, note: Note { boot, supervisor, ..Note::default() } }
+    }
+
+    #[test]
+    fn a_page_without_its_end_is_not_in_order() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("its address"));
+        let server = std::thread::spawn(move || {
+            for page in ["<html>whole</html>", "<html>half"] {
+                let (mut stream, _) = listener.accept().expect("it is asked");
+                let mut request = [0; 4096];
+                let _ = std::io::Read::read(&mut stream, &mut request).expect("a request");
+                let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+                std::io::Write::write_all(&mut stream, answer.as_bytes()).expect("it is read");
+            }
+        });
+        let own = Mark::of(std::process::id().cast_signed()).expect("it runs");
+        let mut stack = stack(Path::new("/tmp/none"), state::boot(), own);
+        stack.standing.endpoint = Some(crate::layout::Endpoint::Http { url });
+        stack.standing.page_holds = Some("</html>".into());
+        assert_eq!(stack.check(), Ok(()));
+        let said = stack.check().expect_err("half a page");
+        assert!(said.contains("without \"</html>\" in it") && said.ends_with("it ends with \"half\""), "{said}");
+        server.join().expect("it was asked twice");
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct Standing {
     pub certificate: Option<String>,
     /// A file with `user:password` for who uses it; none where it asks for no password.
     pub credentials: Option<PathBuf>,
+    /// What its page has to hold whatever becomes of its content, such as its end; none: any answer of status 200 is one.
+    #[serde(default)]
+    pub page_holds: Option<String>,
     /// What has ended by itself since: name and how.
     pub ended: Vec<(String, String)>,
 }

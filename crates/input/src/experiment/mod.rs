@@ -67,7 +67,7 @@ pub struct Experiment {
     pub name: String,
     /// Seed of the order of the steps.
     pub seed: u64,
-    /// Measurements of each combination, at least 1.
+    /// Blocks, at least 1.
     pub repetitions: u64,
     /// Time that all steps may take.
     pub budget: Option<Duration>,
@@ -94,6 +94,8 @@ pub struct Combination {
     pub arguments: Vec<Argument>,
     /// Label of the variant whose limiter predicts this one.
     pub after: Option<String>,
+    /// The first blocks, which measure it; at most all of them.
+    pub repetitions: u64,
     /// True if it is left out where this machine cannot measure it.
     pub is_optional: bool,
     at: usize,

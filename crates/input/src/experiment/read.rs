@@ -35,6 +35,8 @@ struct Draft {
 struct Load {
     name: Option<String>,
     verb: Option<(String, usize)>,
+    /// Blocks that measure it, with their place; none: all.
+    repetitions: Option<(u64, usize)>,
     /// Labels of the variants it is for, with their places; none: all.
     variants: Option<Vec<(String, usize)>>,
     flags: Vec<Flag>,
@@ -42,6 +44,11 @@ struct Load {
 }
 
 impl Load {
+    /// The first of `all` blocks, which measure it.
+    fn blocks(&self, all: u64) -> u64 {
+        self.repetitions.map_or(all, |(own, _)| own)
+    }
+
     /// The variants that this load is put on.
     fn of<'a>(&self, all: &'a [Variant]) -> Vec<&'a Variant> {
         let is_named = |variant: &&Variant| {
@@ -70,9 +77,10 @@ pub(super) fn experiment(places: Places<'_>, vocabulary: &Vocabulary) -> Result<
     let verbs: Vec<&VerbFlags> =
         draft.loads.iter().map(|load| draft.verb_of(load, vocabulary, &places)).collect::<Result<_, _>>()?;
     let variants = draft.variants.all.as_slice();
-    let measured = |(load, verb): (&Load, &&VerbFlags)| if verb.takes_all { 1 } else { load.of(variants).len() as u64 };
-    let in_block = draft.loads.iter().zip(&verbs).map(measured).sum::<u64>();
-    let steps = in_block.saturating_mul(repetitions);
+    draft.check_repetitions(repetitions, &places)?;
+    let in_block = |(load, verb): (&Load, &&VerbFlags)| if verb.takes_all { 1 } else { load.of(variants).len() as u64 };
+    let measured = |one: (&Load, &&VerbFlags)| in_block(one).saturating_mul(one.0.blocks(repetitions));
+    let steps = draft.loads.iter().zip(&verbs).map(measured).fold(0, u64::saturating_add);
     if steps > STEPS_MAX {
         let about = format!("{steps} measurements (variants x loads x repetitions); at most {STEPS_MAX}");
         return Err(places.error(repetitions_at, &about));
@@ -193,6 +201,17 @@ impl Draft {
         }
     }
 
+    /// Fails where a load is to be measured more often than there are blocks.
+    fn check_repetitions(&self, blocks: u64, places: &Places<'_>) -> Result<(), InputError> {
+        match self.loads.iter().filter_map(|load| load.repetitions).find(|(own, _)| *own > blocks) {
+            Some((own, at)) => {
+                Err(places
+                    .error(at, &format!("{own} repetitions of a load, and the experiment has {blocks}: raise those")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Fails where a placeholder has no value, or a value no placeholder.
     fn check_placeholders(&self, vocabulary: &Vocabulary, places: &Places<'_>) -> Result<(), InputError> {
         let mut used: BTreeSet<&str> = BTreeSet::new();
@@ -269,6 +288,7 @@ impl Draft {
             verb: verb.name.clone(),
             arguments: serves.into_iter().chain(arguments).chain(names).chain(urls).collect(),
             after: if variants.len() == 1 { variants[0].after.clone() } else { None },
+            repetitions: load.blocks(self.repetitions.map_or(1, |(all, _)| all)),
             is_optional: variants.iter().any(|variant| variant.is_optional),
             at: load.at,
         };
@@ -429,6 +449,7 @@ fn loads(entry: &Entry, places: &Places<'_>) -> Result<Vec<Load>, InputError> {
                 }
                 "verb" => load.verb = Some(text("verb", &entry.node, places)?),
                 "variants" => load.variants = Some(labels(entry, places)?),
+                "repetitions" => load.repetitions = Some((whole(entry, 1, places)?, entry.node.at)),
                 _ => load.flags.push(Flag::read(entry, places)?),
             }
         }

@@ -330,3 +330,26 @@ fn a_variant_may_be_left_out_and_follows_one_before_it() {
         (&LIST.replace("optional = true", "optional = 1"), "x.toml:9:12: \"optional\" is true or false"),
     ]);
 }
+
+#[test]
+fn a_load_may_have_fewer_repetitions_than_the_experiment() {
+    let text = "repetitions = 6\n[[loads]]\nrate = 5\n[[loads]]\nverb = \"sweep\"\nrepetitions = 1\n";
+    let of = |experiment: &Experiment| -> Vec<u64> {
+        experiment.combinations.iter().map(|combination| combination.repetitions).collect()
+    };
+    assert_eq!(of(&parsed(text)), [6, 1]);
+    refused(&[
+        (
+            &text.replace("repetitions = 1", "repetitions = 7"),
+            "x.toml:6:15: 7 repetitions of a load, and the experiment has 6: raise those",
+        ),
+        (
+            &text.replace("repetitions = 1", "repetitions = 0"),
+            "x.toml:6:15: \"repetitions\" is a whole number, at least 1",
+        ),
+        (
+            "repetitions = 999\n[[loads]]\nrepetitions = 2\n[[loads]]\nname = \"x\"\n[[loads]]\nname = \"y\"\n",
+            "x.toml:1:15: 2000 measurements (variants x loads x repetitions); at most 1000",
+        ),
+    ]);
+}

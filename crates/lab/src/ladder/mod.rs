@@ -1,5 +1,6 @@
 //! `cargo xtask ladder`: the WordPress ladder, measured, beside numbers that others have published.
 
+mod layers;
 mod page;
 
 use std::path::PathBuf;
@@ -12,7 +13,6 @@ use toml::{Table, Value};
 use crate::machine;
 use xtask::workspace;
 
-const EXPERIMENT: &str = "wordpress-ladder";
 /// Exit codes with a result: 0, a goal that was not met, not valid, inconclusive.
 const WITH_RESULT: [i32; 4] = [0, 1, 4, 5];
 
@@ -26,12 +26,24 @@ pub struct Options {
     /// This rung alone; can be repeated
     #[arg(long, value_name = "RUNG", conflicts_with = "write_docs")]
     only: Vec<String>,
-    /// Directory of the result [default: target/ladder]
+    /// Directory of the result [default: target/ladder, or target/wordpress-tables]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Write docs/wordpress-ladder.md as well
+    /// The experiment wordpress-tables in its place: 1 to 20 connections, rising rates, caches; 45 minutes
+    #[arg(long)]
+    tables: bool,
+    /// A flame graph of each rung as well, which costs CPU time
+    #[arg(long, conflicts_with = "write_docs")]
+    profile: bool,
+    /// Write docs/wordpress-ladder.md as well, or docs/wordpress-tables.md
     #[arg(long)]
     write_docs: bool,
+}
+
+impl Options {
+    fn page(&self) -> page::Page {
+        if self.tables { page::TABLES } else { page::LADDER }
+    }
 }
 
 /// Measures the ladder.
@@ -40,11 +52,12 @@ pub struct Options {
 /// If a rung does not exist, or the experiment ends without a result.
 pub fn run(options: Options) -> Result<()> {
     let plimsoll = workspace::build_plimsoll()?;
-    let printed = Command::new(&plimsoll).args(["experiment", EXPERIMENT, "--print"]).output()?;
+    let page = options.page();
+    let printed = Command::new(&plimsoll).args(["experiment", page.experiment, "--print"]).output()?;
     ensure!(printed.status.success(), "plimsoll experiment --print: {}", String::from_utf8_lossy(&printed.stderr));
-    let ladder = chosen(&String::from_utf8(printed.stdout)?, options.blocks, &options.only)?;
-    let output = options.output.unwrap_or_else(|| workspace::root().join("target/ladder"));
-    let file = tempfile::Builder::new().prefix("wordpress-ladder").suffix(".toml").tempfile()?;
+    let ladder = chosen(&String::from_utf8(printed.stdout)?, &options)?;
+    let output = options.output.unwrap_or_else(|| workspace::root().join(page.folder));
+    let file = tempfile::Builder::new().prefix(page.experiment).suffix(".toml").tempfile()?;
     std::fs::write(file.path(), ladder)?;
     let mut experiment = Command::new(&plimsoll);
     experiment.arg("experiment").arg(file.path()).arg("--output").arg(&output);
@@ -54,19 +67,29 @@ pub fn run(options: Options) -> Result<()> {
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let record: ExperimentRecord = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
     print!("{}", page::table(&record));
+    layers::table(&record).iter().for_each(|layers| print!("\n{layers}"));
     if options.write_docs {
-        workspace::write(page::PATH, &page::render(&machine(), &record))?;
+        workspace::write(page.path, &page::render(&page, &machine(), &record))?;
     }
     Ok(())
 }
 
-/// The ladder with so many blocks; of the rungs those in `only`, if there are any.
-fn chosen(ladder: &str, blocks: u32, only: &[String]) -> Result<String> {
+/// The ladder with so many blocks, with profiles if they are asked for; of the rungs those in `only`, if there are any.
+fn chosen(ladder: &str, options: &Options) -> Result<String> {
     let mut table: Table = ladder.parse()?;
-    table.insert("repetitions".to_owned(), Value::from(i64::from(blocks)));
-    if only.is_empty() {
-        return Ok(table.to_string());
+    table.insert("repetitions".to_owned(), Value::from(i64::from(options.blocks)));
+    if options.profile {
+        let flags = table.get_mut("flags").and_then(Value::as_table_mut).context("the ladder has no flags")?;
+        flags.insert("profile".to_owned(), Value::from(true));
     }
+    if !options.only.is_empty() {
+        keep_only(&mut table, &options.only, options.page().experiment)?;
+    }
+    Ok(table.to_string())
+}
+
+/// Takes all rungs but these out of it, and what is only for others.
+fn keep_only(table: &mut Table, only: &[String], experiment: &str) -> Result<()> {
     let is_chosen = |name: Option<&Value>| {
         name.and_then(Value::as_str).is_some_and(|name| only.iter().any(|chosen| chosen == name))
     };
@@ -74,7 +97,7 @@ fn chosen(ladder: &str, blocks: u32, only: &[String]) -> Result<String> {
     let rungs = rungs.context("the ladder has no rungs")?;
     for name in only {
         let is_there = rungs.iter().any(|rung| rung.get("name").and_then(Value::as_str) == Some(name));
-        ensure!(is_there, "there is no rung {name:?}; plimsoll experiment {EXPERIMENT} --print lists them");
+        ensure!(is_there, "there is no rung {name:?}; plimsoll experiment {experiment} --print lists them");
     }
     rungs.retain(|rung| is_chosen(rung.get("name")));
     for rung in rungs.iter_mut().filter_map(Value::as_table_mut) {
@@ -88,18 +111,25 @@ fn chosen(ladder: &str, blocks: u32, only: &[String]) -> Result<String> {
             rungs.retain(|name| is_chosen(Some(name)));
         }
     }
+    // A comparison is of all of them.
+    loads.retain(|load| load.get("verb").and_then(Value::as_str) != Some("compare"));
     loads.retain(|load| load.get("variants").and_then(Value::as_array).is_none_or(|rungs| !rungs.is_empty()));
-    Ok(table.to_string())
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LADDER: &str = "repetitions = 6\nserve = \"{server}\"\n\
+    const LADDER: &str = "repetitions = 6\nserve = \"{server}\"\n[flags]\nduration = \"8s\"\n\
         [[variants.list]]\nname = \"1 worker\"\nserver = \"a\"\n\
         [[variants.list]]\nname = \"2 workers\"\nserver = \"b\"\nafter = \"1 worker\"\n\
         [[loads]]\nname = \"few\"\nvariants = [\"1 worker\"]\n[[loads]]\nname = \"many\"\nvariants = [\"2 workers\"]\n";
+
+    fn options(blocks: u32, only: &[&str]) -> Options {
+        let only = only.iter().map(|name| (*name).to_owned()).collect();
+        Options { blocks, only, tables: false, output: None, profile: false, write_docs: false }
+    }
 
     fn rungs(text: &str) -> Table {
         text.parse().expect("TOML")
@@ -107,18 +137,25 @@ mod tests {
 
     #[test]
     fn all_rungs_are_measured_in_as_many_blocks_as_asked() {
-        let table = rungs(&chosen(LADDER, 2, &[]).expect("the ladder"));
+        let table = rungs(&chosen(LADDER, &options(2, &[])).expect("the ladder"));
         assert_eq!((table["repetitions"].as_integer(), &table["variants"]), (Some(2), &rungs(LADDER)["variants"]));
+        assert_eq!(table["flags"], rungs(LADDER)["flags"]);
+        let profiled = Options { profile: true, ..options(1, &[]) };
+        let table = rungs(&chosen(LADDER, &profiled).expect("the ladder"));
+        assert_eq!(
+            (table["flags"]["profile"].as_bool(), table["flags"]["duration"].as_str()),
+            (Some(true), Some("8s"))
+        );
     }
 
     #[test]
     fn a_rung_alone_refers_to_no_other() {
-        let table = rungs(&chosen(LADDER, 1, &["2 workers".to_owned()]).expect("a rung"));
+        let table = rungs(&chosen(LADDER, &options(1, &["2 workers"])).expect("a rung"));
         let list = table["variants"]["list"].as_array().expect("a list");
         assert!(list.len() == 1 && list[0].get("after").is_none(), "{list:?}");
         let loads = table["loads"].as_array().expect("a list");
         assert!(loads.len() == 1 && loads[0]["name"].as_str() == Some("many"), "{loads:?}");
-        let error = chosen(LADDER, 1, &["3 workers".to_owned()]).expect_err("no such rung").to_string();
+        let error = chosen(LADDER, &options(1, &["3 workers"])).expect_err("no such rung").to_string();
         assert!(error.starts_with("there is no rung \"3 workers\""), "{error}");
     }
 }

@@ -3,17 +3,52 @@
 use std::fmt::Write;
 
 use model::human::{rate, time};
-use model::{ExperimentRecord, ExperimentRow, VerdictState};
+use model::{ExperimentRecord, ExperimentRow, MetricRecord, VerdictState};
 
-pub(super) const PATH: &str = "docs/wordpress-ladder.md";
+use super::layers;
 
-const INTRODUCTION: &str = "\
+/// An experiment with a page of its own.
+pub(super) struct Page {
+    /// Its name for `plimsoll experiment`.
+    pub(super) experiment: &'static str,
+    /// Where its result is kept.
+    pub(super) folder: &'static str,
+    /// Where the page is kept.
+    pub(super) path: &'static str,
+    title: &'static str,
+    introduction: &'static str,
+    /// Published numbers beside it.
+    published: &'static [Published],
+}
+
+pub(super) const LADDER: Page = Page {
+    experiment: "wordpress-ladder",
+    folder: "target/ladder",
+    path: "docs/wordpress-ladder.md",
+    title: "The WordPress ladder, measured",
+    introduction: "\
 `cargo xtask ladder --write-docs` measures `plimsoll experiment wordpress-ladder` and writes this page. Each rung is a server of
 its own, started anew for each block; blocks are shuffled. Settings are explained in [WordPress](wordpress.md).
-";
+",
+    published: &PUBLISHED,
+};
+
+pub(super) const TABLES: Page = Page {
+    experiment: "wordpress-tables",
+    folder: "target/wordpress-tables",
+    path: "docs/wordpress-tables.md",
+    title: "Tables of WordPress, measured",
+    introduction: "\
+`cargo xtask ladder --tables --write-docs` measures `plimsoll experiment wordpress-tables` and writes this page: 1 to 20
+connections, rising rates, and pages with a cache against those without. Each row is a server of its own, started anew for each
+block; blocks are shuffled.
+",
+    published: &[],
+};
 
 const LEGEND: &str = "\
 - *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on.
+- *mean response*: of requests, over the blocks; `-` where requests have failed.
 - *p99*: lowest and highest over the blocks that know it.
 - *limiter*: that of most blocks.
 - *predicted*: goodput that the limiter of the rung before lets expect, and by how much the measured one is off.
@@ -74,7 +109,7 @@ const PUBLISHED: [Published; 9] = [
         wrong: "single runs, of redirects; at equal rates 21.6 and 22.3 ms, which single runs cannot tell apart",
     },
     Published {
-        rung: "Apache, .htaccess",
+        rung: "image, no .htaccess",
         said: "without .htaccess \"from 4224 req/second to a blistering 15271\"",
         wrong: "4 connections against 8 (with 4 it is 13,583), in runs of 1,000 requests: 0.07 to 0.24 s",
     },
@@ -86,31 +121,61 @@ const PUBLISHED: [Published; 9] = [
 ];
 
 /// The page.
-pub(super) fn render(machine: &str, record: &ExperimentRecord) -> String {
-    let mut published =
+pub(super) fn render(page: &Page, machine: &str, record: &ExperimentRecord) -> String {
+    let Page { title, introduction, .. } = page;
+    let (blocks, table) = (record.plan.repetitions, table(record));
+    let mut text = format!("# {title}\n\n{introduction}\nOn {machine}, {blocks} blocks.\n\n{table}\n{LEGEND}");
+    if let Some(layers) = layers::table(record) {
+        let _ = write!(text, "\n## Where the time of a response goes\n\n{layers}\n{}", layers::LEGEND);
+    }
+    let compared = compared(record);
+    if !compared.is_empty() {
+        let _ = write!(text, "\n## Comparisons\n\n{compared}");
+    }
+    if !page.published.is_empty() {
+        let _ = write!(text, "\n## Published numbers\n\n{ABOUT_PUBLISHED}\n{}", published(page.published, record));
+    }
+    text
+}
+
+fn published(all: &[Published], record: &ExperimentRecord) -> String {
+    let mut text =
         "| rung | published | what is wrong with it | measured here |\n| --- | --- | --- | --- |\n".to_owned();
-    for Published { rung, said, wrong } in &PUBLISHED {
+    for Published { rung, said, wrong } in all {
         let row = record.rows.iter().find(|row| row.variant == *rung);
         let here = row.and_then(|row| row.goodput_per_s).map_or_else(|| "-".to_owned(), |goodput| rate(goodput.value));
-        let _ = writeln!(published, "| {rung} | {said} | {wrong} | {here} |");
+        let _ = writeln!(text, "| {rung} | {said} | {wrong} | {here} |");
     }
-    let (blocks, table) = (record.plan.repetitions, table(record));
-    format!(
-        "# The WordPress ladder, measured\n\n{INTRODUCTION}\nOn {machine}, {blocks} blocks.\n\n{table}\n{LEGEND}\n\
-         ## Published numbers\n\n{ABOUT_PUBLISHED}\n{published}"
-    )
+    text
+}
+
+/// What comparisons among the steps have found, each change with its interval.
+fn compared(record: &ExperimentRecord) -> String {
+    let effects = record.steps.iter().filter_map(|step| step.result.as_ref()).flat_map(|result| &result.effects);
+    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let mut text = String::new();
+    for MetricRecord { arm, metric, load, ratio, call, .. } in effects {
+        let ends = ratio.low.zip(ratio.high);
+        let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
+        let (metric, load, call) = (metric.words(), load.words(), call.words());
+        let _ = writeln!(text, "- {arm}: {metric}, {load} {}{ends}, {call}", percent(ratio.value));
+    }
+    text
 }
 
 /// A row for each rung.
 pub(super) fn table(record: &ExperimentRecord) -> String {
-    let mut table = "| rung | load | verdict | goodput | p99 | CPU per request | limiter | predicted |\n".to_owned();
-    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    let mut table =
+        "| rung | load | verdict | goodput | mean response | p99 | CPU per request | limiter | predicted |\n"
+            .to_owned();
+    table.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for row in &record.rows {
         let cells = [
             row.variant.clone(),
             row.load.clone(),
             verdict(row).to_owned(),
             goodput(row),
+            row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time(mean.value)),
             p99(&row.response_p99_ns),
             row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
             row.limiter.clone().unwrap_or_else(|| "-".to_owned()),
@@ -156,10 +221,9 @@ mod tests {
     use super::*;
     use model::{Estimate, PredictedRow};
 
-    #[test]
-    fn a_prediction_stands_beside_what_was_measured() {
+    fn row() -> ExperimentRow {
         let estimate = |value| Some(Estimate { value, low: Some(value - 1.0), high: Some(value + 1.0), n: 6 });
-        let row = ExperimentRow {
+        ExperimentRow {
             variant: "2 workers".into(),
             load: "16 connections".into(),
             verb: "run".into(),
@@ -169,6 +233,8 @@ mod tests {
             goodput_per_s: estimate(42.0),
             response_p99_ns: vec![1_000_000, 2_000_000],
             server_cpu_ns_per_request: None,
+            response_mean_ns: None,
+            layers: Vec::new(),
             capacity: None,
             limiter: Some("cpu-limited".into()),
             limiter_steps: 2,
@@ -177,7 +243,12 @@ mod tests {
                 expected_per_s: 40.0,
                 measured_ratio: Some(1.05),
             }),
-        };
+        }
+    }
+
+    #[test]
+    fn a_prediction_stands_beside_what_was_measured() {
+        let row = row();
         assert_eq!(goodput(&row), "42.0/s (41.0/s to 43.0/s)");
         assert_eq!(
             (p99(&row.response_p99_ns).as_str(), predicted(&row).as_str()),

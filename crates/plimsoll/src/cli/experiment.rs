@@ -8,6 +8,7 @@ const EXAMPLES: &str = "\
 Examples:
   plimsoll experiment --print > nginx.toml             an example to begin with
   plimsoll experiment wordpress-ladder -o ladder       what each layer and setting of WordPress costs and buys
+  plimsoll experiment wordpress-tables -o tables       1 to 20 connections, rising rates, with and without a cache
   plimsoll experiment wordpress-ladder --print > own.toml
   plimsoll experiment nginx.toml --dry-run             steps in their order, and their duration
   plimsoll experiment nginx.toml -o nginx              measures them
@@ -24,7 +25,7 @@ step. Codes as in plimsoll --help.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExperimentArgs {
-    /// Experiment in TOML, or wordpress-ladder, which comes with the program
+    /// Experiment in TOML, or wordpress-ladder or wordpress-tables, which come with the program
     #[arg(value_name = "FILE", required_unless_present = "print")]
     pub(crate) file: Option<PathBuf>,
     /// Print the steps in their order and their duration; nothing is measured

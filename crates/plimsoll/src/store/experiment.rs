@@ -306,6 +306,7 @@ mod tests {
             capacity: None,
             effects: Vec::new(),
             limiter: None,
+            programs: Vec::new(),
         };
         StepRecord {
             number,

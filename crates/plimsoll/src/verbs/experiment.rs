@@ -25,7 +25,10 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// What `--print` prints without a name.
 const EXAMPLE: &str = include_str!("experiment/example.toml");
 /// Experiments that come with the program: name and file.
-const SHIPPED: [(&str, &str); 1] = [("wordpress-ladder", include_str!("experiment/wordpress-ladder.toml"))];
+const SHIPPED: [(&str, &str); 2] = [
+    ("wordpress-ladder", include_str!("experiment/wordpress-ladder.toml")),
+    ("wordpress-tables", include_str!("experiment/wordpress-tables.toml")),
+];
 /// Exit codes of steps, the mildest first: that of an experiment is the worst of them.
 const MILDEST_FIRST: [Exit; 7] =
     [Exit::Fine, Exit::Inconclusive, Exit::Failed, Exit::Invalid, Exit::Usage, Exit::Target, Exit::Interrupted];
@@ -248,11 +251,33 @@ mod tests {
         assert!(planned.plan.repetitions > 1 && planned.plan.budget_ns.is_some());
     }
 
+    fn shipped(index: usize) -> input::experiment::Experiment {
+        let (name, text) = SHIPPED[index];
+        let experiment = input::experiment::Experiment::parse(name, text, &step::vocabulary());
+        experiment.unwrap_or_else(|error| panic!("{}", error.message))
+    }
+
+    #[test]
+    fn the_tables_have_connections_rates_and_a_comparison() {
+        let tables = shipped(1);
+        let of = |flag: &str| -> Vec<u64> {
+            let of_one = tables.combinations.iter().filter(|one| one.verb == "run" && one.variant == "no cache");
+            of_one.filter_map(|one| one.argument(flag)?.words[1].parse().ok()).collect()
+        };
+        let (connections, rates) = (of("connections"), of("rate"));
+        assert!(connections.is_sorted() && (connections[0], connections.last()) == (1, Some(&20)), "{connections:?}");
+        assert!(rates.is_sorted() && rates.len() >= 5, "{rates:?}");
+        let compared = tables.combinations.last().expect("a comparison");
+        assert_eq!((compared.verb.as_str(), compared.repetitions), ("compare", 1));
+        assert!(compared.argument("profile").is_some(), "with flame graphs");
+        for serve in tables.combinations.iter().filter_map(|one| one.argument("serve")) {
+            stack::Spec::parse(&serve.words[1]).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
     #[test]
     fn every_rung_of_the_ladder_is_a_server() {
-        let (name, text) = SHIPPED[0];
-        let ladder = input::experiment::Experiment::parse(name, text, &step::vocabulary());
-        let ladder = ladder.unwrap_or_else(|error| panic!("{}", error.message));
+        let ladder = shipped(0);
         assert!(ladder.combinations.len() >= 12 && ladder.repetitions == 6, "{}", ladder.combinations.len());
         let of = |name: &str| ladder.combinations.iter().find(|rung| rung.variant == name).expect("a rung");
         assert_eq!(of("IO-bound page, 70 workers").after.as_deref(), Some("IO-bound page, 25 workers"));

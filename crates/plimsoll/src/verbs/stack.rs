@@ -10,6 +10,7 @@ use crate::session::serving;
 use model::{Redacted, human};
 use serde_json::json;
 use stack::{Endpoint, Running, Spec, Stack, StackError, Standing};
+use std::path::Path;
 
 /// Longest name of a stack.
 const NAME_MAX: usize = 60;
@@ -30,10 +31,7 @@ fn up(args: &UpArgs) -> Result<Exit, CommandError> {
     let name = name_of(args, &spec)?;
     clean()?;
     if let Some(stack) = stacks()?.iter().find(|stack| stack.standing.name == name) {
-        let at = stack.standing.url().map(|url| format!(" at {url}")).unwrap_or_default();
-        return Err(CommandError::usage(format!(
-            "{name} is up{at}: end it with plimsoll stack down {name}, or give this one another --name"
-        )));
+        return Err(CommandError::usage(is_there(&stack.standing, &stack.check())));
     }
     if args.install {
         install(&spec)?;
@@ -54,6 +52,17 @@ fn up(args: &UpArgs) -> Result<Exit, CommandError> {
         false => shown(&standing),
     };
     printer::result(&text).map(|()| Exit::Fine)
+}
+
+/// Why a second stack of one name is not started, and what to do.
+fn is_there(standing: &Standing, state: &Result<(), String>) -> String {
+    let name = &standing.name;
+    let at = standing.url().map(|url| format!(" at {url}")).unwrap_or_default();
+    let end = format!("end it with plimsoll stack down {name}");
+    match state {
+        Ok(()) => format!("{name} is up{at}: {end}, or give this one another --name"),
+        Err(why) => format!("{name}{at} is not in order ({}): {end}, then start it again", Redacted::text(why)),
+    }
 }
 
 /// Installs what is missing, and says so.
@@ -99,6 +108,9 @@ fn status(args: &StatusArgs) -> Result<Exit, CommandError> {
         Some(_) => named(args.name.as_deref(), false)?,
         None => stacks()?,
     };
+    if args.name.is_none() {
+        tell_abandoned(&all)?;
+    }
     let states: Vec<(&Stack, Result<(), String>)> = all.iter().map(|stack| (stack, stack.check())).collect();
     let text = if args.json {
         let of = |(stack, state): &(&Stack, Result<(), String>)| {
@@ -116,6 +128,15 @@ fn status(args: &StatusArgs) -> Result<Exit, CommandError> {
     }
     printer::result(&text)?;
     Ok(if states.iter().all(|(_, state)| state.is_ok()) { Exit::Fine } else { Exit::Target })
+}
+
+/// Names what starts have left that were killed with their supervisors before they were stacks.
+fn tell_abandoned(stacks: &[Stack]) -> Result<(), CommandError> {
+    let is_stack = |dir: &Path| stacks.iter().any(|stack| stack.standing.state == dir);
+    for dir in stack::abandoned().map_err(serving::command_error)?.iter().filter(|dir| !is_stack(dir)) {
+        printer::note(&format!("left of a start that was killed: {}; plimsoll stack down removes it", dir.display()));
+    }
+    Ok(())
 }
 
 fn logs(args: &LogsArgs) -> Result<Exit, CommandError> {
@@ -251,6 +272,15 @@ mod tests {
             let message = named(Some(name)).unwrap_err();
             assert!(message.contains("a name has letters"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_stack_of_the_same_name_is_told_with_its_state() {
+        let standing = Standing { name: "shop".into(), ..Standing::default() };
+        let up = is_there(&standing, &Ok(()));
+        assert_eq!(up, "shop is up: end it with plimsoll stack down shop, or give this one another --name");
+        let broken = is_there(&standing, &Err("mariadb was ended by SIGKILL".into()));
+        assert!(broken.starts_with("shop is not in order (mariadb was ended by SIGKILL): end it with"), "{broken}");
     }
 
     #[test]

@@ -58,6 +58,8 @@ fn the_example_that_is_printed_passes() {
 fn the_ladder_is_printed_and_a_file_of_its_name_comes_first() {
     let printed = plimsoll(["experiment", "wordpress-ladder", "--print"]).run().exits(0).stdout.clone();
     assert!(printed.contains("server = \"wordpress children=5 page_cache=nginx\""), "{printed}");
+    let tables = plimsoll(["experiment", "wordpress-tables", "--print"]).run().exits(0).stdout.clone();
+    assert!(tables.contains("name = \"20 connections\"") && tables.contains("verb = \"compare\""), "{tables}");
     let own =
         plimsoll(["experiment", "wordpress-ladder", "--print"]).with_file("wordpress-ladder", b"seed = 2\n").run();
     assert_eq!(own.exits(0).stdout, "seed = 2\n");

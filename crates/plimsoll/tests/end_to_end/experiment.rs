@@ -152,6 +152,21 @@ no-observe = true
         .fails(2, &["all steps", "have a result"]);
 }
 
+/// Sampling needs root, or kernel.perf_event_paranoid=0.
+#[test]
+fn steps_have_flame_graphs_and_two_of_them_a_difference() {
+    let file = FILE.replace("connections = 4\n", "connections = 4\nprofile = true\n").replace("repetitions = 2", "");
+    let script = "\"$PLIMSOLL\" experiment x.toml -o out --json -q >all
+        \"$PLIMSOLL\" profile diff out/steps/001* out/steps/002* -o diff";
+    let ended = shell(script).with_file("x.toml", file.as_bytes()).run();
+    ended.exits(0);
+    let all = record(&ended.file("all"));
+    for step in all["steps"].as_array().expect("steps") {
+        assert!(ended.file(&format!("out/{}/profile.svg", text(step, "directory"))).starts_with("<?xml"), "{step:#}");
+    }
+    assert!(ended.file("diff/diff.svg").contains("<svg"), "{ended:#?}");
+}
+
 #[test]
 fn a_disk_that_is_full_in_the_middle_ends_it_and_it_goes_on_when_there_is_room() {
     let inside = "mkdir d && mount -t tmpfs -o nr_inodes=17 none d

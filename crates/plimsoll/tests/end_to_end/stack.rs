@@ -1,6 +1,6 @@
 //! WordPress by `plimsoll stack`: up, measured, and gone.
 
-use crate::support::{Answer, Endpoint, Stacks, count, exchange, text};
+use crate::support::{Answer, Endpoint, Stacks, count, exchange, number, text};
 use serde_json::Value;
 
 /// Small, so that nothing but the stack is looked at.
@@ -25,7 +25,7 @@ fn run(stacks: &Stacks, args: &[&str]) -> Value {
 fn wordpress_is_up_measured_and_gone() {
     for front in ["nginx", "apache"] {
         let stacks = Stacks::new();
-        let htaccess = if front == "apache" { "on" } else { "off" };
+        let htaccess = if front == "apache" { "trimmed" } else { "off" };
         let caches = format!("page_cache={front} htaccess={htaccess}");
         let line = stacks.up(&format!("wordpress front={front} children=2 {caches} {SMALL}"));
         let url = text(&line, "url");
@@ -87,6 +87,72 @@ fn pages_can_be_written(front: &str, stacks: &Stacks, line: &Value) {
     assert_eq!(count(&record, "requests.good"), 4, "{front}: {:#}", record["requests"]);
     let without = run(stacks, &[posts.as_str(), "-m", "POST", "-b", body, "-n", "1", "--expect", "status=401"]);
     assert_eq!(count(&without, "requests.good"), 1, "{front}: {:#}", without["requests"]);
+}
+
+/// Each of the files sends every path to where it is sent without one.
+#[test]
+fn pages_are_found_by_htaccess_alone() {
+    for htaccess in ["trimmed", "shipped"] {
+        let stacks = Stacks::new();
+        let line = stacks.up(&format!("wordpress front=apache children=2 htaccess={htaccess} {SMALL}"));
+        let state = std::path::PathBuf::from(text(&line, "state"));
+        let configuration = std::fs::read_to_string(state.join("conf/apache.conf")).expect("a configuration");
+        assert!(
+            configuration.contains("AllowOverride All") && !configuration.contains("RewriteRule"),
+            "{configuration}"
+        );
+        let url = text(&line, "url");
+        for (path, holds) in [("/", "Post 12 "), ("/post-3/", "Category"), ("/wp-json/wp/v2/posts", "Post 12 ")] {
+            let answer = get(url, path, "");
+            let body = String::from_utf8_lossy(&answer.body);
+            assert!(answer.status == 200 && body.contains(holds), "{htaccess} {path}: {} {body:.300}", answer.status);
+        }
+        assert_eq!(get(url, "/no-such-page/", "").status, 404, "{htaccess}");
+        assert!(get(url, "/fpm-status?json", "").body.starts_with(b"{"), "{htaccess}");
+        stacks.fine(["stack", "down"]);
+    }
+}
+
+/// One connection on one page: what its programs used and what is left are the time that it took.
+#[test]
+fn the_milliseconds_of_a_page_are_those_of_its_programs() {
+    let stacks = Stacks::new();
+    let file = format!(
+        "serve = \"wordpress children=2 {SMALL}\"\n[flags]\nconnections = 1\nduration = \"3s\"\nwarmup = \"1s\"\n"
+    );
+    stacks.write("page.toml", &file);
+    let output = stacks.run(["experiment", "page.toml", "-o", "out", "--json", "-q"]);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let row = &record["rows"][0];
+    let layers = row["layers"].as_array().expect("layers");
+    let ms = |program: Option<&str>| {
+        let layer = layers.iter().find(|layer| layer["program"].as_str() == program);
+        layer.map(|layer| number(layer, "ns_per_response.value") / 1e6)
+    };
+    let [php, database, nginx] = ["php-fpm", "mariadbd", "nginx"].map(|name| ms(Some(name)).expect(name));
+    assert!(php > database && database > nginx && nginx > 0.0, "{layers:#?}");
+    let sum: f64 = layers.iter().map(|layer| number(layer, "ns_per_response.value")).sum();
+    let mean = number(row, "response_mean_ns.value");
+    // At one connection a page comes after the other, and nothing else is served: one second over the goodput, too.
+    assert!((sum / mean - 1.0).abs() < 0.1 && layers.len() == 4, "{sum} of {mean}: {layers:#?}");
+    let between_pages = 1e9 / number(row, "goodput_per_s.value");
+    assert!((mean / between_pages - 1.0).abs() < 0.1, "{mean} and {between_pages}");
+    let shown = stacks.run(["report", "out", "--format", "markdown"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("php-fpm") && shown.contains("waiting, network, client"), "{shown}");
+}
+
+#[test]
+fn the_experiments_that_come_with_the_program_can_be_measured_here() {
+    let stacks = Stacks::new();
+    for (name, holds) in [("wordpress-ladder", ".htaccess trimmed"), ("wordpress-tables", "cached against uncached")] {
+        let planned = stacks.fine(["experiment", name, "--dry-run"]);
+        assert!(planned.contains(holds) && planned.contains("6 shuffled blocks"), "{planned}");
+    }
+    let without = stacks.run(["experiment", "wordpress-ladder", "--dry-run"]);
+    let said = String::from_utf8_lossy(&without.stderr).into_owned();
+    let is_here = stacks.run(["stack", "up", "mysql"]).status.success();
+    assert!(is_here || said.contains("MySQL is left out") && said.contains("MySQL is not installed"), "{said}");
 }
 
 #[test]

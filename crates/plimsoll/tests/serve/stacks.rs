@@ -3,12 +3,13 @@
 use crate::shared::{Stacks, wait_for};
 use crate::support::kill;
 use procfs::process::{Process, all_processes};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// A start or an end that takes longer has failed.
@@ -28,6 +29,12 @@ fn runs(pid: i32) -> bool {
 #[track_caller]
 fn supervisor(pid: i32) -> i32 {
     Process::new(pid).and_then(|process| process.stat()).expect("it runs").ppid
+}
+
+/// True if a process was started by a plimsoll of ours.
+fn is_kept_by(supervisor: i32, up: &Child) -> bool {
+    let stat = Process::new(supervisor).and_then(|process| process.stat());
+    stat.is_ok_and(|stat| stat.ppid.cast_unsigned() == up.id())
 }
 
 #[track_caller]
@@ -58,6 +65,29 @@ fn a_stack_stays_until_it_is_taken_down() {
     assert!(stacks.fine(["stack", "down"]).starts_with("other is down"), "it is the only one");
     assert_eq!(stacks.left().len(), 0);
     stacks.fails(["stack", "down", "php-fpm"], 2, &["there is no stack \"php-fpm\": no stack is up"]);
+}
+
+/// The directory of a start whose supervisor was killed too is told, and goes with the next command that may remove it.
+#[test]
+fn what_is_left_of_a_start_that_was_killed_is_told() {
+    let stacks = Stacks::new();
+    stacks.write("slow.toml", "command = [\"sleep\", \"600\"]\n");
+    let mut up = stacks.plimsoll(["stack", "up", "@slow.toml"]).stderr(Stdio::null()).spawn().expect("it starts");
+    let keeper = wait_for(TIMEOUT, || {
+        let mut all = all_processes().into_iter().flatten().flatten();
+        let sleep =
+            all.find(|process| process.stat().is_ok_and(|stat| stat.comm == "sleep" && is_kept_by(stat.ppid, &up)));
+        sleep.map(|process| supervisor(process.pid))
+    });
+    // Without its time to notice.
+    kill_process(Pid::from_child(&up), Signal::STOP).expect("it runs");
+    kill(keeper.expect("it is half up"));
+    up.kill().and_then(|()| up.wait()).expect("our own child");
+    let said = stacks.run(["stack", "status"]).stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.starts_with("left of a start that was killed: ") && said.contains("plimsoll stack down"), "{said}");
+    let ended = stacks.run(["stack", "down"]);
+    assert!(ended.status.success() && stacks.left().is_empty(), "{ended:?} {:?}", stacks.left());
 }
 
 /// Somebody who reads stderr to its end, as `$(... 2>&1)` does, must not wait for the servers: this test would hang.
@@ -102,6 +132,8 @@ fn what_has_ended_is_named_and_another_start_cleans_up() {
         (output.status.code() == Some(3) && is_told).then_some(())
     };
     wait_for(TIMEOUT, is_told).expect("it is told");
+    let broken = ["is not in order (php-fpm was ended by SIGKILL): end it with plimsoll stack down php-fpm"];
+    stacks.fails(["stack", "up", "php-fpm"], 2, &broken);
     kill(supervisor(all[1]));
     wait_for(TIMEOUT, || (!runs(all[1])).then_some(())).expect("it ends with its supervisor");
     let again = stacks.up("php-fpm");

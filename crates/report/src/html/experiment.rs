@@ -3,7 +3,9 @@
 use super::Shown;
 use super::chart::{COLOURS, Chart, chart, from_zero, layout, plain};
 use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact};
-use crate::experiment::{HEADER, STEP_HEADER, duration, effects, made, meaning, row, size, step_row, unfinished};
+use crate::experiment::{
+    HEADER, STEP_HEADER, duration, effects, layers, made, meaning, row, size, step_row, unfinished,
+};
 use crate::record::STEPS_FOLDER;
 use model::human::rate;
 use model::{ExperimentRecord, ExperimentRow, PlannedStep, StepRecord};
@@ -20,12 +22,14 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 pub(super) fn view(shown: &Shown<'_>, record: &ExperimentRecord) -> ResultView {
+    let (header, rows) = layers(record).unwrap_or_default();
     let tables = [
         Table {
             title: "Results",
             header: HEADER.map(str::to_owned).to_vec(),
             rows: record.rows.iter().map(row).collect(),
         },
+        Table { title: "CPU time in the mean response, by program", header, rows },
         Table {
             title: "Steps",
             header: STEP_HEADER.map(str::to_owned).to_vec(),

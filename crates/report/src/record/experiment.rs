@@ -1,6 +1,6 @@
 //! Steps of an experiment in short, and their rows over repetitions.
 
-use super::{AnyRecord, peak_point};
+use super::{AnyRecord, layers, peak_point};
 use crate::terminal::run::{failed_share, quantile};
 use model::{
     CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow,
@@ -59,6 +59,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         capacity: None,
         effects: Vec::new(),
         limiter: run.limiter.clone(),
+        programs: layers::programs(run.observed.as_ref()),
     }
 }
 
@@ -159,6 +160,7 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
     let (limiter, limiter_steps) = most_common(limiters.map(|limiter| limiter.name.as_str())).unzip();
     let mut response_p99_ns: Vec<u64> = results.iter().filter_map(|(_, result)| result.response_p99_ns).collect();
     response_p99_ns.sort_unstable();
+    let all: Vec<&StepResult> = results.iter().map(|(_, result)| *result).collect();
     let capacities: Vec<&StepCapacity> = results.iter().filter_map(|(_, result)| result.capacity.as_ref()).collect();
     ExperimentRow {
         variant: first.variant.clone(),
@@ -170,6 +172,8 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
         goodput_per_s: over_repetitions(&goodput),
         response_p99_ns,
         server_cpu_ns_per_request: over_repetitions(&cpu),
+        response_mean_ns: layers::response_mean_ns(&all),
+        layers: layers::layers(&all),
         capacity: widest(&capacities),
         limiter,
         limiter_steps: limiter_steps.unwrap_or_default(),

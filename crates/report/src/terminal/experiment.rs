@@ -3,14 +3,15 @@
 use super::Style;
 use super::layout::{columns, labelled, labelled_painted, table};
 use crate::experiment::{
-    HEADER, PLAN_HEADER, STEP_HEADER, duration, effects, made, meaning, plan_row, row, size, step_row, unfinished,
+    HEADER, PLAN_HEADER, STEP_HEADER, TEXTS_OF_LAYERS, duration, effects, layers, made, meaning, plan_row, row, size,
+    step_row, unfinished,
 };
 use anstyle::{AnsiColor, Color};
 use model::{ExperimentPlan, ExperimentRecord, VerdictState};
 
-/// Columns of a row that are left out where there is no room, the first ones first: verb, CPU, p99, interval, limiter,
+/// Columns of a row that are left out where there is no room, the first ones first: verb, mean, CPU, p99, interval, limiter,
 /// prediction.
-const LEFT_OUT: [usize; 6] = [2, 7, 6, 5, 9, 10];
+const LEFT_OUT: [usize; 7] = [2, 6, 8, 7, 5, 10, 11];
 /// Columns of text, before the figures.
 const TEXTS: usize = 4;
 /// The same of a step: number, block, variant, load, verb.
@@ -42,6 +43,11 @@ pub fn experiment(record: &ExperimentRecord, style: &Style) -> String {
     out.push('\n');
     out.push_str(&figures(record, style));
     if style.verbose {
+        if let Some((header, rows)) = layers(record) {
+            let header: Vec<&str> = header.iter().map(String::as_str).collect();
+            out.push('\n');
+            out.push_str(&table(&header, &rows, TEXTS_OF_LAYERS, 2));
+        }
         let rows: Vec<_> = made(record).map(|(planned, step)| step_row(planned, step)).collect();
         out.push('\n');
         out.push_str(&table(&STEP_HEADER, &rows, STEP_TEXTS, 2));
@@ -55,8 +61,8 @@ fn figures(record: &ExperimentRecord, style: Style) -> String {
     let verbs_differ = rows.windows(2).any(|pair| pair[0][2] != pair[1][2]);
     let says = |column: usize| match column {
         2 => verbs_differ,
-        5 | 7 | 9 | 10 => rows.iter().any(|row| row[column] != "-"),
-        8 => rows.iter().any(|row| row[column] != "1"),
+        5 | 6 | 8 | 10 | 11 => rows.iter().any(|row| row[column] != "-"),
+        9 => rows.iter().any(|row| row[column] != "1"),
         _ => true,
     };
     let of = |shown: &[usize], gap| {

@@ -18,6 +18,10 @@ pub(super) const MYSQL: Server = Server {
     layout,
 };
 
+/// No package can be named that is there on every system.
+const NOT_INSTALLED: &str = "MySQL is not installed, and Debian 12 has no package of it (its mysqld is MariaDB): use mariadb, \
+    install MySQL's own packages (mysql-server-core on Ubuntu), or plimsoll serve mysql --binary PATH";
+
 fn layout(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     socket_only(spec)?;
     let program = program(place)?;
@@ -44,11 +48,7 @@ fn program(place: &Place) -> Result<PathBuf, StackError> {
     match place.program(&["mysqld"], "mysql-server-core") {
         Ok(program) if place.binary.is_some() || !is_mariadb(&program) => Ok(program),
         Err(error) if place.binary.is_some() => Err(error),
-        _ => Err(StackError::Wrong(
-            "MySQL is not installed: apt-get install mysql-server-core (Debian 12 has none: add MySQL's own packages, \
-             take mariadb, or name its program with --binary PATH)"
-                .into(),
-        )),
+        _ => Err(StackError::Wrong(NOT_INSTALLED.into())),
     }
 }
 
@@ -70,5 +70,10 @@ mod tests {
         assert!(is_mariadb(&link));
         std::fs::remove_file(&link).and_then(|()| std::fs::write(&link, "")).expect("a file");
         assert!(!is_mariadb(&link));
+    }
+
+    #[test]
+    fn what_is_missing_is_one_line_with_what_to_do() {
+        assert!(NOT_INSTALLED.lines().count() == 1 && NOT_INSTALLED.contains("use mariadb"), "{NOT_INSTALLED}");
     }
 }

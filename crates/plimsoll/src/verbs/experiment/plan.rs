@@ -38,6 +38,9 @@ impl Planned {
         for (block, order) in blocks.into_iter().enumerate() {
             for (index, estimated_ns) in order {
                 let combination = &experiment.combinations[index];
+                if block as u64 >= combination.repetitions {
+                    continue;
+                }
                 let command = command(combination, experiment.seed.wrapping_add(block as u64));
                 let step = Step::parse(&command).map_err(|why| experiment.refusal(combination, &why))?;
                 let limits = step.limits();
@@ -121,6 +124,17 @@ mod tests {
 
     fn plan(text: &str) -> ExperimentPlan {
         Planned::read("x.toml", text).unwrap_or_else(|error| panic!("{}", error.message)).plan
+    }
+
+    #[test]
+    fn a_load_may_be_part_of_the_first_blocks_only() {
+        let steps = plan(&format!("{FILE}repetitions = 1\n")).steps;
+        let blocks = |load: &str| -> Vec<u64> {
+            steps.iter().filter(|step| step.load == load).map(|step| step.repetition).collect()
+        };
+        assert_eq!(blocks("rate=100"), [1, 1], "two variants");
+        assert_eq!(blocks("connections=4"), [1, 1, 2, 2, 3, 3]);
+        assert!(steps.iter().zip(1..).all(|(step, number)| step.number == number));
     }
 
     #[track_caller]

@@ -2,7 +2,7 @@
 
 use super::super::apache::{CONFIG, Parts, configuration, process};
 use super::super::on_off;
-use super::{Additions, Front, STATUS_SOCKET, facing, listen};
+use super::{Additions, Front, Htaccess, STATUS_SOCKET, facing, listen};
 use crate::error::StackError;
 use crate::place::Place;
 use crate::settings::Settings;
@@ -12,14 +12,15 @@ pub(super) fn front(spec: &Spec, place: &Place, added: &Additions) -> Result<Fro
     if spec.settings.worker_connections != Settings::default().worker_connections {
         return Err(StackError::Wrong("worker-connections is nginx's: leave it out with front=apache".into()));
     }
-    let htaccess = ("htaccess".to_owned(), on_off(added.is_htaccess_read).to_owned());
+    let htaccess = ("htaccess".to_owned(), on_off(added.htaccess != Htaccess::Ignored).to_owned());
     let config = config(spec, &facing("apache", spec, &[htaccess])?, place, added)?;
     Ok(Front { process: process(place)?, name: CONFIG, config })
 }
 
 /// Configuration of the Apache that `facing` asks for, in front of the php-fpm that `spec` asks for.
 fn config(spec: &Spec, facing: &Spec, place: &Place, added: &Additions) -> Result<String, StackError> {
-    let text = format!("DirectoryIndex index.php index.html\n{REWRITTEN}{}{}", php(spec, place), added.apache);
+    let rewritten = if added.htaccess == Htaccess::Routes { "" } else { REWRITTEN };
+    let text = format!("DirectoryIndex index.php index.html\n{rewritten}{}{}", php(spec, place), added.apache);
     let modules = [&["proxy", "proxy_fcgi", "rewrite"], added.modules].concat();
     configuration(facing, place, &Parts { modules: &modules, text: &text })
 }
@@ -64,6 +65,10 @@ mod tests {
 
     /// The configuration, with modules that are there.
     fn of(text: &str) -> String {
+        configured(text, &Additions::default())
+    }
+
+    fn configured(text: &str, added: &Additions) -> String {
         let modules = modules(&[
             "mpm_event",
             "authz_core",
@@ -79,7 +84,7 @@ mod tests {
         let spec = Spec::parse(text).expect("known");
         let mut facing = Spec::parse(&format!("apache modules={}", modules.path().display())).expect("known");
         facing.settings = spec.settings.clone();
-        config(&spec, &facing, &place(&spec), &Additions::default()).expect("it can be")
+        config(&spec, &facing, &place(&spec), added).expect("it can be")
     }
 
     #[test]
@@ -90,6 +95,15 @@ mod tests {
         }
         let text = of("php-fpm front=apache status=off");
         assert!(text.contains("run/php-fpm.sock|fcgi://php-fpm") && !text.contains("fpm-status"), "{text}");
+    }
+
+    #[test]
+    fn a_path_is_sent_to_the_site_by_the_configuration_or_by_htaccess() {
+        let text = of("php-fpm front=apache");
+        assert!(text.contains(REWRITTEN), "{text}");
+        let routed =
+            configured("php-fpm front=apache", &Additions { htaccess: Htaccess::Routes, ..Default::default() });
+        assert!(!routed.contains("RewriteRule") && routed.contains("rewrite_module"), "{routed}");
     }
 
     #[test]

@@ -112,8 +112,20 @@ pub(super) struct Additions {
     pub(super) apache: String,
     /// Modules of Apache for it.
     pub(super) modules: &'static [&'static str],
-    /// True if Apache obeys `.htaccess` files.
-    pub(super) is_htaccess_read: bool,
+    /// What Apache does with `.htaccess` files.
+    pub(super) htaccess: Htaccess,
+}
+
+/// What Apache does with `.htaccess` files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Htaccess {
+    /// It looks for none.
+    #[default]
+    Ignored,
+    /// It obeys them, beside its own configuration.
+    Read,
+    /// It obeys them, and they alone send a path that is no file to the site.
+    Routes,
 }
 
 /// The pool and its front, without anything to serve.

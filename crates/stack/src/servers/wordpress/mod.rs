@@ -10,7 +10,7 @@ mod needed;
 mod site;
 
 use super::mariadb::{BUFFER_POOL, FLUSH_LOG, MAX_CONNECTIONS, SOCKET};
-use super::php_fpm::{self, Additions, CHILDREN, FRONT, LISTEN_BACKLOG, OPCACHE, PM, STATUS};
+use super::php_fpm::{self, Additions, CHILDREN, FRONT, Htaccess, LISTEN_BACKLOG, OPCACHE, PM, STATUS};
 use super::{Server, redis};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
@@ -61,8 +61,8 @@ const EXTRAS: &[Extra] = &[
     Extra {
         name: "htaccess",
         default: "off",
-        takes: Takes::Switch,
-        meaning: "Apache looks for .htaccess files; one of WordPress's rules is there",
+        takes: Takes::Word(&["off", "trimmed", "shipped"]),
+        meaning: "Apache's .htaccess: off, the rules are in its configuration; trimmed, WordPress's rules; shipped, 250 lines more",
     },
     Extra {
         name: "object_cache",
@@ -218,10 +218,11 @@ fn database(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
 /// php-fpm and its front.
 fn pool(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let front = spec.extras.text("front");
-    let needs = |what: &str, server: &str| Err(StackError::Wrong(format!("{what} needs front={server}")));
-    match spec.extras.text("page_cache") {
-        cache @ ("nginx" | "apache") if cache != front => return needs(&format!("page_cache={cache}"), cache),
-        _ if spec.extras.on("htaccess") && front != "apache" => return needs("htaccess=on", "apache"),
+    let needs =
+        |name: &str, value: &str, server: &str| Err(StackError::Wrong(format!("{name}={value} needs front={server}")));
+    match (spec.extras.text("page_cache"), spec.extras.text("htaccess")) {
+        (cache @ ("nginx" | "apache"), _) if cache != front => return needs("page_cache", cache, cache),
+        (_, file @ ("trimmed" | "shipped")) if front != "apache" => return needs("htaccess", file, "apache"),
         _ => {}
     }
     php_fpm::pool(&of_php(spec, place)?, place, &additions(spec, place))
@@ -229,7 +230,13 @@ fn pool(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
 
 /// What is added to the front.
 fn additions(spec: &Spec, place: &Place) -> Additions {
-    let added = Additions { is_htaccess_read: spec.extras.on("htaccess"), ..Additions::default() };
+    let htaccess = match (spec.extras.text("htaccess"), spec.extras.text("page_cache")) {
+        ("off", _) => Htaccess::Ignored,
+        // A path that .htaccess sends on to index.php would not be known to the cache by its own name.
+        (_, "apache") => Htaccess::Read,
+        _ => Htaccess::Routes,
+    };
+    let added = Additions { htaccess, ..Additions::default() };
     match spec.extras.text("page_cache") {
         "nginx" => Additions { http: cache::http(place), pass: cache::PASS, ..added },
         "apache" => Additions { apache: cache::apache(place), modules: cache::MODULES, ..added },
@@ -320,15 +327,26 @@ mod tests {
         let (spec, place) = of("wordpress page_cache=nginx front=apache");
         let error = pool(&spec, &place).expect_err("there is no nginx").to_string();
         assert_eq!(error, "page_cache=nginx needs front=nginx");
-        let (spec, place) = of("wordpress htaccess=on");
-        assert_eq!(pool(&spec, &place).expect_err("nginx").to_string(), "htaccess=on needs front=apache");
+        let (spec, place) = of("wordpress htaccess=trimmed");
+        assert_eq!(pool(&spec, &place).expect_err("nginx").to_string(), "htaccess=trimmed needs front=apache");
+    }
+
+    #[test]
+    fn rules_are_in_one_place_but_for_a_page_cache() {
+        let of = |text: &str| {
+            let (spec, place) = of(text);
+            additions(&spec, &place).htaccess
+        };
+        assert_eq!(of("wordpress front=apache"), Htaccess::Ignored);
+        assert_eq!(of("wordpress front=apache htaccess=shipped"), Htaccess::Routes);
+        assert_eq!(of("wordpress front=apache htaccess=trimmed page_cache=apache"), Htaccess::Read);
     }
 
     #[test]
     fn a_page_cache_of_apache_keeps_no_page_of_the_administration() {
-        let (spec, place) = of("wordpress front=apache page_cache=apache htaccess=on");
+        let (spec, place) = of("wordpress front=apache page_cache=apache");
         let added = additions(&spec, &place);
-        assert!(added.is_htaccess_read && added.modules == ["cache", "cache_disk"]);
+        assert_eq!(added.modules, ["cache", "cache_disk"]);
         for line in [
             "CacheEnable disk /\n",
             "CacheRoot /tmp/plimsoll-state/tmp\n",

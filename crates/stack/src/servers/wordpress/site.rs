@@ -2,7 +2,7 @@
 
 use super::super::mariadb::SOCKET;
 use super::super::redis;
-use crate::layout::Body;
+use crate::layout::{Body, PAGE_END};
 use crate::place::Place;
 use crate::spec::Spec;
 
@@ -12,11 +12,15 @@ pub(super) const OWN_FILES: &str = "www";
 /// The configuration, and drop-ins for what is asked for.
 pub(super) fn own_files(spec: &Spec, place: &Place) -> Vec<(String, Vec<u8>)> {
     let is = |name: &str, value: &str| spec.extras.text(name) == value;
+    let htaccess = match spec.extras.text("htaccess") {
+        "shipped" => concat!(include_str!("htaccess-types"), include_str!("htaccess")),
+        _ => include_str!("htaccess"),
+    };
     let files: [(bool, &str, String); 5] = [
         (true, "wp-config.php", configuration(spec, place)),
         (is("page_cache", "php"), "wp-content/advanced-cache.php", include_str!("advanced-cache.php").into()),
         (!is("object_cache", "off"), "wp-content/object-cache.php", include_str!("object-cache.php").into()),
-        (spec.extras.on("htaccess"), ".htaccess", include_str!("htaccess").into()),
+        (!is("htaccess", "off"), ".htaccess", htaccess.into()),
         (spec.extras.time_ns("wait") > 0, "wp-content/mu-plugins/wait.php", include_str!("wait.php").into()),
     ];
     let wanted = files.into_iter().filter(|(wanted, ..)| *wanted);
@@ -45,13 +49,12 @@ fn configuration(spec: &Spec, place: &Place) -> String {
     template.replace("{secret}", &place.secret).replace("{more}", &more)
 }
 
-/// What a page has to hold: its end, as PHP may fail after status 200 was sent, and on the front page the title of the latest
-/// post, where that is known.
+/// What a page has to hold: its end, and on the front page the title of the latest post, where that is known.
 pub(super) fn expected(spec: &Spec, latest: Option<String>) -> Option<Body> {
     let path = spec.settings.path.split('?').next().unwrap_or_default();
     let is_page = path.ends_with('/') && !path.starts_with("/wp-json/");
     let latest = latest.filter(|_| spec.settings.path == "/");
-    is_page.then(|| Body::Holds([Some("</html>".to_owned()), latest].into_iter().flatten().collect()))
+    is_page.then(|| Body::Holds([Some(PAGE_END.to_owned()), latest].into_iter().flatten().collect()))
 }
 
 #[cfg(test)]
@@ -76,6 +79,11 @@ mod tests {
         assert_eq!(names("wordpress page_cache=php")[1..], ["www/wp-content/advanced-cache.php"]);
         assert_eq!(names("wordpress object_cache=apcu")[1..], ["www/wp-content/object-cache.php"]);
         assert_eq!(names("wordpress wait=1ms")[1..], ["www/wp-content/mu-plugins/wait.php"]);
+        let (spec, place) = of("wordpress htaccess=trimmed");
+        let [.., (name, trimmed)] = &own_files(&spec, &place)[..] else { panic!("no file") };
+        let (spec, place) = of("wordpress htaccess=shipped");
+        let [.., (_, shipped)] = &own_files(&spec, &place)[..] else { panic!("no file") };
+        assert!(name == "www/.htaccess" && shipped.ends_with(trimmed) && shipped.len() > 8_000, "{}", shipped.len());
         let (spec, place) = of("wordpress");
         let text = configuration(&spec, &place);
         assert!(!text.contains("PLIMSOLL") && !text.contains("{more}"), "{text}");

@@ -1,7 +1,7 @@
 //! EN-03: CPU time of other processes.
 
 use crate::facts::disturbed::{Taken, taken};
-use crate::facts::kernel::{ELSEWHERE, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -32,7 +32,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let observed = evidence.observed.as_ref();

@@ -1,7 +1,7 @@
 //! EN-01: steal on the server's CPUs.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::kernel::{ELSEWHERE, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence};
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {

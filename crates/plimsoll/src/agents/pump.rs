@@ -64,8 +64,14 @@ impl Slots {
 }
 
 impl<P: Protocol> Pump<P> {
-    /// Starts an agent on each host, all at the same time.
-    pub(crate) fn start(hosts: &[Host], ssh: &Ssh, program: &Program, protocol: P) -> std::io::Result<Self> {
+    /// Starts an agent on each host, all at the same time. `at_once` is called with each event before it waits to be fetched.
+    pub(crate) fn start(
+        hosts: &[Host],
+        ssh: &Ssh,
+        program: &Program,
+        protocol: P,
+        at_once: impl Fn(&P::Event) + Send + 'static,
+    ) -> std::io::Result<Self> {
         let (to, inbox) = channel();
         let (out, events) = channel();
         let slots = Arc::new(Slots::default());
@@ -80,7 +86,7 @@ impl<P: Protocol> Pump<P> {
             Builder::new().name(format!("agent-{agent}")).spawn(read)?;
         }
         let n = hosts.len();
-        let thread = Builder::new().name("agents".into()).spawn(move || pump(protocol, n, &inbox, &out))?;
+        let thread = Builder::new().name("agents".into()).spawn(move || pump(protocol, n, &inbox, &out, &at_once))?;
         Ok(Self { to, events, thread: Some(thread) })
     }
 
@@ -162,7 +168,13 @@ fn read_all<O>(
 }
 
 /// Owns the protocol until it is told to quit.
-fn pump<P: Protocol>(mut protocol: P, agents: usize, inbox: &Receiver<Input<P::Order>>, out: &Sender<P::Event>) {
+fn pump<P: Protocol>(
+    mut protocol: P,
+    agents: usize,
+    inbox: &Receiver<Input<P::Order>>,
+    out: &Sender<P::Event>,
+    at_once: &dyn Fn(&P::Event),
+) {
     let mut writers: Vec<Option<Sender<Vec<u8>>>> = (0..agents).map(|_| None).collect();
     let mut children: Vec<Arc<Mutex<Child>>> = Vec::new();
     loop {
@@ -190,6 +202,7 @@ fn pump<P: Protocol>(mut protocol: P, agents: usize, inbox: &Receiver<Input<P::O
             }
         }
         while let Some(event) = protocol.take_event() {
+            at_once(&event);
             if out.send(event).is_err() {
                 break;
             }

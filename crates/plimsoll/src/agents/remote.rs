@@ -48,7 +48,7 @@ impl Agents {
     pub(crate) fn start(options: &RemoteOptions, stop: &AtomicBool, note: &dyn Fn(&str)) -> Result<Self, CommandError> {
         let (own, program) = (identity()?, own_program()?);
         let fleet = Fleet::new(options.hosts.iter().map(ToString::to_string), own.clone(), options.on_loss);
-        let pump = Pump::start(&options.hosts, &options.ssh, &program, fleet).map_err(no_thread)?;
+        let pump = Pump::start(&options.hosts, &options.ssh, &program, fleet, |_| ()).map_err(no_thread)?;
         let until_ns = monotonic_ns() + START_NS;
         loop {
             match pump.event(LOOK_UP) {

@@ -18,7 +18,7 @@ use engine::run::Control;
 use model::{Address, Event, Fingerprint, LostAgent, Sample, SourceId};
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Where the server runs, and who it is there.
@@ -32,10 +32,15 @@ pub(crate) struct ServerHostOptions {
     pub(crate) observe: Vec<String>,
 }
 
+/// Ends the load of now, if there is one.
+type StopLoad = Arc<Mutex<Option<Arc<AtomicBool>>>>;
+
 /// Agent on the server's machine; it ends with this value.
 pub(crate) struct ServerHost {
     pump: Pump<RemoteObserver>,
     on_loss: OnLoss,
+    /// Ends the load of now.
+    stop_load: StopLoad,
     name: String,
     whom: ObserveMessage,
     /// True if it is the machine of this process.
@@ -55,12 +60,14 @@ impl ServerHost {
         let ServerHostOptions { host, ssh, on_loss, server, observe } = options;
         let (own, program, name) = (identity()?, own_program()?, host.to_string());
         let protocol = RemoteObserver::new(name.clone(), own.clone());
-        let pump = Pump::start(std::slice::from_ref(host), ssh, &program, protocol).map_err(no_thread)?;
+        let stop_load = Arc::new(Mutex::new(None::<Arc<AtomicBool>>));
+        let at_once = end_on_loss(*on_loss, Arc::clone(&stop_load));
+        let pump = Pump::start(std::slice::from_ref(host), ssh, &program, protocol, at_once).map_err(no_thread)?;
         let (server, observe) = (server.clone(), observe.clone());
         let whom = ObserveMessage { address: address.clone(), server, observe, wants_fingerprint: false };
         let (lost, machine) = (OnceCell::new(), model::ServerHost::default());
         let is_this_machine = false;
-        let mut this = Self { pump, on_loss: *on_loss, name, whom, is_this_machine, machine, lost };
+        let mut this = Self { pump, on_loss: *on_loss, stop_load, name, whom, is_this_machine, machine, lost };
         let hello = this.greeted(stop)?;
         this.is_this_machine = hello.boot_id == own.boot_id;
         this.check_address(address)?;
@@ -135,10 +142,11 @@ impl ServerHost {
 
     /// Has it find the processes of now, and compares clocks anew, before a load that `control` acts on.
     pub(crate) fn watch(&self, control: &Control) -> Result<ServerWatch<'_>, CommandError> {
+        *hold(&self.stop_load) = Some(Arc::clone(&control.enough));
         self.pump.order(ObserverOrder::Observe(self.whom.clone()));
         self.ready(&control.stop)?;
-        let (clock, enough) = (Arc::clone(&control.clock), Arc::clone(&control.enough));
-        Ok(ServerWatch { host: self, clock, enough, begun_ns: None, awaited: 0, come: Vec::new() })
+        let clock = Arc::clone(&control.clock);
+        Ok(ServerWatch { host: self, clock, begun_ns: None, awaited: 0, come: Vec::new() })
     }
 
     fn lose(&self, error: &FleetError, at_ns: Option<u64>) {
@@ -171,13 +179,25 @@ impl ServerHost {
     }
 }
 
+/// Ends the load when the agent is lost, unless it is to go on: at once, and not with the next tick.
+fn end_on_loss(on_loss: OnLoss, stop_load: StopLoad) -> impl Fn(&ObserverEvent) + Send + 'static {
+    move |event| {
+        if let (ObserverEvent::Failed(_), OnLoss::End) = (event, on_loss) {
+            hold(&stop_load).iter().for_each(|enough| enough.store(true, Ordering::Relaxed));
+        }
+    }
+}
+
+/// It is whole between any two calls, whoever panicked.
+fn hold<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Turns ticks of one load into samples of the server's machine.
 pub(crate) struct ServerWatch<'a> {
     host: &'a ServerHost,
     /// The load's, once it has begun.
     clock: Arc<OnceLock<Clock>>,
-    /// Ends the load.
-    enough: Arc<AtomicBool>,
     /// From when on samples count; ns.
     begun_ns: Option<u64>,
     /// Samples on their way.
@@ -257,9 +277,6 @@ impl ServerWatch<'_> {
         let at_ns = self.clock.get().map(Clock::now_ns);
         let (name, why) = (name.clone(), why.clone());
         self.host.lose(&FleetError::Lost { name: name.clone(), why: why.clone() }, at_ns);
-        if self.host.on_loss == OnLoss::End {
-            self.enough.store(true, Ordering::Relaxed);
-        }
         Some(Event::AgentLost { at_ns: at_ns.unwrap_or(0), source: SourceId::SERVER_HOST, name, why })
     }
 }
@@ -267,6 +284,7 @@ impl ServerWatch<'_> {
 impl Drop for ServerWatch<'_> {
     /// A load that did not come to its end is over too.
     fn drop(&mut self) {
+        *hold(&self.host.stop_load) = None;
         self.host.pump.order(ObserverOrder::Done);
     }
 }

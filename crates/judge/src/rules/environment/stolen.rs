@@ -38,8 +38,8 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
-    use model::FindingState;
+    use crate::testing::{clean_run, seen_there, state};
+    use model::{Disturbance, FindingState};
 
     #[test]
     fn the_mean_decides_and_not_one_second() {
@@ -54,5 +54,16 @@ mod tests {
             (machine.steal_mean, machine.steal_max) = (mean, 0.6);
             assert_eq!(state(&check(&evidence)), expected, "{mean}");
         }
+    }
+
+    #[test]
+    fn an_account_of_the_clients_machine_does_not_excuse_that_of_the_server() {
+        let mut evidence = clean_run();
+        let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
+        machine.steal_mean = 0.02;
+        evidence.disturbance = Some(Disturbance::default());
+        assert_eq!(state(&check(&evidence)), None, "on one machine it knows of all");
+        seen_there(&mut evidence);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
     }
 }

@@ -1,10 +1,10 @@
 //! The agent's end of the stream: what the coordinator orders, what the load reports.
 
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
-use crate::limits::{ALONE_NS, HEARTBEAT_NS};
-use crate::message::{Hello, OfAgent, OfCoordinator, PlanMessage, TickMessage};
+use crate::limits::{ALONE_NS, HEARTBEAT_NS, SELECTORS_MAX};
+use crate::message::{Hello, ObserveMessage, ObservedHost, OfAgent, OfCoordinator, PlanMessage, TickMessage};
 use crate::totals::Totals;
-use model::{NS_PER_S, Plan, Segment, Tick, TlsSession};
+use model::{NS_PER_S, Phase, Plan, Sample, Segment, Tick, TlsSession};
 use std::collections::VecDeque;
 use thiserror::Error;
 
@@ -51,7 +51,16 @@ pub enum Order {
     Disarm,
     /// End it now.
     Stop,
-    /// Its totals have come, or it is given up.
+    /// Find processes to be observed.
+    Observe(Box<ObserveMessage>),
+    /// Count from now on.
+    BeginSamples,
+    /// Take a sample.
+    Sample {
+        /// Phase of the load since the one before.
+        phase: Phase,
+    },
+    /// Its totals have come, or it is given up; observation ends too.
     Done,
 }
 
@@ -90,7 +99,16 @@ pub enum Report {
         /// True if it was stopped.
         interrupted: bool,
     },
-    /// It cannot be put on.
+    /// The processes to be observed have been looked for.
+    Observing(Box<ObservedHost>),
+    /// Samples count from this instant of the own clock; ns.
+    SamplesBegun {
+        /// The instant.
+        at_ns: u64,
+    },
+    /// What was observed.
+    Sample(Box<Sample>),
+    /// It cannot be put on, or the server cannot be observed.
     Failed {
         /// True if that is because of the target.
         is_target: bool,
@@ -111,6 +129,10 @@ enum State {
     Armed,
     /// It has started, or has ended, and is not forgotten.
     Under,
+    /// No load: the server is observed, and no samples count yet.
+    Observing,
+    /// They do.
+    Sampling,
 }
 
 /// One agent.
@@ -168,6 +190,15 @@ impl Agent {
             (OfCoordinator::Plan(_), _) => return Err(Gone::Message("a plan while another load is not over")),
             (OfCoordinator::Start { attempt, at_ns }, State::Ready) => self.on_start(attempt, at_ns, now_ns)?,
             (OfCoordinator::Start { .. }, _) => return Err(Gone::Message("a start of nothing")),
+            (OfCoordinator::Observe(whom), State::Idle) => self.on_observe(whom)?,
+            (OfCoordinator::BeginSamples, State::Observing) => {
+                self.state = State::Sampling;
+                self.orders.push_back(Order::BeginSamples);
+            }
+            (OfCoordinator::Sample { phase }, State::Sampling) => self.orders.push_back(Order::Sample { phase }),
+            (OfCoordinator::Observe(_) | OfCoordinator::BeginSamples | OfCoordinator::Sample { .. }, _) => {
+                return Err(Gone::Message("an order to observe that has no place now"));
+            }
             (OfCoordinator::Disarm { .. }, State::Armed) => {
                 self.state = State::Ready;
                 self.orders.push_back(Order::Disarm);
@@ -194,6 +225,15 @@ impl Agent {
         self.totals = Totals::default();
         self.state = State::Opening;
         self.orders.push_back(Order::Load { plan: Box::new(plan), segment });
+        Ok(())
+    }
+
+    fn on_observe(&mut self, whom: Box<ObserveMessage>) -> Result<(), Gone> {
+        if whom.observe.len() > SELECTORS_MAX {
+            return Err(Gone::Message("more processes than can be watched"));
+        }
+        self.state = State::Observing;
+        self.orders.push_back(Order::Observe(whom));
         Ok(())
     }
 
@@ -231,6 +271,9 @@ impl Agent {
             Report::Ended { at_ns, interrupted } => {
                 OfAgent::Ended { at_ns, interrupted, totals: Box::new(self.totals.clone()) }
             }
+            Report::Observing(host) => OfAgent::Observing(host),
+            Report::SamplesBegun { at_ns } => OfAgent::SamplesBegun { at_ns },
+            Report::Sample(sample) => OfAgent::Sample(sample),
             Report::Failed { is_target, why } => OfAgent::Failed { is_target, why },
         };
         self.say(&message, now_ns);

@@ -1,6 +1,7 @@
 //! What peers say, bounded before it is used: numbers, times, names and texts.
 
-use model::{Failure, MIX_TOLD_APART_MAX, NS_PER_S, Plausible, Redacted, SENDS_MAX, Tick};
+use model::{Failure, MIX_TOLD_APART_MAX, NS_PER_S, Plausible, Redacted, SENDS_MAX, Sample, Tick};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -12,6 +13,10 @@ const SLICES_MAX: usize = 64;
 const STATUSES: std::ops::RangeInclusive<u16> = 100..=999;
 /// Characters of a text of a peer that are kept.
 const TEXT_MAX: usize = 200;
+
+/// Bytes of a name in a sample or a fingerprint, and entries of a list in it.
+const NAME_MAX: usize = 4096;
+const ENTRIES_MAX: usize = 1 << 16;
 
 /// Names of failures that there are.
 static FAILURES: LazyLock<BTreeSet<String>> =
@@ -50,6 +55,38 @@ pub fn tick(tick: &Tick, threads: u32, after_ns: u64, elapsed_ns: u64) -> Result
         (cohort.mix.len() > MIX_TOLD_APART_MAX, "a tick of more requests than there may be"),
         (cohort.status.keys().any(|status| !STATUSES.contains(status)), "a status that HTTP has not"),
         (cohort.failures.keys().any(|name| !FAILURES.contains(name)), "a failure that there is not"),
+    ];
+    wrong.into_iter().find(|(is_wrong, _)| *is_wrong).map_or(Ok(()), |(_, why)| Err(why))
+}
+
+/// True if no name in a message is longer, and no list larger, than those of a machine.
+#[must_use]
+pub fn is_bounded(message: &[u8]) -> bool {
+    serde_json::from_slice(message).is_ok_and(|value| has_bounds(&value))
+}
+
+fn has_bounds(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() <= NAME_MAX,
+        Value::Array(values) => values.len() <= ENTRIES_MAX && values.iter().all(has_bounds),
+        Value::Object(fields) => {
+            fields.len() <= ENTRIES_MAX
+                && fields.iter().all(|(name, value)| name.len() <= NAME_MAX && has_bounds(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+/// Fails on a sample that does not follow one that ended at `after_ns`, or when no more than `elapsed_ns` have passed since
+/// samples count.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn sample(sample: &Sample, after_ns: u64, elapsed_ns: u64) -> Result<(), &'static str> {
+    let wrong = [
+        (sample.to_ns < sample.from_ns, "a sample that ends before it begins"),
+        (sample.from_ns < after_ns, "a sample that begins before the end of the one before it"),
+        (sample.to_ns > elapsed_ns, "a sample of time that has not come"),
     ];
     wrong.into_iter().find(|(is_wrong, _)| *is_wrong).map_or(Ok(()), |(_, why)| Err(why))
 }

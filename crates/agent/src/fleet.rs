@@ -260,6 +260,8 @@ impl Fleet {
                 self.hand_on_ticks();
             }
             Said::Failed { is_target, why } => self.fail(agent, why, is_target),
+            // Who is told to observe is not among these.
+            Said::Observing(_) | Said::SamplesBegun(_) | Said::Sample(_) => {}
         }
     }
 
@@ -269,16 +271,9 @@ impl Fleet {
         }
     }
 
-    /// Refuses other builds, whose ticks may mean something else.
+    /// Refuses other builds.
     fn check_build(&mut self, agent: usize) {
-        let (own, other) = (&self.identity, &self.links[agent].hello);
-        let of = |hello: &Hello| {
-            let build: String = hello.build.chars().take(12).collect();
-            checked::text(&format!("plimsoll {} (protocol {}, build {build})", hello.version, hello.protocol))
-        };
-        let is_same = (own.protocol, &own.version, &own.build) == (other.protocol, &other.version, &other.build);
-        if !is_same {
-            let why = format!("it is {}, and this is {}; both have to be the same program", of(other), of(own));
+        if let Some(why) = self.links[agent].other_build(&self.identity) {
             self.fail(agent, why, false);
         }
     }

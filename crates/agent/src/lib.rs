@@ -1,4 +1,5 @@
-//! Load from several machines: the protocol between a coordinator and its agents, without I/O.
+//! Load from several machines, and the server's machine observed: the protocol between a coordinator and its agents, without
+//! I/O.
 //!
 //! One byte stream leads to each agent, which speaks first. [`Agent`] is the machine at its end and [`Fleet`] that of the
 //! coordinator, over all streams: bytes and `now` go in, bytes, events and a deadline come out. Neither owns a stream, reads a
@@ -8,6 +9,9 @@
 //! of each agent's own clock, armed; then no message is needed. Ticks come with their histograms and are added up ([`merge`]);
 //! totals are held against their sum ([`totals`]). Both ends send something each second, loaded or not, and neither goes on
 //! without the other: see [`limits`].
+//!
+//! [`RemoteObserver`] is the coordinator's end of the stream to the agent on the server's machine. Each sample is ordered by the
+//! coordinator, after a tick, so that samples and ticks have the same phases; the agent's own clock says when it was taken.
 //!
 //! A peer may be hostile: [`frame`] bounds lengths, [`checked`] numbers and texts.
 
@@ -19,6 +23,7 @@ pub mod limits;
 mod link;
 pub mod merge;
 pub mod message;
+pub mod observer;
 pub mod segment;
 pub mod sync;
 pub mod testing;
@@ -26,4 +31,5 @@ pub mod totals;
 
 pub use agent::{Agent, Gone, Order, Report};
 pub use fleet::{Fleet, FleetError, FleetEvent, OnLoss};
-pub use message::{Hello, PROTOCOL};
+pub use message::{Hello, ObserveMessage, ObservedHost, PROTOCOL};
+pub use observer::{ObserverEvent, RemoteObserver};

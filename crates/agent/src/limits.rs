@@ -26,5 +26,9 @@ pub const LEAD_NS: u64 = NS_PER_S;
 pub const LEAD_ROUND_TRIPS: u64 = 4;
 /// Attempts to have all agents armed.
 pub const ARM_TRIES: u32 = 3;
+/// Processes that are watched beside a server.
+pub const SELECTORS_MAX: usize = 128;
+/// The processes of a server have to be found within this time, the fingerprint included.
+pub const OBSERVE_NS: u64 = 60 * NS_PER_S;
 /// A load that was stopped has to tell its totals within this time beyond the timeout of a request.
 pub const END_NS: u64 = 10 * NS_PER_S;

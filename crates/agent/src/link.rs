@@ -4,11 +4,11 @@ use crate::checked;
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
 use crate::limits::{HEARTBEAT_NS, HELLO_NS, LATE_NS, LOST_NS};
 use crate::merge::source;
-use crate::message::{Hello, OfAgent, OfCoordinator, TickMessage};
+use crate::message::{Hello, ObservedHost, OfAgent, OfCoordinator, TickMessage};
 use crate::segment::Part;
 use crate::sync::{Offset, RoundTrip, Sync};
 use crate::totals::Totals;
-use model::{AgentEnd, AgentLoss, AgentStart, MergedHistogram, NS_PER_S, Tick, TlsSession};
+use model::{AgentEnd, AgentLoss, AgentStart, MergedHistogram, NS_PER_S, Sample, Tick, TlsSession};
 use std::collections::VecDeque;
 
 /// Pings whose answers are still awaited; older ones came too late to say anything.
@@ -36,6 +36,8 @@ pub(crate) enum Stage {
     Armed,
     /// Its totals have come.
     Ended,
+    /// It puts no load on: it observes.
+    Observing,
     /// Nothing more comes.
     Lost,
 }
@@ -63,7 +65,12 @@ pub(crate) enum Said {
     /// It answered a ping.
     Pong,
     Tick(Box<Tick>),
-    /// The load cannot be put on.
+    /// It has found whom it observes.
+    Observing(Box<ObservedHost>),
+    /// By its own clock; ns.
+    SamplesBegun(u64),
+    Sample(Box<Sample>),
+    /// The load cannot be put on, or nobody be observed.
     Failed {
         is_target: bool,
         why: String,
@@ -159,9 +166,12 @@ impl Link {
         };
         let wrong = || "it sent a message that this version has not".to_owned();
         let parsed: OfAgent = serde_json::from_slice(message).map_err(|_| wrong())?;
-        let has_numbers = matches!(parsed, OfAgent::Tick(_) | OfAgent::Ended { .. });
+        let has_numbers = matches!(parsed, OfAgent::Tick(_) | OfAgent::Ended { .. } | OfAgent::Sample(_));
         if has_numbers && !checked::is_plausible(message) {
             return Err("it sent numbers that no load has".into());
+        }
+        if matches!(parsed, OfAgent::Observing(_) | OfAgent::Sample(_)) && !checked::is_bounded(message) {
+            return Err("it sent more names than a machine has".into());
         }
         self.take(parsed, received_ns, elapsed_ns).map(Some)
     }
@@ -200,9 +210,12 @@ impl Link {
                 (self.told.ended_ns, self.told.interrupted) = (Some(at_ns), interrupted);
                 self.stage = Stage::Ended;
             }
+            (OfAgent::Observing(host), Stage::Observing) => return Ok(Said::Observing(host)),
+            (OfAgent::SamplesBegun { at_ns }, Stage::Observing) => return Ok(Said::SamplesBegun(at_ns)),
+            (OfAgent::Sample(sample), Stage::Observing) => return Ok(Said::Sample(sample)),
             // Of a load that was given up, on its way since.
             (message, Stage::Idle) if !matches!(message, OfAgent::Hello(_)) => {}
-            (OfAgent::Failed { is_target, why }, Stage::Opening | Stage::Ready | Stage::Armed) => {
+            (OfAgent::Failed { is_target, why }, Stage::Opening | Stage::Ready | Stage::Armed | Stage::Observing) => {
                 return Ok(Said::Failed { is_target, why: checked::text(&why) });
             }
             _ => return Err("it sent a message that has no place now".into()),
@@ -243,6 +256,24 @@ impl Link {
         (self.told, self.totals, self.ticked_ns) = (Told::default(), Totals::default(), 0);
         (self.sync, self.later, self.response) = (Sync::default(), Sync::default(), MergedHistogram::default());
         self.pings.clear();
+    }
+
+    /// The server is to be observed, with clocks compared anew.
+    pub(crate) fn observe(&mut self, now_ns: u64) {
+        (self.stage, self.sync) = (Stage::Observing, Sync::default());
+        self.pings.clear();
+        self.ping(now_ns);
+    }
+
+    /// Why it is of no use, if it is of another build than `own`: its numbers may mean something else.
+    pub(crate) fn other_build(&self, own: &Hello) -> Option<String> {
+        let of = |hello: &Hello| {
+            let build: String = hello.build.chars().take(12).collect();
+            checked::text(&format!("plimsoll {} (protocol {}, build {build})", hello.version, hello.protocol))
+        };
+        let other = &self.hello;
+        let is_same = (own.protocol, &own.version, &own.build) == (other.protocol, &other.version, &other.build);
+        (!is_same).then(|| format!("it is {}, and this is {}; both have to be the same program", of(other), of(own)))
     }
 
     pub(crate) fn ping(&mut self, now_ns: u64) {

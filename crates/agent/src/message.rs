@@ -1,15 +1,15 @@
-//! Messages of version 1, one JSON value each.
+//! Messages of version 2, one JSON value each.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use model::{Histograms, MergedHistogram, Plan, Segment, Tick, TlsSession};
+use model::{Address, Fingerprint, Histograms, MergedHistogram, Phase, Plan, Sample, Segment, Tick, TlsSession};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::totals::Totals;
 
 /// Version of the protocol.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Who an agent is: the first message, readable in every version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,16 @@ pub enum OfAgent {
         /// Sum of its ticks.
         totals: Box<Totals>,
     },
-    /// The load cannot be put on.
+    /// The processes to be observed have been looked for.
+    Observing(Box<ObservedHost>),
+    /// Samples count from now on.
+    SamplesBegun {
+        /// By its own clock; ns.
+        at_ns: u64,
+    },
+    /// What was observed since the one before; its instants count from [`OfAgent::SamplesBegun`].
+    Sample(Box<Sample>),
+    /// The load cannot be put on, or the server cannot be observed.
     Failed {
         /// True if that is because of the target.
         is_target: bool,
@@ -125,8 +134,41 @@ pub enum OfCoordinator {
     },
     /// End the load now.
     Stop,
-    /// The totals have come, or the load is given up: forget it.
+    /// Processes to be observed under the next load.
+    Observe(Box<ObserveMessage>),
+    /// Samples count from now on.
+    BeginSamples,
+    /// A sample of now.
+    Sample {
+        /// Phase of the load since the one before.
+        phase: Phase,
+    },
+    /// The totals have come, or the load is given up: forget it. Observation ends with it too.
     Done,
+}
+
+/// Whom to observe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObserveMessage {
+    /// Where the server is reached.
+    pub address: Address,
+    /// Who is the server, as it was typed; none: whoever listens there.
+    pub server: Option<String>,
+    /// Processes to watch beside it, as they were typed.
+    pub observe: Vec<String>,
+    /// True if the fingerprint is wanted, which takes a moment.
+    pub wants_fingerprint: bool,
+}
+
+/// The machine of the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObservedHost {
+    /// Kernel name, release and machine.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// What machine and server are, if that was wanted.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// A plan with what records leave out of it.

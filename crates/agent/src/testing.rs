@@ -1,10 +1,13 @@
 //! Promises of both ends on arbitrary bytes, for the fuzz targets and the tests that fuzz a little.
 
-use crate::agent::Agent;
-use crate::fleet::{Fleet, FleetEvent, OnLoss};
-use crate::message::{Hello, PROTOCOL};
+use crate::agent::{Agent, Order, Report};
+use crate::fleet::{Fleet, FleetError, FleetEvent, OnLoss};
+use crate::limits::SYNC_PINGS;
+use crate::message::{Hello, ObserveMessage, PROTOCOL};
+use crate::observer::{ObserverEvent, RemoteObserver};
 use crate::segment::divide;
-use model::{Event, Load, NS_PER_S, Plan, Stop, Target};
+use model::{Address, Event, Load, NS_PER_S, Phase, Plan, Stop, Target};
+use std::net::SocketAddr;
 
 /// Who both ends are in tests.
 #[must_use]
@@ -23,6 +26,12 @@ pub fn plan(connections: u32, seconds: u64) -> Plan {
     Plan::new(target, Load::Closed { connections }, Stop::Duration { duration_ns: seconds * NS_PER_S })
 }
 
+/// Whom to observe: who listens at an address.
+#[must_use]
+pub fn whom(address: impl Into<Address>) -> ObserveMessage {
+    ObserveMessage { address: address.into(), server: None, observe: Vec::new(), wants_fingerprint: false }
+}
+
 /// Feeds `data` to both ends, cut where its first bytes say: no panic, no endless loop, bounded output, and the same is seen
 /// however the bytes were cut.
 ///
@@ -31,6 +40,11 @@ pub fn plan(connections: u32, seconds: u64) -> Plan {
 pub fn fuzz(data: &[u8]) {
     let (cuts, stream) = data.split_at(data.len().min(4));
     assert_eq!(of_agent(stream, &[]), of_agent(stream, cuts), "the cuts of the bytes changed what the coordinator saw");
+    assert_eq!(
+        of_observer(stream, &[]),
+        of_observer(stream, cuts),
+        "the cuts changed what the coordinator saw of a server"
+    );
     assert_eq!(of_coordinator(stream, &[]), of_coordinator(stream, cuts), "the cuts changed what the agent saw");
 }
 
@@ -67,6 +81,49 @@ fn of_agent(stream: &[u8], cuts: &[u8]) -> Vec<String> {
     fleet.on_end(0, "its stream ended", 2 * NS_PER_S);
     while let Some(event) = fleet.take_event() {
         seen.push(format!("{event:?}"));
+    }
+    seen
+}
+
+/// A coordinator that awaits samples of the agent that observes a server.
+fn sampling() -> RemoteObserver {
+    /// More than it takes to compare clocks.
+    const ROUNDS: u32 = 2 * SYNC_PINGS;
+    const AWAITED: u32 = 8;
+    let (mut observer, mut agent) = (RemoteObserver::new("a".to_owned(), identity()), Agent::new(identity(), 0));
+    observer.attach(0);
+    observer.on_bytes(&agent.take_output(), 0, 0);
+    observer.observe(whom(SocketAddr::from(([192, 0, 2, 1], 80))), NS_PER_S);
+    for _ in 0..ROUNDS {
+        observer.begin();
+        let _ = agent.on_bytes(&observer.take_output(), NS_PER_S, NS_PER_S);
+        while let Some(order) = agent.take_order() {
+            match order {
+                Order::Observe(_) => agent.on_report(Report::Observing(Box::default()), NS_PER_S),
+                Order::BeginSamples => agent.on_report(Report::SamplesBegun { at_ns: NS_PER_S }, NS_PER_S),
+                _ => {}
+            }
+        }
+        observer.on_bytes(&agent.take_output(), NS_PER_S, NS_PER_S);
+    }
+    (0..AWAITED).for_each(|_| observer.sample(Phase::Measure));
+    let _ = observer.take_output();
+    observer
+}
+
+/// What a coordinator makes of bytes of the agent that observes a server.
+fn of_observer(stream: &[u8], cuts: &[u8]) -> Vec<String> {
+    let mut observer = sampling();
+    let mut seen = Vec::new();
+    for piece in pieces(stream, cuts) {
+        observer.on_bytes(piece, NS_PER_S, NS_PER_S);
+        while let Some(event) = observer.take_event() {
+            if let ObserverEvent::Failed(FleetError::Lost { why, .. } | FleetError::Agent { why, .. }) = &event {
+                assert!(!why.contains(char::is_control), "{why:?}");
+            }
+            seen.push(format!("{event:?}"));
+        }
+        assert!(observer.take_output().len() < 1 << 20);
     }
     seen
 }

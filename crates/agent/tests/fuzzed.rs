@@ -3,7 +3,12 @@
 use agent::testing::fuzz;
 use proptest::prelude::*;
 
-const SEEDS: [&[u8]; 2] = [include_bytes!("corpus/of_agent"), include_bytes!("corpus/of_coordinator")];
+const SEEDS: [&[u8]; 4] = [
+    include_bytes!("corpus/of_agent"),
+    include_bytes!("corpus/of_coordinator"),
+    include_bytes!("corpus/of_observer"),
+    include_bytes!("corpus/of_observed"),
+];
 
 #[test]
 fn seeds_hold() {

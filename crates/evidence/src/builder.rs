@@ -4,7 +4,7 @@ use crate::carried::own_part;
 use crate::content::good_part;
 use crate::disturbed::{Account, Cut};
 use crate::little::{self, InFlight};
-use crate::observed::ObservedSum;
+use crate::machines::Machines;
 use crate::omission;
 use crate::rate::per_second;
 use crate::sample::{SampleBearing, sample_bearing};
@@ -119,7 +119,7 @@ pub struct EvidenceBuilder {
     /// That of the runs merged in.
     merged_cut: Cut,
     in_flight: InFlight,
-    observed: ObservedSum,
+    machines: Machines,
     status: StatusSum,
     /// Looks at status pages of whose time the account is not sure yet.
     unsure_looks: Vec<StatusLook>,
@@ -159,6 +159,7 @@ impl EvidenceBuilder {
             sends_ns: Vec::new(),
             agents: Vec::new(),
             observed: None,
+            client_machine: None,
             disturbance: None,
             status: Vec::new(),
             profile: None,
@@ -177,7 +178,7 @@ impl EvidenceBuilder {
             account: Account::default(),
             merged_cut: Cut::default(),
             in_flight: InFlight::default(),
-            observed: ObservedSum::default(),
+            machines: Machines::default(),
             status: StatusSum::default(),
             unsure_looks: Vec::new(),
             merged: Vec::new(),
@@ -200,6 +201,9 @@ impl EvidenceBuilder {
             Event::AgentsStarted { agents } => {
                 self.evidence.agents = agents.iter().take(AGENTS_MAX).map(AgentRecord::begun).collect();
             }
+            Event::AgentLost { source: SourceId::SERVER_HOST, name, why, .. } => {
+                self.machines.lose(name, why);
+            }
             Event::AgentLost { at_ns, source, why, .. } => {
                 let loss = AgentLoss { at_ns: *at_ns, why: why.clone() };
                 self.agent(*source).into_iter().for_each(|agent| agent.lost = Some(loss.clone()));
@@ -212,10 +216,7 @@ impl EvidenceBuilder {
             Event::Warmed { settled, .. } => self.evidence.settled = *settled,
             Event::Tick(tick) => self.tick(tick),
             Event::Observed(sample) => {
-                self.observed.note(sample);
-                if sample.phase == Phase::Measure {
-                    self.observed.add(sample, self.account.clean_share(sample.from_ns, sample.to_ns));
-                }
+                self.machines.add(sample, self.account.clean_share(sample.from_ns, sample.to_ns));
             }
             Event::Disturbed { slices, until_slice } => {
                 self.account.add(slices);
@@ -226,12 +227,14 @@ impl EvidenceBuilder {
             Event::Prolonged { by_ns, .. } => self.account.prolong(*by_ns),
             Event::Status { phase, looks, .. } => match phase {
                 Phase::Measure => {
-                    looks.iter().for_each(|look| self.observed.add_status(look));
+                    looks.iter().for_each(|look| self.machines.add_status(look));
                     self.unsure_looks.extend_from_slice(looks);
                 }
                 Phase::Warmup | Phase::Drain => self.status.add_around(*phase, looks),
             },
-            Event::Ended { interrupted, .. } => self.evidence.interrupted = *interrupted,
+            Event::Ended { interrupted, .. } => {
+                self.evidence.interrupted = *interrupted || self.machines.has_lost_observer
+            }
         }
     }
 
@@ -279,7 +282,7 @@ impl EvidenceBuilder {
         add_threads(&mut mine.threads, &theirs.threads);
         self.histograms.add(&other.histograms);
         self.in_flight.merge(&other.in_flight);
-        self.observed.merge(&other.observed);
+        self.machines.merge(&other.machines);
         self.status.merge(&other.status_until_now(), &other.account.responses());
     }
 
@@ -309,7 +312,8 @@ impl EvidenceBuilder {
         evidence.outstanding = little::outstanding(&evidence, &self.in_flight, &self.histograms.service);
         evidence.status = self.status_until_now().records(&self.account.responses());
         // Both over the whole window: CPU time that was used, and the responses it was used for.
-        evidence.observed = self.observed.observed(per_second(evidence.flow.completed, evidence.measured_ns));
+        let responses_per_s = per_second(evidence.flow.completed, evidence.measured_ns);
+        (evidence.observed, evidence.client_machine) = self.machines.observed(responses_per_s);
         evidence
     }
 

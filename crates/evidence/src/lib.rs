@@ -12,6 +12,7 @@ pub mod factors;
 pub mod interval_log;
 mod lines;
 mod little;
+mod machines;
 mod observed;
 mod omission;
 mod rate;

@@ -98,6 +98,16 @@ struct GeneratorSum {
 }
 
 impl ObservedSum {
+    /// True if nobody looked.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Nobody looks any more.
+    pub(crate) fn lose(&mut self, why: &str) {
+        self.unavailable.insert("server".to_owned(), why.to_owned());
+    }
+
     /// Takes note of what is not available, whenever that is said.
     pub(crate) fn note(&mut self, sample: &Sample) {
         self.unavailable.extend(sample.unavailable.iter().map(|(part, why)| (part.clone(), why.clone())));
@@ -148,7 +158,7 @@ impl ObservedSum {
         if let Some(cpu_ns) = sample.look_cpu_ns {
             self.sampler.merge(&SamplerSum { looks: 1, cpu_ns, cpu_ns_max: cpu_ns, wall_ns: length_ns });
         }
-        if let Some(generator) = &sample.generator {
+        if let Some(generator) = sample.load_generator() {
             second.generator_cores = Some(ratio(generator.cpu_ns, length_ns));
             let sum = self.generator.get_or_insert_default();
             sum.wall_ns += length_ns;
@@ -247,7 +257,7 @@ impl ObservedSum {
 
     /// What was observed, given the complete responses per second of the same window; none when nobody looked.
     pub(crate) fn observed(&self, responses_per_s: f64) -> Option<Observed> {
-        if *self == Self::default() {
+        if self.is_empty() {
             return None;
         }
         let server = self.server.as_ref().map(|server| server.observed(responses_per_s));

@@ -3,6 +3,8 @@
 
 mod surroundings;
 
+#[cfg(test)]
+pub(crate) use surroundings::seen_there;
 pub(crate) use surroundings::{far_away, generator, machine, server, set_counter, set_figure, set_gauge};
 
 #[cfg(test)]
@@ -81,6 +83,7 @@ pub(crate) fn clean_run() -> Evidence {
         outstanding: Outstanding { mean: f64::from(CONNECTIONS), little: f64::from(CONNECTIONS), standard_error: 0.01 },
         sends_ns: Vec::new(),
         observed: Some(surroundings::observed()),
+        client_machine: None,
         disturbance: None,
         status: surroundings::status(),
         profile: None,

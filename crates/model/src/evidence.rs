@@ -46,6 +46,8 @@ pub struct Evidence {
     pub agents: Vec<AgentRecord>,
     /// Machine, server and generator over the measured windows; none when nobody looked.
     pub observed: Option<Observed>,
+    /// Machine of the load generator over the same windows, where `observed` is of another one, that of the server.
+    pub client_machine: Option<Observed>,
     /// What was taken from the CPUs of client and server, and what is left without it; none when that was not observed.
     pub disturbance: Option<Disturbance>,
     /// Status pages of the server under test.

@@ -109,7 +109,7 @@ pub use profiled::{ProcessRole, ProfileRecord, Profiled, ProfiledFunction, Profi
 pub use program::{KNOWN_PROGRAMS, KnownProgram, known_program};
 pub use record::{
     Bytes, Capacity, Change, Environment, Estimate, Fingerprint, Generator, Knee, LatencyRecord, MixRecord, Peak,
-    PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, SweepRecord, SweepsRecord,
+    PointSummary, PoolFit, Quantiles, Requests, RestsOn, RunRecord, ServerHost, SweepRecord, SweepsRecord,
 };
 pub use redact::{Redact, Redacted, count_secrets};
 pub use render::{

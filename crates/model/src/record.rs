@@ -47,6 +47,10 @@ pub struct RunRecord {
     /// Machine, server, generator and sockets over the measured window; null when nobody looked.
     #[serde(default)]
     pub observed: Option<Observed>,
+    /// Machine of the load generator over the measured window, where the server's was observed by an agent (`--server-host`):
+    /// `observed` is of that one then. Omitted otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_machine: Option<Observed>,
     /// What was taken from the CPUs of client and server by causes from outside, and what is left without it; null when
     /// that was not observed.
     #[serde(default)]
@@ -252,12 +256,34 @@ pub struct Environment {
     /// Everything else that may make a difference; none in records from before it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
+    /// The machine of the server, where an agent observed it; the rest is of the machine of the coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<ServerHost>,
     /// What of this machine was known to stand in the way of the load before it began; warnings and worse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<CheckRow>,
     /// What of it was another after the last load; none when that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Vec<Change>>,
+}
+
+/// Machine of the server, as its agent told it before the first load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerHost {
+    /// How it was named, such as `ssh://web1`.
+    pub name: String,
+    /// Host name.
+    pub host: String,
+    /// Kernel name, release and machine.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// CPUs that the agent may use.
+    pub cpus: u32,
+    /// Largest error of its clock against that of the coordinator: half of the shortest round trip; ns.
+    pub clock_error_ns: u64,
+    /// Everything else that may make a difference.
+    pub fingerprint: Fingerprint,
 }
 
 /// What machine and server are, in words.

@@ -48,6 +48,45 @@ pub struct Sample {
     pub unavailable: BTreeMap<String, String>,
 }
 
+impl Sample {
+    /// A sample of this process in which nothing was observed.
+    #[must_use]
+    pub fn empty(phase: Phase, from_ns: u64, to_ns: u64) -> Self {
+        Self {
+            source: SourceId::LOCAL,
+            phase,
+            from_ns,
+            to_ns,
+            machine: None,
+            server: None,
+            generator: None,
+            sockets: None,
+            companions: BTreeMap::new(),
+            companion_sockets: BTreeMap::new(),
+            others: None,
+            kernel: KernelFigures::default(),
+            states: None,
+            look_cpu_ns: None,
+            unavailable: BTreeMap::new(),
+        }
+    }
+
+    /// The load generator; none in a sample of another machine than its own.
+    #[must_use]
+    pub fn load_generator(&self) -> Option<&GeneratorUse> {
+        self.generator.as_ref().filter(|_| self.source == SourceId::LOCAL)
+    }
+
+    /// Puts all its instants on another clock.
+    pub fn on_clock(&mut self, convert: impl Fn(u64) -> u64) {
+        let groups = self.server.iter_mut().chain(self.companions.values_mut());
+        let threads = groups.filter_map(|group| Some(&mut group.threads.as_mut()?.from_ns));
+        let others = self.others.iter_mut().map(|others| &mut others.from_ns);
+        let instants = [&mut self.from_ns, &mut self.to_ns].into_iter().chain(threads).chain(others);
+        instants.for_each(|at_ns| *at_ns = convert(*at_ns));
+    }
+}
+
 /// CPU time of the machine, whoever used it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineCpu {

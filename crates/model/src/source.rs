@@ -10,4 +10,6 @@ pub struct SourceId(pub u16);
 impl SourceId {
     /// This process, on this machine.
     pub const LOCAL: Self = Self(0);
+    /// The machine of the server, where it is observed by an agent; above the numbers of all agents that generate load.
+    pub const SERVER_HOST: Self = Self(u16::MAX);
 }

@@ -96,6 +96,7 @@ Examples:
   plimsoll run --serve 'nginx file-size=64KiB'        server started for the test
   plimsoll run http://127.0.0.1:8080/ --fail-if 'goodput<1000,p99>100ms'
   plimsoll run http://10.0.0.10/ --client ssh://load1,ssh://load2   load from two machines
+  plimsoll run http://shop.example/ --server-host ssh://web1   server observed on its machine
   plimsoll run http://127.0.0.1:8080/ --json | jq .goodput_per_s.value";
 
 /// Load test at one operating point, with a verdict on the result.
@@ -141,13 +142,13 @@ pub(crate) struct RunArgs {
     ///
     /// Also off-cpu.svg (what workers waited for) and off-cpu-stacks.svg (where threads waited). Needs the permissions
     /// of plimsoll profile. Measure again without it for headline numbers.
-    #[arg(long, conflicts_with = "client")]
+    #[arg(long, conflicts_with_all = ["client", "server_host"])]
     pub(crate) profile: bool,
     /// A/B-test the predicted bottleneck in 6 randomised blocks; with --serve or without a URL
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with = "client")]
+    #[arg(long, conflicts_with_all = ["client", "server_host"])]
     pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -199,13 +200,13 @@ pub(crate) struct SweepArgs {
     ///
     /// Also off-cpu.svg (what workers waited for at the peak) and off-cpu-stacks.svg (where threads waited). Needs the
     /// permissions of plimsoll profile.
-    #[arg(long, conflicts_with = "client")]
+    #[arg(long, conflicts_with_all = ["client", "server_host"])]
     pub(crate) profile: bool,
     /// A/B-test the predicted bottleneck in 6 randomised blocks; with --serve or without a URL
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with = "client")]
+    #[arg(long, conflicts_with_all = ["client", "server_host"])]
     pub(crate) confirm: bool,
     /// Load that rises from level to level
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]

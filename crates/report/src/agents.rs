@@ -1,7 +1,7 @@
-//! Agents of loads from other machines, in words.
+//! Agents of loads from other machines, and on the server's, in words.
 
 use crate::visible;
-use model::{AgentRecord, LostAgent, NS_PER_S, RunRecord, human};
+use model::{AgentRecord, Environment, LostAgent, NS_PER_S, RunRecord, human};
 use std::collections::BTreeSet;
 
 /// Most agents that are named; all are in the record.
@@ -20,6 +20,14 @@ pub(crate) fn origin(loads: &[RunRecord]) -> Option<String> {
     let apart = loads.iter().filter_map(|load| apart_ns(&load.agents)).max();
     let apart = apart.map_or_else(String::new, |ns| format!("; starts at most {} apart", human::time(ns as f64)));
     Some(format!("load from {agents} on {machines}: {}{apart}", names.join(", ")))
+}
+
+/// The machine of the server, if an agent observed it there.
+pub(crate) fn server_host(environment: &Environment) -> Option<String> {
+    let host = environment.server_host.as_ref()?;
+    let (name, machine) = (visible::line(&host.name), visible::line(&host.host));
+    let (cpus, error) = (human::plural(host.cpus.into(), "CPU"), human::time(host.clock_error_ns as f64));
+    Some(format!("observed by the agent {name} on {machine} ({cpus}), its clock at most {error} off"))
 }
 
 /// The agent whose loss has ended a measurement.

@@ -86,6 +86,7 @@ pub fn run_record(
         agents: evidence.agents.clone(),
         seconds: evidence.seconds.clone(),
         observed: evidence.observed.clone(),
+        client_machine: evidence.client_machine.clone(),
         disturbance: evidence.disturbance.clone(),
         status: evidence.status.clone(),
         profile: evidence.profile.clone(),

@@ -238,7 +238,7 @@ impl Sim {
                 }
                 Order::Disarm => self.armed[n] = false,
                 Order::Stop => self.stopped[n] = true,
-                Order::Done => {}
+                Order::Done | Order::Observe(_) | Order::BeginSamples | Order::Sample { .. } => {}
             }
         }
         for (attempt, at_ns) in starts {

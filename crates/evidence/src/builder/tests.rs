@@ -394,3 +394,47 @@ fn a_look_that_turns_out_to_be_of_a_disturbed_slice_is_in_no_mean() {
     let mean = gather(fixed(), events).evidence().status[0].figures["busy"].mean;
     assert_eq!(mean, 3.0);
 }
+
+/// A second of the window on one machine, whose kernel has counted `n`.
+fn seen(source: SourceId, n: u64) -> Event {
+    let mut sample = model::Sample::empty(Phase::Measure, 0, NS_PER_S);
+    sample.source = source;
+    sample.generator = Some(model::GeneratorUse { cpu_ns: n, ..Default::default() });
+    sample.kernel.counters.entry("tcp".into()).or_default().insert("RetransSegs".into(), n);
+    Event::Observed(Box::new(sample))
+}
+
+#[test]
+fn samples_of_the_servers_machine_and_of_the_clients_are_kept_apart() {
+    let mut builder = EvidenceBuilder::new(fixed());
+    [seen(SourceId::LOCAL, 3), seen(SourceId::SERVER_HOST, 500), seen(SourceId::LOCAL, 4)]
+        .iter()
+        .for_each(|event| builder.apply(event));
+    let evidence = builder.evidence();
+    let counted = |seen: &Option<model::Observed>| seen.as_ref().map(|seen| seen.counters["tcp"]["RetransSegs"]);
+    assert_eq!((counted(&evidence.observed), counted(&evidence.client_machine)), (Some(500), Some(7)));
+    let generator = |seen: &Option<model::Observed>| seen.as_ref().and_then(|seen| seen.generator.clone());
+    assert_eq!(generator(&evidence.observed), generator(&evidence.client_machine));
+    assert!(
+        generator(&evidence.observed).is_some_and(|generator| generator.cpu_cores < 1e-6),
+        "the agent generates none"
+    );
+    let mut both = builder.clone();
+    both.merge(&builder);
+    assert_eq!(counted(&both.evidence().observed), Some(1000));
+    let alone = EvidenceBuilder::new(fixed()).evidence();
+    assert_eq!((alone.observed, alone.client_machine), (None, None));
+}
+
+#[test]
+fn a_lost_agent_of_the_server_is_told_and_the_run_counts_as_interrupted() {
+    let mut builder = EvidenceBuilder::new(fixed());
+    let (name, why) = ("ssh://s".to_owned(), "it ended".to_owned());
+    builder.apply(&seen(SourceId::SERVER_HOST, 1));
+    builder.apply(&Event::AgentLost { at_ns: 5, source: SourceId::SERVER_HOST, name, why });
+    builder.apply(&Event::Ended { at_ns: 9, interrupted: false });
+    let evidence = builder.evidence();
+    assert!(evidence.interrupted && evidence.agents.is_empty());
+    let observed = evidence.observed.expect("it was looked at");
+    assert_eq!(observed.unavailable["server"], "agent ssh://s was lost: it ended");
+}

@@ -44,7 +44,7 @@ impl SeriesSum {
             }
             self.add_threads(group, sample.to_ns, seconds);
         }
-        if let Some(generator) = &sample.generator {
+        if let Some(generator) = sample.load_generator() {
             let name = SeriesObserved::GENERATOR;
             self.put(SeriesFigure::CpuCores, name, at, ratio(generator.cpu_ns, second.length_ns));
             for thread in generator.threads.iter().take(COLUMNS_MAX) {

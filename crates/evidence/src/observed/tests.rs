@@ -187,3 +187,17 @@ fn what_is_not_available_is_none_with_its_reason() {
     assert_eq!(ObservedSum::default().observed(1.0), None);
     assert_eq!(sum(&[sample(1000, 0, Vec::new())]).observed(0.0).unwrap().server.unwrap().cpu_ns_per_request, None);
 }
+
+#[test]
+fn the_process_of_an_agent_is_no_load_generator_and_counts_among_all_processes() {
+    let mut sum = ObservedSum::default();
+    sum.add(&Sample { source: model::SourceId::SERVER_HOST, ..sample(1000, 400, vec![process("web", 1, 80, 1)]) }, 1.0);
+    let seen = sum.observed(1.0).expect("it was looked at");
+    assert_eq!((seen.generator, seen.seconds[0].generator_cores), (None, None));
+    let own = sample(1000, 400, vec![process("web", 1, 80, 1)]);
+    let mut here = ObservedSum::default();
+    here.add(&own, 1.0);
+    let share = |seen: &Observed| seen.machine.as_ref().and_then(|machine| machine.accounted_share);
+    let here = here.observed(1.0).expect("it was looked at");
+    assert_eq!(share(&sum.observed(1.0).expect("it was looked at")), share(&here));
+}

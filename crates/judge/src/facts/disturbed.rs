@@ -72,15 +72,23 @@ impl Taken<'_> {
     }
 }
 
+/// The account of what took CPU time, if it is about `causes`: one of the load generator's machine says nothing of a server on
+/// another.
+pub(crate) fn account<'a>(evidence: &'a Evidence, causes: &[Cause]) -> Option<&'a Disturbance> {
+    const OF_SERVER: [Cause; 3] = [Cause::ServerSteal, Cause::OtherPrograms, Cause::ServerQuota];
+    let is_elsewhere = evidence.client_machine.is_some() && causes.iter().all(|cause| OF_SERVER.contains(cause));
+    evidence.disturbance.as_ref().filter(|_| !is_elsewhere)
+}
+
 /// Share of the time that the numbers rest on that `causes` took; none without an account.
 pub(crate) fn left(evidence: &Evidence, causes: &[Cause]) -> Option<f64> {
-    let seen = evidence.disturbance.as_ref()?;
+    let seen = account(evidence, causes)?;
     Some(causes.iter().filter_map(|cause| seen.left.get(cause)).copied().fold(0.0, f64::max))
 }
 
 /// Share of the whole window that `causes` took, 0 to 1; none without an account.
 pub(crate) fn taken(evidence: &Evidence, causes: &[Cause]) -> Option<f64> {
-    let seen = evidence.disturbance.as_ref()?;
+    let seen = account(evidence, causes)?;
     Some(causes.iter().filter_map(|cause| seen.taken.get(cause)).copied().fold(0.0, f64::max))
 }
 

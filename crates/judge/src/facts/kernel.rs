@@ -1,19 +1,32 @@
 //! Kernel counters and status pages, as the rules use them.
 
-use crate::facts::failures_named;
-use model::{Around, Evidence, Figure, FindingState, GaugeObserved, LISTENER_DROPS, StatusRecord};
+use crate::facts::{client_machine, failures_named, observed};
+use model::{Around, Evidence, Figure, FindingState, GaugeObserved, LISTENER_DROPS, Observed, StatusRecord};
 
 /// Reason why a rule about the server's side lacks data.
 pub(crate) const ELSEWHERE: &str = "server on another machine, not monitored";
 
-/// Growth of a counter of this machine's kernel in the window; none when it is not offered.
+/// Parts of the kernel that are about the load generator, and of interest on its machine.
+const OF_CLIENT: [&str; 2] = ["cgroup/generator", "ports"];
+
+/// The machine whose kernel tells of a part.
+fn told_by<'a>(evidence: &'a Evidence, part: &str) -> Option<&'a Observed> {
+    if OF_CLIENT.contains(&part) { client_machine(evidence) } else { observed(evidence) }
+}
+
+/// Growth of a counter of the monitored kernel in the window, the server's where that is known; none when it is not offered.
 pub(crate) fn counter(evidence: &Evidence, part: &str, name: &str) -> Option<u64> {
-    evidence.observed.as_ref()?.counters.get(part)?.get(name).copied()
+    told_by(evidence, part)?.counters.get(part)?.get(name).copied()
 }
 
 /// Growth of a TCP counter of this machine's kernel.
 pub(crate) fn tcp(evidence: &Evidence, name: &str) -> Option<u64> {
     counter(evidence, "tcp", name)
+}
+
+/// The same of the machine of the load generator.
+pub(crate) fn client_tcp(evidence: &Evidence, name: &str) -> Option<u64> {
+    client_machine(evidence)?.counters.get("tcp")?.get(name).copied()
 }
 
 /// Tail loss probes that have made good a loss. Many more are sent by a kernel whose CPUs are too busy to acknowledge in
@@ -52,7 +65,7 @@ pub(crate) fn foreign_connections(evidence: &Evidence) -> u64 {
 
 /// Gauge of this machine's kernel over the window; none when it is not offered.
 pub(crate) fn gauge(evidence: &Evidence, part: &str, name: &str) -> Option<GaugeObserved> {
-    evidence.observed.as_ref()?.gauges.get(part)?.get(name).copied()
+    told_by(evidence, part)?.gauges.get(part)?.get(name).copied()
 }
 
 /// True if client and server are connected by TCP, not by a Unix socket.
@@ -60,18 +73,28 @@ pub(crate) fn is_tcp(evidence: &Evidence) -> bool {
     evidence.plan.target.address.tcp().is_some()
 }
 
-/// True if the server is on this machine, so that the monitored kernel is its own.
-pub(crate) fn is_server_here(evidence: &Evidence) -> bool {
+/// True if the machine of the server is monitored, so that the kernel is its own.
+pub(crate) fn is_server_seen(evidence: &Evidence) -> bool {
+    evidence.client_machine.is_some() || is_one_machine(evidence)
+}
+
+/// True if client and server are on one machine.
+pub(crate) fn is_one_machine(evidence: &Evidence) -> bool {
     let is_loopback = evidence.plan.target.address.tcp().is_none_or(|address| address.ip().is_loopback());
-    let observed = evidence.observed.as_ref();
+    // What an agent sees of the server is seen on its machine.
+    let seen = observed(evidence).filter(|_| evidence.client_machine.is_none());
     is_loopback
-        || observed.is_some_and(|seen| seen.server.is_some())
-        || observed.and_then(|seen| seen.sockets.as_ref()).is_some_and(|sockets| sockets.server.is_some())
+        || seen.is_some_and(|seen| seen.server.is_some())
+        || seen.and_then(|seen| seen.sockets.as_ref()).is_some_and(|sockets| sockets.server.is_some())
 }
 
 /// Scope of the counters, in brackets.
 pub(crate) fn whose(evidence: &Evidence) -> &'static str {
-    if is_server_here(evidence) { "(client and server counted together)" } else { "(counted on the client machine)" }
+    match (is_one_machine(evidence), evidence.client_machine.is_some()) {
+        (true, _) => "(client and server counted together)",
+        (false, true) => "(counted on the server's machine)",
+        (false, false) => "(counted on the client machine)",
+    }
 }
 
 /// True if the load tried to connect during the window, so that a full queue can have affected it.

@@ -10,7 +10,7 @@ pub(crate) mod kernel;
 pub(crate) mod saturation;
 pub(crate) mod surplus;
 
-use kernel::is_server_here;
+use kernel::is_one_machine;
 use model::{Evidence, Fairness, NS_PER_S, Observed};
 
 /// Quantiles that are printed: name, key in a finding's evidence, q.
@@ -55,7 +55,7 @@ pub(crate) fn starved(evidence: &Evidence) -> Option<Fairness> {
 }
 
 pub(crate) fn placement(evidence: &Evidence) -> Placement {
-    if !is_server_here(evidence) {
+    if !is_one_machine(evidence) {
         return Placement::Remote;
     }
     let (client, server) = (client_cpus(evidence), server_cpus(evidence));
@@ -78,7 +78,7 @@ pub(crate) fn client_cpus(evidence: &Evidence) -> &[u32] {
 pub(crate) fn may_part_cpus(evidence: &Evidence) -> bool {
     /// One for each of them, and one for the rest.
     const CPUS_MIN: u32 = 3;
-    let machine = observed(evidence).and_then(|observed| observed.machine.as_ref());
+    let machine = client_machine(evidence).and_then(|observed| observed.machine.as_ref());
     placement(evidence) == Placement::Remote || machine.is_none_or(|machine| machine.cpus >= CPUS_MIN)
 }
 
@@ -87,8 +87,14 @@ pub(crate) fn server_cpus(evidence: &Evidence) -> &[u32] {
     observed(evidence).and_then(|seen| seen.server.as_ref()).map_or(&[], |server| &server.cpus)
 }
 
+/// The machine of the server as far as that is observed, else that of the load generator.
 pub(crate) fn observed(evidence: &Evidence) -> Option<&Observed> {
     evidence.observed.as_ref()
+}
+
+/// The machine of the load generator.
+pub(crate) fn client_machine(evidence: &Evidence) -> Option<&Observed> {
+    evidence.client_machine.as_ref().or(evidence.observed.as_ref())
 }
 
 /// Length of the measured windows; s.
@@ -109,7 +115,32 @@ pub(crate) fn slots(evidence: &Evidence) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::clean_run;
+    use crate::testing::{clean_run, seen_there, set_counter};
+
+    #[test]
+    fn a_server_that_an_agent_observes_is_on_a_machine_of_its_own() {
+        let mut evidence = clean_run();
+        // The numbers of the CPUs say nothing: they are of two machines.
+        evidence.plan.cpus = vec![0];
+        seen_there(&mut evidence);
+        assert_eq!(placement(&evidence), Placement::Remote);
+        assert!(kernel::is_server_seen(&evidence) && !is_one_machine(&evidence));
+        set_counter(&mut evidence, "tcp", "RetransSegs", 5);
+        set_counter(&mut evidence, "cgroup/generator", "throttled_periods", 7);
+        let of_client = evidence.client_machine.as_mut().expect("it is seen");
+        of_client.counters.entry("tcp".into()).or_default().insert("RetransSegs".into(), 3);
+        of_client.counters.entry("cgroup/generator".into()).or_default().insert("throttled_periods".into(), 9);
+        assert_eq!(
+            (kernel::tcp(&evidence, "RetransSegs"), kernel::client_tcp(&evidence, "RetransSegs")),
+            (Some(5), Some(3))
+        );
+        let throttled = kernel::counter(&evidence, "cgroup/generator", "throttled_periods");
+        assert_eq!(throttled, Some(9), "that of the agent is nobody's business");
+        // Nobody looks at the client where agents generate the load.
+        evidence.client_machine = Some(Observed::default());
+        assert_eq!(kernel::client_tcp(&evidence, "RetransSegs"), None);
+        assert!(kernel::is_server_seen(&evidence));
+    }
 
     #[test]
     fn who_shares_a_cpu_is_told_by_what_both_may_use() {

@@ -1,8 +1,8 @@
 //! Limiter input: one saturated load, facts of the machine, and the shape of the curve there.
 
-use crate::facts::client_cpus;
 use crate::facts::curve::fit_points;
 use crate::facts::saturation::is_flat;
+use crate::facts::{Placement, client_cpus, placement};
 use model::{
     CpuShares, Evidence, GeneratorObserved, LimiterContext, Load, NS_PER_S, Observed, PoolObserved, ServerObserved,
     ServerThreadObserved, SweepEvidence,
@@ -213,7 +213,7 @@ impl<'a> LimiterInput<'a> {
     pub(super) fn generator_beside(&self) -> Option<&'a GeneratorObserved> {
         let (mine, servers) = (client_cpus(self.evidence), self.allowed_cpus());
         let apart = !mine.is_empty() && !servers.is_empty() && mine.iter().all(|cpu| !servers.contains(cpu));
-        self.observed()?.generator.as_ref().filter(|_| !apart)
+        self.observed()?.generator.as_ref().filter(|_| !apart && placement(self.evidence) != Placement::Remote)
     }
 
     /// Server and companions with their names.

@@ -214,6 +214,14 @@ pub(crate) fn generator(evidence: &mut Evidence) -> &mut GeneratorObserved {
 }
 
 /// Puts the server on another machine.
+/// The server on another machine that an agent observes, and the load generator on one of its own.
+#[cfg(test)]
+pub(crate) fn seen_there(evidence: &mut Evidence) {
+    evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
+    let client = Observed { server: None, pools: Vec::new(), ..evidence.observed.clone().unwrap_or_default() };
+    evidence.client_machine = Some(client);
+}
+
 pub(crate) fn far_away(evidence: &mut Evidence) {
     evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
     let observed = evidence.observed.get_or_insert_default();

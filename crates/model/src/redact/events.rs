@@ -3,7 +3,7 @@
 use super::{REDACTED, Redact, Redacted, names};
 use crate::{
     ArmRecord, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, PageLoad, Plan, Probe,
-    Request, SampledProcess, SamplesAdded, SamplesBegun, Served, SessionEvent, StatusLook, TargetCheck,
+    Request, SampledProcess, SamplesAdded, SamplesBegun, Served, ServerHost, SessionEvent, StatusLook, TargetCheck,
 };
 
 impl Redact for Event {
@@ -119,6 +119,9 @@ impl Redact for Environment {
     fn redact(&mut self) {
         self.command = Redacted::own_command(&self.command).into_inner();
         self.served.iter_mut().for_each(Redact::redact);
+        if let Some(ServerHost { name, host, kernel, cpu_model, .. }) = &mut self.server_host {
+            [name, host, kernel, cpu_model].into_iter().for_each(text);
+        }
     }
 }
 

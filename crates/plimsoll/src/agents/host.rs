@@ -1,4 +1,4 @@
-//! Hosts of `--client`: `ssh://[USER@]HOST[:PORT]`.
+//! Hosts of `--client` and `--server-host`: `ssh://[USER@]HOST[:PORT]`.
 
 use crate::exit::CommandError;
 use model::{AGENTS_MAX, Redacted};
@@ -15,19 +15,20 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Those of a list.
+    /// Those of the list of `--client`.
     pub(crate) fn list(texts: &[String]) -> Result<Vec<Self>, CommandError> {
         if texts.len() > AGENTS_MAX {
             return Err(CommandError::usage(format!("--client names {} agents; at most {AGENTS_MAX}", texts.len())));
         }
-        texts.iter().map(|text| Self::parse(text)).collect()
+        texts.iter().map(|text| Self::parse("--client", text)).collect()
     }
 
-    fn parse(text: &str) -> Result<Self, CommandError> {
+    /// The one that `flag` names.
+    pub(crate) fn parse(flag: &str, text: &str) -> Result<Self, CommandError> {
         let wrong = |why: &str| {
             let shown = Redacted::url(text);
             CommandError::usage(format!(
-                "--client {shown:?} {why}; write for example ssh://load1 or ssh://user@10.0.0.2:22"
+                "{flag} {shown:?} {why}; write for example ssh://load1 or ssh://user@10.0.0.2:22"
             ))
         };
         let rest = text.strip_prefix(SCHEME).ok_or_else(|| wrong("does not begin with ssh://"))?;
@@ -77,11 +78,11 @@ mod tests {
 
     #[test]
     fn hosts_are_read_as_ssh_takes_them() {
-        let read = |text: &str| Host::parse(text).map(|host| (host.destination, host.port));
+        let read = |text: &str| Host::parse("--client", text).map(|host| (host.destination, host.port));
         assert_eq!(read("ssh://b").unwrap(), ("b".into(), None));
         assert_eq!(read("ssh://u@10.0.0.1:2222/").unwrap(), ("u@10.0.0.1".into(), Some(2222)));
         assert_eq!(read("ssh://[fe80::1%eth0]:22").unwrap(), ("fe80::1%eth0".into(), Some(22)));
-        assert_eq!(Host::parse("ssh://u@b:22").unwrap().to_string(), "ssh://u@b:22");
+        assert_eq!(Host::parse("--client", "ssh://u@b:22").unwrap().to_string(), "ssh://u@b:22");
     }
 
     #[test]
@@ -89,9 +90,9 @@ mod tests {
         for text in
             ["b", "ssh://", "ssh://-oProxyCommand=x", "ssh://a b", "ssh://a;b", "ssh://a:0", "ssh://a:x", "ssh://@a"]
         {
-            assert!(Host::parse(text).is_err(), "{text}");
+            assert!(Host::parse("--client", text).is_err(), "{text}");
         }
-        let message = Host::parse("ssh://u:secret@a").unwrap_err().message;
+        let message = Host::parse("--client", "ssh://u:secret@a").unwrap_err().message;
         assert!(message.contains("password") && !message.contains("secret"), "{message}");
     }
 }

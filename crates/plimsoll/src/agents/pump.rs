@@ -1,12 +1,10 @@
-//! Carries the streams of all agents: one thread that owns the protocol, and for each agent one that reads and one that writes,
-//! so that an agent that stalls holds up no other, and heartbeats go on whatever else the program does.
+//! Carries the streams of agents: one thread that owns the protocol, and for each agent one that reads and one that writes, so
+//! that an agent that stalls holds up no other, and heartbeats go on whatever else the program does.
 
 use crate::agents::host::Host;
+use crate::agents::protocol::Protocol;
 use crate::agents::ssh::{Connection, Program, Ssh, end};
-use agent::segment::Part;
-use agent::{Fleet, FleetEvent, Hello, OnLoss};
 use clock::monotonic_ns;
-use model::Plan;
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -26,21 +24,20 @@ const READ_BYTES: usize = 64 << 10;
 const SLEEP_MAX_NS: u64 = 500_000_000;
 
 /// Something for the thread that owns the protocol.
-enum Input {
+enum Input<O> {
     /// The agent's own bytes follow; bytes for it go here, and the process ends when it is dropped.
     Attached(usize, Sender<Vec<u8>>, Arc<Mutex<Child>>),
     /// With the instant at which they were read; ns.
     Bytes(usize, Vec<u8>, u64),
     Ended(usize, String),
-    Load(Box<Plan>, Vec<Part>),
-    Stop,
+    Order(O),
     Quit,
 }
 
 /// All agents; their processes end with it.
-pub(crate) struct Pump {
-    to: Sender<Input>,
-    events: Receiver<(FleetEvent, Vec<Hello>)>,
+pub(crate) struct Pump<P: Protocol> {
+    to: Sender<Input<P::Order>>,
+    events: Receiver<P::Event>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -66,18 +63,17 @@ impl Slots {
     }
 }
 
-impl Pump {
-    /// Starts an agent on each host, all at the same time.
+impl<P: Protocol> Pump<P> {
+    /// Starts an agent on each host, all at the same time. `at_once` is called with each event before it waits to be fetched.
     pub(crate) fn start(
         hosts: &[Host],
         ssh: &Ssh,
-        own: Hello,
         program: &Program,
-        on_loss: OnLoss,
+        protocol: P,
+        at_once: impl Fn(&P::Event) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (to, inbox) = channel();
         let (out, events) = channel();
-        let fleet = Fleet::new(hosts.iter().map(ToString::to_string), own, on_loss);
         let slots = Arc::new(Slots::default());
         for (agent, host) in hosts.iter().enumerate() {
             let (ssh, host, program, to, slots) =
@@ -90,28 +86,23 @@ impl Pump {
             Builder::new().name(format!("agent-{agent}")).spawn(read)?;
         }
         let n = hosts.len();
-        let thread = Builder::new().name("agents".into()).spawn(move || pump(fleet, n, &inbox, &out))?;
+        let thread = Builder::new().name("agents".into()).spawn(move || pump(protocol, n, &inbox, &out, &at_once))?;
         Ok(Self { to, events, thread: Some(thread) })
     }
 
-    /// The next event, with what the agents have said of themselves; none within `timeout`.
-    pub(crate) fn event(&self, timeout: Duration) -> Option<(FleetEvent, Vec<Hello>)> {
+    /// The next event; none within `timeout`.
+    pub(crate) fn event(&self, timeout: Duration) -> Option<P::Event> {
         self.events.recv_timeout(timeout).ok()
     }
 
-    /// Begins a load.
-    pub(crate) fn load(&self, plan: &Plan, parts: Vec<Part>) {
+    /// Asks something of the agents.
+    pub(crate) fn order(&self, order: P::Order) {
         // The thread ends with this value alone.
-        let _ = self.to.send(Input::Load(Box::new(plan.clone()), parts));
-    }
-
-    /// Ends it early.
-    pub(crate) fn stop(&self) {
-        let _ = self.to.send(Input::Stop);
+        let _ = self.to.send(Input::Order(order));
     }
 }
 
-impl Drop for Pump {
+impl<P: Protocol> Drop for Pump<P> {
     fn drop(&mut self) {
         let _ = self.to.send(Input::Quit);
         if let Some(thread) = self.thread.take() {
@@ -121,7 +112,7 @@ impl Drop for Pump {
 }
 
 /// Connects to a host, hands on what its agent says, and returns why that has ended.
-fn carry(agent: usize, ssh: &Ssh, host: &Host, program: &Program, slots: &Slots, to: &Sender<Input>) -> String {
+fn carry<O>(agent: usize, ssh: &Ssh, host: &Host, program: &Program, slots: &Slots, to: &Sender<Input<O>>) -> String {
     for left in (0..CONNECT_TRIES).rev() {
         let connected = slots.with(|| connect(ssh, host, program));
         match connected {
@@ -148,12 +139,12 @@ fn connect(ssh: &Ssh, host: &Host, program: &Program) -> Result<Connected, Strin
     }
 }
 
-fn read_all(
+fn read_all<O>(
     agent: usize,
     mut connection: Connection,
     mut stdin: ChildStdin,
     mut stdout: BufReader<ChildStdout>,
-    to: &Sender<Input>,
+    to: &Sender<Input<O>>,
 ) -> String {
     let (sender, bytes) = channel::<Vec<u8>>();
     let write = move || {
@@ -177,35 +168,42 @@ fn read_all(
 }
 
 /// Owns the protocol until it is told to quit.
-fn pump(mut fleet: Fleet, agents: usize, inbox: &Receiver<Input>, out: &Sender<(FleetEvent, Vec<Hello>)>) {
+fn pump<P: Protocol>(
+    mut protocol: P,
+    agents: usize,
+    inbox: &Receiver<Input<P::Order>>,
+    out: &Sender<P::Event>,
+    at_once: &dyn Fn(&P::Event),
+) {
     let mut writers: Vec<Option<Sender<Vec<u8>>>> = (0..agents).map(|_| None).collect();
     let mut children: Vec<Arc<Mutex<Child>>> = Vec::new();
     loop {
-        let wait_ns = fleet.deadline_ns().saturating_sub(monotonic_ns()).min(SLEEP_MAX_NS);
+        let wait_ns = protocol.deadline_ns().saturating_sub(monotonic_ns()).min(SLEEP_MAX_NS);
         match inbox.recv_timeout(Duration::from_nanos(wait_ns)) {
             Ok(Input::Attached(agent, writer, child)) => {
                 writers[agent] = Some(writer);
                 children.push(child);
-                fleet.attach(agent, monotonic_ns());
+                protocol.attach(agent, monotonic_ns());
             }
-            Ok(Input::Bytes(agent, bytes, received_ns)) => fleet.on_bytes(agent, &bytes, received_ns, monotonic_ns()),
-            Ok(Input::Ended(agent, why)) => fleet.on_end(agent, &why, monotonic_ns()),
-            Ok(Input::Load(plan, parts)) => fleet.begin(&plan, &parts, monotonic_ns()),
-            Ok(Input::Stop) => fleet.stop(monotonic_ns()),
+            Ok(Input::Bytes(agent, bytes, received_ns)) => {
+                protocol.on_bytes(agent, &bytes, received_ns, monotonic_ns())
+            }
+            Ok(Input::Ended(agent, why)) => protocol.on_end(agent, &why, monotonic_ns()),
+            Ok(Input::Order(order)) => protocol.on_order(order, monotonic_ns()),
             Ok(Input::Quit) | Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        fleet.on_time(monotonic_ns());
+        protocol.on_time(monotonic_ns());
         for (agent, writer) in writers.iter().enumerate() {
-            let bytes = fleet.take_output(agent);
+            let bytes = protocol.take_output(agent);
             if let Some(writer) = writer.as_ref().filter(|_| !bytes.is_empty()) {
                 // A writer that has ended is told by its reader.
                 let _ = writer.send(bytes);
             }
         }
-        while let Some(event) = fleet.take_event() {
-            let hellos = if event == FleetEvent::Greeted { fleet.hellos().cloned().collect() } else { Vec::new() };
-            if out.send((event, hellos)).is_err() {
+        while let Some(event) = protocol.take_event() {
+            at_once(&event);
+            if out.send(event).is_err() {
                 break;
             }
         }

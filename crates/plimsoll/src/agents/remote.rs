@@ -2,12 +2,13 @@
 
 use crate::agents::host::Host;
 use crate::agents::identity::{OWN_PROGRAM, identity};
+use crate::agents::protocol::LoadOrder;
 use crate::agents::pump::Pump;
 use crate::agents::ssh::{Program, Ssh};
 use crate::exit::{CommandError, Exit};
 use agent::limits::LEAD_NS;
 use agent::segment::{Part, divide};
-use agent::{FleetError, FleetEvent, Hello, OnLoss};
+use agent::{Fleet, FleetError, FleetEvent, Hello, OnLoss};
 use clock::{Clock, monotonic_ns, wall_clock};
 use engine::run::Control;
 use model::{Event, LostAgent, NS_PER_S, Plan, human};
@@ -18,9 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often the stop sign is looked at.
-const LOOK_UP: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_UP: Duration = Duration::from_millis(20);
 /// How long the agents may take to be there, the copy of the program included.
-const START_NS: u64 = 120 * NS_PER_S;
+pub(crate) const START_NS: u64 = 120 * NS_PER_S;
 /// About how long they take before a load to compare clocks and to agree on the start.
 pub(crate) const AGREE_NS: u64 = LEAD_NS + NS_PER_S / 4;
 
@@ -34,7 +35,7 @@ pub(crate) struct RemoteOptions {
 
 /// Agents that are there; they end with this value.
 pub(crate) struct Agents {
-    pump: Pump,
+    pump: Pump<Fleet>,
     hellos: Vec<Hello>,
     own: Hello,
     on_loss: OnLoss,
@@ -45,13 +46,9 @@ pub(crate) struct Agents {
 impl Agents {
     /// Starts them, and waits until all are there.
     pub(crate) fn start(options: &RemoteOptions, stop: &AtomicBool, note: &dyn Fn(&str)) -> Result<Self, CommandError> {
-        let own = identity()?;
-        let bytes = std::fs::metadata(OWN_PROGRAM).map_err(|error| {
-            CommandError::usage(format!("cannot read the own program through {OWN_PROGRAM}: {error}"))
-        })?;
-        let program = Program { sha256: own.build.clone(), bytes: bytes.len(), architecture: own.architecture.clone() };
-        let pump = Pump::start(&options.hosts, &options.ssh, own.clone(), &program, options.on_loss)
-            .map_err(|error| CommandError::usage(format!("cannot start a thread: {error}")))?;
+        let (own, program) = (identity()?, own_program()?);
+        let fleet = Fleet::new(options.hosts.iter().map(ToString::to_string), own.clone(), options.on_loss);
+        let pump = Pump::start(&options.hosts, &options.ssh, &program, fleet, |_| ()).map_err(no_thread)?;
         let until_ns = monotonic_ns() + START_NS;
         loop {
             match pump.event(LOOK_UP) {
@@ -66,10 +63,7 @@ impl Agents {
                 return Err(CommandError::interrupted());
             }
             if monotonic_ns() > until_ns {
-                let s = START_NS / NS_PER_S;
-                return Err(CommandError::usage(format!(
-                    "not all agents were there within {s} s; see whether ssh connects"
-                )));
+                return Err(not_there());
             }
         }
     }
@@ -118,7 +112,7 @@ impl Agents {
         sink: &mut dyn FnMut(Event),
     ) -> Result<(), CommandError> {
         sink(Event::Started { started: wall_clock(), plan: Box::new(plan.clone()) });
-        self.pump.load(plan, parts);
+        self.pump.order(LoadOrder::Begin(Box::new(plan.clone()), parts));
         let mut is_stopping = false;
         loop {
             match self.pump.event(LOOK_UP).map(|(event, _)| event) {
@@ -144,7 +138,7 @@ impl Agents {
             }
             let wants_end = control.stop.load(Ordering::Relaxed) || control.enough.load(Ordering::Relaxed);
             if wants_end && !std::mem::replace(&mut is_stopping, true) {
-                self.pump.stop();
+                self.pump.order(LoadOrder::Stop);
             }
         }
     }
@@ -161,18 +155,42 @@ impl Agents {
 
     /// Fails if one was lost: the last load is not the one that was planned, and there will be no other.
     pub(crate) fn check(&self) -> Result<(), CommandError> {
-        let Some(LostAgent { name, at_ns, why }) = self.lost() else { return Ok(()) };
-        let exit = match self.on_loss {
-            OnLoss::End => Exit::Invalid,
-            OnLoss::Continue => Exit::Inconclusive,
-        };
-        let when = match at_ns {
-            Some(at_ns) => format!("{:.1} s after the start", *at_ns as f64 / NS_PER_S as f64),
-            None => "before the start".to_owned(),
-        };
-        let message = format!("agent {name} was lost {when}, so this is not the load that was planned: {why}");
-        Err(CommandError { exit, message })
+        let meaning = "so this is not the load that was planned";
+        self.lost().map_or(Ok(()), |lost| Err(lost_error(lost, self.on_loss, meaning)))
     }
+}
+
+/// That an agent was lost, and what that means for the result.
+pub(crate) fn lost_error(lost: &LostAgent, on_loss: OnLoss, meaning: &str) -> CommandError {
+    let LostAgent { name, at_ns, why } = lost;
+    let exit = match on_loss {
+        OnLoss::End => Exit::Invalid,
+        OnLoss::Continue => Exit::Inconclusive,
+    };
+    let when = match at_ns {
+        Some(at_ns) => format!("{:.1} s after the start", *at_ns as f64 / NS_PER_S as f64),
+        None => "before the start".to_owned(),
+    };
+    CommandError { exit, message: format!("agent {name} was lost {when}, {meaning}: {why}") }
+}
+
+/// This program, as it is sent.
+pub(crate) fn own_program() -> Result<Program, CommandError> {
+    let own = identity()?;
+    let file = std::fs::metadata(OWN_PROGRAM)
+        .map_err(|error| CommandError::usage(format!("cannot read the own program through {OWN_PROGRAM}: {error}")))?;
+    Ok(Program { sha256: own.build, bytes: file.len(), architecture: own.architecture })
+}
+
+/// That there is no thread for the streams.
+pub(crate) fn no_thread(error: std::io::Error) -> CommandError {
+    CommandError::usage(format!("cannot start a thread: {error}"))
+}
+
+/// That agents have not said hello in time.
+pub(crate) fn not_there() -> CommandError {
+    let s = START_NS / NS_PER_S;
+    CommandError::usage(format!("not all agents were there within {s} s; see whether ssh connects"))
 }
 
 /// That not each agent has a connection, in a load that `flag` sets.
@@ -183,7 +201,7 @@ pub(crate) fn too_few(flag: &str, connections: u32, agents: usize) -> CommandErr
     ))
 }
 
-fn command_error(error: FleetError) -> CommandError {
+pub(crate) fn command_error(error: FleetError) -> CommandError {
     match error {
         FleetError::Stopped => CommandError::interrupted(),
         FleetError::Agent { is_target: true, .. } => CommandError::target(error),

@@ -1,9 +1,11 @@
-//! An agent: orders come on stdin, what happens goes to stdout, and the load is the engine's.
+//! An agent: orders come on stdin, what happens goes to stdout, and the load is the engine's; one on the server's machine puts no
+//! load on and observes (`observing`).
 //!
 //! It ends with its stream, and when its coordinator is silent: the process is left to end, and its load with it.
 
 use crate::agents::gate::{Gate, Passed};
 use crate::agents::identity::identity;
+use crate::agents::observing::{self, Wanted};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
 use agent::{Agent, Order, Report};
@@ -52,6 +54,8 @@ struct Loads {
     now: Option<Load>,
     /// The thread of the last that was forgotten, which may still close its connections.
     before: Option<JoinHandle<()>>,
+    /// What observes the server, once it was asked for.
+    observation: Option<Sender<Wanted>>,
 }
 
 /// Serves one coordinator until it is gone.
@@ -105,12 +109,40 @@ impl Loads {
             Order::StartAt { attempt, at_ns } => self.now.iter().for_each(|load| load.gate.open_at(attempt, at_ns)),
             Order::Disarm => self.now.iter().for_each(|load| load.gate.shut()),
             Order::Stop => self.now.iter().for_each(Load::end),
+            Order::Observe(whom) => self.observe(Wanted::Observe(whom), to),
+            Order::BeginSamples => self.observe(Wanted::Begin, to),
+            Order::Sample { phase } => self.observe(Wanted::Sample(phase), to),
             Order::Done => {
+                if self.observation.is_some() {
+                    self.observe(Wanted::Done, to);
+                }
                 if let Some(load) = self.now.take() {
                     load.end();
                     self.before = Some(load.thread);
                 }
             }
+        }
+    }
+}
+
+impl Loads {
+    /// Hands it to the thread that observes, which is started for the first.
+    fn observe(&mut self, wanted: Wanted, to: &Sender<Input>) {
+        if self.observation.is_none() {
+            let reports = to.clone();
+            // The protocol ends with the process.
+            let report = move |report| drop(reports.send(Input::Report(report)));
+            match observing::start(report) {
+                Ok(started) => self.observation = Some(started),
+                Err(error) => {
+                    let why = format!("cannot start a thread: {error}");
+                    return drop(to.send(Input::Report(Report::Failed { is_target: false, why })));
+                }
+            }
+        }
+        if let Some(observation) = &self.observation {
+            // A thread that has panicked has said so, and nothing comes of it any more.
+            let _ = observation.send(wanted);
         }
     }
 }

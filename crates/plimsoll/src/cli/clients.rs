@@ -1,10 +1,11 @@
-//! Flags of a load from other machines.
+//! Flags of other machines: those that generate the load, and that of the server.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
+use std::net::IpAddr;
 
-/// Load from other machines.
+/// Load from other machines, and the server observed on another one.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Load from other machines")]
+#[command(next_help_heading = "Other machines", group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true))]
 pub(crate) struct ClientArgs {
     /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22; repeatable
     ///
@@ -14,11 +15,22 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "url",
           conflicts_with_all = ["serve", "cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
+    /// Machine of the server, such as ssh://web1, to observe it there as it would be here
+    ///
+    /// Reached like those of --client, with which it goes together. --server and --observe name processes of that machine.
+    /// The server has to run already.
+    #[arg(long, value_name = "HOST", requires = "url", conflicts_with_all = ["serve", "unix_socket", "no_observe"])]
+    pub(crate) server_host: Option<String>,
+    /// Address to connect to instead of the host of the URL, such as 10.0.0.10; its port stays
+    ///
+    /// Host header, SNI and certificate name stay those of the URL, as with --connect-to.
+    #[arg(long, value_name = "ADDRESS", requires = "url", conflicts_with_all = ["serve", "unix_socket", "connect_to"])]
+    pub(crate) server_ip: Option<IpAddr>,
     /// Command in the place of ssh, such as 'ssh -F FILE' [default: PLIMSOLL_SSH, else ssh]
-    #[arg(long, value_name = "COMMAND", requires = "client")]
+    #[arg(long, value_name = "COMMAND", requires = "machines")]
     pub(crate) ssh: Option<String>,
     /// What the loss of a machine does to a load, after which no other begins; the exit code is 4 with end, 5 with continue
-    #[arg(long, value_enum, default_value_t = LossArg::End, requires = "client")]
+    #[arg(long, value_enum, default_value_t = LossArg::End, requires = "machines")]
     pub(crate) on_agent_loss: LossArg,
 }
 

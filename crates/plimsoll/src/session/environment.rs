@@ -23,6 +23,7 @@ pub(crate) fn describe() -> Environment {
         command: Redacted::own_command(std::env::args()).into_inner(),
         served: None,
         fingerprint: None,
+        server_host: None,
         check: Vec::new(),
         changes: None,
     }

@@ -4,6 +4,7 @@ pub(crate) mod backlog;
 pub(crate) mod environment;
 pub(crate) mod observers;
 pub(crate) mod partner;
+pub(crate) mod server_host;
 pub(crate) mod serving;
 pub(crate) mod sinks;
 pub(crate) mod status;
@@ -16,6 +17,7 @@ use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::{Sampled, Sampling};
 use crate::settings::Settings;
+use crate::settings::clients::Machines;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
@@ -28,12 +30,13 @@ use evidence::EvidenceBuilder;
 use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
-    Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NS_PER_S,
-    Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup, human,
+    Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NOT_OBSERVED,
+    NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup, human,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
 use partner::Partner;
+use server_host::{ServerHost, ServerHostOptions};
 use sinks::Outlet;
 use stack::Spec;
 use status::StatusPages;
@@ -43,7 +46,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use sut::Sut;
-use watch::{Watch, Watched};
+use watch::{LOAD_ELSEWHERE, Watch, Watched};
 
 /// Numbers kept for the requests of one load, so that no two loads of a sweep send the same; the probe takes the last.
 pub(crate) const NUMBERS_A_LOAD: u64 = 1_000_000_000;
@@ -66,6 +69,8 @@ pub(crate) struct Session {
     is_observed: bool,
     /// Where the load comes from, if not from this machine.
     agents: Option<Agents>,
+    /// Where the server is observed, if not on this machine.
+    server_host: Option<ServerHost>,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
     /// Time that the machine had been suspended by then, since it was started; ns.
@@ -93,8 +98,8 @@ pub(crate) struct SessionOptions<'a> {
     pub(crate) serve: Option<&'a Spec>,
     /// CPUs of a server that is started, and of its load; none: half of the cores each.
     pub(crate) cpus: Option<&'a DuetSet>,
-    /// Where the load comes from; none: this machine.
-    pub(crate) remote: Option<&'a RemoteOptions>,
+    /// Other machines that generate the load, or on which the server is observed.
+    pub(crate) machines: &'a Machines,
     /// Requests and generator, whatever the URL is.
     pub(crate) draft: &'a Draft,
     /// What is looked at beside the load; looked up before anything is started for it.
@@ -141,9 +146,17 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
-        let agents = options.remote.map(|remote| start_agents(remote, &address, &stop, &progress)).transpose()?;
-        let watched = watched(&sut, &address, &selectors);
-        if wants_server_cpus(&settings, &address) {
+        let agents = options
+            .machines
+            .clients
+            .as_ref()
+            .map(|remote| start_agents(remote, &address, &stop, &progress))
+            .transpose()?;
+        let server_host = options.machines.server.as_ref();
+        let server_host = server_host.map(|host| observe_there(host, &address, &stop, &progress)).transpose()?;
+        let is_here = server_host.is_none() && is_local(&address);
+        let watched = watched(&sut, &address, is_here, &selectors);
+        if is_here && wants_server_cpus(&settings) {
             settings.server_cpus = watched.server_cpus();
         }
         forget_used_text();
@@ -151,6 +164,7 @@ impl Session {
         let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
         let mut session = Self {
             agents,
+            server_host,
             fingerprint,
             suspended_ns: clock::suspended_ns(),
             sut,
@@ -224,7 +238,8 @@ impl Session {
     /// Where the results come from.
     pub(crate) fn environment(&self) -> Environment {
         let fingerprint = Some(self.fingerprint.fingerprint.clone());
-        Environment { served: self.sut.served(), fingerprint, ..environment::describe() }
+        let server_host = self.server_host.as_ref().map(ServerHost::machine).cloned();
+        Environment { served: self.sut.served(), fingerprint, server_host, ..environment::describe() }
     }
 
     /// This machine as it was seen while no load ran.
@@ -245,10 +260,11 @@ impl Session {
 
     /// What bounds the server and is not in the evidence of a load.
     fn limits(&self) -> LimiterContext {
+        let here = &self.fingerprint.fingerprint;
         LimiterContext {
             server_cpus: self.sut.server_cpus(),
             settings: self.sut.spec().map_or_else(Vec::new, Spec::limits),
-            links_bit_per_s: speeds(&self.fingerprint.fingerprint),
+            links_bit_per_s: speeds(self.server_host.as_ref().map_or(here, ServerHost::fingerprint)),
         }
     }
 
@@ -340,10 +356,12 @@ impl Session {
         label: &str,
         recorder: &mut Recorder,
         control: &Control,
-        mut beside: Observers<'_>,
+        beside: Observers<'_>,
     ) -> Result<EvidenceBuilder, CommandError> {
         self.loads += 1;
         self.progress.begin(label, plan);
+        let server_watch = self.server_host.as_ref().map(|host| host.watch(control)).transpose()?;
+        let mut beside = Observers { server_watch, ..beside };
         let generator = match &self.agents {
             None => Generator::Here,
             Some(agents) => Generator::Agents(agents, agents.parts(self.settings.threads, plan.load.connections())?),
@@ -353,17 +371,29 @@ impl Session {
 
     /// What looks on while the load runs.
     fn beside<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
-        let (sampling, backlog) = (None, None);
-        let is_here = self.agents.is_none() || is_local(&self.address);
-        if !self.is_observed || !is_here {
-            let pages = StatusPages::watch(std::iter::empty(), &control.clock);
-            return Observers { watch: Watch::off(), pages, sampling, backlog, partner };
-        }
-        let neighbours = partner.map_or_else(Vec::new, |partner| partner.neighbours.clone());
-        let watch = Watch::new(&Watched { neighbours, ..self.watched() }, control, &self.quota);
+        let (server_watch, sampling, backlog) = (None, None, None);
+        let is_watched = self.is_observed && (self.agents.is_none() || self.is_server_here());
+        let watch = if is_watched {
+            let neighbours = partner.map_or_else(Vec::new, |partner| partner.neighbours.clone());
+            Watch::new(&Watched { neighbours, ..self.watched() }, control, &self.quota)
+        } else {
+            Watch::off(if self.server_host.is_some() { LOAD_ELSEWHERE } else { NOT_OBSERVED })
+        };
         let own = self.sut.status_pages();
-        let pages = StatusPages::watch(own.iter().chain(&self.selectors.status), &control.clock);
-        Observers { watch, pages, sampling, backlog, partner }
+        let are_read = is_watched || self.server_host.is_some();
+        let pages = own.iter().chain(&self.selectors.status).filter(|_| are_read);
+        let pages = StatusPages::watch(pages, &control.clock);
+        Observers { watch, server_watch, pages, sampling, backlog, partner }
+    }
+
+    /// True if the server's machine is observed, this one or another.
+    pub(crate) fn sees_server(&self) -> bool {
+        self.server_host.is_some() || is_local(&self.address)
+    }
+
+    /// True if the server is observed on this machine, where it runs.
+    fn is_server_here(&self) -> bool {
+        self.server_host.is_none() && is_local(&self.address)
     }
 
     /// Processes of a server that was started for this.
@@ -379,17 +409,26 @@ impl Session {
     /// A restart has given the server new processes.
     fn watched(&self) -> Watched {
         let is_load_here = self.agents.is_none();
-        Watched { is_load_here, ..watched(&self.sut, &self.address, &self.selectors) }
+        // A server of this machine that an agent observes would be one of the programs that take its CPU time.
+        let keeps_account = is_load_here && !self.server_host.as_ref().is_some_and(ServerHost::is_this_machine);
+        Watched {
+            is_load_here,
+            keeps_account,
+            ..watched(&self.sut, &self.address, self.is_server_here(), &self.selectors)
+        }
     }
 
     /// Fails if an agent was lost: the last load is not the one that was planned, and there will be no other.
     pub(crate) fn check_agents(&self) -> Result<(), CommandError> {
-        self.agents.as_ref().map_or(Ok(()), Agents::check)
+        self.agents.as_ref().map_or(Ok(()), Agents::check)?;
+        self.server_host.as_ref().map_or(Ok(()), ServerHost::check)
     }
 
     /// The loss of an agent, if that has ended the measurement.
     pub(crate) fn agent_lost(&self) -> Option<SessionEvent> {
-        self.agents.as_ref().and_then(Agents::lost).cloned().map(SessionEvent::AgentLost)
+        let load = self.agents.as_ref().and_then(Agents::lost);
+        let lost = load.or_else(|| self.server_host.as_ref().and_then(ServerHost::lost));
+        lost.cloned().map(SessionEvent::AgentLost)
     }
 
     /// True if ^C has ended the load early.
@@ -399,22 +438,23 @@ impl Session {
 }
 
 /// The processes of the target, the parts of a server that was started here, and what `--observe` names.
-fn watched(sut: &Sut, address: &Address, selectors: &Selectors) -> Watched {
+fn watched(sut: &Sut, address: &Address, is_here: bool, selectors: &Selectors) -> Watched {
     Watched {
         address: address.clone(),
-        is_here: is_local(address),
+        is_here,
         server: selectors.server.clone(),
         companions: watch::companions(sut.processes(), &selectors.observe),
         neighbours: Vec::new(),
         is_load_here: true,
+        keeps_account: true,
     }
 }
 
-/// True if the CPUs of somebody else's server have to be looked up: on this machine, with some CPUs that are not for the
-/// load. Otherwise they are known, or cannot be apart from those of the load.
-fn wants_server_cpus(settings: &Settings, address: &Address) -> bool {
+/// True if the CPUs of somebody else's server on this machine have to be looked up: with some CPUs that are not for the load.
+/// Otherwise they are known, or cannot be apart from those of the load.
+fn wants_server_cpus(settings: &Settings) -> bool {
     let load = settings.load_cpus().len();
-    settings.server_cpus.is_empty() && is_local(address) && load < environment::online_cpus()
+    settings.server_cpus.is_empty() && load < environment::online_cpus()
 }
 
 /// Eight letters and digits made from a time.
@@ -466,6 +506,24 @@ fn start_agents(
     agents.check_target(address.tcp())?;
     agents.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     Ok(agents)
+}
+
+/// Starts the agent on the server's machine, which finds the server.
+fn observe_there(
+    options: &ServerHostOptions,
+    address: &Address,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Result<ServerHost, CommandError> {
+    progress.say("starting the agent on the server's machine");
+    let host = ServerHost::start(options, address, stop)?;
+    if host.is_this_machine() {
+        progress.line(
+            "warning: the agent of --server-host runs on this machine, which is observed without it too; without it disturbed \
+             time is set aside",
+        );
+    }
+    Ok(host)
 }
 
 /// Puts the load of `plan` on its target and returns what was seen, recording it as it goes.

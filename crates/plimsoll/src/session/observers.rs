@@ -3,6 +3,7 @@
 use crate::profiling::Sampling;
 use crate::session::backlog::BacklogWatch;
 use crate::session::partner::Partner;
+use crate::session::server_host::ServerWatch;
 use crate::session::status::StatusPages;
 use crate::session::watch::Watch;
 use model::Event;
@@ -10,6 +11,8 @@ use model::Event;
 /// All that looks on while a load runs.
 pub(crate) struct Observers<'a> {
     pub(crate) watch: Watch,
+    /// Only where the server is observed on another machine.
+    pub(crate) server_watch: Option<ServerWatch<'a>>,
     pub(crate) pages: StatusPages,
     /// Only in profiled runs.
     pub(crate) sampling: Option<&'a mut Sampling>,
@@ -32,7 +35,8 @@ impl Observers<'_> {
             Event::Tick(tick) => self.pages.until(tick),
             _ => self.pages.around(event),
         };
-        [self.watch.account(event), self.watch.look(event), status].into_iter().flatten()
+        let there = self.server_watch.as_mut().map(|watch| watch.look(event)).unwrap_or_default();
+        [self.watch.account(event), self.watch.look(event), status].into_iter().flatten().chain(there)
     }
 
     /// Starts what begins with the load, whose clock starts next; that of a partner with it.
@@ -40,6 +44,7 @@ impl Observers<'_> {
         let partner = self.partner.filter(|_| matches!(event, Event::Connected { .. }));
         // Only now the threads of both are there to be told apart.
         partner.iter().for_each(|partner| partner.meet());
+        self.server_watch.iter_mut().for_each(|watch| watch.start_after(event));
         self.watch.start_after(event);
         partner.iter().for_each(|partner| partner.meet());
     }

@@ -1,13 +1,15 @@
 //! Looks at machine, server and generator after each tick of a load: on the thread that collects the ticks, which
 //! carries no load, and on the load's own time axis.
+//!
+//! What takes the samples is a [`Sampler`], of this process or of the agent on the server's machine: see `server_host`.
 
 use clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use engine::marks::SliceMarks;
 use engine::run::Control;
-use model::{Address, Event, KernelFigures, NOT_OBSERVED, Phase, Sample, SliceAccount, SourceId, Tick};
+use model::{Address, Event, Phase, Sample, SliceAccount, Tick};
 use observe::{Clocks, Observer, ProcessSelector, TakenFingerprint};
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// What has a reason of its own in the record when nobody looks.
 const PARTS: [&str; 7] = ["generator", "kernel", "machine", "others", "pools", "server", "sockets"];
+
+/// Reason why nothing is known of the load generator.
+pub(crate) const LOAD_ELSEWHERE: &str = "the load comes from agents on other machines, which are not observed";
 
 /// Processes that are watched.
 pub(crate) struct Watched {
@@ -33,6 +38,9 @@ pub(crate) struct Watched {
     pub(crate) neighbours: Vec<i32>,
     /// True if the load comes from this machine.
     pub(crate) is_load_here: bool,
+    /// True if an account is kept of what others take from client and server: who carries the load elsewhere is not told which
+    /// time is disturbed here.
+    pub(crate) keeps_account: bool,
 }
 
 impl Watched {
@@ -58,6 +66,11 @@ impl Watched {
         self.observer().server_cpus()
     }
 
+    /// What takes samples of them, which finds them first: that takes a moment.
+    pub(crate) fn sampler(&self) -> Sampler {
+        Sampler { observer: Box::new(self.observer()) }
+    }
+
     fn observer(&self) -> Observer {
         let (address, is_here) = (self.address.clone(), self.is_here);
         match &self.server {
@@ -67,10 +80,32 @@ impl Watched {
     }
 }
 
+const CLOCKS: Clocks = Clocks { thread_cpu_ns, process_cpu_ns, monotonic_ns };
+
+/// Samples of this machine beside a load.
+pub(crate) struct Sampler {
+    observer: Box<Observer>,
+}
+
+impl Sampler {
+    /// The first sample, from which the others count.
+    pub(crate) fn begin(&mut self) {
+        self.observer.start(0);
+        self.observer.watch_states(CLOCKS);
+    }
+
+    /// What happened since the one before, and what it has cost to find out.
+    pub(crate) fn sample(&mut self, now_ns: u64, phase: Phase) -> Sample {
+        let before_ns = thread_cpu_ns();
+        let sample = self.observer.sample(now_ns, phase);
+        Sample { look_cpu_ns: Some(thread_cpu_ns() - before_ns), ..sample }
+    }
+}
+
 /// Turns ticks into samples.
 pub(crate) enum Watch {
     On {
-        observer: Box<Observer>,
+        sampler: Sampler,
         /// The load's, once it has begun.
         clock: Arc<OnceLock<Clock>>,
         /// Which time is disturbed, for those who carry the load.
@@ -80,9 +115,10 @@ pub(crate) enum Watch {
         /// The server's CPU quota before the first load.
         quota_at_begin_ns: Option<u64>,
         is_load_here: bool,
+        keeps_account: bool,
     },
-    /// Nobody looks, which is said once.
-    Off { is_said: bool },
+    /// Nobody looks; the reason, until it is said.
+    Off { unsaid: Option<&'static str> },
 }
 
 impl Watch {
@@ -94,36 +130,36 @@ impl Watch {
             0 => observer,
             part => observer.beside_another(part, watched.neighbours.clone()),
         };
-        let observer = Box::new(observer);
         let quota_at_begin_ns = *quota.get_or_init(|| observer.server_quota_ns());
         let (clock, marks) = (Arc::clone(&control.clock), Arc::clone(&control.marks));
-        let is_load_here = watched.is_load_here;
-        Self::On { observer, clock, marks, pending: Arc::default(), quota_at_begin_ns, is_load_here }
+        let Watched { is_load_here, keeps_account, .. } = *watched;
+        let sampler = Sampler { observer: Box::new(observer) };
+        let pending = Arc::default();
+        Self::On { sampler, clock, marks, pending, quota_at_begin_ns, is_load_here, keeps_account }
     }
 
-    /// Looks at nothing.
-    pub(crate) const fn off() -> Self {
-        Self::Off { is_said: false }
+    /// Looks at nothing, for a reason.
+    pub(crate) const fn off(why: &'static str) -> Self {
+        Self::Off { unsaid: Some(why) }
     }
 
     /// Starts once the connections are open: the next thing the engine does is to start the clock of the load.
     pub(crate) fn start_after(&mut self, event: &Event) {
-        let (Event::Connected { .. }, Self::On { observer, clock, marks, pending, quota_at_begin_ns, is_load_here }) =
-            (event, self)
+        let (
+            Event::Connected { .. },
+            Self::On { sampler, clock, marks, pending, quota_at_begin_ns, keeps_account, .. },
+        ) = (event, self)
         else {
             return;
         };
-        observer.start(0);
-        let clocks = Clocks { thread_cpu_ns, process_cpu_ns, monotonic_ns };
-        observer.watch_states(clocks);
-        // Who carries the load elsewhere is not told which time is disturbed here.
-        if !*is_load_here {
+        sampler.begin();
+        if !*keeps_account {
             return;
         }
         let load_clock = Arc::clone(clock);
         let load_clock = Box::new(move || load_clock.get().map(Clock::now_ns));
         let publish = publish(Arc::clone(marks), Arc::clone(pending));
-        if observer.watch_disturbance(clocks, load_clock, *quota_at_begin_ns, publish).is_ok() {
+        if sampler.observer.watch_disturbance(CLOCKS, load_clock, *quota_at_begin_ns, publish).is_ok() {
             marks.keep();
         }
     }
@@ -139,13 +175,10 @@ impl Watch {
     pub(crate) fn look(&mut self, event: &Event) -> Option<Event> {
         let Event::Tick(tick) = event else { return None };
         let sample = match self {
-            Self::Off { is_said } => (!std::mem::replace(is_said, true)).then(|| unseen(tick))?,
-            Self::On { observer, clock, is_load_here, .. } => {
-                let before_ns = thread_cpu_ns();
-                let sample = observer.sample(clock.get()?.now_ns(), tick.phase);
-                let look_cpu_ns = Some(thread_cpu_ns() - before_ns);
-                let sample = if *is_load_here { sample } else { without_load(sample) };
-                Sample { look_cpu_ns, ..sample }
+            Self::Off { unsaid } => unseen(tick, unsaid.take()?),
+            Self::On { sampler, clock, is_load_here, .. } => {
+                let sample = sampler.sample(clock.get()?.now_ns(), tick.phase);
+                if *is_load_here { sample } else { without_load(sample) }
             }
         };
         Some(Event::Observed(Box::new(sample)))
@@ -177,31 +210,15 @@ fn hold(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
 
 /// Of a load from elsewhere this process knows nothing but its ticks.
 fn without_load(mut sample: Sample) -> Sample {
-    let reason = "the load comes from agents on other machines, which are not observed".to_owned();
     sample.generator = None;
-    sample.unavailable.insert("generator".to_owned(), reason);
+    sample.unavailable.insert("generator".to_owned(), LOAD_ELSEWHERE.to_owned());
     sample
 }
 
 /// Says that nobody looked at a tick, nor will.
-fn unseen(tick: &Tick) -> Sample {
-    Sample {
-        source: SourceId::LOCAL,
-        phase: tick.phase,
-        from_ns: tick.to_ns,
-        to_ns: tick.to_ns,
-        machine: None,
-        server: None,
-        generator: None,
-        sockets: None,
-        companions: BTreeMap::new(),
-        companion_sockets: BTreeMap::new(),
-        others: None,
-        kernel: KernelFigures::default(),
-        states: None,
-        look_cpu_ns: None,
-        unavailable: PARTS.map(|part| (part.to_owned(), NOT_OBSERVED.to_owned())).into(),
-    }
+fn unseen(tick: &Tick, why: &str) -> Sample {
+    let unavailable = PARTS.map(|part| (part.to_owned(), why.to_owned())).into();
+    Sample { unavailable, ..Sample::empty(tick.phase, tick.to_ns, tick.to_ns) }
 }
 
 /// What the kernel tells of this very moment, which costs next to nothing.

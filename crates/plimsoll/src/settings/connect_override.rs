@@ -1,8 +1,9 @@
-//! Where to connect instead of the host of the URL: `--unix-socket` and `--connect-to`.
+//! Where to connect instead of the host of the URL: `--unix-socket`, `--connect-to` and `--server-ip`.
 
 use crate::exit::CommandError;
 use crate::settings::target_url::{TargetUrl, resolve};
 use model::{Address, Redacted};
+use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ const FORM: &str = "write for example 127.0.0.1:8080, [::1]:8080 or shop.example
 pub(crate) enum Detour {
     UnixSocket(PathBuf),
     ConnectTo(String),
+    ServerIp(IpAddr),
 }
 
 impl Detour {
@@ -20,6 +22,7 @@ impl Detour {
         match self {
             Self::UnixSocket(_) => "--unix-socket",
             Self::ConnectTo(_) => "--connect-to",
+            Self::ServerIp(_) => "--server-ip",
         }
     }
 }
@@ -40,6 +43,7 @@ impl ConnectOverride {
         match detour {
             Some(Detour::UnixSocket(path)) => unix(&format!("--unix-socket {}", path.display()), path).map(Some),
             Some(Detour::ConnectTo(text)) => host(text, url).map(Some),
+            Some(Detour::ServerIp(ip)) => Ok(Some(Self::Host { host: ip.to_string(), port: url.port })),
             None => Ok(None),
         }
     }

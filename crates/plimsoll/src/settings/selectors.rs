@@ -22,12 +22,30 @@ pub(crate) struct Selectors {
 impl Selectors {
     /// Reads it; the server has to be there already.
     pub(crate) fn read(args: &ObserverArgs) -> Result<Self, CommandError> {
-        let server = args.server.as_deref().map(|text| found("--server", text)).transpose()?;
-        let observe = args.observe.iter().map(|text| target("--observe", text)).collect::<Result<_, _>>()?;
-        let status = args.status.iter().map(|text| Source::parse(text)).collect::<Result<Vec<_>, _>>()?;
-        status.iter().filter_map(Source::warning).for_each(|warning| printer::note(&warning));
-        Ok(Self { server, observe, status })
+        let (server, observe) = processes(args.server.as_deref(), &args.observe)?;
+        Ok(Self { server, observe, status: status(args)? })
     }
+
+    /// Those that are left where the processes are of another machine, and are looked up there.
+    pub(crate) fn of_pages(args: &ObserverArgs) -> Result<Self, CommandError> {
+        Ok(Self { status: status(args)?, ..Self::default() })
+    }
+}
+
+/// The server and the processes beside it, of this machine, by the texts of `--server` and `--observe`.
+pub(crate) fn processes(
+    server: Option<&str>,
+    observe: &[String],
+) -> Result<(Option<ProcessSelector>, Vec<ProcessSelector>), CommandError> {
+    let server = server.map(|text| found("--server", text)).transpose()?;
+    let observe = observe.iter().map(|text| target("--observe", text)).collect::<Result<_, _>>()?;
+    Ok((server, observe))
+}
+
+fn status(args: &ObserverArgs) -> Result<Vec<Source>, CommandError> {
+    let status = args.status.iter().map(|text| Source::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    status.iter().filter_map(Source::warning).for_each(|warning| printer::note(&warning));
+    Ok(status)
 }
 
 /// What a text names, which has to be there and be one thing. `flag` is where it stands.

@@ -1,6 +1,5 @@
 //! `plimsoll capacity`: the highest rate that meets a goal, as a bracket, judged.
 
-use crate::agents::remote::RemoteOptions;
 use crate::cli::capacity::CapacityArgs;
 use crate::coordinate::capacity::{Asked, Bounds, CapacityWalk};
 use crate::coordinate::{Measure, walk};
@@ -12,8 +11,8 @@ use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
 use crate::settings::capacity::{CapacityOptions, Pilot, REST_NS};
+use crate::settings::clients::{self, Machines};
 use crate::settings::draft::Draft;
-use crate::settings::selectors::Selectors;
 use crate::settings::threshold;
 use crate::store;
 use crate::store::{Log, Recorder};
@@ -46,17 +45,18 @@ pub(super) struct Checked {
     spec: Option<Spec>,
     pub(super) draft: Draft,
     thresholds: crate::result::Asked,
-    remote: Option<RemoteOptions>,
+    machines: Machines,
 }
 
 impl Checked {
     pub(super) fn new(args: &CapacityArgs) -> Result<Self, CommandError> {
         let options = CapacityOptions::new(args)?;
-        let remote = settings::clients::remote(&args.clients, options.warmup, ("-c", args.connections.0 as u32))?;
+        let least = ("-c", args.connections.0 as u32);
+        let machines = Machines::new(&args.clients, &args.observe, options.warmup, least)?;
         let spec = serving::specs(args.serve.as_slice())?.pop();
-        let draft = Draft::new(&args.request, &args.generator)?;
+        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
         let thresholds = threshold::read(&args.thresholds, threshold::Kind::Capacity, !args.no_observe)?;
-        Ok(Self { options, spec, draft, thresholds, remote })
+        Ok(Self { options, spec, draft, thresholds, machines })
     }
 
     /// The time that it may take without starting and ending; ns.
@@ -67,14 +67,14 @@ impl Checked {
 
 /// Searches until the end, or until `stop` is set.
 pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { options, spec, draft, thresholds, remote } = checked;
+    let Checked { options, spec, draft, thresholds, machines } = checked;
     let session = SessionOptions {
-        remote: remote.as_ref(),
+        machines,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,
         draft,
-        selectors: Selectors::read(&args.observe)?,
+        selectors: clients::selectors(&args.clients, &args.observe)?,
         is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
@@ -137,8 +137,8 @@ pub(super) const fn exit(record: &CapacityRecord) -> Exit {
 /// Fails where the goal asks about a server that cannot be seen from here.
 fn sees_server(options: &CapacityOptions, session: &Session, plan: &Plan) -> Result<(), CommandError> {
     match options.goal.of_server() {
-        Some(condition) if !session.machine(plan, &[]).is_target_here => Err(CommandError::usage(format!(
-            "--goal {condition} needs to see the server, and {} is not on this machine",
+        Some(condition) if !session.sees_server() => Err(CommandError::usage(format!(
+            "--goal {condition} needs to see the server, and {} is not on this machine; name its machine by --server-host",
             plan.target.address
         ))),
         _ => Ok(()),

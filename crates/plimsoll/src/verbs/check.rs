@@ -10,6 +10,7 @@ use crate::session::environment;
 use crate::session::serving;
 use crate::session::watch::{self, Watched};
 use crate::session::{Session, SessionOptions};
+use crate::settings::clients::Machines;
 use crate::settings::draft::Draft;
 use crate::settings::redirects;
 use crate::settings::selectors::Selectors;
@@ -76,6 +77,7 @@ fn of_machine(args: &CheckArgs, load: Load) -> Result<Looked, CommandError> {
     // Nobody is asked for who listens there: it is no server.
     let watched = Watched {
         is_load_here: true,
+        keeps_account: true,
         address,
         is_here: false,
         server,
@@ -101,7 +103,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let spec = serving::specs(args.serve.as_slice())?.pop();
     let draft = Draft::new(&args.request, &args.generator)?;
     let options = SessionOptions {
-        remote: None,
+        machines: &Machines::HERE,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,

@@ -1,6 +1,5 @@
 //! `plimsoll run`: one load, judged.
 
-use crate::agents::remote::RemoteOptions;
 use crate::cli::{ArrivalsArg, RunArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::exit::{CommandError, Exit};
@@ -11,8 +10,8 @@ use crate::result::{Asked, run_record};
 use crate::session::serving;
 use crate::session::{Session, SessionOptions, check_limits};
 use crate::settings;
+use crate::settings::clients::{self, Machines};
 use crate::settings::draft::Draft;
-use crate::settings::selectors::Selectors;
 use crate::settings::threshold;
 use crate::store;
 use evidence::factors::of_run_plan;
@@ -45,7 +44,7 @@ pub(super) struct Checked {
     spec: Option<Spec>,
     pub(super) draft: Draft,
     asked: Asked,
-    remote: Option<RemoteOptions>,
+    machines: Machines,
 }
 
 impl Checked {
@@ -56,14 +55,14 @@ impl Checked {
             None => settings::window(args.duration.unwrap_or(DURATION))?,
         };
         let warmup = settings::warmup(args.warmup)?;
-        let remote = settings::clients::remote(&args.clients, warmup, ("-c", load.connections()))?;
-        if remote.is_none() {
+        let machines = Machines::new(&args.clients, &args.observe, warmup, ("-c", load.connections()))?;
+        if machines.clients.is_none() {
             check_limits(load.connections(), 1, args.request.unix_socket.is_none())?;
         }
         let spec = serving::specs(args.serve.as_slice())?.pop();
-        let draft = Draft::new(&args.request, &args.generator)?;
+        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
         let asked = threshold::read(&args.thresholds, threshold::Kind::Run, !args.no_observe)?;
-        Ok(Self { load, until, warmup, spec, draft, asked, remote })
+        Ok(Self { load, until, warmup, spec, draft, asked, machines })
     }
 
     /// About how long it takes without starting and ending; none for a number of requests; ns.
@@ -74,14 +73,14 @@ impl Checked {
 
 /// Measures it, until its end or until `stop` is set.
 pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { load, until, warmup, spec, draft, asked, remote } = checked;
+    let Checked { load, until, warmup, spec, draft, asked, machines } = checked;
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
-        remote: remote.as_ref(),
+        machines: &machines,
         cpus: None,
         draft: &draft,
-        selectors: Selectors::read(&args.observe)?,
+        selectors: clients::selectors(&args.clients, &args.observe)?,
         is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,

@@ -2,7 +2,6 @@
 
 mod arms;
 
-use crate::agents::remote::RemoteOptions;
 use crate::cli::{OverArg, SweepArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
@@ -15,8 +14,8 @@ use crate::result::{Asked, Point, keep, sweep_record};
 use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
+use crate::settings::clients::{self, Machines};
 use crate::settings::draft::Draft;
-use crate::settings::selectors::Selectors;
 use crate::settings::threshold;
 use crate::store;
 use crate::store::{Log, PROFILED, Recorder};
@@ -49,7 +48,7 @@ pub(super) struct Checked {
     pub(super) draft: Draft,
     warmup: Warmup,
     asked: Asked,
-    remote: Option<RemoteOptions>,
+    machines: Machines,
 }
 
 impl Checked {
@@ -59,24 +58,24 @@ impl Checked {
         load_of(args, search.to)?;
         settings::window(args.duration)?;
         let warmup = settings::warmup(args.warmup)?;
-        let remote = settings::clients::remote(&args.clients, warmup, least(args, &search))?;
+        let machines = Machines::new(&args.clients, &args.observe, warmup, least(args, &search))?;
         if args.over == OverArg::Rate {
             settings::no_pipeline(args.request.pipeline)?;
         }
         let specs = serving::specs(&args.serve)?;
-        let draft = Draft::new(&args.request, &args.generator)?;
+        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
         let asked = threshold::read(&args.thresholds, threshold::Kind::Sweep, !args.no_observe)?;
         if specs.len() > 1 && args.thresholds.baseline.is_some() {
             return Err(CommandError::usage(
                 "--baseline is one result, and --serve names several servers: sweep one of them",
             ));
         }
-        Ok(Self { search, specs, draft, warmup, asked, remote })
+        Ok(Self { search, specs, draft, warmup, asked, machines })
     }
 
     /// About how long it takes without starting and ending: as many loads as are aimed for; ns.
     pub(super) fn expected_ns(&self, args: &SweepArgs) -> u64 {
-        let before_ns = REST.as_nanos() as u64 + settings::clients::agree_ns(&args.clients);
+        let before_ns = REST.as_nanos() as u64 + clients::agree_ns(&args.clients);
         let each_ns =
             args.duration.ns.saturating_add(settings::expected_warmup_ns(self.warmup)).saturating_add(before_ns);
         each_ns.saturating_mul((self.search.points * self.search.iterations) as u64)
@@ -85,13 +84,13 @@ impl Checked {
 
 /// Sweeps one server or several, until the end or until `stop` is set.
 pub(super) fn sweep_checked(args: &SweepArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { search, specs, draft, asked, remote, .. } = checked;
+    let Checked { search, specs, draft, asked, machines, .. } = checked;
     let options = (draft, asked);
     if specs.len() > 1 {
         return arms::sweep(args, options, search, specs, stop);
     }
     let create = |started: &str| store::create(args.output.output.as_deref(), "sweep", started);
-    let server = Server { spec: specs.first(), arm: None, remote: remote.as_ref() };
+    let server = Server { spec: specs.first(), arm: None, machines };
     let measured = measure(args, options, search, server, stop, create)?;
     deliver(&measured.directory, AnyRecord::Sweep(&measured.record), None, &args.output)?;
     let record = AnyRecord::Sweep(&measured.record);
@@ -115,8 +114,8 @@ struct Server<'a> {
     spec: Option<&'a Spec>,
     /// Its label, where it is one of several.
     arm: Option<Redacted>,
-    /// The machines that load it; none: this one.
-    remote: Option<&'a RemoteOptions>,
+    /// Other machines that load or observe it.
+    machines: &'a Machines,
 }
 
 /// Sweeps one target. At least one point is measured.
@@ -124,17 +123,17 @@ fn measure(
     args: &SweepArgs,
     (draft, asked): (&Draft, &Asked),
     search: &SweepSettings,
-    Server { spec, arm, remote }: Server<'_>,
+    Server { spec, arm, machines }: Server<'_>,
     stop: &Arc<AtomicBool>,
     create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
 ) -> Result<Measured, CommandError> {
     let options = SessionOptions {
-        remote,
+        machines,
         url: args.url.as_deref(),
         serve: spec,
         cpus: None,
         draft,
-        selectors: Selectors::read(&args.observe)?,
+        selectors: clients::selectors(&args.clients, &args.observe)?,
         is_observed: !args.no_observe,
         quiet: args.output.quiet,
         is_known: false,
@@ -333,7 +332,7 @@ fn plan(args: &SweepArgs, session: &Session, load: f64) -> Result<Plan, CommandE
 
 /// Times of each load, which is as long as `plan`.
 fn times(args: &SweepArgs, plan: &Plan) -> Times {
-    let (warmup_ns, agree_ns) = (settings::expected_warmup_ns(plan.warmup), settings::clients::agree_ns(&args.clients));
+    let (warmup_ns, agree_ns) = (settings::expected_warmup_ns(plan.warmup), clients::agree_ns(&args.clients));
     // On other machines no time is known to be disturbed.
     let budget_ns = args.budget.map(|budget| budget.ns).or_else(|| (agree_ns > 0).then_some(0));
     Times { window_ns: args.duration.ns, warmup_ns, agree_ns, budget_ns }

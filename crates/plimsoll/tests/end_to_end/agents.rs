@@ -1,9 +1,10 @@
-//! Load from agents, reached by a command that runs them on this machine.
+//! Load from agents, and a server observed by one, reached by a command that runs them on this machine.
 
 mod hosts;
 mod local;
 mod network;
 mod searches;
+mod server_host;
 
 use crate::support::{Program, Target, count, list, plimsoll, wait_for};
 use rustix::process::{Pid, test_kill_process};
@@ -56,9 +57,14 @@ impl Hosts {
 
     /// A verb that measures, with load of two of them.
     fn measure(&self, verb: &str, url: &str, more: &[&str]) -> Program {
+        let clients = ["--client", "ssh://a,ssh://b", "--warmup", "500ms"];
+        self.reached(verb, url, &[&clients, more].concat())
+    }
+
+    /// The same with the machines that `more` names.
+    fn reached(&self, verb: &str, url: &str, more: &[&str]) -> Program {
         let reach = self.directory.path().join("reach");
-        let reach = reach.to_str().expect("a plain path");
-        let args = [verb, url, "--client", "ssh://a,ssh://b", "--ssh", reach, "--warmup", "500ms", "--json"];
+        let args = [verb, url, "--ssh", reach.to_str().expect("a plain path"), "--json"];
         plimsoll(args.into_iter().chain(more.iter().copied()))
     }
 
@@ -93,11 +99,14 @@ impl Hosts {
 
     #[track_caller]
     fn are_gone(&self) {
-        for host in ["a", "b"] {
-            let pid = self.pid(host);
-            let gone = wait_for(SOON, || test_kill_process(pid).is_err().then_some(()));
-            assert!(gone.is_some(), "the agent {host} still runs as {pid:?}");
-        }
+        ["a", "b"].into_iter().for_each(|host| self.is_gone(host));
+    }
+
+    #[track_caller]
+    fn is_gone(&self, host: &str) {
+        let pid = self.pid(host);
+        let gone = wait_for(SOON, || test_kill_process(pid).is_err().then_some(()));
+        assert!(gone.is_some(), "the agent {host} still runs as {pid:?}");
     }
 }
 

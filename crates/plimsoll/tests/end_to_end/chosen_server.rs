@@ -9,7 +9,7 @@ const SHORT: [&str; 7] = ["-c", "2", "-d", "1200ms", "--warmup", "0s", "--json"]
 
 /// CPU time of a process; s.
 #[track_caller]
-fn cpu_s(pid: i32) -> f64 {
+pub(crate) fn cpu_s(pid: i32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
     let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
     fields[11..=12].iter().map(|field| field.parse::<f64>().expect("a number")).sum::<f64>() / 100.0

@@ -10,7 +10,7 @@ use crate::visible;
 use askama::Template;
 use base64::display::Base64Display;
 use base64::engine::GeneralPurpose;
-use model::{Environment, FindingState, Limiter, ThresholdRecord, Verdict, VerdictState};
+use model::{Environment, FindingState, Fingerprint, Limiter, ThresholdRecord, Verdict, VerdictState};
 
 /// The whole page.
 #[derive(Template)]
@@ -242,14 +242,21 @@ pub(super) fn environment(environment: &Environment) -> Group {
 }
 
 /// Everything that is known of machine and server, and what is not; none in results from before it was read.
-pub(super) fn fingerprint(environment: &Environment) -> Option<Table> {
-    let fingerprint = environment.fingerprint.as_ref()?;
-    let facts = fingerprint.facts.iter().flat_map(|(section, facts)| {
-        facts.iter().map(move |(name, value)| vec![format!("{section} {name}"), value.clone()])
-    });
-    let missing = fingerprint.unavailable.iter().map(|(section, why)| vec![section.clone(), why.clone()]);
+pub(super) fn fingerprint(environment: &Environment) -> Vec<Table> {
+    let own = environment.fingerprint.as_ref().map(|own| facts("Machine and server", own));
+    let there = environment.server_host.as_ref().map(|host| facts("Server's machine", &host.fingerprint));
+    own.into_iter().chain(there).collect()
+}
+
+fn facts(title: &'static str, fingerprint: &Fingerprint) -> Table {
+    let told = |name: String, text: &str| vec![visible::line(&name).into_owned(), visible::line(text).into_owned()];
+    let facts = fingerprint
+        .facts
+        .iter()
+        .flat_map(|(section, facts)| facts.iter().map(move |(name, value)| told(format!("{section} {name}"), value)));
+    let missing = fingerprint.unavailable.iter().map(|(section, why)| told(section.clone(), why));
     let header = ["", "as it was before the load"].map(str::to_owned).to_vec();
-    Some(Table { title: "Machine and server", header, rows: facts.chain(missing).collect() })
+    Table { title, header, rows: facts.chain(missing).collect() }
 }
 
 /// The command as it can be typed again.

@@ -29,6 +29,9 @@ pub fn capacity(record: &CapacityRecord, style: &Style) -> String {
     if let Some(served) = &record.environment.served {
         out.push_str(&labelled("server", &crate::served::line(served), style));
     }
+    if let Some(text) = agents::server_host(&record.environment) {
+        out.push_str(&labelled("server", &text, style));
+    }
     if let Some(text) = agents::origin(&record.trials) {
         out.push_str(&labelled("agents", &text, style));
     }

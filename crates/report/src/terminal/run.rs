@@ -50,6 +50,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if let Some(served) = &record.environment.served {
         out.push_str(&labelled("server", &crate::served::line(served), style));
     }
+    if let Some(text) = agents::server_host(&record.environment) {
+        out.push_str(&labelled("server", &text, style));
+    }
     for (label, text) in agents::lines(record) {
         out.push_str(&labelled(label, &text, style));
     }

@@ -39,6 +39,9 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
             out.push_str(&labelled("server", &crate::served::line(served), style));
         }
     }
+    if let Some(text) = agents::server_host(&record.environment) {
+        out.push_str(&labelled("server", &text, style));
+    }
     if let Some(text) = agents::origin(&record.points) {
         out.push_str(&labelled("agents", &text, style));
     }

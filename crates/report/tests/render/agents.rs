@@ -4,7 +4,7 @@ use crate::capacities::bracketed;
 use crate::fixtures::{valid_run, valid_sweep};
 use crate::golden::WIDE;
 use crate::pages::{item, of_run, of_sweep, page};
-use model::{AgentRecord, AgentStart, LostAgent, RunRecord, SourceId};
+use model::{AgentRecord, AgentStart, Fingerprint, LostAgent, RunRecord, ServerHost, SourceId};
 use report::record::AnyRecord;
 use report::terminal;
 
@@ -64,4 +64,24 @@ fn the_page_of_a_run_says_it_too() {
     let run = RunRecord { agents: agents()[..1].to_vec(), ..valid_run() };
     assert!(of_run(&run).contains("load from 1 agent on 1 machine: ssh://a<"));
     assert!(!of_run(&valid_run()).contains("load from 1 agent"), "the load came from the machine itself");
+}
+
+#[test]
+fn the_machine_of_an_observed_server_is_named_and_its_texts_act_nowhere() {
+    let mut run = valid_run();
+    let facts = [("cpu".to_owned(), [("model".to_owned(), "<b>\u{1b}[2J".to_owned())].into())].into();
+    run.environment.server_host = Some(ServerHost {
+        name: "ssh://web1".to_owned(),
+        host: "w\u{1b}".to_owned(),
+        cpus: 8,
+        clock_error_ns: 40_000,
+        fingerprint: Fingerprint { facts, ..Fingerprint::default() },
+        ..ServerHost::default()
+    });
+    let told = "observed by the agent ssh://web1 on w\\u001b (8 CPUs), its clock at most 40.0 µs off";
+    let text = terminal::run(&run, &WIDE);
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{text}");
+    let page = of_run(&run);
+    assert!(page.contains(told) && page.contains("Server&#39;s machine"), "{page}");
+    assert!(page.contains("&#60;b&#62;\\u001b[2J") && !page.contains('\u{1b}'), "{page}");
 }

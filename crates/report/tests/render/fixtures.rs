@@ -410,6 +410,7 @@ fn evidence(good: u64) -> Evidence {
         outstanding: Outstanding { mean: 64.0, little: 64.0, standard_error: 0.01 },
         sends_ns: Vec::new(),
         observed: None,
+        client_machine: None,
         status: Vec::new(),
         profile: None,
         fingerprint: None,
@@ -581,6 +582,7 @@ fn environment() -> Environment {
                 .into(),
             unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
         }),
+        server_host: None,
         changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
         check: vec![CheckRow {
             rule: "NE-01".to_owned(),

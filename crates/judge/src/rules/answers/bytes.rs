@@ -1,7 +1,7 @@
 //! ER-06: byte counts that do not match.
 
-use crate::facts::kernel::is_server_here;
-use crate::facts::{observed, slots};
+use crate::facts::kernel::is_one_machine;
+use crate::facts::{client_machine, slots};
 use crate::{Check, Outcome, Rule};
 use model::human::bytes;
 use model::{Body, Evidence, FindingState, NS_PER_S};
@@ -115,7 +115,7 @@ fn probed(evidence: &Evidence) -> Option<(f64, f64)> {
 
 /// A finding when less came through the interfaces of this machine than the client says to have received.
 fn unseen_by_interfaces(evidence: &Evidence) -> Option<Outcome> {
-    let counters = &observed(evidence).filter(|_| !is_server_here(evidence))?.counters;
+    let counters = &client_machine(evidence).filter(|_| !is_one_machine(evidence))?.counters;
     let nics = counters.iter().filter(|(part, _)| part.starts_with("nic/") && *part != "nic/lo");
     let seen: u64 = nics.filter_map(|(_, counters)| counters.get("received_bytes")).sum();
     let own = evidence.flow.bytes_received;

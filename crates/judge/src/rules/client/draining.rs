@@ -1,6 +1,6 @@
 //! CL-11: full receive buffers of the client.
 
-use crate::facts::kernel::{is_server_here, share, tcp};
+use crate::facts::kernel::{client_tcp, is_one_machine, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let counted: Vec<u64> = NAMES.iter().filter_map(|name| tcp(evidence, name)).collect();
+    let counted: Vec<u64> = NAMES.iter().filter_map(|name| client_tcp(evidence, name)).collect();
     if counted.is_empty() {
         return Outcome::Unchecked("kernel counters of full receive buffers unavailable");
     }
@@ -31,7 +31,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if full < EVENTS_MIN || share <= SHARE {
         return Outcome::Pass;
     }
-    let local = is_server_here(evidence);
+    let local = is_one_machine(evidence);
     let whose = if local { "of client or server" } else { "of the client" };
     let message = format!(
         "receive buffers {whose} were full {} times, {} of the responses: the sender waited for the reader",

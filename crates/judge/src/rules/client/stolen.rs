@@ -1,7 +1,7 @@
 //! CL-08: steal on the client's CPUs.
 
 use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left, taken};
-use crate::facts::{client_cpus, observed};
+use crate::facts::{client_cpus, client_machine};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence, MachineObserved};
@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    let Some(machine) = observed(evidence).and_then(|observed| observed.machine.as_ref()) else {
+    let Some(machine) = client_machine(evidence).and_then(|observed| observed.machine.as_ref()) else {
         return Outcome::Unchecked("CPU times of this machine unknown");
     };
     let stolen = stolen(evidence, machine);

@@ -2,7 +2,7 @@
 
 use crate::facts::disturbed::{TAKEN_MIN_S, Taken, left};
 use crate::facts::kernel::counter;
-use crate::facts::{observed, seconds};
+use crate::facts::{client_machine, seconds};
 use crate::{Check, Outcome, Rule};
 use model::human::{plural, time};
 use model::{Cause, Evidence, NS_PER_S};
@@ -26,7 +26,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let stops = counter(evidence, PART, "throttled_periods").zip(counter(evidence, PART, "throttled_ns"));
     let Some((periods, ns)) = stops else {
-        let gauges = observed(evidence).and_then(|observed| observed.gauges.get(PART));
+        let gauges = client_machine(evidence).and_then(|observed| observed.gauges.get(PART));
         // A group is known and has no quota: nothing can stop it.
         return match gauges.is_some_and(|gauges| !gauges.contains_key("cpu_quota_ns_per_s")) {
             true => Outcome::Pass,

@@ -1,7 +1,7 @@
 //! EN-03: CPU time of other processes.
 
-use crate::facts::disturbed::{Taken, taken};
-use crate::facts::kernel::{ELSEWHERE, is_server_here};
+use crate::facts::disturbed::{Taken, account, taken};
+use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
@@ -32,7 +32,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let observed = evidence.observed.as_ref();
@@ -77,7 +77,7 @@ fn check(evidence: &Evidence) -> Outcome {
 /// Share of the CPUs that others used in the time that the numbers rest on, of `background` in all: without what is set
 /// aside.
 fn left(evidence: &Evidence, background: f64, cpus: f64) -> f64 {
-    let Some(seen) = evidence.disturbance.as_ref().filter(|seen| seen.basis == Basis::Clean) else { return background };
+    let Some(seen) = account(evidence, CAUSES).filter(|seen| seen.basis == Basis::Clean) else { return background };
     let all = background * cpus;
     let aside = (seen.taken.get(&CAUSES[0]).unwrap_or(&0.0) - seen.left.get(&CAUSES[0]).unwrap_or(&0.0)).max(0.0);
     (all - aside).max(0.0) / cpus

@@ -1,6 +1,6 @@
 //! EN-02: changes of the CPU frequency.
 
-use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_seen};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let (frequency, throttles) =

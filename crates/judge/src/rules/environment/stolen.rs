@@ -1,7 +1,7 @@
 //! EN-01: steal on the server's CPUs.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::kernel::{ELSEWHERE, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, is_server_seen};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Cause, Evidence};
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let Some(machine) = evidence.observed.as_ref().and_then(|seen| seen.machine.as_ref()) else {
@@ -38,8 +38,8 @@ fn check(evidence: &Evidence) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, state};
-    use model::FindingState;
+    use crate::testing::{clean_run, seen_there, state};
+    use model::{Disturbance, FindingState};
 
     #[test]
     fn the_mean_decides_and_not_one_second() {
@@ -54,5 +54,16 @@ mod tests {
             (machine.steal_mean, machine.steal_max) = (mean, 0.6);
             assert_eq!(state(&check(&evidence)), expected, "{mean}");
         }
+    }
+
+    #[test]
+    fn an_account_of_the_clients_machine_does_not_excuse_that_of_the_server() {
+        let mut evidence = clean_run();
+        let machine = evidence.observed.as_mut().and_then(|seen| seen.machine.as_mut()).expect("seen");
+        machine.steal_mean = 0.02;
+        evidence.disturbance = Some(Disturbance::default());
+        assert_eq!(state(&check(&evidence)), None, "on one machine it knows of all");
+        seen_there(&mut evidence);
+        assert_eq!(state(&check(&evidence)), Some(FindingState::Warning));
     }
 }

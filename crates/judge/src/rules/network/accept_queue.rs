@@ -1,6 +1,6 @@
 //! NE-01: full accept queue.
 
-use crate::facts::kernel::{ELSEWHERE, Lost, all_drops, has_connected, is_server_here, is_tcp, own_drops, whose};
+use crate::facts::kernel::{ELSEWHERE, Lost, all_drops, has_connected, is_server_seen, is_tcp, own_drops, whose};
 use crate::{Check, Outcome, Rule};
 use model::Evidence;
 use model::human::{count, percent, plural};
@@ -19,7 +19,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
     }
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let own = own_drops(evidence);

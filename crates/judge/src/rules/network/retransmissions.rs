@@ -1,6 +1,6 @@
 //! NE-03: TCP retransmissions.
 
-use crate::facts::kernel::{is_server_here, is_tcp, retransmitted, share, tcp, whose};
+use crate::facts::kernel::{is_one_machine, is_tcp, retransmitted, share, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -40,7 +40,7 @@ fn check(evidence: &Evidence) -> Outcome {
         percent(share),
         whose(evidence)
     );
-    let remedy = if is_server_here(evidence) {
+    let remedy = if is_one_machine(evidence) {
         "on loopback fix full queues (NE-01, NE-02, NE-06), or look for a firewall or netem rule (tc qdisc)"
     } else {
         "check both network interfaces (ethtool -S) and the switch for errors and drops"

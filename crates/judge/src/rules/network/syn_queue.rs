@@ -1,6 +1,6 @@
 //! NE-02: full SYN queue.
 
-use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_here, is_tcp, own_drops, tcp, whose};
+use crate::facts::kernel::{ELSEWHERE, Lost, has_connected, is_server_seen, is_tcp, own_drops, tcp, whose};
 use crate::{Check, Outcome, Rule};
 use model::Evidence;
 use model::human::{count, percent};
@@ -19,7 +19,7 @@ fn check(evidence: &Evidence) -> Outcome {
     if !is_tcp(evidence) {
         return Outcome::Pass;
     }
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let cookies = [tcp(evidence, "SyncookiesSent"), tcp(evidence, "TCPReqQFullDoCookies")].into_iter().flatten().max();

@@ -1,5 +1,6 @@
 //! NE-09: connection tables near their limits.
 
+use crate::facts::client_machine;
 use crate::facts::kernel::{gauge, is_tcp, share, tcp};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
@@ -57,7 +58,7 @@ fn tracked(evidence: &Evidence) -> Option<f64> {
 
 /// Part of the local ports that the client's ends hold in TIME_WAIT.
 fn ports_waiting(evidence: &Evidence) -> Option<f64> {
-    let sockets = evidence.observed.as_ref()?.sockets.as_ref()?;
+    let sockets = client_machine(evidence)?.sockets.as_ref()?;
     let waiting = sockets.client.get("time_wait").copied().unwrap_or(0);
     Some(share(waiting, gauge(evidence, "ports", "local_ports")?.max))
 }

@@ -1,7 +1,7 @@
 //! PH-03: network link at its speed limit.
 
-use crate::facts::kernel::is_server_here;
-use crate::facts::{observed, seconds};
+use crate::facts::kernel::is_one_machine;
+use crate::facts::{client_machine, seconds};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if is_server_here(evidence) {
+    if is_one_machine(evidence) {
         return Outcome::Pass; // no link between them
     }
     let links = links(evidence);
@@ -47,7 +47,7 @@ fn check(evidence: &Evidence) -> Outcome {
 
 /// Each interface of known speed: name, share of it that the busier direction used, bits per second.
 fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
-    let (Some(seen), Some(fingerprint)) = (observed(evidence), &evidence.fingerprint) else { return Vec::new() };
+    let (Some(seen), Some(fingerprint)) = (client_machine(evidence), &evidence.fingerprint) else { return Vec::new() };
     let speeds = fingerprint.facts.iter().filter_map(|(section, facts)| {
         let mbit_per_s: f64 = facts.get("speed_mbit_per_s")?.trim().parse().ok()?;
         (section.starts_with("nic/") && mbit_per_s > 0.0).then_some((section, mbit_per_s * 1e6))

@@ -1,6 +1,6 @@
 //! SV-05: server near its open-file limit.
 
-use crate::facts::kernel::{ELSEWHERE, is_server_here, share};
+use crate::facts::kernel::{ELSEWHERE, is_server_seen, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState};
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let observed = evidence.observed.iter();

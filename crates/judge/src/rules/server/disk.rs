@@ -1,6 +1,6 @@
 //! SV-09: processes that wait for a disk.
 
-use crate::facts::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
+use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen, share_of_time};
 use crate::{Check, Outcome, Rule};
 use model::human::percent;
 use model::{Evidence, FindingState};
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let Some(ns) = counter(evidence, "pressure/io", "some_ns") else {

@@ -1,6 +1,6 @@
 //! SV-08: memory shortage.
 
-use crate::facts::kernel::{ELSEWHERE, counter, is_server_here, share_of_time};
+use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen, share_of_time};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Evidence, FindingState, NS_PER_S};
@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let [Some(swapped_in), Some(swapped_out)] =

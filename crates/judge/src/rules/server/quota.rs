@@ -1,7 +1,7 @@
 //! SV-04: server throttled by its CPU quota.
 
 use crate::facts::disturbed::{Taken, left, taken};
-use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_here, share};
+use crate::facts::kernel::{ELSEWHERE, counter, gauge, is_server_seen, share};
 use crate::{Check, Outcome, Rule};
 use model::human::{count, percent};
 use model::{Cause, Evidence, FindingState, NS_PER_S};
@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(evidence: &Evidence) -> Outcome {
-    if !is_server_here(evidence) {
+    if !is_server_seen(evidence) {
         return Outcome::Unchecked(ELSEWHERE);
     }
     let counters = evidence.observed.as_ref().map(|seen| &seen.counters);

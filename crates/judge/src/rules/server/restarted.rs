@@ -1,6 +1,6 @@
 //! SV-03: server processes that ended during the window.
 
-use crate::facts::kernel::{ELSEWHERE, counter, is_server_here};
+use crate::facts::kernel::{ELSEWHERE, counter, is_server_seen};
 use crate::text::list;
 use crate::{Check, Outcome, Rule};
 use model::human::{count, plural};
@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(evidence: &Evidence) -> Outcome {
     let observed = evidence.observed.as_ref();
     let Some((observed, server)) = observed.and_then(|seen| Some((seen, seen.server.as_ref()?))) else {
-        return Outcome::Unchecked(if is_server_here(evidence) {
+        return Outcome::Unchecked(if is_server_seen(evidence) {
             "processes of the server not visible"
         } else {
             ELSEWHERE

@@ -12,6 +12,7 @@ use crate::output::progress::Progress;
 use crate::result::{ComparedTrial, Measured, compare_outcome};
 use crate::session::{Session, SessionOptions, environment, serving};
 use crate::settings::capacity::CapacityOptions;
+use crate::settings::clients::Machines;
 use crate::settings::compare::{Arm, ArmTarget, CANARY, CompareOptions, REST_NS};
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
@@ -149,7 +150,7 @@ fn session_options<'a>(
         ArmTarget::Builtin => (None, None),
     };
     Ok(SessionOptions {
-        remote: None,
+        machines: &Machines::HERE,
         url,
         serve,
         cpus,
@@ -407,7 +408,7 @@ impl<'a> Arms<'a> {
         let spec = Spec::parse(CANARY).map_err(serving::command_error)?;
         let draft = Draft::plain(&self.args.generator)?;
         let options = SessionOptions {
-            remote: None,
+            machines: &Machines::HERE,
             url: None,
             serve: Some(&spec),
             cpus: None,

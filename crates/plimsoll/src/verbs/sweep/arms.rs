@@ -8,6 +8,7 @@ use crate::output::printer;
 use crate::result::Asked;
 use crate::session::serving;
 use crate::session::sinks::Sink;
+use crate::settings::clients::Machines;
 use crate::settings::draft::Draft;
 use crate::store;
 use crate::store::Recorder;
@@ -40,7 +41,7 @@ pub(super) fn sweep(
         }
         // Arms that nothing was measured of have no place in the report.
         let folder = arm_folder(arms.len(), &label);
-        let server = Server { spec: Some(spec), arm: Some(label.clone()), remote: None };
+        let server = Server { spec: Some(spec), arm: Some(label.clone()), machines: &Machines::HERE };
         let measured = measure(args, options, search, server, stop, |started| {
             let top = match &top {
                 Some(top) => top,

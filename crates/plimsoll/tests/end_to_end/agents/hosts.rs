@@ -97,3 +97,45 @@ fn a_killed_coordinator_leaves_nothing() {
         network.is_clean();
     });
 }
+
+/// With load of the coordinator, and with load of two other hosts.
+#[test]
+fn the_server_is_observed_on_its_own_host() {
+    on_hosts(|network| {
+        decide_watched(|| {
+            for more in [&[][..], &["--client", CLIENTS]] {
+                let load = ["run", Network::TARGET, "-R", "500", "-c", "64", "-d", "3s", "--warmup", "1s", "--json"];
+                let there = ["--server-host", "ssh://t"];
+                let record = network.plimsoll("known", &[&load[..], &there, more].concat()).run().measured().json();
+                let observed = &record["observed"];
+                assert_eq!(observed["server"]["processes"][0]["name"], "plimsoll", "{:#}", observed["unavailable"]);
+                assert!(number(observed, "server.cpu_ns_per_request") > 1_000.0, "{:#}", observed["server"]);
+                assert!(count(observed, "sockets.server.established") >= 1, "{:#}", observed["sockets"]);
+                let seen = observed["seconds"].as_array().map_or(0, Vec::len);
+                assert!((2..=4).contains(&seen), "{seen} of 3 s");
+                let host = &record["environment"]["server_host"];
+                assert_eq!(host["name"], "ssh://t", "{host:#}");
+                assert!(count(host, "clock_error_ns") < 5_000_000, "{host:#}");
+                assert!(record["client_machine"].is_object(), "the load is elsewhere");
+                network.is_clean();
+            }
+        });
+    });
+}
+
+#[test]
+fn a_killed_agent_of_the_server_or_its_ssh_ends_the_load_and_leaves_nothing() {
+    on_hosts(|network| {
+        for is_ssh in [false, true] {
+            let load = ["run", Network::TARGET, "--server-host", "ssh://t", "-c", "8", "-d", "20s", "--json"];
+            let started = network.plimsoll("known", &load).start();
+            started.wait_for_events("observed", 3);
+            Network::kill(&if is_ssh { network.connections("t") } else { network.agents("t") });
+            let ended = started.end();
+            network.is_clean();
+            let record = ended.exits(4).json();
+            assert_eq!(record["interrupted"], true);
+            assert!(ended.stderr.contains("agent ssh://t was lost"), "{ended:#?}");
+        }
+    });
+}

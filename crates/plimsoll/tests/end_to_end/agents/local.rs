@@ -146,7 +146,7 @@ fn what_agents_cannot_do_is_refused_before_anything_is_started() {
     }
     plimsoll(["run", "http://192.0.2.1/", "--client", "b"]).run().fails(2, &["--client", "ssh://"]);
     let ended = plimsoll(["run", "http://192.0.2.1/", "--ssh", "ssh"]).run();
-    assert!(ended.exits(2).stderr.contains("--client"), "{ended:#?}");
+    assert!(ended.exits(2).stderr.contains("--client") && ended.stderr.contains("--server-host"), "{ended:#?}");
 }
 
 #[test]

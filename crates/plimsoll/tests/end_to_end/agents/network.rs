@@ -7,14 +7,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Makes the hosts in the directory `$1`: the coordinator `c`, the target `t` and `h1` to `h4`, of which `h3` may run nothing and
+/// Makes the hosts in the directory `$1`: the coordinator `c`, the target `t`, which has an sshd too, and `h1` to `h4`, of which `h3` may run nothing and
 /// `h4` has no space. Nothing of this is seen outside, and no namespace has a way out.
 const SETUP: &str = r#"
 set -e
 cd "$1"
 mount --make-rprivate /
 mount -t tmpfs none /run
-mkdir -p /run/netns /run/sshd h1 h2 h3 h4
+mkdir -p /run/netns /run/sshd h1 h2 h3 h4 t
 mount -t tmpfs -o noexec none h3
 mount -t tmpfs -o size=256k none h4
 ip netns add sw
@@ -35,15 +35,19 @@ ssh-keygen -q -t ed25519 -N '' -f hostkey
 ssh-keygen -q -t ed25519 -N '' -f otherkey
 cp id.pub authorized_keys
 printf 'StrictHostKeyChecking yes\nUser root\nIdentityFile %s/id\nIdentitiesOnly yes\n' "$1" >common
+login() {
+    printf '%s\n' "ListenAddress $2" "HostKey $PWD/hostkey" "AuthorizedKeysFile $PWD/authorized_keys" \
+        "PidFile $PWD/$1.pid" 'PasswordAuthentication no' 'UsePAM no' 'StrictModes no' \
+        'PermitRootLogin prohibit-password' "SetEnv XDG_CACHE_HOME=$PWD/$1" >"$1.conf"
+    ip netns exec "$1" /usr/sbin/sshd -f "$PWD/$1.conf" -E "$PWD/$1.log"
+    printf 'Host %s\nHostName %s\n' "$1" "$2" >>names
+    echo "$2 $(cut -d' ' -f1,2 hostkey.pub)" >>known
+    echo "$2 $(cut -d' ' -f1,2 otherkey.pub)" >>changed
+}
+login t 10.77.0.20
 for n in 1 2 3 4; do
     host h$n 10.77.0.1$n
-    printf '%s\n' "ListenAddress 10.77.0.1$n" "HostKey $1/hostkey" "AuthorizedKeysFile $1/authorized_keys" \
-        "PidFile $1/h$n.pid" 'PasswordAuthentication no' 'UsePAM no' 'StrictModes no' 'PermitRootLogin prohibit-password' \
-        "SetEnv XDG_CACHE_HOME=$1/h$n" >h$n.conf
-    ip netns exec h$n /usr/sbin/sshd -f "$1/h$n.conf" -E "$1/h$n.log"
-    printf 'Host h%s\nHostName 10.77.0.1%s\n' $n $n >>names
-    echo "10.77.0.1$n $(cut -d' ' -f1,2 hostkey.pub)" >>known
-    echo "10.77.0.1$n $(cut -d' ' -f1,2 otherkey.pub)" >>changed
+    login h$n 10.77.0.1$n
 done
 printf 'Host h9\nHostName 10.77.0.19\n' >>names
 : >unknown
@@ -148,8 +152,10 @@ impl Network {
     /// Neither an agent nor an ssh is left.
     #[track_caller]
     pub(crate) fn is_clean(&self) {
-        let left =
-            || [self.agents("h1"), self.agents("h2"), self.with_words(&format!("{}/ssh-", self.path()))].concat();
+        let left = || {
+            [self.agents("h1"), self.agents("h2"), self.agents("t"), self.with_words(&format!("{}/ssh-", self.path()))]
+                .concat()
+        };
         let clean = wait_for(SOON, || left().is_empty().then_some(()));
         assert!(clean.is_some(), "left: {:?}", left().into_iter().map(words).collect::<Vec<_>>());
     }

@@ -1,0 +1,78 @@
+//! Machines of one load: that of the load generator, and that of the server where an agent observed it.
+
+use crate::observed::ObservedSum;
+use model::{Observed, Phase, Sample, SourceId, StatusLook};
+
+/// The load generator, among the parts that may be unavailable.
+const GENERATOR: &str = "generator";
+
+/// Sums over the samples of each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machines {
+    /// The own one: of the load generator, and of the server if it runs there.
+    own: ObservedSum,
+    /// Of the server alone.
+    server_host: ObservedSum,
+    /// True once its agent was lost.
+    pub(crate) has_lost_observer: bool,
+}
+
+impl Machines {
+    const fn of(&mut self, source: SourceId) -> &mut ObservedSum {
+        match source {
+            SourceId::SERVER_HOST => &mut self.server_host,
+            _ => &mut self.own,
+        }
+    }
+
+    /// Takes in a sample, of which `clean_share` (0 to 1) was undisturbed.
+    pub(crate) fn add(&mut self, sample: &Sample, clean_share: f64) {
+        let sum = self.of(sample.source);
+        sum.note(sample);
+        if sample.phase == Phase::Measure {
+            sum.add(sample, clean_share);
+        }
+    }
+
+    /// The agent on the server's machine was lost.
+    pub(crate) fn lose(&mut self, name: &str, why: &str) {
+        self.server_host.lose(&format!("agent {name} was lost: {why}"));
+        self.has_lost_observer = true;
+    }
+
+    /// Takes in what the server said of itself, which belongs to the seconds of its machine.
+    pub(crate) fn add_status(&mut self, look: &StatusLook) {
+        let source = if self.server_host.is_empty() { SourceId::LOCAL } else { SourceId::SERVER_HOST };
+        self.of(source).add_status(look);
+    }
+
+    /// Adds the sums of another window of the same load.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.own.merge(&other.own);
+        self.server_host.merge(&other.server_host);
+        self.has_lost_observer |= other.has_lost_observer;
+    }
+
+    /// What was observed, given the complete responses per second of the same window: the server's machine as far as it was, and
+    /// that of the load generator if it is another.
+    pub(crate) fn observed(&self, responses_per_s: f64) -> (Option<Observed>, Option<Observed>) {
+        let own = self.own.observed(responses_per_s);
+        match self.server_host.observed(responses_per_s) {
+            None => (own, None),
+            Some(server) => {
+                let client = own.unwrap_or_default();
+                (Some(with_generator(server, &client)), Some(client))
+            }
+        }
+    }
+}
+
+/// What was observed of the server's machine, with the load generator of another one.
+fn with_generator(server: Observed, client: &Observed) -> Observed {
+    let mut joined = Observed { generator: client.generator.clone(), ..server };
+    match client.unavailable.get(GENERATOR) {
+        Some(why) => joined.unavailable.insert(GENERATOR.to_owned(), why.clone()),
+        None => joined.unavailable.remove(GENERATOR),
+    };
+    joined
+}

@@ -1,0 +1,79 @@
+//! Observation of a server on this machine for a coordinator on another one: the agent's side of `--server-host`, on a thread of
+//! its own, so that heartbeats go on while processes are looked for.
+
+use crate::exit::{CommandError, Exit};
+use crate::session::environment;
+use crate::session::watch::{Sampler, Watched};
+use crate::settings::selectors::processes;
+use crate::settings::target_url::is_local;
+use agent::{ObserveMessage, ObservedHost, Report};
+use clock::Clock;
+use model::{Environment, Phase};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Builder;
+
+/// What the coordinator wants.
+pub(super) enum Wanted {
+    Observe(Box<ObserveMessage>),
+    Begin,
+    Sample(Phase),
+    Done,
+}
+
+/// Starts the thread, which ends with its sender; `report` tells the coordinator.
+pub(super) fn start(report: impl Fn(Report) + Send + 'static) -> io::Result<Sender<Wanted>> {
+    let (to, inbox) = channel();
+    Builder::new().name("observation".into()).spawn(move || observe(&inbox, &report))?;
+    Ok(to)
+}
+
+fn observe(inbox: &Receiver<Wanted>, report: &dyn Fn(Report)) {
+    let mut sampler: Option<Sampler> = None;
+    let mut clock = Clock::start();
+    for wanted in inbox {
+        match wanted {
+            Wanted::Observe(whom) => match find(&whom) {
+                Ok((found, host)) => {
+                    sampler = Some(found);
+                    report(Report::Observing(Box::new(host)));
+                }
+                Err(CommandError { exit, message }) => {
+                    report(Report::Failed { is_target: exit == Exit::Target, why: message });
+                }
+            },
+            // Nobody is observed if none was found, which was told.
+            Wanted::Begin => {
+                if let Some(sampler) = &mut sampler {
+                    clock = Clock::start();
+                    sampler.begin();
+                    report(Report::SamplesBegun { at_ns: clock.epoch_ns() });
+                }
+            }
+            Wanted::Sample(phase) => {
+                if let Some(sampler) = &mut sampler {
+                    report(Report::Sample(Box::new(sampler.sample(clock.now_ns(), phase))));
+                }
+            }
+            Wanted::Done => sampler = None,
+        }
+    }
+}
+
+/// Finds the processes.
+fn find(whom: &ObserveMessage) -> Result<(Sampler, ObservedHost), CommandError> {
+    let (server, companions) = processes(whom.server.as_deref(), &whom.observe)?;
+    let is_here = is_local(&whom.address);
+    if !is_here && server.is_none() {
+        return Err(CommandError::usage(format!(
+            "{} is no address of this machine, so that nobody knows who the server is; name its processes by --server",
+            whom.address
+        )));
+    }
+    let address = whom.address.clone();
+    let (neighbours, is_load_here, keeps_account) = (Vec::new(), true, false);
+    let watched = Watched { address, is_here, server, companions, neighbours, is_load_here, keeps_account };
+    let Environment { kernel, cpu_model, .. } = environment::describe();
+    let fingerprint = whom.wants_fingerprint.then(|| watched.fingerprint().fingerprint);
+    Ok((watched.sampler(), ObservedHost { kernel, cpu_model, fingerprint }))
+}

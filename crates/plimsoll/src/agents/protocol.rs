@@ -1,0 +1,126 @@
+//! What the streams carry: the protocol of a load, or of the server's machine.
+
+use agent::segment::Part;
+use agent::{Fleet, FleetEvent, Hello, ObserveMessage, ObserverEvent, RemoteObserver};
+use model::{Phase, Plan};
+
+/// Coordinator's end of a protocol, over the streams of all its agents.
+pub(crate) trait Protocol: Send + 'static {
+    /// What may be asked of the agents.
+    type Order: Send + 'static;
+    /// What comes out.
+    type Event: Send + 'static;
+    fn attach(&mut self, agent: usize, now_ns: u64);
+    fn on_bytes(&mut self, agent: usize, bytes: &[u8], received_ns: u64, now_ns: u64);
+    fn on_end(&mut self, agent: usize, why: &str, now_ns: u64);
+    fn on_order(&mut self, order: Self::Order, now_ns: u64);
+    fn on_time(&mut self, now_ns: u64);
+    fn deadline_ns(&self) -> u64;
+    fn take_output(&mut self, agent: usize) -> Vec<u8>;
+    fn take_event(&mut self) -> Option<Self::Event>;
+}
+
+/// What may be asked of agents that generate load.
+pub(crate) enum LoadOrder {
+    /// Begin one.
+    Begin(Box<Plan>, Vec<Part>),
+    /// End it early.
+    Stop,
+}
+
+impl Protocol for Fleet {
+    type Order = LoadOrder;
+    /// With what the agents have said of themselves.
+    type Event = (FleetEvent, Vec<Hello>);
+
+    fn attach(&mut self, agent: usize, now_ns: u64) {
+        self.attach(agent, now_ns);
+    }
+
+    fn on_bytes(&mut self, agent: usize, bytes: &[u8], received_ns: u64, now_ns: u64) {
+        self.on_bytes(agent, bytes, received_ns, now_ns);
+    }
+
+    fn on_end(&mut self, agent: usize, why: &str, now_ns: u64) {
+        self.on_end(agent, why, now_ns);
+    }
+
+    fn on_order(&mut self, order: LoadOrder, now_ns: u64) {
+        match order {
+            LoadOrder::Begin(plan, parts) => self.begin(&plan, &parts, now_ns),
+            LoadOrder::Stop => self.stop(now_ns),
+        }
+    }
+
+    fn on_time(&mut self, now_ns: u64) {
+        self.on_time(now_ns);
+    }
+
+    fn deadline_ns(&self) -> u64 {
+        self.deadline_ns()
+    }
+
+    fn take_output(&mut self, agent: usize) -> Vec<u8> {
+        self.take_output(agent)
+    }
+
+    fn take_event(&mut self) -> Option<Self::Event> {
+        let event = self.take_event()?;
+        let hellos = if event == FleetEvent::Greeted { self.hellos().cloned().collect() } else { Vec::new() };
+        Some((event, hellos))
+    }
+}
+
+/// What may be asked of the agent on the server's machine.
+pub(crate) enum ObserverOrder {
+    /// Look for processes.
+    Observe(ObserveMessage),
+    /// A load begins.
+    Begin,
+    /// A tick of it has ended.
+    Sample(Phase),
+    /// It is over.
+    Done,
+}
+
+impl Protocol for RemoteObserver {
+    type Order = ObserverOrder;
+    type Event = ObserverEvent;
+
+    fn attach(&mut self, _: usize, now_ns: u64) {
+        self.attach(now_ns);
+    }
+
+    fn on_bytes(&mut self, _: usize, bytes: &[u8], received_ns: u64, now_ns: u64) {
+        self.on_bytes(bytes, received_ns, now_ns);
+    }
+
+    fn on_end(&mut self, _: usize, why: &str, _: u64) {
+        self.on_end(why);
+    }
+
+    fn on_order(&mut self, order: ObserverOrder, now_ns: u64) {
+        match order {
+            ObserverOrder::Observe(whom) => self.observe(whom, now_ns),
+            ObserverOrder::Begin => self.begin(),
+            ObserverOrder::Sample(phase) => self.sample(phase),
+            ObserverOrder::Done => self.done(),
+        }
+    }
+
+    fn on_time(&mut self, now_ns: u64) {
+        self.on_time(now_ns);
+    }
+
+    fn deadline_ns(&self) -> u64 {
+        self.deadline_ns()
+    }
+
+    fn take_output(&mut self, _: usize) -> Vec<u8> {
+        self.take_output()
+    }
+
+    fn take_event(&mut self) -> Option<ObserverEvent> {
+        self.take_event()
+    }
+}

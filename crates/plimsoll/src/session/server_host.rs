@@ -1,0 +1,290 @@
+//! Server's machine, observed by an agent there (`--server-host`): the second source of samples beside [`super::watch::Watch`].
+//!
+//! The agent takes the same samples as this process would, one after each tick. They come a moment later, with the next event
+//! of the load, and after its end those that are still on their way are awaited.
+
+use crate::agents::host::Host;
+use crate::agents::identity::identity;
+use crate::agents::protocol::ObserverOrder;
+use crate::agents::pump::Pump;
+use crate::agents::remote::{LOOK_UP, START_NS, command_error, lost_error, no_thread, not_there, own_program};
+use crate::agents::ssh::Ssh;
+use crate::exit::CommandError;
+use crate::output::printer;
+use agent::limits::{LOST_NS, OBSERVE_NS};
+use agent::{FleetError, Hello, ObserveMessage, ObservedHost, ObserverEvent, OnLoss, RemoteObserver};
+use clock::{Clock, monotonic_ns};
+use engine::run::Control;
+use model::{Address, Event, Fingerprint, LostAgent, Sample, SourceId};
+use std::cell::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Where the server runs, and who it is there.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerHostOptions {
+    pub(crate) host: Host,
+    pub(crate) ssh: Ssh,
+    pub(crate) on_loss: OnLoss,
+    /// `--server` and `--observe`, as they were typed: they name processes of that machine.
+    pub(crate) server: Option<String>,
+    pub(crate) observe: Vec<String>,
+}
+
+/// Ends the load of now, if there is one.
+type StopLoad = Arc<Mutex<Option<Arc<AtomicBool>>>>;
+
+/// Agent on the server's machine; it ends with this value.
+pub(crate) struct ServerHost {
+    pump: Pump<RemoteObserver>,
+    on_loss: OnLoss,
+    /// Ends the load of now.
+    stop_load: StopLoad,
+    name: String,
+    whom: ObserveMessage,
+    /// True if it is the machine of this process.
+    is_this_machine: bool,
+    /// As it was before the first load.
+    machine: model::ServerHost,
+    lost: OnceCell<LostAgent>,
+}
+
+impl ServerHost {
+    /// Starts it and has it find the server that answers at `address`.
+    pub(crate) fn start(
+        options: &ServerHostOptions,
+        address: &Address,
+        stop: &AtomicBool,
+    ) -> Result<Self, CommandError> {
+        let ServerHostOptions { host, ssh, on_loss, server, observe } = options;
+        let (own, program, name) = (identity()?, own_program()?, host.to_string());
+        let protocol = RemoteObserver::new(name.clone(), own.clone());
+        let stop_load = Arc::new(Mutex::new(None::<Arc<AtomicBool>>));
+        let at_once = end_on_loss(*on_loss, Arc::clone(&stop_load));
+        let pump = Pump::start(std::slice::from_ref(host), ssh, &program, protocol, at_once).map_err(no_thread)?;
+        let (server, observe) = (server.clone(), observe.clone());
+        let whom = ObserveMessage { address: address.clone(), server, observe, wants_fingerprint: false };
+        let (lost, machine) = (OnceCell::new(), model::ServerHost::default());
+        let is_this_machine = false;
+        let mut this = Self { pump, on_loss: *on_loss, stop_load, name, whom, is_this_machine, machine, lost };
+        let hello = this.greeted(stop)?;
+        this.is_this_machine = hello.boot_id == own.boot_id;
+        this.check_address(address)?;
+        this.machine = this.found(hello, stop)?;
+        Ok(this)
+    }
+
+    /// Refuses a target that means another machine to the agent than to the load.
+    fn check_address(&self, address: &Address) -> Result<(), CommandError> {
+        let is_own = address.tcp().is_none_or(|address| address.ip().is_loopback());
+        match is_own && !self.is_this_machine {
+            true => Err(CommandError::usage(format!(
+                "{address} is each machine's own, and --server-host is another machine; write an address of the server, or \
+                 --server-ip"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    fn greeted(&self, stop: &AtomicBool) -> Result<Hello, CommandError> {
+        let greeting = |event| if let ObserverEvent::Greeted(hello) = event { Some(hello) } else { None };
+        self.wait(START_NS, stop, greeting)?.ok_or_else(not_there)
+    }
+
+    /// Its machine, once it has found the server.
+    fn found(&self, hello: Hello, stop: &AtomicBool) -> Result<model::ServerHost, CommandError> {
+        self.pump.order(ObserverOrder::Observe(ObserveMessage { wants_fingerprint: true, ..self.whom.clone() }));
+        let (ObservedHost { kernel, cpu_model, fingerprint }, clock_error_ns) = self.ready(stop)?;
+        self.pump.order(ObserverOrder::Done);
+        let Hello { host, cpus, .. } = hello;
+        let fingerprint = fingerprint.unwrap_or_default();
+        Ok(model::ServerHost { name: self.name.clone(), host, kernel, cpu_model, cpus, clock_error_ns, fingerprint })
+    }
+
+    fn ready(&self, stop: &AtomicBool) -> Result<(ObservedHost, u64), CommandError> {
+        let ready = |event| match event {
+            ObserverEvent::Ready { host, clock_error_ns } => Some((*host, clock_error_ns)),
+            _ => None,
+        };
+        let silent = || CommandError::usage(format!("agent {}: it did not find the server in time", self.name));
+        self.wait(OBSERVE_NS + LOST_NS, stop, ready)?.ok_or_else(silent)
+    }
+
+    /// What `take` makes of the first event that it wants; none within the time.
+    fn wait<T>(
+        &self,
+        within_ns: u64,
+        stop: &AtomicBool,
+        take: impl Fn(ObserverEvent) -> Option<T>,
+    ) -> Result<Option<T>, CommandError> {
+        let until_ns = monotonic_ns().saturating_add(within_ns);
+        while monotonic_ns() < until_ns {
+            match self.pump.event(LOOK_UP) {
+                Some(ObserverEvent::Failed(error)) => {
+                    self.lose(&error, None);
+                    return Err(self.check().err().unwrap_or_else(|| command_error(error)));
+                }
+                Some(ObserverEvent::Note(text)) => printer::note(&text),
+                Some(event) => {
+                    if let Some(taken) = take(event) {
+                        return Ok(Some(taken));
+                    }
+                }
+                None => {}
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(CommandError::interrupted());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Has it find the processes of now, and compares clocks anew, before a load that `control` acts on.
+    pub(crate) fn watch(&self, control: &Control) -> Result<ServerWatch<'_>, CommandError> {
+        *hold(&self.stop_load) = Some(Arc::clone(&control.enough));
+        self.pump.order(ObserverOrder::Observe(self.whom.clone()));
+        self.ready(&control.stop)?;
+        let clock = Arc::clone(&control.clock);
+        Ok(ServerWatch { host: self, clock, begun_ns: None, awaited: 0, come: Vec::new() })
+    }
+
+    fn lose(&self, error: &FleetError, at_ns: Option<u64>) {
+        if let FleetError::Lost { name, why } = error {
+            // It is lost once.
+            let _ = self.lost.set(LostAgent { name: name.clone(), at_ns, why: why.clone() });
+        }
+    }
+
+    pub(crate) const fn is_this_machine(&self) -> bool {
+        self.is_this_machine
+    }
+
+    pub(crate) const fn machine(&self) -> &model::ServerHost {
+        &self.machine
+    }
+
+    pub(crate) const fn fingerprint(&self) -> &Fingerprint {
+        &self.machine.fingerprint
+    }
+
+    pub(crate) fn lost(&self) -> Option<&LostAgent> {
+        self.lost.get()
+    }
+
+    /// Fails if it was lost: the server is not observed any more.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        let meaning = "so the server was not observed to the end";
+        self.lost().map_or(Ok(()), |lost| Err(lost_error(lost, self.on_loss, meaning)))
+    }
+}
+
+/// Ends the load when the agent is lost, unless it is to go on: at once, and not with the next tick.
+fn end_on_loss(on_loss: OnLoss, stop_load: StopLoad) -> impl Fn(&ObserverEvent) + Send + 'static {
+    move |event| {
+        if let (ObserverEvent::Failed(_), OnLoss::End) = (event, on_loss) {
+            hold(&stop_load).iter().for_each(|enough| enough.store(true, Ordering::Relaxed));
+        }
+    }
+}
+
+/// It is whole between any two calls, whoever panicked.
+fn hold<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Turns ticks of one load into samples of the server's machine.
+pub(crate) struct ServerWatch<'a> {
+    host: &'a ServerHost,
+    /// The load's, once it has begun.
+    clock: Arc<OnceLock<Clock>>,
+    /// From when on samples count; ns.
+    begun_ns: Option<u64>,
+    /// Samples on their way.
+    awaited: usize,
+    /// What has come and was not told yet.
+    come: Vec<Event>,
+}
+
+impl ServerWatch<'_> {
+    /// Starts once the connections are open, and returns when samples count.
+    pub(crate) fn start_after(&mut self, event: &Event) {
+        if matches!(event, Event::Connected { .. }) {
+            self.host.pump.order(ObserverOrder::Begin);
+            self.take(LOST_NS, |watch| watch.begun_ns.is_some());
+        }
+    }
+
+    /// The samples that have come, with an event of the load: after a tick the next is asked for.
+    pub(crate) fn look(&mut self, event: &Event) -> Vec<Event> {
+        match event {
+            Event::Tick(tick) => {
+                self.take(0, |_| false);
+                if self.host.lost().is_none() {
+                    self.host.pump.order(ObserverOrder::Sample(tick.phase));
+                    self.awaited += 1;
+                }
+            }
+            Event::Ended { .. } => {
+                self.take(LOST_NS, |watch| watch.awaited == 0);
+                self.host.pump.order(ObserverOrder::Done);
+            }
+            _ => {}
+        }
+        std::mem::take(&mut self.come)
+    }
+
+    /// Takes in what comes until `is_enough`, or for so long.
+    fn take(&mut self, within_ns: u64, is_enough: impl Fn(&Self) -> bool) {
+        let until_ns = monotonic_ns().saturating_add(within_ns);
+        loop {
+            let is_over = self.host.lost().is_some() || is_enough(self);
+            let wait = if is_over || monotonic_ns() >= until_ns { Duration::ZERO } else { LOOK_UP };
+            match self.host.pump.event(wait) {
+                Some(event) => {
+                    let told = self.take_in(event);
+                    self.come.extend(told);
+                }
+                None if wait.is_zero() => return,
+                None => {}
+            }
+        }
+    }
+
+    fn take_in(&mut self, event: ObserverEvent) -> Option<Event> {
+        match event {
+            ObserverEvent::Begun { at_ns } => self.begun_ns = Some(at_ns),
+            ObserverEvent::Sample(sample) => {
+                self.awaited = self.awaited.saturating_sub(1);
+                return self.on_clock(*sample).map(|sample| Event::Observed(Box::new(sample)));
+            }
+            ObserverEvent::Note(text) => printer::note(&text),
+            ObserverEvent::Failed(error) => return self.lost(&error),
+            ObserverEvent::Greeted(_) | ObserverEvent::Ready { .. } => {}
+        }
+        None
+    }
+
+    /// A sample by the clock of the load; none before that has begun.
+    fn on_clock(&self, mut sample: Sample) -> Option<Sample> {
+        let (begun_ns, epoch_ns) = (self.begun_ns?, self.clock.get()?.epoch_ns());
+        sample.on_clock(|at_ns| begun_ns.saturating_add(at_ns).saturating_sub(epoch_ns));
+        Some(sample)
+    }
+
+    fn lost(&self, error: &FleetError) -> Option<Event> {
+        let (FleetError::Lost { name, why } | FleetError::Agent { name, why, .. }) = error else { return None };
+        let at_ns = self.clock.get().map(Clock::now_ns);
+        let (name, why) = (name.clone(), why.clone());
+        self.host.lose(&FleetError::Lost { name: name.clone(), why: why.clone() }, at_ns);
+        Some(Event::AgentLost { at_ns: at_ns.unwrap_or(0), source: SourceId::SERVER_HOST, name, why })
+    }
+}
+
+impl Drop for ServerWatch<'_> {
+    /// A load that did not come to its end is over too.
+    fn drop(&mut self) {
+        *hold(&self.host.stop_load) = None;
+        self.host.pump.order(ObserverOrder::Done);
+    }
+}

@@ -1,0 +1,217 @@
+//! The server observed by an agent on its machine, which is this one here.
+
+use super::Hosts;
+use crate::chosen_server::cpu_s;
+use crate::recovered::is_the_same_again;
+use crate::support::{Ended, Target, close_to, count, decide_watched, list, number, plimsoll, text};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::time::Duration;
+
+const THERE: [&str; 2] = ["--server-host", "ssh://s"];
+
+/// The result of a verb with the server observed by the agent `s`, which is gone after it.
+#[track_caller]
+fn observed(hosts: &Hosts, verb: &str, url: &str, more: &[&str]) -> Ended {
+    let ended = hosts.reached(verb, url, &[&THERE, more].concat()).run();
+    hosts.is_gone("s");
+    ended
+}
+
+/// The pool of the target's worker.
+#[track_caller]
+fn pool(record: &Value) -> &Value {
+    let pools = record["observed"]["pools"].as_array().expect("a list");
+    pools.iter().find(|pool| pool["program"] == "plimsoll").unwrap_or_else(|| panic!("{:#}", record["observed"]))
+}
+
+#[test]
+fn the_agent_sees_the_cpu_time_and_the_limit_that_the_server_has() {
+    decide_watched(|| {
+        let (target, hosts) = (Target::start(&["--workers", "1"]), Hosts::new());
+        let (pid, url) = (target.pid().cast_signed(), target.url("/cpu?us=1000"));
+        let load = ["-c", "4", "-d", "4s", "--warmup", "500ms", "--threads", "1"];
+        let (before_s, before) = (cpu_s(pid), target.sum("requests"));
+        let ended = observed(&hosts, "run", &url, &load);
+        let truth_ns = (cpu_s(pid) - before_s) * 1e9 / (target.sum("requests") - before) as f64;
+        let record = ended.json();
+        let seen_ns = number(&record, "observed.server.cpu_ns_per_request");
+        close_to(seen_ns, truth_ns, 0.1, "CPU time per request");
+        assert!(number(pool(&record), "occupancy") > 0.9, "it is asked for more than it can do: {:#}", pool(&record));
+        // The same as is seen without the agent.
+        let alone = plimsoll(["run", &url, "--json"].iter().chain(&load)).run().json();
+        assert!(record["limiter"].is_object(), "{record:#}");
+        assert_eq!(text(&record, "limiter.name"), text(&alone, "limiter.name"));
+        close_to(seen_ns, number(&alone, "observed.server.cpu_ns_per_request"), 0.1, "the same without an agent");
+        is_the_same_again(&ended);
+    });
+}
+
+#[test]
+fn the_agent_sees_how_much_of_the_time_the_worker_is_occupied() {
+    decide_watched(|| {
+        let (target, hosts) = (Target::start(&["--workers", "1"]), Hosts::new());
+        let load = ["-R", "400", "-d", "4s", "--warmup", "500ms", "--arrivals", "constant"];
+        let record = observed(&hosts, "run", &target.url("/cpu?us=1000"), &load).json();
+        let occupancy = number(pool(&record), "occupancy");
+        assert!((0.35..0.75).contains(&occupancy), "400 requests of 1 ms each second: {occupancy}");
+        let cores = number(&record, "observed.server.cpu_cores");
+        close_to(cores, 0.4 * number(&record, "observed.server.cpu_ns_per_request") / 1e6, 0.1, "CPUs");
+    });
+}
+
+#[test]
+fn both_machines_are_in_the_result_and_each_instant_is_on_one_clock() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let ended = observed(&hosts, "run", &target.url("/bytes/10"), &["-R", "200", "-d", "3s", "--warmup", "1s"]);
+    let record = ended.json();
+    assert!(record["observed"]["generator"]["cpu_cores"].is_number(), "{record:#}");
+    assert!(record["client_machine"]["machine"]["busy_mean"].is_number(), "{:#}", record["client_machine"]);
+    assert!(record["client_machine"]["server"].is_null(), "it is seen by the agent alone");
+    let host = &record["environment"]["server_host"];
+    assert_eq!(text(host, "name"), "ssh://s");
+    assert!(host["fingerprint"]["facts"]["program/plimsoll"].is_object(), "{host:#}");
+    let (mut ticks, mut samples) = (Vec::new(), Vec::new());
+    for line in ended.recorded("events.jsonl").lines() {
+        let event: Value = serde_json::from_str(line).expect("JSON");
+        match event["event"].as_str() {
+            Some("tick") => ticks.push(event),
+            Some("observed") if event["source"] == u16::MAX => samples.push(event),
+            _ => {}
+        }
+    }
+    assert_eq!(samples.len(), ticks.len(), "one for each");
+    for (tick, sample) in ticks.iter().zip(&samples) {
+        assert_eq!(tick["phase"], sample["phase"]);
+        let late_ns = number(sample, "to_ns") - number(tick, "to_ns");
+        assert!((-5e6..500e6).contains(&late_ns), "{late_ns} ns after the tick");
+    }
+}
+
+#[test]
+fn the_load_may_come_from_other_machines_at_the_same_time() {
+    let (target, hosts) = (Target::start(&["--workers", "1"]), Hosts::new());
+    let load = ["--client", "ssh://a,ssh://b", "-c", "4", "-d", "3s", "--warmup", "500ms"];
+    let ended = observed(&hosts, "run", &target.url("/cpu?us=500"), &load);
+    hosts.are_gone();
+    let record = ended.json();
+    assert_eq!(record["agents"].as_array().map(Vec::len), Some(2));
+    assert!(number(&record, "observed.server.cpu_ns_per_request") > 0.4e6, "{:#}", record["observed"]["server"]);
+    assert!(text(&record, "observed.unavailable.generator").contains("the load comes from agents"), "{record:#}");
+    let unchecked = record["verdict"]["unchecked_why"].to_string();
+    assert!(!unchecked.contains("--no-observe"), "{unchecked}");
+    assert!(record["observed"]["generator"].is_null());
+    is_the_same_again(&ended);
+}
+
+#[test]
+fn all_loads_of_a_sweep_and_of_a_search_are_observed_by_the_same_agent() {
+    let (target, hosts) = (Target::start(&["--workers", "1"]), Hosts::new());
+    let url = target.url("/cpu?us=500");
+    let loads = ["--to", "4", "--points", "2", "--iterations", "1", "-d", "1s", "--warmup", "300ms"];
+    let ended = observed(&hosts, "sweep", &url, &loads);
+    let record = ended.json();
+    let points = record["points"].as_array().expect("points");
+    assert!(points.len() >= 2, "{record:#}");
+    for point in points {
+        assert!(number(point, "observed.server.cpu_ns_per_request") > 0.4e6, "{:#}", point["observed"]["server"]);
+    }
+    assert_eq!(hosts.starts("s"), 1, "it stays from load to load");
+    is_the_same_again(&ended);
+    let goal = ["--goal", "p99<500ms,cpu<95%", "-d", "4s", "--budget", "25s", "--width", "20%"];
+    let record = observed(&hosts, "capacity", &url, &goal).json();
+    let trials = record["trials"].as_array().expect("trials");
+    assert!(!trials.is_empty() && hosts.starts("s") == 2, "{record:#}");
+    assert!(number(&trials[0], "observed.server.cpu_cores") > 0.01, "{:#}", trials[0]["observed"]["server"]);
+}
+
+/// Ends the agent in the middle.
+#[track_caller]
+fn lose_it(signal: Signal, more: &[&str], code: i32) -> Ended {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let args = [&THERE, &["-c", "4", "-d", "15s", "--warmup", "500ms"][..], more].concat();
+    let started = hosts.reached("run", &target.url("/sleep?time=5ms"), &args).start();
+    started.wait_for_events("observed", 5);
+    kill_process(hosts.pid("s"), signal).expect("it runs");
+    let ended = started.end();
+    hosts.is_gone("s");
+    let record = ended.exits(code).json();
+    assert_eq!(record["interrupted"], true, "{record:#}");
+    assert!(count(&record, "requests.good") > 100, "what was measured is kept");
+    assert!(text(&record, "observed.unavailable.server").contains("agent ssh://s was lost"), "{record:#}");
+    assert!(ended.stderr.contains("agent ssh://s was lost"), "{ended:#?}");
+    is_the_same_again(&ended);
+    ended
+}
+
+#[test]
+fn a_killed_agent_of_the_server_ends_the_load() {
+    let ended = lose_it(Signal::KILL, &[], 4);
+    assert!(ended.took < Duration::from_secs(12), "{ended:#?}");
+}
+
+#[test]
+fn a_killed_agent_of_the_server_leaves_the_load_if_that_is_wanted() {
+    let ended = lose_it(Signal::KILL, &["--on-agent-loss", "continue"], 5);
+    assert!(ended.took > Duration::from_secs(15), "{ended:#?}");
+}
+
+#[test]
+fn an_agent_of_the_server_that_stalls_is_lost_after_five_seconds() {
+    let ended = lose_it(Signal::STOP, &[], 4);
+    assert!(ended.stderr.contains("nothing came from it for 5 s"), "{ended:#?}");
+    assert!(ended.took < Duration::from_secs(14), "{ended:#?}");
+}
+
+#[test]
+fn the_server_is_chosen_by_its_processes_there() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let (url, beside) = (target.url("/bytes/10"), Target::start(&[]));
+    let pid = beside.pid().to_string();
+    let load = ["-c", "2", "-d", "1500ms", "--warmup", "0s", "--server", &pid, "--observe", target.address()];
+    let record = observed(&hosts, "run", &url, &load).json();
+    assert!(number(&record, "observed.server.cpu_cores") < 0.1, "it has nothing to do: {:#}", record["observed"]);
+    let companions = record["observed"]["companions"].as_object().expect("companions");
+    assert!(companions.contains_key(target.address()), "{companions:#?}");
+    let refused = |choice: &[&str], code: i32, named: &[&str]| {
+        let ended = observed(&hosts, "run", &url, choice);
+        ended.fails(code, named);
+        assert!(list(&ended.path("plimsoll-runs")).is_empty(), "no directory is left");
+    };
+    refused(&["--server", "5000000"], 3, &["agent ssh://s", "--server", "5000000", "no process"]);
+    refused(&["--server", "pid:0"], 2, &["agent ssh://s", "--server", "pid:0"]);
+}
+
+#[test]
+fn the_load_goes_to_the_address_of_the_server_and_asks_for_the_host_of_the_url() {
+    let target = Target::start(&[]);
+    let port = target.address().rsplit_once(':').expect("a port").1;
+    let url = format!("http://shop.invalid:{port}/bytes/10");
+    let args = ["run", &url, "--server-ip", "127.0.0.1", "-c", "2", "-d", "500ms", "--warmup", "0s", "--json"];
+    let record = plimsoll(args).run().json();
+    assert_eq!(text(&record, "plan.target.address"), target.address());
+    assert_eq!(text(&record, "plan.target.connect_to"), target.address());
+    assert!(count(&record, "requests.good") > 10);
+}
+
+#[test]
+fn what_does_not_go_with_an_observed_machine_is_refused_before_anything_is_started() {
+    let refused = |args: &[&str], named: &[&str]| {
+        plimsoll(args.iter().copied()).run().fails(2, named);
+    };
+    let url = "http://192.0.2.1/";
+    for verb in ["run", "sweep", "capacity"] {
+        let with = |more: &[&'static str]| [&[verb, url, "--server-host", "ssh://s"], more].concat();
+        refused(&with(&["--no-observe"]), &["--server-host", "--no-observe"]);
+        refused(&with(&["--unix-socket", "/run/app.sock"]), &["--server-host", "--unix-socket"]);
+        refused(&[verb, "--serve", "nginx", "--server-host", "ssh://s"], &["--server-host", "--serve"]);
+        refused(&[verb, url, "--server-host", "s"], &["--server-host", "ssh://"]);
+        plimsoll([verb, "--server-host", "ssh://s"]).run().exits(2);
+        refused(&[verb, url, "--server-ip", "shop"], &["--server-ip", "shop"]);
+        refused(&[verb, url, "--server-ip", "192.0.2.2", "--connect-to", "a:1"], &["--server-ip", "--connect-to"]);
+    }
+    for verb in ["run", "sweep"] {
+        refused(&[verb, url, "--server-host", "ssh://s", "--profile"], &["--server-host", "--profile"]);
+        refused(&[verb, url, "--server-host", "ssh://s", "--confirm"], &["--server-host", "--confirm"]);
+    }
+}

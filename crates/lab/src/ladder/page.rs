@@ -219,7 +219,7 @@ fn predicted(row: &ExperimentRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Estimate, PredictedRow};
+    use model::{Estimate, ExperimentPlan, Layer, PredictedRow, Verdict};
 
     fn row() -> ExperimentRow {
         let estimate = |value| Some(Estimate { value, low: Some(value - 1.0), high: Some(value + 1.0), n: 6 });
@@ -254,5 +254,51 @@ mod tests {
             (p99(&row.response_p99_ns).as_str(), predicted(&row).as_str()),
             ("1.00 ms to 2.00 ms", "40.0/s, +5 %")
         );
+    }
+
+    fn record(rows: Vec<ExperimentRow>) -> ExperimentRecord {
+        let verdict =
+            Verdict { state: VerdictState::Valid, findings: vec![], unchecked: vec![], unchecked_why: [].into() };
+        let plan = ExperimentPlan {
+            format: String::new(),
+            name: String::new(),
+            plimsoll: String::new(),
+            seed: 1,
+            repetitions: 6,
+            budget_ns: None,
+            steps: Vec::new(),
+        };
+        ExperimentRecord {
+            format: String::new(),
+            verdict,
+            rows,
+            steps: Vec::new(),
+            plan,
+            environment: Default::default(),
+            started: String::new(),
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn a_page_has_what_is_known_and_nothing_else() {
+        let text = render(&TABLES, "a machine", &record(vec![row()]));
+        assert!(
+            text.starts_with("# Tables of WordPress, measured\n") && text.contains("On a machine, 6 blocks."),
+            "{text}"
+        );
+        assert!(
+            text.contains("| 2 workers | 16 connections | valid | 42.0/s (41.0/s to 43.0/s) | - | 1.00 ms"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("Published") && !text.contains("Where the time") && !text.contains("Comparisons"),
+            "{text}"
+        );
+        let ns_per_response = Estimate { value: 2e7, low: None, high: None, n: 1 };
+        let layers = vec![Layer { program: Some("php-fpm".into()), ns_per_response }];
+        let text = render(&LADDER, "a machine", &record(vec![ExperimentRow { layers, ..row() }]));
+        assert!(text.contains("## Where the time of a response goes\n") && text.contains("| 20.0 ms |"), "{text}");
+        assert!(text.contains("## Published numbers\n"), "{text}");
     }
 }

@@ -164,6 +164,25 @@ fn an_agent_of_the_server_that_stalls_is_lost_after_five_seconds() {
 }
 
 #[test]
+fn an_interrupted_load_keeps_what_the_agent_saw_and_a_killed_coordinator_leaves_no_agent() {
+    let (target, hosts) = (Target::start(&[]), Hosts::new());
+    let args = [&THERE, &["-c", "4", "-d", "60s", "--warmup", "500ms"][..]].concat();
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let started = hosts.reached("run", &target.url("/sleep?time=5ms"), &args).start();
+        started.wait_for_events("observed", 5);
+        started.signal(signal);
+        hosts.is_gone("s");
+        let ended = started.end();
+        assert_eq!(ended.status.code(), code, "{ended:#?}");
+        if code.is_some() {
+            let record = ended.json();
+            assert!(number(&record, "observed.server.cpu_cores") > 0.0, "{:#}", record["observed"]);
+            assert_eq!(record["interrupted"], true);
+        }
+    }
+}
+
+#[test]
 fn the_server_is_chosen_by_its_processes_there() {
     let (target, hosts) = (Target::start(&[]), Hosts::new());
     let (url, beside) = (target.url("/bytes/10"), Target::start(&[]));

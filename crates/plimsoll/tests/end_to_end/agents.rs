@@ -2,9 +2,11 @@
 
 mod hosts;
 mod local;
+mod losses;
 mod network;
 mod searches;
 mod server_host;
+mod server_seen;
 
 use crate::support::{Program, Target, count, list, plimsoll, wait_for};
 use rustix::process::{Pid, test_kill_process};

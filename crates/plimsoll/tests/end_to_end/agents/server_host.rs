@@ -1,63 +1,19 @@
 //! The server observed by an agent on its machine, which is this one here.
 
 use super::Hosts;
-use crate::chosen_server::cpu_s;
 use crate::recovered::is_the_same_again;
-use crate::support::{Ended, Target, close_to, count, decide_watched, list, number, plimsoll, text};
+use crate::support::{Ended, Target, count, list, number, plimsoll, text};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
-use std::time::Duration;
 
 const THERE: [&str; 2] = ["--server-host", "ssh://s"];
 
 /// The result of a verb with the server observed by the agent `s`, which is gone after it.
 #[track_caller]
-fn observed(hosts: &Hosts, verb: &str, url: &str, more: &[&str]) -> Ended {
+pub(super) fn observed(hosts: &Hosts, verb: &str, url: &str, more: &[&str]) -> Ended {
     let ended = hosts.reached(verb, url, &[&THERE, more].concat()).run();
     hosts.is_gone("s");
     ended
-}
-
-/// The pool of the target's worker.
-#[track_caller]
-fn pool(record: &Value) -> &Value {
-    let pools = record["observed"]["pools"].as_array().expect("a list");
-    pools.iter().find(|pool| pool["program"] == "plimsoll").unwrap_or_else(|| panic!("{:#}", record["observed"]))
-}
-
-#[test]
-fn the_agent_sees_the_cpu_time_and_the_limit_that_the_server_has() {
-    decide_watched(|| {
-        let (target, hosts) = (Target::start(&["--workers", "1"]), Hosts::new());
-        let (pid, url) = (target.pid().cast_signed(), target.url("/cpu?us=1000"));
-        let load = ["-c", "4", "-d", "4s", "--warmup", "500ms", "--threads", "1"];
-        let (before_s, before) = (cpu_s(pid), target.sum("requests"));
-        let ended = observed(&hosts, "run", &url, &load);
-        let truth_ns = (cpu_s(pid) - before_s) * 1e9 / (target.sum("requests") - before) as f64;
-        let record = ended.json();
-        let seen_ns = number(&record, "observed.server.cpu_ns_per_request");
-        close_to(seen_ns, truth_ns, 0.1, "CPU time per request");
-        assert!(number(pool(&record), "occupancy") > 0.9, "it is asked for more than it can do: {:#}", pool(&record));
-        // The same as is seen without the agent.
-        let alone = plimsoll(["run", &url, "--json"].iter().chain(&load)).run().json();
-        assert!(record["limiter"].is_object(), "{record:#}");
-        assert_eq!(text(&record, "limiter.name"), text(&alone, "limiter.name"));
-        close_to(seen_ns, number(&alone, "observed.server.cpu_ns_per_request"), 0.1, "the same without an agent");
-        is_the_same_again(&ended);
-    });
-}
-
-#[test]
-fn the_agent_sees_how_much_of_the_time_the_worker_is_occupied() {
-    decide_watched(|| {
-        let (target, hosts) = (Target::start(&["--workers", "1"]), Hosts::new());
-        let load = ["-R", "400", "-d", "4s", "--warmup", "500ms", "--arrivals", "constant"];
-        let record = observed(&hosts, "run", &target.url("/cpu?us=1000"), &load).json();
-        let occupancy = number(pool(&record), "occupancy");
-        assert!((0.35..0.75).contains(&occupancy), "400 requests of 1 ms each second: {occupancy}");
-        let cores = number(&record, "observed.server.cpu_cores");
-        close_to(cores, 0.4 * number(&record, "observed.server.cpu_ns_per_request") / 1e6, 0.1, "CPUs");
-    });
 }
 
 #[test]
@@ -84,7 +40,7 @@ fn both_machines_are_in_the_result_and_each_instant_is_on_one_clock() {
     for (tick, sample) in ticks.iter().zip(&samples) {
         assert_eq!(tick["phase"], sample["phase"]);
         let late_ns = number(sample, "to_ns") - number(tick, "to_ns");
-        assert!((-5e6..500e6).contains(&late_ns), "{late_ns} ns after the tick");
+        assert!((-0.1e9..2e9).contains(&late_ns), "{late_ns} ns after the tick");
     }
 }
 
@@ -125,9 +81,9 @@ fn all_loads_of_a_sweep_and_of_a_search_are_observed_by_the_same_agent() {
     assert!(number(&trials[0], "observed.server.cpu_cores") > 0.01, "{:#}", trials[0]["observed"]["server"]);
 }
 
-/// Ends the agent in the middle.
+/// Ends the agent in the middle of a load of 15 s; how long that was measured.
 #[track_caller]
-fn lose_it(signal: Signal, more: &[&str], code: i32) -> Ended {
+fn lose_it(signal: Signal, more: &[&str], code: i32) -> (Ended, f64) {
     let (target, hosts) = (Target::start(&[]), Hosts::new());
     let args = [&THERE, &["-c", "4", "-d", "15s", "--warmup", "500ms"][..], more].concat();
     let started = hosts.reached("run", &target.url("/sleep?time=5ms"), &args).start();
@@ -141,26 +97,25 @@ fn lose_it(signal: Signal, more: &[&str], code: i32) -> Ended {
     assert!(text(&record, "observed.unavailable.server").contains("agent ssh://s was lost"), "{record:#}");
     assert!(ended.stderr.contains("agent ssh://s was lost"), "{ended:#?}");
     is_the_same_again(&ended);
-    ended
+    (ended, number(&record, "measured_ns") / 1e9)
 }
 
 #[test]
 fn a_killed_agent_of_the_server_ends_the_load() {
-    let ended = lose_it(Signal::KILL, &[], 4);
-    assert!(ended.took < Duration::from_secs(12), "{ended:#?}");
+    let (ended, measured_s) = lose_it(Signal::KILL, &[], 4);
+    assert!(measured_s < 10.0, "{ended:#?}");
 }
 
 #[test]
 fn a_killed_agent_of_the_server_leaves_the_load_if_that_is_wanted() {
-    let ended = lose_it(Signal::KILL, &["--on-agent-loss", "continue"], 5);
-    assert!(ended.took > Duration::from_secs(15), "{ended:#?}");
+    let (ended, measured_s) = lose_it(Signal::KILL, &["--on-agent-loss", "continue"], 5);
+    assert!(measured_s > 14.9, "{ended:#?}");
 }
 
 #[test]
 fn an_agent_of_the_server_that_stalls_is_lost_after_five_seconds() {
-    let ended = lose_it(Signal::STOP, &[], 4);
-    assert!(ended.stderr.contains("nothing came from it for 5 s"), "{ended:#?}");
-    assert!(ended.took < Duration::from_secs(14), "{ended:#?}");
+    let (ended, measured_s) = lose_it(Signal::STOP, &[], 4);
+    assert!(ended.stderr.contains("nothing came from it for 5 s") && measured_s < 14.9, "{ended:#?}");
 }
 
 #[test]

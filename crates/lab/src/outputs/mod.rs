@@ -2,6 +2,7 @@
 //!
 //! `truth.json` beside them has what the server did; `crates/audit/tests/audit/captured.rs` holds `audit` against it.
 
+mod page;
 mod server;
 mod tool;
 
@@ -45,6 +46,12 @@ pub struct Options {
     /// This form of output alone; can be repeated. Fixtures of others stay as they are
     #[arg(long, value_name = "FORM", value_parser = forms())]
     only: Vec<String>,
+    /// Run no tool: take the fixtures as they are
+    #[arg(long, conflicts_with = "only")]
+    stored: bool,
+    /// Write docs/outputs.md as well: what audit reads in all fixtures
+    #[arg(long)]
+    write_docs: bool,
 }
 
 fn forms() -> PossibleValuesParser {
@@ -70,7 +77,8 @@ struct Fixture {
 pub fn run(options: Options) -> Result<()> {
     let folder = workspace::root().join(FOLDER);
     std::fs::create_dir_all(&folder)?;
-    let is_wanted = |tool: &&Tool| options.only.is_empty() || options.only.iter().any(|form| form == tool.form);
+    let is_wanted =
+        |tool: &&Tool| !options.stored && options.only.is_empty() || options.only.iter().any(|form| form == tool.form);
     let wanted: Vec<&Tool> = TOOLS.iter().filter(is_wanted).collect();
     let mut progress = Progress::new(RUN_S * (wanted.len() * CASES.len()) as f64);
     let mut fixtures = stored(&folder)?;
@@ -86,7 +94,13 @@ pub fn run(options: Options) -> Result<()> {
         progress.did(RUN_S * CASES.len() as f64);
     }
     fixtures.sort_by(|one, other| one.file.cmp(&other.file));
-    workspace::write(&format!("{FOLDER}/{TRUTH}"), &(serde_json::to_string_pretty(&fixtures)? + "\n"))
+    if !options.stored {
+        workspace::write(&format!("{FOLDER}/{TRUTH}"), &(serde_json::to_string_pretty(&fixtures)? + "\n"))?;
+    }
+    if options.write_docs {
+        workspace::write(page::PATH, &page::render(&fixtures, &folder)?)?;
+    }
+    Ok(())
 }
 
 /// Fixtures of earlier runs.
@@ -116,7 +130,7 @@ fn captured(tool: &Tool, folder: &Path) -> Result<Vec<Fixture>> {
         let command = command(tool.command);
         let output = shell(&command, &home)?;
         let truth = server.truth();
-        let file = format!("{}-{case}.{}", tool.form, if tool.is_json { "json" } else { "txt" });
+        let file = tool.file(case);
         // A pipe is no command line of the tool, and above JSON none can stand.
         let is_typed = command.starts_with(tool.name) && !tool.is_json;
         let text = if is_typed { format!("$ {command}\n{output}") } else { output };

@@ -20,6 +20,13 @@ pub(super) struct Tool {
     pub(super) is_json: bool,
 }
 
+impl Tool {
+    /// Name of the fixture of a case.
+    pub(super) fn file(&self, case: &str) -> String {
+        format!("{}-{case}.{}", self.form, if self.is_json { "json" } else { "txt" })
+    }
+}
+
 const fn tool(name: &'static str, from: Origin, command: &'static str, version: &'static str) -> Tool {
     Tool { name, form: name, from, command, version, slack: 0, is_json: false }
 }

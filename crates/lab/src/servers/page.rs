@@ -14,7 +14,8 @@ const LEGEND: &str = "\
 - *others*: loads of 500 requests (50 of 1 MB) whose verdict is not VALID: without keep-alive, HEAD, 204, 304, 1 MB, chunks,
   TLS. What is said of their length (LD-04) is left out.
 - *check*: what `check` says worse than a note of the target.
-- */ wrk*, */ ab*: plimsoll's rate over theirs, the median of the rounds.
+- */ wrk*, */ ab*: plimsoll's rate over theirs, the median of the rounds. wrk sends requests together, which is less work for an
+  event loop ([peers](peers.md), where that is measured with Node.js).
 - *right*: status, size and reuse of connections as curl gets them, and for HEAD a raw socket; *no* says what contradicts.
 ";
 

@@ -8,6 +8,7 @@ mod cli;
 mod coordinate;
 mod exit;
 mod interrupt;
+mod lock;
 mod output;
 mod profiling;
 mod result;

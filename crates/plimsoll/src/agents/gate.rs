@@ -1,5 +1,6 @@
 //! Gate at which a load waits, its connections open, for the instant that all agents have agreed on.
 
+use crate::lock::hold;
 use clock::monotonic_ns;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -80,9 +81,8 @@ impl Gate {
         }
     }
 
-    /// The state is whole between any two calls, whoever panicked.
     fn hold(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        hold(&self.state)
     }
 }
 

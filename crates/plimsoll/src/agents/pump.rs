@@ -4,6 +4,7 @@
 use crate::agents::host::Host;
 use crate::agents::protocol::Protocol;
 use crate::agents::ssh::{Connection, Program, Ssh, end};
+use crate::lock::hold;
 use clock::monotonic_ns;
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -50,14 +51,14 @@ struct Slots {
 
 impl Slots {
     fn with<T>(&self, work: impl FnOnce() -> T) -> T {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = hold(&self.taken);
         while *taken >= STARTING_MAX {
             taken = self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner);
         }
         *taken += 1;
         drop(taken);
         let done = work();
-        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        *hold(&self.taken) -= 1;
         self.freed.notify_one();
         done
     }

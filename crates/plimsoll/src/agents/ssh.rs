@@ -4,12 +4,13 @@ use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
 use crate::agents::script::{self, MARK, Word};
 use crate::exit::CommandError;
+use crate::lock::hold;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -159,10 +160,6 @@ pub(crate) fn end(child: &Mutex<Child>) -> Option<ExitStatus> {
     // It is our own child, not waited for yet: the number is its.
     let _ = child.kill();
     child.wait().ok()
-}
-
-fn hold(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The next line that is meant for us; an error without text if the stream ends before, which ssh then explains.

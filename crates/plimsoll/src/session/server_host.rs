@@ -10,6 +10,7 @@ use crate::agents::pump::Pump;
 use crate::agents::remote::{LOOK_UP, START_NS, command_error, lost_error, no_thread, not_there, own_program};
 use crate::agents::ssh::Ssh;
 use crate::exit::CommandError;
+use crate::lock::hold;
 use crate::output::printer;
 use agent::limits::{LOST_NS, OBSERVE_NS};
 use agent::{FleetError, Hello, ObserveMessage, ObservedHost, ObserverEvent, OnLoss, RemoteObserver};
@@ -18,7 +19,7 @@ use engine::run::Control;
 use model::{Address, Event, Fingerprint, LostAgent, Sample, SourceId};
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Where the server runs, and who it is there.
@@ -186,11 +187,6 @@ fn end_on_loss(on_loss: OnLoss, stop_load: StopLoad) -> impl Fn(&ObserverEvent) 
             hold(&stop_load).iter().for_each(|enough| enough.store(true, Ordering::Relaxed));
         }
     }
-}
-
-/// It is whole between any two calls, whoever panicked.
-fn hold<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Turns ticks of one load into samples of the server's machine.

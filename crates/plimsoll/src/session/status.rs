@@ -9,11 +9,12 @@ mod source;
 
 pub(crate) use source::Source;
 
+use crate::lock::hold;
 use ask::Asker;
 use clock::{Clock, monotonic_ns};
 use model::{Event, Phase, StatusLook, Tick};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ impl StatusPages {
     }
 
     fn fresh(&self) -> MutexGuard<'_, Vec<StatusLook>> {
-        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+        hold(&self.fresh)
     }
 
     fn taken(&self, at_ns: u64, phase: Phase) -> Option<Event> {
@@ -105,7 +106,7 @@ fn watch(source: &Source, fresh: &Mutex<Vec<StatusLook>>, clock: &OnceLock<Clock
     let mut look = || {
         let look = look(&mut asker, source, clock);
         let is_answer = look.status.is_some();
-        fresh.lock().unwrap_or_else(PoisonError::into_inner).push(look);
+        hold(fresh).push(look);
         is_answer
     };
     while !stop.load(Ordering::Relaxed) {

@@ -3,6 +3,7 @@
 //!
 //! What takes the samples is a [`Sampler`], of this process or of the agent on the server's machine: see `server_host`.
 
+use crate::lock::hold;
 use clock::{Clock, monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use engine::marks::SliceMarks;
 use engine::run::Control;
@@ -10,7 +11,7 @@ use model::{Address, Event, Phase, Sample, SliceAccount, Tick};
 use observe::{Clocks, Observer, ProcessSelector, TakenFingerprint};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Looks at a machine without load: so many that the processes of a busy one are seen, of which not each sample tells all.
@@ -201,11 +202,6 @@ fn publish(marks: Arc<SliceMarks>, pending: Arc<Mutex<Pending>>) -> observe::Pub
         pending.until_slice = until_slice;
         pending.slices.extend_from_slice(slices);
     })
-}
-
-/// What is pending is whole between any two calls, whoever panicked.
-fn hold(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
-    pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Of a load from elsewhere this process knows nothing but its ticks.

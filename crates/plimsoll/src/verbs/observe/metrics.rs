@@ -1,8 +1,9 @@
 //! The figures of now for Prometheus, over HTTP on loopback.
 
 use crate::exit::CommandError;
+use crate::lock::hold;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tiny_http::{Header, Method, Request, Response, Server};
 
@@ -36,7 +37,7 @@ impl Metrics {
     }
 
     pub(super) fn set(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        *hold(&self.text) = text;
     }
 }
 
@@ -54,7 +55,7 @@ fn answer(request: Request, text: &Mutex<String>) {
     let path = request.url().split('?').next().unwrap_or_default();
     let response = match (request.method(), path) {
         (Method::Get | Method::Head, PATH) => {
-            let text = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let text = hold(text).clone();
             let kind = Header::from_bytes("Content-Type", report::CONTENT_TYPE);
             let response = Response::from_string(text);
             match kind {

@@ -31,51 +31,66 @@ impl From<Length> for Options {
 
 /// Runs the targets, prints executions and findings of each, and fails when there was a finding.
 pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
-    let targets = chosen(all_targets()?, &only)?;
-    let tool = cargo_fuzz()?;
-    println!("     building {} targets", targets.len());
-    let folder = folder();
-    workspace::run(&mut build(&tool, &folder, &targets, length)?)?;
-    println!("     fuzzing all of them at once: {length}");
+    fuzzed(&only, length, |line| println!("{line}"))?.print()
+}
+
+/// Fuzzes all targets while something else runs, which keeps the CPUs whenever it wants them, and prints nothing meanwhile.
+pub(crate) fn aside(length: Length) -> Result<Fuzzed> {
+    // Linux sets it for this thread, and those that it starts inherit it (setpriority(2)).
+    rustix::process::setpriority_process(None, LOWEST_PRIORITY).context("cannot lower the priority")?;
+    fuzzed(&[], length, |_| ())
+}
+
+/// Nice value of what gets the time that nobody else wants.
+const LOWEST_PRIORITY: i32 = 19;
+
+/// What came of all targets.
+pub(crate) struct Fuzzed(Vec<(Target, Outcome)>);
+
+impl Fuzzed {
+    /// Prints executions and findings of each target, and fails when there was a finding.
+    pub(crate) fn print(self) -> Result<()> {
+        for (target, outcome) in &self.0 {
+            println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
+            outcome.findings.iter().for_each(|finding| println!("     {finding}"));
+        }
+        match self.0.iter().map(|(_, outcome)| outcome.findings.len()).sum::<usize>() {
+            0 => Ok(()),
+            findings => bail!("{findings} finding(s)"),
+        }
+    }
+}
+
+/// Builds the targets and fuzzes them, all at once.
+fn fuzzed(only: &[String], length: Length, say: impl Fn(String) + Sync) -> Result<Fuzzed> {
+    let targets = chosen(all_targets()?, only)?;
+    let (tool, folder) = (cargo_fuzz()?, folder());
+    say(format!("     building {} targets", targets.len()));
+    built(&tool, &folder, &targets, length)?;
+    say(format!("     fuzzing all of them at once: {length}"));
     let outcomes = std::thread::scope(|scope| {
-        let (folder, tool) = (&folder, &tool);
-        let start = |target| scope.spawn(move || fuzz(folder, tool, target, length));
+        let (folder, tool, say) = (&folder, &tool, &say);
+        let start = |target| scope.spawn(move || fuzz(folder, tool, target, length, say));
         let running: Vec<_> = targets.iter().map(start).collect();
         let outcomes =
             running.into_iter().map(|one| one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?);
         outcomes.collect::<Result<Vec<_>>>()
     })?;
-    let mut findings = 0;
-    for (target, outcome) in targets.iter().zip(outcomes) {
-        println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
-        for finding in &outcome.findings {
-            println!("     {finding}");
-        }
-        findings += outcome.findings.len();
-    }
-    if findings > 0 {
-        bail!("{findings} finding(s)");
-    }
-    Ok(())
-}
-
-/// Builds all targets beside something else. Whether it did is shown by [`run`], which builds what is not there.
-pub(crate) fn build_ahead(length: Length) -> Result<()> {
-    let (tool, folder) = (cargo_fuzz()?, folder());
-    let mut command = build(&tool, &folder, &all_targets()?, length)?;
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().context("cannot start cargo fuzz")?;
-    Ok(())
+    Ok(Fuzzed(targets.into_iter().zip(outcomes).collect()))
 }
 
 /// Builds one target or, all at once so that no core waits for the last part of one of them, all: cargo-fuzz can do no other.
-fn build(tool: &Path, folder: &Path, targets: &[Target], length: Length) -> Result<Command> {
+fn built(tool: &Path, folder: &Path, targets: &[Target], length: Length) -> Result<()> {
     let mut arguments = [&["fuzz", "build"], length.build()].concat();
     if let [target] = targets {
         arguments.push(&target.name);
     }
     let mut command = nightly_cargo(tool, &arguments)?;
-    command.current_dir(folder);
-    Ok(command)
+    let output = command.current_dir(folder).output().context("cannot start cargo fuzz")?;
+    match output.status.success() {
+        true => Ok(()),
+        false => bail!("cargo fuzz build ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr)),
+    }
 }
 
 fn folder() -> PathBuf {
@@ -164,7 +179,7 @@ fn chosen(targets: Vec<Target>, only: &[String]) -> Result<Vec<Target>> {
     Ok(targets.into_iter().filter(|target| only.is_empty() || only.contains(&target.name)).collect())
 }
 
-fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<Outcome> {
+fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length, say: impl Fn(String)) -> Result<Outcome> {
     // The first directory collects what is found and stays out of git.
     let found = format!("corpus/{}", target.name);
     std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
@@ -177,7 +192,7 @@ fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length) -> Result<O
     let log = folder.join("target").join(format!("{}.log", target.name));
     std::fs::create_dir_all(folder.join("target")).context("cannot create fuzz/target")?;
     let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-    println!("     log: {}", log.display());
+    say(format!("     log: {}", log.display()));
     let mut command = nightly_cargo(tool, &arguments)?;
     let status = command.current_dir(folder).stderr(file).status().context("cannot start cargo fuzz")?;
     let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();

@@ -31,9 +31,9 @@ use xtask::workspace;
 enum Task {
     /// Format, tidy, lints, docs and the hermetic tests: no root, no packages, nothing that time decides
     Test {
-        /// Also licences and advisories, 20 seconds of each fuzz target, and the measuring tests with real servers, one at a time; installs
+        /// Also licences and advisories, 20 seconds of each fuzz target, and the measuring tests with real servers; installs
         /// what these need, as root. One that a disturbed machine keeps from deciding is named and counted as skipped. What
-        /// CI runs; 30 minutes
+        /// CI runs; 25 minutes
         #[arg(long)]
         all: bool,
     },

@@ -16,6 +16,25 @@ use xtask::workspace;
 /// Names the file to which an undecided test adds a line `NAME: REASON`.
 const UNDECIDED: &str = "PLIMSOLL_UNDECIDED";
 
+/// Which of them run, by the groups of .config/nextest.toml.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Which {
+    /// Those that may have anything beside them.
+    BesideOthers,
+    /// Those that nothing but tests like them may disturb.
+    Undisturbed,
+}
+
+impl Which {
+    /// Them, as a filterset of cargo-nextest.
+    const fn filter(self) -> &'static str {
+        match self {
+            Self::BesideOthers => "group(@global)",
+            Self::Undisturbed => "group(idle) + group(measuring)",
+        }
+    }
+}
+
 /// Report of cargo-nextest, which has its folder there wherever the target directory is.
 const JUNIT: &str = "target/nextest/default/junit.xml";
 
@@ -50,15 +69,16 @@ impl Measuring {
         self.names.iter().flat_map(|name| ["--test", name]).collect()
     }
 
-    /// Runs all of them, names those that could not decide, and fails when one has failed.
-    pub(crate) fn run(&self, tally: &mut Tally) -> Result<()> {
+    /// Runs them, names those that could not decide, and fails when one has failed.
+    pub(crate) fn run(&self, which: Which, tally: &mut Tally) -> Result<()> {
         let tool = tools::ensure("cargo-nextest")?;
         let (undecided, junit) = (workspace::target().join("undecided"), workspace::root().join(JUNIT));
         for old in [&undecided, &junit] {
             // It need not be there; that a new one is written shows below.
             let _ = std::fs::remove_file(old);
         }
-        let mut command = tools::cargo(&tool, &["nextest", "run", "--workspace", "--no-fail-fast"])?;
+        let mut command = tools::cargo(&tool, &["nextest", "run", "--workspace", "--no-fail-fast", "--filterset"])?;
+        command.arg(which.filter());
         let status =
             command.args(self.selection()).env(UNDECIDED, &undecided).status().context("cannot start cargo")?;
         let report = std::fs::read_to_string(&junit).with_context(|| format!("cargo nextest ended with {status}"))?;
@@ -72,9 +92,6 @@ impl Measuring {
         // Their whole output is above, and may be long.
         for failure in &report.failures {
             println!("failed: {failure}");
-        }
-        if let Some(warning) = warning(counted) {
-            println!("{warning}");
         }
         tally.add(counted);
         if !status.success() || counted.failed > 0 {
@@ -117,8 +134,8 @@ fn counted(&Report { tests, failed, .. }: &Report, undecided: u64) -> Result<Tal
     Ok(Tally { passed: tests - failed - undecided, failed, skipped: undecided })
 }
 
-/// What stands above the closing line when more than a tenth could not decide.
-fn warning(Tally { passed, failed, skipped }: Tally) -> Option<String> {
+/// What stands above the closing line when more than a tenth of the measuring tests could not decide.
+pub(crate) fn warning(Tally { passed, failed, skipped }: Tally) -> Option<String> {
     let tests = passed + failed + skipped;
     (skipped * 10 > tests).then(|| {
         format!(
@@ -129,7 +146,7 @@ fn warning(Tally { passed, failed, skipped }: Tally) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measuring, Report, Tally, counted, of_manifest, reasons, warning, workspace};
+    use super::{Measuring, Report, Tally, Which, counted, of_manifest, reasons, warning, workspace};
 
     #[test]
     fn targets_that_a_plain_cargo_test_leaves_out_are_those_that_measure() {
@@ -138,6 +155,17 @@ mod tests {
         assert!(of_manifest("[[test]]\ntest = false\n").is_err());
         let measuring = Measuring::read().unwrap();
         assert!(measuring.selection().ends_with(&["--test", "states"]), "{:?}", measuring.selection());
+    }
+
+    #[test]
+    fn every_test_is_in_one_of_the_groups_that_are_run() {
+        let config = std::fs::read_to_string(workspace::root().join(".config/nextest.toml")).unwrap();
+        let run = [Which::BesideOthers, Which::Undisturbed].map(Which::filter).join(" ");
+        for group in config.lines().filter_map(|line| line.strip_prefix("test-group = ")) {
+            assert!(run.contains(&format!("group({})", group.trim_matches('"'))), "{group}");
+        }
+        // What no other section is about is in one of them.
+        assert!(config.contains("filter = 'kind(test)'\ntest-group = \"measuring\""));
     }
 
     /// One that does would take the others for a disturbance of the machine.

@@ -4,11 +4,12 @@
 //! decide. With it also licences, fuzzing, and the measuring tests with real servers. No test is ever repeated.
 
 use std::process::ExitCode;
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
-use crate::measuring::Measuring;
+use crate::measuring::{self, Measuring, Which};
 use crate::tally::{self, Tally};
 use crate::{deny, fuzz, tidy};
 use xtask::{packages, workspace};
@@ -19,17 +20,7 @@ const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
 /// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
 pub(crate) fn run(all: bool) -> ExitCode {
     let mut tally = Tally::default();
-    let outcome = static_checks().and_then(|()| {
-        if !all {
-            return hermetic_tests(&mut tally);
-        }
-        // The two builds beside each other: one alone leaves cores idle at its last crates. Fuzzing itself tells what is wrong.
-        std::thread::scope(|scope| {
-            scope.spawn(|| fuzz::build_ahead(FUZZ));
-            hermetic_tests(&mut tally)
-        })?;
-        beyond(&mut tally)
-    });
+    let outcome = if all { everything(&mut tally) } else { static_checks().and_then(|()| hermetic_tests(&mut tally)) };
     if let Err(error) = &outcome {
         // Before the closing line, which stands alone at the end.
         eprintln!("xtask test: {error:#}");
@@ -37,6 +28,35 @@ pub(crate) fn run(all: bool) -> ExitCode {
     }
     println!("{}", if all { tally.with_skipped() } else { tally.to_string() });
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// With what `--all` adds: it downloads tools, and installs packages. What leaves CPUs idle has other steps beside it: packages
+/// are installed beside the static checks, and targets built and fuzzed beside the tests that mostly wait.
+fn everything(tally: &mut Tally) -> Result<()> {
+    let measuring = Measuring::read()?;
+    std::thread::scope(|scope| {
+        let packages = scope.spawn(|| packages::ensure(packages::FOR_TESTS));
+        static_checks()?;
+        step("licences, bans, sources, advisories", deny::run)?;
+        let fuzzed = scope.spawn(|| fuzz::aside(FUZZ));
+        hermetic_tests(tally)?;
+        step("packages", || joined(packages))?;
+        // Each of these whatever came of the others: all that is wrong is told at once.
+        let mut measured = Tally::default();
+        let beside = step("measuring tests beside others", || measuring.run(Which::BesideOthers, &mut measured));
+        let fuzzed = step("fuzz", || joined(fuzzed)?.print());
+        let rest = step("other measuring tests", || measuring.run(Which::Undisturbed, &mut measured));
+        if let Some(warning) = measuring::warning(measured) {
+            println!("{warning}");
+        }
+        tally.add(measured);
+        beside.and(fuzzed).and(rest)
+    })
+}
+
+/// What a thread has made.
+fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    thread.join().map_err(|_| anyhow!("a thread has panicked"))?
 }
 
 /// What is seen without running anything.
@@ -70,14 +90,6 @@ fn hermetic_tests(tally: &mut Tally) -> Result<()> {
             false => bail!("cargo test did not succeed"),
         }
     })
-}
-
-/// What `--all` adds: it downloads tools, and installs packages.
-fn beyond(tally: &mut Tally) -> Result<()> {
-    step("licences, bans, sources, advisories", deny::run)?;
-    step("fuzz", || fuzz::run(FUZZ.into()))?;
-    step("packages", || packages::ensure(packages::FOR_TESTS))?;
-    step("measuring tests", || Measuring::read()?.run(tally))
 }
 
 fn clippy(targets: &[&str]) -> Result<()> {

@@ -67,8 +67,12 @@ impl Account for Value {
     }
 }
 
-/// What a run says itself of disturbance; without that, what it observed of the machine.
+/// What a run says itself of disturbance, or a trial of several of the part that was set aside; without that, what a run
+/// observed of the machine.
 fn own_account(run: &Value) -> Disturbance {
+    if let Some(clean_share) = run["clean_share"].as_f64() {
+        return Disturbance::new(1.0 - clean_share, "others in a trial, part of which was set aside");
+    }
     let account = &run["disturbance"];
     if let Some(share) = account["taken_share"].as_f64() {
         return Disturbance::new(share, account["cause"].as_str().unwrap_or_default());

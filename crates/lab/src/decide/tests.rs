@@ -72,3 +72,13 @@ fn the_account_of_a_record_is_that_of_its_worst_part() {
     assert_eq!(both.disturbance().share, 0.01, "what a run says itself stands before what it observed");
     assert_eq!(json!({ "disturbance": null }).disturbance().share, 0.0);
 }
+
+/// Of such a trial there is nothing in the record but its figures: the runs in it are those that count.
+#[test]
+fn a_comparison_that_measured_trials_again_was_disturbed() {
+    let trial = |clean_share: f64| json!({ "counted": clean_share > 0.9, "clean_share": clean_share });
+    let run = json!({ "disturbance": { "taken_share": 0.0, "cause": null } });
+    let comparison = json!({ "runs": [run], "trials": [trial(0.25), trial(1.0)] });
+    assert_eq!(comparison.disturbance().share, 0.75);
+    assert_eq!(json!({ "runs": [run], "trials": [trial(1.0)] }).disturbance().share, 0.0);
+}

@@ -55,6 +55,8 @@ for hosts in known changed unknown; do
     { cat common; printf 'UserKnownHostsFile %s/%s\n' "$1" $hosts; cat names; } >ssh-$hosts
 done
 ip netns exec t "$PLIMSOLL" target --listen 10.77.0.20:80 --first-byte 20ms >target 2>&1 &
+# It has a line to say as soon as it listens.
+for _ in {1..400}; do [ -s target ] && break; sleep 0.05; done
 read -r pid rest </proc/self/stat
 echo "$pid" >holder.part
 mv holder.part holder

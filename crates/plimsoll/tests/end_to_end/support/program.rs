@@ -129,7 +129,8 @@ impl Started {
             let events = std::fs::read_to_string(run.join("events.jsonl")).ok()?;
             (events.lines().filter(|line| line.contains(tag)).count() >= n).then_some(())
         });
-        seen.unwrap_or_else(|| panic!("{:?} wrote {tag} not {n} times", self.command));
+        let said = || std::fs::read_to_string(self.directory().join("stderr")).unwrap_or_default();
+        seen.unwrap_or_else(|| panic!("{:?} wrote {tag} not {n} times; it said: {}", self.command, said()));
     }
 
     /// The whole lines of the only run directory's events, as far as they are written.

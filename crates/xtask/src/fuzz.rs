@@ -31,62 +31,49 @@ impl From<Length> for Options {
 
 /// Runs the targets, prints executions and findings of each, and fails when there was a finding.
 pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
-    fuzzed(&only, length, |line| println!("{line}"))?.print()
+    let targets = chosen(all_targets()?, &only)?;
+    println!("     building {} targets", targets.len());
+    build(&targets, length)?;
+    println!("     fuzzing all of them at once: {length}");
+    let outcomes = std::thread::scope(|scope| {
+        let running: Vec<_> = targets.iter().map(|target| scope.spawn(move || fuzz(target, length))).collect();
+        let outcomes =
+            running.into_iter().map(|one| one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?);
+        outcomes.collect::<Result<Vec<_>>>()
+    })?;
+    let mut findings = 0;
+    for (target, outcome) in targets.iter().zip(outcomes) {
+        println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
+        for finding in &outcome.findings {
+            println!("     {finding}");
+        }
+        findings += outcome.findings.len();
+    }
+    if findings > 0 {
+        bail!("{findings} finding(s)");
+    }
+    Ok(())
 }
 
-/// Fuzzes all targets while something else runs, which keeps the CPUs whenever it wants them, and prints nothing meanwhile.
-pub(crate) fn aside(length: Length) -> Result<Fuzzed> {
+/// Builds all targets while something else runs, which keeps the CPUs whenever it wants them.
+pub(crate) fn build_aside(length: Length) -> Result<()> {
     // Linux sets it for this thread, and those that it starts inherit it (setpriority(2)).
     rustix::process::setpriority_process(None, LOWEST_PRIORITY).context("cannot lower the priority")?;
-    fuzzed(&[], length, |_| ())
+    build(&all_targets()?, length)
 }
 
 /// Nice value of what gets the time that nobody else wants.
 const LOWEST_PRIORITY: i32 = 19;
 
-/// What came of all targets.
-pub(crate) struct Fuzzed(Vec<(Target, Outcome)>);
-
-impl Fuzzed {
-    /// Prints executions and findings of each target, and fails when there was a finding.
-    pub(crate) fn print(self) -> Result<()> {
-        for (target, outcome) in &self.0 {
-            println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
-            outcome.findings.iter().for_each(|finding| println!("     {finding}"));
-        }
-        match self.0.iter().map(|(_, outcome)| outcome.findings.len()).sum::<usize>() {
-            0 => Ok(()),
-            findings => bail!("{findings} finding(s)"),
-        }
-    }
-}
-
-/// Builds the targets and fuzzes them, all at once.
-fn fuzzed(only: &[String], length: Length, say: impl Fn(String) + Sync) -> Result<Fuzzed> {
-    let targets = chosen(all_targets()?, only)?;
-    let (tool, folder) = (cargo_fuzz()?, folder());
-    say(format!("     building {} targets", targets.len()));
-    built(&tool, &folder, &targets, length)?;
-    say(format!("     fuzzing all of them at once: {length}"));
-    let outcomes = std::thread::scope(|scope| {
-        let (folder, tool, say) = (&folder, &tool, &say);
-        let start = |target| scope.spawn(move || fuzz(folder, tool, target, length, say));
-        let running: Vec<_> = targets.iter().map(start).collect();
-        let outcomes =
-            running.into_iter().map(|one| one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?);
-        outcomes.collect::<Result<Vec<_>>>()
-    })?;
-    Ok(Fuzzed(targets.into_iter().zip(outcomes).collect()))
-}
-
 /// Builds one target or, all at once so that no core waits for the last part of one of them, all: cargo-fuzz can do no other.
-fn built(tool: &Path, folder: &Path, targets: &[Target], length: Length) -> Result<()> {
-    let mut arguments = [&["fuzz", "build"], length.build()].concat();
+fn build(targets: &[Target], length: Length) -> Result<()> {
+    let host = host();
+    let mut arguments = [&["fuzz", "build", "--target", &host], length.build()].concat();
     if let [target] = targets {
         arguments.push(&target.name);
     }
-    let mut command = nightly_cargo(tool, &arguments)?;
-    let output = command.current_dir(folder).output().context("cannot start cargo fuzz")?;
+    let mut command = nightly_cargo(&cargo_fuzz()?, &arguments)?;
+    let output = command.current_dir(folder()).output().context("cannot start cargo fuzz")?;
     match output.status.success() {
         true => Ok(()),
         false => bail!("cargo fuzz build ended with {}:\n{}", output.status, String::from_utf8_lossy(&output.stderr)),
@@ -95,6 +82,11 @@ fn built(tool: &Path, folder: &Path, targets: &[Target], length: Length) -> Resu
 
 fn folder() -> PathBuf {
     workspace::root().join("fuzz")
+}
+
+/// Where the targets run: what a GNU toolchain calls this machine.
+fn host() -> String {
+    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
 fn all_targets() -> Result<Vec<Target>> {
@@ -134,6 +126,11 @@ impl Length {
 
     const fn build(self) -> &'static [&'static str] {
         if self.executions.is_some() { BUILD_RELEASE } else { BUILD }
+    }
+
+    /// Folder of what that builds.
+    const fn profile(self) -> &'static str {
+        if self.executions.is_some() { "release" } else { "debug" }
     }
 
     fn arguments(self) -> impl Iterator<Item = String> {
@@ -179,26 +176,28 @@ fn chosen(targets: Vec<Target>, only: &[String]) -> Result<Vec<Target>> {
     Ok(targets.into_iter().filter(|target| only.is_empty() || only.contains(&target.name)).collect())
 }
 
-fn fuzz(folder: &Path, tool: &Path, target: &Target, length: Length, say: impl Fn(String)) -> Result<Outcome> {
+/// Runs the program that cargo-fuzz has built: its own `run` looks at the build of each once more, one after the other.
+fn fuzz(target: &Target, length: Length) -> Result<Outcome> {
+    let (folder, name) = (folder(), target.name.as_str());
     // The first directory collects what is found and stays out of git.
-    let found = format!("corpus/{}", target.name);
-    std::fs::create_dir_all(folder.join(&found)).with_context(|| format!("cannot create fuzz/{found}"))?;
-    let longest = format!("-max_len={}", target.longest);
-    let mut arguments = [&["fuzz", "run"], length.build()].concat();
-    let length: Vec<String> = length.arguments().collect();
-    arguments.extend([&target.name, &found, &target.seeds, "--", "-print_final_stats=1", SLOW, longest.as_str()]);
-    arguments.extend(length.iter().map(String::as_str));
+    let (found, artifacts) = (format!("corpus/{name}"), format!("artifacts/{name}/"));
+    for directory in [&found, &artifacts] {
+        std::fs::create_dir_all(folder.join(directory)).with_context(|| format!("cannot create fuzz/{directory}"))?;
+    }
+    let built = folder.join("target");
     // A file, so that a run of hours can be watched.
-    let log = folder.join("target").join(format!("{}.log", target.name));
-    std::fs::create_dir_all(folder.join("target")).context("cannot create fuzz/target")?;
+    let log = built.join(format!("{name}.log"));
     let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-    say(format!("     log: {}", log.display()));
-    let mut command = nightly_cargo(tool, &arguments)?;
-    let status = command.current_dir(folder).stderr(file).status().context("cannot start cargo fuzz")?;
+    println!("     log: {}", log.display());
+    let mut command = Command::new(built.join(host()).join(length.profile()).join(name));
+    command.args([&found, &target.seeds]).args(["-print_final_stats=1", SLOW]).args(length.arguments());
+    command.args([format!("-max_len={}", target.longest), format!("-artifact_prefix={artifacts}")]);
+    command.current_dir(&folder).stdin(Stdio::null()).stderr(file);
+    let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let log = String::from_utf8_lossy(&std::fs::read(&log).context("reading the log")?).into_owned();
     let outcome = read_log(&log);
     if !status.success() && outcome.findings.is_empty() {
-        bail!("cargo fuzz run {} ended with {}:\n{log}", target.name, status);
+        bail!("target {name} ended with {status}:\n{log}");
     }
     Ok(outcome)
 }
@@ -301,8 +300,9 @@ mod tests {
         assert_eq!(arguments("--seconds 9 --executions 7").unwrap(), ["-max_total_time=9", "-runs=7"]);
         assert!(arguments("--executions 0").is_err());
         assert!(arguments("--seconds 0").is_err());
-        let profile = |line| length(line).unwrap().build()[0];
-        assert_eq!(["", "--seconds 9", "--executions 7"].map(profile), ["--dev", "--dev", "--release"]);
+        let profile = |line| length(line).map(|length| (length.build()[0], length.profile())).unwrap();
+        assert_eq!(["", "--seconds 9"].map(profile), [("--dev", "debug"); 2]);
+        assert_eq!(profile("--executions 7"), ("--release", "release"));
     }
 
     #[test]

@@ -31,20 +31,20 @@ pub(crate) fn run(all: bool) -> ExitCode {
 }
 
 /// With what `--all` adds: it downloads tools, and installs packages. What leaves CPUs idle has other steps beside it: packages
-/// are installed beside the static checks, and targets built and fuzzed beside the tests that mostly wait.
+/// are installed beside the static checks, and fuzz targets built beside the tests that mostly wait.
 fn everything(tally: &mut Tally) -> Result<()> {
     let measuring = Measuring::read()?;
     std::thread::scope(|scope| {
         let packages = scope.spawn(|| packages::ensure(packages::FOR_TESTS));
         static_checks()?;
         step("licences, bans, sources, advisories", deny::run)?;
-        let fuzzed = scope.spawn(|| fuzz::aside(FUZZ));
+        let targets = scope.spawn(|| fuzz::build_aside(FUZZ));
         hermetic_tests(tally)?;
         step("packages", || joined(packages))?;
         // Each of these whatever came of the others: all that is wrong is told at once.
         let mut measured = Tally::default();
         let beside = step("measuring tests beside others", || measuring.run(Which::BesideOthers, &mut measured));
-        let fuzzed = step("fuzz", || joined(fuzzed)?.print());
+        let fuzzed = step("fuzz", || joined(targets).and_then(|()| fuzz::run(FUZZ.into())));
         let rest = step("other measuring tests", || measuring.run(Which::Undisturbed, &mut measured));
         if let Some(warning) = measuring::warning(measured) {
             println!("{warning}");

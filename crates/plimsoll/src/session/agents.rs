@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 /// Where a session has its agents from.
 #[derive(Clone, Copy)]
 pub(crate) enum AgentsFrom<'a> {
-    /// It has none: load and server are observed from this machine, which generates the load.
+    /// It has none: this machine generates the load and observes the server.
     None,
     /// They are started on these machines.
     Start(&'a Machines),

@@ -2,12 +2,13 @@
 
 mod duet;
 mod profile;
+mod told;
 
 use super::Checked;
 use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::Measure;
-use crate::coordinate::compare::{Asked, BlockSearch, Outcome, PILOT};
+use crate::coordinate::compare::{Asked, BlockSearch, Outcome};
 use crate::exit::{CommandError, Exit};
 use crate::output::progress::Progress;
 use crate::result::{ComparedTrial, Measured, compare_outcome};
@@ -21,17 +22,14 @@ use crate::settings::selectors::Selectors;
 use crate::store;
 use crate::store::{Log, POINTS, Recorder};
 use clock::monotonic_ns;
-use model::human::{percent, plural, rate, time};
-use model::{
-    ArmRecord, Bound, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, DuetSet, Measurement,
-    SessionEvent,
-};
+use model::{ArmRecord, Change, CompareLoad, CompareTrialMade, Contract, DuetSet, Measurement, SessionEvent};
 use observe::TakenFingerprint;
 use stack::Spec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use told::{Told, words};
 
 /// What is known of the variants before the blocks.
 pub(super) struct Looked {
@@ -260,15 +258,6 @@ pub(super) struct Arms<'a> {
     told: Told,
 }
 
-/// What came of a block so far.
-#[derive(Default)]
-struct Told {
-    block: u64,
-    /// By variant, in the order measured.
-    values: Vec<(usize, Vec<String>)>,
-    planned: bool,
-}
-
 /// A trial that was made, and the directory of its events below that of the comparison.
 pub(super) struct Kept {
     name: String,
@@ -462,51 +451,6 @@ impl<'a> Arms<'a> {
         self.options.arms.get(arm).map_or("", |arm| &arm.name)
     }
 
-    /// What stands before the progress of a trial.
-    fn label(&self, asked: &Asked) -> String {
-        let of = asked.blocks_needed.map_or_else(String::new, |needed| format!(" of about {needed}"));
-        let what = match (asked.arm, asked.place) {
-            (Some(arm), Some(place)) => {
-                format!(
-                    "'{}' and '{}' at once, {}",
-                    self.arm_name(arm),
-                    self.arm_name(place.beside),
-                    asked.load.words()
-                )
-            }
-            (Some(arm), None) => format!("'{}', {}", self.arm_name(arm), asked.load.words()),
-            (None, _) => "canary".to_owned(),
-        };
-        let what = if asked.is_again { format!("{what} again, as it was disturbed") } else { what };
-        format!("block {}{of}, {what}; {}: ", asked.counted + 1, left(asked))
-    }
-
-    /// Tells what came of the last block, and how many more there will be.
-    fn tell_block(&mut self) {
-        let told = std::mem::take(&mut self.told.values);
-        if told.is_empty() {
-            return;
-        }
-        let arms: Vec<String> =
-            told.iter().map(|(arm, values)| format!("'{}' {}", self.arm_name(*arm), values.join(", "))).collect();
-        self.progress.line(&format!("block {:>3}  {}", self.told.block + 1, arms.join("; ")));
-    }
-
-    /// Tells after the pilot how many blocks the wanted precision needs.
-    fn tell_plan(&mut self, asked: &Asked) {
-        let Some(needed) = asked.blocks_needed.filter(|_| asked.counted >= PILOT && !self.told.planned) else { return };
-        self.told.planned = true;
-        let more = needed.saturating_sub(asked.counted).max(1);
-        let wanted = asked.wanted.map_or_else(String::new, |wanted| format!(" for intervals of ± {}", percent(wanted)));
-        let more_ns = more.saturating_mul(asked.block_ns);
-        let fits = if more_ns > asked.left_ns { "; the budget ends before" } else { "" };
-        self.progress.line(&format!(
-            "{needed} blocks are needed{wanted}: {} more, about {}{fits}",
-            plural(more, "block"),
-            time(more_ns as f64)
-        ));
-    }
-
     /// An error that ends the comparison: a server that is gone is a part of the result.
     fn ended_by(&mut self, error: CommandError) -> CommandError {
         if error.exit == Exit::Target {
@@ -520,14 +464,7 @@ impl Measure<BlockSearch> for Arms<'_> {
     type Measured = Kept;
 
     fn measure(&mut self, asked: &Asked) -> Result<(Outcome, Kept), CommandError> {
-        if asked.block != self.told.block {
-            self.tell_block();
-            self.told.block = asked.block;
-            self.tell_plan(asked);
-            if asked.is_block_again {
-                self.progress.line("again the whole block: one variant was disturbed more than the others");
-            }
-        }
+        self.tell_before(asked);
         match self.make(asked) {
             Ok(kept) => Ok((kept.outcome.clone(), kept)),
             Err(error) => Err(self.ended_by(error)),
@@ -543,11 +480,7 @@ impl Measure<BlockSearch> for Arms<'_> {
         self.log.tell(SessionEvent::Compared { directory: name, trial: trial.made });
         self.trials.push(trial);
         if let Some(arm) = asked.arm {
-            let values = words(asked.load, &outcome);
-            match self.told.values.iter_mut().find(|(of, _)| *of == arm) {
-                Some((_, told)) => told.extend(values),
-                None => self.told.values.push((arm, values.into_iter().collect())),
-            }
+            self.told.take(arm, words(asked.load, &outcome));
         }
         Ok(())
     }
@@ -572,36 +505,6 @@ fn unchanged(before: Option<&model::Served>, session: &Session) -> Result<(), Co
         )),
         _ => Ok(()),
     }
-}
-
-/// What a trial has shown, in a word or two.
-fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
-    let metric = match load {
-        CompareLoad::Saturated => CompareMetric::GoodputPerS,
-        CompareLoad::Capacity => CompareMetric::CapacityPerS,
-        CompareLoad::Canary | CompareLoad::Fixed | CompareLoad::Stored => CompareMetric::ServerCpuNsPerRequest,
-    };
-    let value = |metric| outcome.values.get(&metric).copied();
-    match metric {
-        CompareMetric::GoodputPerS => value(metric).map(rate),
-        CompareMetric::CapacityPerS => {
-            let sign = match outcome.bound {
-                Some(Bound::AtLeast) => ">= ",
-                Some(Bound::AtMost) => "<= ",
-                None => "",
-            };
-            value(metric).map(|per_s| format!("capacity {sign}{}", rate(per_s)))
-        }
-        _ => value(metric)
-            .map(|ns| format!("{} CPU", time(ns)))
-            .or_else(|| value(CompareMetric::ResponseP50Ns).map(|ns| format!("p50 {}", time(ns)))),
-    }
-}
-
-/// Time that is left, as far as it is known.
-fn left(asked: &Asked) -> String {
-    let by_need = asked.blocks_needed.map(|needed| needed.saturating_sub(asked.counted) * asked.block_ns);
-    format!("about {} left", time(by_need.unwrap_or(u64::MAX).min(asked.left_ns) as f64))
 }
 
 const fn short_name(load: CompareLoad) -> &'static str {

@@ -66,8 +66,6 @@ fn what_other_machines_cannot_do_is_refused_before_anything_is_started() {
         refused(&[machine, "--profile"], &[flag, "--profile"]);
         refused(&[machine, "--unix-socket", "/run/app.sock"], &[flag, "--unix-socket"]);
         refused(&[machine, "--ssh", "ssh '"], &["--ssh", "quotes"]);
-        let served = ["compare", "--serve", "target", "--serve", "target", machine];
-        plimsoll(served).run().fails(2, &[flag, "--serve"]);
         plimsoll(["compare", "--aa", machine]).run().exits(2);
         let stored = [flag, "measures servers", "stored runs"];
         plimsoll(["compare", ".", ".", machine]).run().fails(2, &stored);

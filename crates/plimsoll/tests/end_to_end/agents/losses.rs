@@ -72,7 +72,7 @@ fn lose_one_in_a_block(more: &[&str], code: i32) -> Ended {
     assert_eq!((record["interrupted"].as_bool(), text(&record, "ended")), (Some(true), "interrupted"), "{record:#}");
     let blocks = record["blocks"].as_array().expect("blocks");
     let counted = blocks.iter().filter(|block| block["counted"] == true).count();
-    assert!(counted >= 1 && counted < 20, "whole blocks count, and the last is none: {blocks:#?}");
+    assert!((1..20).contains(&counted), "whole blocks count, and the last is none: {blocks:#?}");
     for of in record["runs"].as_array().expect("runs") {
         assert!(agents(&of["run"]).iter().all(|agent| count(agent, "flow.sent") > 100), "{of:#}");
     }

@@ -1,7 +1,7 @@
 //! Comparison of variants: how it is planned, what was measured in which block, and what came of it.
 
 use crate::{
-    ArmProfile, Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, NS_PER_S,
+    ArmProfile, Call, CapacityBracket, Change, Duet, EffectMethod, Environment, Estimate, Floor, LostAgent, NS_PER_S,
     PositionRecord, Precision, RunRecord, Served, SizeBand, Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,10 @@ pub struct CompareSettings {
     /// Where the two variants run that are measured at the same time; null where one is measured after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duet: Option<Duet>,
+    /// True if the blocks have no canary, as the machine it would run on has no part in what is measured; omitted where they
+    /// have one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_canary: bool,
     /// Times.
     pub times: CompareTimes,
 }
@@ -417,6 +421,9 @@ pub struct CompareRecord {
     pub started: String,
     /// True if it was stopped from outside before its plan was done.
     pub interrupted: bool,
+    /// The agent whose loss has ended it; omitted if none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_lost: Option<LostAgent>,
 }
 
 /// What comparing something with itself gives for one quantity.

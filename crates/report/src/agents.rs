@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 const LINES_MAX: usize = 16;
 
 /// Where loads came from; none if from the machine itself.
-pub(crate) fn origin(loads: &[RunRecord]) -> Option<String> {
-    let agents = loads.first().map(|load| &load.agents).filter(|agents| !agents.is_empty())?;
+pub(crate) fn origin<'a>(loads: impl Iterator<Item = &'a RunRecord> + Clone) -> Option<String> {
+    let agents = loads.clone().next().map(|load| &load.agents).filter(|agents| !agents.is_empty())?;
     let machines: BTreeSet<&str> = agents.iter().map(|agent| agent.host.as_str()).collect();
     let mut names: Vec<String> = agents.iter().take(LINES_MAX).map(|agent| visible::line(&agent.name).into()).collect();
     if agents.len() > LINES_MAX {
@@ -17,7 +17,7 @@ pub(crate) fn origin(loads: &[RunRecord]) -> Option<String> {
     }
     let (agents, machines) =
         [(agents.len(), "agent"), (machines.len(), "machine")].map(|(n, what)| human::plural(n as u64, what)).into();
-    let apart = loads.iter().filter_map(|load| apart_ns(&load.agents)).max();
+    let apart = loads.filter_map(|load| apart_ns(&load.agents)).max();
     let apart = apart.map_or_else(String::new, |ns| format!("; starts at most {} apart", human::time(ns as f64)));
     Some(format!("load from {agents} on {machines}: {}{apart}", names.join(", ")))
 }

@@ -1,6 +1,7 @@
 //! A comparison in words and rows: for the terminal, the page and Markdown.
 
 use crate::Named;
+use crate::agents;
 use crate::record::AnyRecord;
 use crate::terminal::profile::changed_most;
 use crate::terminal::verdict::state_word;
@@ -243,6 +244,9 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         });
     }
     parts.push(format!("windows of {}", time(plan.times.window_ns as f64)));
+    if plan.without_canary {
+        parts.push("no canary, as this machine has no part in it".to_owned());
+    }
     let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
     let trials: u64 = record.blocks.iter().map(|block| block.trials_repeated).sum();
     if again > 0 {
@@ -252,6 +256,17 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         parts.push(format!("{} repeated", plural(trials, "trial")));
     }
     Some(format!("{} in {}", parts.join("; "), time(record.spent_ns as f64)))
+}
+
+/// Other machines that took part, and the loss of one, each with its label; none of stored runs, each of which has its own.
+pub(crate) fn machines(record: &CompareRecord) -> Vec<(&'static str, String)> {
+    if record.plan.is_none() {
+        return Vec::new();
+    }
+    let server = agents::server_host(&record.environment).map(|text| ("server", text));
+    let load = agents::origin(record.runs.iter().map(|of| &of.run)).map(|text| ("agents", text));
+    let lost = record.agent_lost.as_ref().map(|lost| ("agent lost", agents::lost(lost)));
+    [server, load, lost].into_iter().flatten().collect()
 }
 
 /// The search for the capacity of each variant in each block.

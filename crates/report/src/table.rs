@@ -115,9 +115,10 @@ fn comparisons(results: &[Named<'_>]) -> Vec<String> {
         tables.push(format!("### {}\n", cell(named.name)));
         tables.push(format!("{}\n", cell(&compare::summary(record))));
         tables.push(markdown_table(&overhead::header(record), &overhead::rows(record), 3));
-        let profiles: String =
-            compare::profiles(record).iter().map(|text| format!("- profile: {}\n", cell(text))).collect();
-        tables.extend((!profiles.is_empty()).then_some(profiles));
+        let profiles = compare::profiles(record).into_iter().map(|text| ("profile", text));
+        let facts = compare::machines(record).into_iter().chain(profiles);
+        let facts: String = facts.map(|(label, text)| format!("- {label}: {}\n", cell(&text))).collect();
+        tables.extend((!facts.is_empty()).then_some(facts));
     }
     tables
 }

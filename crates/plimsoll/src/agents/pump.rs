@@ -38,7 +38,8 @@ enum Input<O> {
 /// All agents; their processes end with it.
 pub(crate) struct Pump<P: Protocol> {
     to: Sender<Input<P::Order>>,
-    events: Receiver<P::Event>,
+    /// Sessions that share the agents wait for events one after the other.
+    events: Mutex<Receiver<P::Event>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -88,12 +89,12 @@ impl<P: Protocol> Pump<P> {
         }
         let n = hosts.len();
         let thread = Builder::new().name("agents".into()).spawn(move || pump(protocol, n, &inbox, &out, &at_once))?;
-        Ok(Self { to, events, thread: Some(thread) })
+        Ok(Self { to, events: Mutex::new(events), thread: Some(thread) })
     }
 
     /// The next event; none within `timeout`.
     pub(crate) fn event(&self, timeout: Duration) -> Option<P::Event> {
-        self.events.recv_timeout(timeout).ok()
+        hold(&self.events).recv_timeout(timeout).ok()
     }
 
     /// Asks something of the agents.

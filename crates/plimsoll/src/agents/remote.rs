@@ -12,9 +12,9 @@ use agent::{Fleet, FleetError, FleetEvent, Hello, OnLoss};
 use clock::{Clock, monotonic_ns, wall_clock};
 use engine::run::Control;
 use model::{Event, LostAgent, NS_PER_S, Plan, human};
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(crate) struct Agents {
     own: Hello,
     on_loss: OnLoss,
     /// The first that was lost.
-    lost: OnceCell<LostAgent>,
+    lost: OnceLock<LostAgent>,
 }
 
 impl Agents {
@@ -53,7 +53,7 @@ impl Agents {
         loop {
             match pump.event(LOOK_UP) {
                 Some((FleetEvent::Greeted, hellos)) => {
-                    return Ok(Self { pump, hellos, own, on_loss: options.on_loss, lost: OnceCell::new() });
+                    return Ok(Self { pump, hellos, own, on_loss: options.on_loss, lost: OnceLock::new() });
                 }
                 Some((FleetEvent::Failed(error), _)) => return Err(command_error(error)),
                 Some((FleetEvent::Note(text), _)) => note(&text),

@@ -1,5 +1,6 @@
 //! The flags of `plimsoll compare`.
 
+use crate::cli::clients::ClientArgs;
 use crate::cli::observe::ObserverArgs;
 use crate::cli::{ArrivalsArg, GeneratorArgs, OutputArgs, RequestArgs, WarmupArg};
 use clap::{Args, ValueEnum};
@@ -16,6 +17,7 @@ Examples:
   plimsoll compare --duet --serve nginx --serve 'nginx gzip=on'     both at once, on CPUs of their own
   plimsoll compare --serve nginx --serve 'nginx gzip=on' --profile  functions that cost the difference
   plimsoll compare --aa --serve nginx                               what this machine can resolve
+  plimsoll compare http://10.0.0.10:8080/ http://10.0.0.10:8081/ --client ssh://load1,ssh://load2   load from two machines
   plimsoll compare plimsoll-runs/before plimsoll-runs/after         runs that are stored
 
 Calls, from the whole 95 % interval of the change: better or worse (beyond --margin), small change (not 0, within it),
@@ -38,10 +40,10 @@ on the capacity; others as in plimsoll --help.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// Target URLs, the baseline first; or directories of stored runs
-    #[arg(value_name = "URL|DIR")]
+    #[arg(id = "url", value_name = "URL|DIR")]
     pub(crate) targets: Vec<String>,
     /// Server to start, measure and stop, such as 'nginx workers=2'; repeatable, the baseline first
-    #[arg(long, value_name = "SERVER", conflicts_with = "targets", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Vec<String>,
     /// Name of a variant in the result, in the order of the variants; repeatable
     #[arg(long, value_name = "NAME")]
@@ -94,9 +96,10 @@ pub(crate) struct CompareArgs {
     /// Measurement window of each trial, at least 1s
     #[arg(short, long, value_name = "TIME", default_value = "4s")]
     pub(crate) duration: Duration,
-    /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady by MSER-5)
-    #[arg(long, value_name = "TIME|auto", default_value = "auto")]
-    pub(crate) warmup: WarmupArg,
+    /// Warm-up load before each window, not measured: a time, 0s, or auto (until goodput is steady by MSER-5) [default:
+    /// auto, with --client 2s]
+    #[arg(long, value_name = "TIME|auto")]
+    pub(crate) warmup: Option<WarmupArg>,
     /// Inter-arrival distribution of the fixed load
     #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
     pub(crate) arrivals: ArrivalsArg,
@@ -115,8 +118,10 @@ pub(crate) struct CompareArgs {
     ///
     /// Each variant is profiled after the blocks, in a trial of its own of twice the --duration at the fixed load (or the
     /// only one), which no figure is from. Needs a server on this machine and the permissions of plimsoll profile.
-    #[arg(long, help_heading = "Observation", conflicts_with = "aa")]
+    #[arg(long, help_heading = "Observation", conflicts_with_all = ["aa", "client", "server_host"])]
     pub(crate) profile: bool,
+    #[command(flatten)]
+    pub(crate) clients: ClientArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

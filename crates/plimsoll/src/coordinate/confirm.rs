@@ -8,8 +8,8 @@
 use super::{Measure, Search, walk};
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
+use crate::session::agents::AgentsFrom;
 use crate::session::{Session, SessionOptions};
-use crate::settings::clients::Machines;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::store::{Recorder, private};
@@ -158,7 +158,7 @@ impl Measure<Blocks> for Arms<'_> {
 /// Goodput of one arm; none where a fault of client or answers made it.
 fn measure(spec: &Spec, connections: u32, directory: &Path, how: &Confirming<'_>) -> Result<Option<f64>, CommandError> {
     let options = SessionOptions {
-        machines: &Machines::HERE,
+        agents: AgentsFrom::None,
         url: None,
         serve: Some(spec),
         cpus: None,

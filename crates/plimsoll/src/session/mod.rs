@@ -1,5 +1,6 @@
 //! One load, from the probe to the gathered evidence: what `run` and each point of `sweep` have in common.
 
+pub(crate) mod agents;
 pub(crate) mod backlog;
 pub(crate) mod environment;
 pub(crate) mod observers;
@@ -11,19 +12,19 @@ pub(crate) mod status;
 pub(crate) mod sut;
 pub(crate) mod watch;
 
-use crate::agents::remote::{Agents, RemoteOptions};
+use crate::agents::remote::Agents;
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::output::progress::Progress;
 use crate::profiling::{Sampled, Sampling};
 use crate::settings::Settings;
-use crate::settings::clients::Machines;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::settings::target_url::{TargetUrl, is_local};
 use crate::store::{Log, Recorder};
 use crate::sys::forget_used_text;
 use agent::segment::Part;
+use agents::{AgentsFrom, SessionAgents};
 use backlog::BacklogWatch;
 use engine::run::{Control, RunError};
 use evidence::EvidenceBuilder;
@@ -31,12 +32,12 @@ use judge::check::Machine;
 use judge::limiter::speeds;
 use model::{
     Address, Begun, Change, CheckState, DuetSet, Environment, Event, LimiterContext, Load, Measurement, NOT_OBSERVED,
-    NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup, human,
+    NS_PER_S, Numbering, Plan, Probe, Redacted, Sample, SessionEvent, Stop, Warmup,
 };
 use observe::TakenFingerprint;
 use observers::Observers;
 use partner::Partner;
-use server_host::{ServerHost, ServerHostOptions};
+use server_host::ServerHost;
 use sinks::Outlet;
 use stack::Spec;
 use status::StatusPages;
@@ -67,10 +68,8 @@ pub(crate) struct Session {
     selectors: Selectors,
     /// True if anything is.
     is_observed: bool,
-    /// Where the load comes from, if not from this machine.
-    agents: Option<Agents>,
-    /// Where the server is observed, if not on this machine.
-    server_host: Option<ServerHost>,
+    /// Agents on other machines.
+    agents: SessionAgents,
     /// What machine and server were before the first load.
     fingerprint: TakenFingerprint,
     /// Time that the machine had been suspended by then, since it was started; ns.
@@ -98,8 +97,8 @@ pub(crate) struct SessionOptions<'a> {
     pub(crate) serve: Option<&'a Spec>,
     /// CPUs of a server that is started, and of its load; none: half of the cores each.
     pub(crate) cpus: Option<&'a DuetSet>,
-    /// Other machines that generate the load, or on which the server is observed.
-    pub(crate) machines: &'a Machines,
+    /// Agents on other machines that generate the load, or observe the server.
+    pub(crate) agents: AgentsFrom<'a>,
     /// Requests and generator, whatever the URL is.
     pub(crate) draft: &'a Draft,
     /// What is looked at beside the load; looked up before anything is started for it.
@@ -146,15 +145,8 @@ impl Session {
         let started = clock::wall_clock();
         let token = token(&started);
         let (address, probe) = sut.probe(&mut settings, &token, &stop, &progress)?;
-        let agents = options
-            .machines
-            .clients
-            .as_ref()
-            .map(|remote| start_agents(remote, &address, &stop, &progress))
-            .transpose()?;
-        let server_host = options.machines.server.as_ref();
-        let server_host = server_host.map(|host| observe_there(host, &address, &stop, &progress)).transpose()?;
-        let is_here = server_host.is_none() && is_local(&address);
+        let agents = SessionAgents::new(options.agents, &address, &stop, &progress)?;
+        let is_here = agents.server.is_none() && is_local(&address);
         let watched = watched(&sut, &address, is_here, &selectors);
         if is_here && wants_server_cpus(&settings) {
             settings.server_cpus = watched.server_cpus();
@@ -164,7 +156,6 @@ impl Session {
         let fingerprint = known.unwrap_or_else(|| watched.fingerprint());
         let mut session = Self {
             agents,
-            server_host,
             fingerprint,
             suspended_ns: clock::suspended_ns(),
             sut,
@@ -206,7 +197,7 @@ impl Session {
         let now = watch::sample_now(&plan.target.address);
         // What limits a load from elsewhere is checked there.
         let check =
-            self.agents.is_none().then(|| judge::check::machine(&self.machine(plan, std::slice::from_ref(&now))));
+            self.agents.load.is_none().then(|| judge::check::machine(&self.machine(plan, std::slice::from_ref(&now))));
         let mut check = check.unwrap_or_default();
         check.retain(|row| row.state >= CheckState::Warning);
         check.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
@@ -238,7 +229,7 @@ impl Session {
     /// Where the results come from.
     pub(crate) fn environment(&self) -> Environment {
         let fingerprint = Some(self.fingerprint.fingerprint.clone());
-        let server_host = self.server_host.as_ref().map(ServerHost::machine).cloned();
+        let server_host = self.agents.server_host().map(ServerHost::machine).cloned();
         Environment { served: self.sut.served(), fingerprint, server_host, ..environment::describe() }
     }
 
@@ -264,7 +255,7 @@ impl Session {
         LimiterContext {
             server_cpus: self.sut.server_cpus(),
             settings: self.sut.spec().map_or_else(Vec::new, Spec::limits),
-            links_bit_per_s: speeds(self.server_host.as_ref().map_or(here, ServerHost::fingerprint)),
+            links_bit_per_s: speeds(self.agents.server_host().map_or(here, ServerHost::fingerprint)),
         }
     }
 
@@ -277,7 +268,7 @@ impl Session {
     pub(crate) fn plan(&self, load: Load, stop: Stop, warmup: Warmup) -> Plan {
         let numbering = Numbering { first: self.loads * NUMBERS_A_LOAD, token: self.token.clone() };
         let plan = self.settings.plan(&self.sut.url, &self.address, numbering, load, stop, warmup);
-        let Some(agents) = &self.agents else { return plan };
+        let Some(agents) = &self.agents.load else { return plan };
         // What cannot be divided is refused when it is to be measured.
         let parts = agents.parts(self.settings.threads, load.connections()).unwrap_or_default();
         let threads = parts.iter().map(|part| part.threads).sum::<u32>().max(1);
@@ -360,9 +351,9 @@ impl Session {
     ) -> Result<EvidenceBuilder, CommandError> {
         self.loads += 1;
         self.progress.begin(label, plan);
-        let server_watch = self.server_host.as_ref().map(|host| host.watch(control)).transpose()?;
+        let server_watch = self.agents.server.as_ref().map(|there| there.watch(control)).transpose()?;
         let mut beside = Observers { server_watch, ..beside };
-        let generator = match &self.agents {
+        let generator = match &self.agents.load {
             None => Generator::Here,
             Some(agents) => Generator::Agents(agents, agents.parts(self.settings.threads, plan.load.connections())?),
         };
@@ -372,15 +363,15 @@ impl Session {
     /// What looks on while the load runs.
     fn beside<'a>(&self, partner: Option<&'a Partner>, control: &Control) -> Observers<'a> {
         let (server_watch, sampling, backlog) = (None, None, None);
-        let is_watched = self.is_observed && (self.agents.is_none() || self.is_server_here());
+        let is_watched = self.is_observed && (self.agents.load.is_none() || self.is_server_here());
         let watch = if is_watched {
             let neighbours = partner.map_or_else(Vec::new, |partner| partner.neighbours.clone());
             Watch::new(&Watched { neighbours, ..self.watched() }, control, &self.quota)
         } else {
-            Watch::off(if self.server_host.is_some() { LOAD_ELSEWHERE } else { NOT_OBSERVED })
+            Watch::off(if self.agents.server.is_some() { LOAD_ELSEWHERE } else { NOT_OBSERVED })
         };
         let own = self.sut.status_pages();
-        let are_read = is_watched || self.server_host.is_some();
+        let are_read = is_watched || self.agents.server.is_some();
         let pages = own.iter().chain(&self.selectors.status).filter(|_| are_read);
         let pages = StatusPages::watch(pages, &control.clock);
         Observers { watch, server_watch, pages, sampling, backlog, partner }
@@ -388,12 +379,12 @@ impl Session {
 
     /// True if the server's machine is observed, this one or another.
     pub(crate) fn sees_server(&self) -> bool {
-        self.server_host.is_some() || is_local(&self.address)
+        self.agents.server.is_some() || is_local(&self.address)
     }
 
     /// True if the server is observed on this machine, where it runs.
     fn is_server_here(&self) -> bool {
-        self.server_host.is_none() && is_local(&self.address)
+        self.agents.server.is_none() && is_local(&self.address)
     }
 
     /// Processes of a server that was started for this.
@@ -408,9 +399,9 @@ impl Session {
 
     /// A restart has given the server new processes.
     fn watched(&self) -> Watched {
-        let is_load_here = self.agents.is_none();
+        let is_load_here = self.agents.load.is_none();
         // A server of this machine that an agent observes would be one of the programs that take its CPU time.
-        let keeps_account = is_load_here && !self.server_host.as_ref().is_some_and(ServerHost::is_this_machine);
+        let keeps_account = is_load_here && !self.agents.server_host().is_some_and(ServerHost::is_this_machine);
         Watched {
             is_load_here,
             keeps_account,
@@ -420,15 +411,22 @@ impl Session {
 
     /// Fails if an agent was lost: the last load is not the one that was planned, and there will be no other.
     pub(crate) fn check_agents(&self) -> Result<(), CommandError> {
-        self.agents.as_ref().map_or(Ok(()), Agents::check)?;
-        self.server_host.as_ref().map_or(Ok(()), ServerHost::check)
+        self.agents.check()
     }
 
     /// The loss of an agent, if that has ended the measurement.
     pub(crate) fn agent_lost(&self) -> Option<SessionEvent> {
-        let load = self.agents.as_ref().and_then(Agents::lost);
-        let lost = load.or_else(|| self.server_host.as_ref().and_then(ServerHost::lost));
-        lost.cloned().map(SessionEvent::AgentLost)
+        self.agents.lost()
+    }
+
+    /// Its agents, for another session.
+    pub(crate) const fn agents(&self) -> &SessionAgents {
+        &self.agents
+    }
+
+    /// True if this machine has a part in what is measured: it generates the load, or the server runs on it.
+    pub(crate) fn takes_part(&self) -> bool {
+        self.agents.load.is_none() || is_local(&self.address)
     }
 
     /// True if ^C has ended the load early.
@@ -492,38 +490,6 @@ impl Generator<'_> {
             }),
         }
     }
-}
-
-/// Starts the agents, which have to reach the target.
-fn start_agents(
-    remote: &RemoteOptions,
-    address: &Address,
-    stop: &AtomicBool,
-    progress: &Progress,
-) -> Result<Agents, CommandError> {
-    progress.say(&format!("starting {}", human::plural(remote.hosts.len() as u64, "agent")));
-    let agents = Agents::start(remote, stop, &|text| progress.line(text))?;
-    agents.check_target(address.tcp())?;
-    agents.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
-    Ok(agents)
-}
-
-/// Starts the agent on the server's machine, which finds the server.
-fn observe_there(
-    options: &ServerHostOptions,
-    address: &Address,
-    stop: &AtomicBool,
-    progress: &Progress,
-) -> Result<ServerHost, CommandError> {
-    progress.say("starting the agent on the server's machine");
-    let host = ServerHost::start(options, address, stop)?;
-    if host.is_this_machine() {
-        progress.line(
-            "warning: the agent of --server-host runs on this machine, which is observed without it too; without it disturbed \
-             time is set aside",
-        );
-    }
-    Ok(host)
 }
 
 /// Puts the load of `plan` on its target and returns what was seen, recording it as it goes.

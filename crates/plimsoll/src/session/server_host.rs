@@ -17,7 +17,6 @@ use agent::{FleetError, Hello, ObserveMessage, ObservedHost, ObserverEvent, OnLo
 use clock::{Clock, monotonic_ns};
 use engine::run::Control;
 use model::{Address, Event, Fingerprint, LostAgent, Sample, SourceId};
-use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -43,21 +42,19 @@ pub(crate) struct ServerHost {
     /// Ends the load of now.
     stop_load: StopLoad,
     name: String,
-    whom: ObserveMessage,
+    /// Processes of that machine, whichever server is observed.
+    server: Option<String>,
+    observe: Vec<String>,
     /// True if it is the machine of this process.
     is_this_machine: bool,
     /// As it was before the first load.
     machine: model::ServerHost,
-    lost: OnceCell<LostAgent>,
+    lost: OnceLock<LostAgent>,
 }
 
 impl ServerHost {
     /// Starts it and has it find the server that answers at `address`.
-    pub(crate) fn start(
-        options: &ServerHostOptions,
-        address: &Address,
-        stop: &AtomicBool,
-    ) -> Result<Self, CommandError> {
+    fn start(options: &ServerHostOptions, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
         let ServerHostOptions { host, ssh, on_loss, server, observe } = options;
         let (own, program, name) = (identity()?, own_program()?, host.to_string());
         let protocol = RemoteObserver::new(name.clone(), own.clone());
@@ -65,15 +62,25 @@ impl ServerHost {
         let at_once = end_on_loss(*on_loss, Arc::clone(&stop_load));
         let pump = Pump::start(std::slice::from_ref(host), ssh, &program, protocol, at_once).map_err(no_thread)?;
         let (server, observe) = (server.clone(), observe.clone());
-        let whom = ObserveMessage { address: address.clone(), server, observe, wants_fingerprint: false };
-        let (lost, machine) = (OnceCell::new(), model::ServerHost::default());
+        let (lost, machine) = (OnceLock::new(), model::ServerHost::default());
         let is_this_machine = false;
-        let mut this = Self { pump, on_loss: *on_loss, stop_load, name, whom, is_this_machine, machine, lost };
+        let on_loss = *on_loss;
+        let mut this = Self { pump, on_loss, stop_load, name, server, observe, is_this_machine, machine, lost };
         let hello = this.greeted(stop)?;
         this.is_this_machine = hello.boot_id == own.boot_id;
-        this.check_address(address)?;
-        this.machine = this.found(hello, stop)?;
+        let (host, clock_error_ns) =
+            this.find(ObserveMessage { wants_fingerprint: true, ..this.whom(address) }, stop)?;
+        let ObservedHost { kernel, cpu_model, fingerprint } = host;
+        let Hello { host, cpus, .. } = hello;
+        let (name, fingerprint) = (this.name.clone(), fingerprint.unwrap_or_default());
+        this.machine = model::ServerHost { name, host, kernel, cpu_model, cpus, clock_error_ns, fingerprint };
         Ok(this)
+    }
+
+    /// The server at an address, and what is observed beside it.
+    fn whom(&self, address: &Address) -> ObserveMessage {
+        let (server, observe) = (self.server.clone(), self.observe.clone());
+        ObserveMessage { address: address.clone(), server, observe, wants_fingerprint: false }
     }
 
     /// Refuses a target that means another machine to the agent than to the load.
@@ -93,14 +100,13 @@ impl ServerHost {
         self.wait(START_NS, stop, greeting)?.ok_or_else(not_there)
     }
 
-    /// Its machine, once it has found the server.
-    fn found(&self, hello: Hello, stop: &AtomicBool) -> Result<model::ServerHost, CommandError> {
-        self.pump.order(ObserverOrder::Observe(ObserveMessage { wants_fingerprint: true, ..self.whom.clone() }));
-        let (ObservedHost { kernel, cpu_model, fingerprint }, clock_error_ns) = self.ready(stop)?;
+    /// Has it find a server, before any load; its machine, and how far off its clock can be.
+    fn find(&self, whom: ObserveMessage, stop: &AtomicBool) -> Result<(ObservedHost, u64), CommandError> {
+        self.check_address(&whom.address)?;
+        self.pump.order(ObserverOrder::Observe(whom));
+        let found = self.ready(stop)?;
         self.pump.order(ObserverOrder::Done);
-        let Hello { host, cpus, .. } = hello;
-        let fingerprint = fingerprint.unwrap_or_default();
-        Ok(model::ServerHost { name: self.name.clone(), host, kernel, cpu_model, cpus, clock_error_ns, fingerprint })
+        Ok(found)
     }
 
     fn ready(&self, stop: &AtomicBool) -> Result<(ObservedHost, u64), CommandError> {
@@ -141,15 +147,6 @@ impl ServerHost {
         Ok(None)
     }
 
-    /// Has it find the processes of now, and compares clocks anew, before a load that `control` acts on.
-    pub(crate) fn watch(&self, control: &Control) -> Result<ServerWatch<'_>, CommandError> {
-        *hold(&self.stop_load) = Some(Arc::clone(&control.enough));
-        self.pump.order(ObserverOrder::Observe(self.whom.clone()));
-        self.ready(&control.stop)?;
-        let clock = Arc::clone(&control.clock);
-        Ok(ServerWatch { host: self, clock, begun_ns: None, awaited: 0, come: Vec::new() })
-    }
-
     fn lose(&self, error: &FleetError, at_ns: Option<u64>) {
         if let FleetError::Lost { name, why } = error {
             // It is lost once.
@@ -177,6 +174,46 @@ impl ServerHost {
     pub(crate) fn check(&self) -> Result<(), CommandError> {
         let meaning = "so the server was not observed to the end";
         self.lost().map_or(Ok(()), |lost| Err(lost_error(lost, self.on_loss, meaning)))
+    }
+}
+
+/// A server, and the agent that observes it where it runs. One agent may observe several, one after the other.
+#[derive(Clone)]
+pub(crate) struct ObservedThere {
+    host: Arc<ServerHost>,
+    whom: ObserveMessage,
+}
+
+impl ObservedThere {
+    /// Starts the agent, which finds the server that answers at `address`.
+    pub(crate) fn start(
+        options: &ServerHostOptions,
+        address: &Address,
+        stop: &AtomicBool,
+    ) -> Result<Self, CommandError> {
+        let host = Arc::new(ServerHost::start(options, address, stop)?);
+        Ok(Self { whom: host.whom(address), host })
+    }
+
+    /// Has an agent that is there find another server, which answers at `address`.
+    pub(crate) fn another(&self, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
+        let (host, whom) = (Arc::clone(&self.host), self.host.whom(address));
+        host.find(whom.clone(), stop)?;
+        Ok(Self { host, whom })
+    }
+
+    pub(crate) fn host(&self) -> &ServerHost {
+        &self.host
+    }
+
+    /// Has it find the processes of now, and compares clocks anew, before a load that `control` acts on.
+    pub(crate) fn watch(&self, control: &Control) -> Result<ServerWatch<'_>, CommandError> {
+        let host = &*self.host;
+        *hold(&host.stop_load) = Some(Arc::clone(&control.enough));
+        host.pump.order(ObserverOrder::Observe(self.whom.clone()));
+        host.ready(&control.stop)?;
+        let clock = Arc::clone(&control.clock);
+        Ok(ServerWatch { host, clock, begun_ns: None, awaited: 0, come: Vec::new() })
     }
 }
 

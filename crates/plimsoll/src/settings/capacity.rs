@@ -138,7 +138,7 @@ impl CapacityOptions {
             full_ns: None,
             full_least_ns: FULL_MIN_NS,
             warmup: Warmup::Fixed { duration_ns: BLOCK_WARMUP_NS },
-            agree_ns: 0,
+            agree_ns: settings::clients::agree_ns(&args.clients),
             budget_ns: args.capacity_budget.map_or(BLOCK_BUDGET_NS, |budget| budget.ns),
             seed: args.generator.seed,
         };

@@ -7,6 +7,7 @@ use crate::exit::CommandError;
 use crate::session::serving;
 use crate::settings;
 use crate::settings::capacity::CapacityOptions;
+use crate::settings::clients::agree_ns;
 use judge::FailIf;
 use model::human::{percent, plural, time};
 use model::{
@@ -60,6 +61,8 @@ pub(crate) struct CompareOptions {
     margin: f64,
     fail_if: Vec<String>,
     budget_ns: u64,
+    /// Until agents have agreed on the start of a load; ns.
+    agree_ns: u64,
     seed: u64,
     is_aa: bool,
     /// The search in each block; none without one.
@@ -123,25 +126,26 @@ impl CompareOptions {
         };
         let arms = arms(args)?;
         let duet = args.duet.then(|| duet::duet(args, &arms)).transpose()?;
-        let warmup = settings::warmup(args.warmup)?;
+        let warmup = warmup(args)?;
         let options = Self {
             arms,
             rate_per_s,
             connections,
             window_ns: window_ns(args)?,
-            warmup: if duet.is_some() { duet::warmup(warmup) } else { warmup },
+            warmup: if duet.is_some() { agreed(warmup) } else { warmup },
             duet,
             blocks_max,
             precision: (!is_fixed).then(|| precision.unwrap_or_else(|| Looks::half_width_for(margin))),
             margin,
             fail_if: fail_if(args, &loads)?,
             budget_ns: args.budget.ns,
+            agree_ns: agree_ns(&args.clients),
             seed: args.generator.seed,
             is_aa: args.aa,
             capacity: loads.contains(&CompareLoad::Capacity).then(|| CapacityOptions::in_blocks(args)).transpose()?,
             loads,
         };
-        let block_ns = options.block_ns();
+        let block_ns = options.block_ns(true);
         if options.budget_ns < block_ns || options.budget_ns > BUDGET_MAX_NS {
             return Err(CommandError::usage(format!(
                 "--budget {} is not between one block ({} with the loads, --duration and --warmup as they are) and a week",
@@ -152,10 +156,10 @@ impl CompareOptions {
         Ok(options)
     }
 
-    /// About how long a block takes; ns.
-    fn block_ns(&self) -> u64 {
-        let trial_ns = self.window_ns + settings::expected_warmup_ns(self.warmup) + REST_NS;
-        let canary_ns = self.canary_ns() + CANARY_WARMUP_NS + START_NS;
+    /// About how long a block takes, with a canary or without; ns.
+    fn block_ns(&self, has_canary: bool) -> u64 {
+        let trial_ns = self.window_ns + settings::expected_warmup_ns(self.warmup) + REST_NS + self.agree_ns;
+        let canary_ns = if has_canary { self.canary_ns() + CANARY_WARMUP_NS + START_NS } else { 0 };
         if self.duet.is_some() {
             return duet::PLACEMENTS * (trial_ns + 2 * START_NS) + canary_ns;
         }
@@ -170,8 +174,8 @@ impl CompareOptions {
     /// About how long all takes at most; ns.
     pub(crate) fn expected_ns(&self) -> u64 {
         let pilots = if self.is_aa { 1 } else { self.arms.len() as u64 };
-        let pilot_ns = self.window_ns.min(PILOT_NS) + settings::expected_warmup_ns(self.warmup);
-        let blocks_ns = self.blocks_max.saturating_mul(self.block_ns());
+        let pilot_ns = self.window_ns.min(PILOT_NS) + settings::expected_warmup_ns(self.warmup) + self.agree_ns;
+        let blocks_ns = self.blocks_max.saturating_mul(self.block_ns(true));
         pilots * pilot_ns + blocks_ns.min(self.budget_ns)
     }
 
@@ -218,8 +222,9 @@ impl CompareOptions {
         settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s), args.arrivals)
     }
 
-    /// The plan, where closed loops got so many good responses per second out of the variants.
-    pub(crate) fn settings(&self, pilots_per_s: &[f64]) -> CompareSettings {
+    /// The plan, where closed loops got so many good responses per second out of the variants. There is a canary where this
+    /// machine has a part in what is measured.
+    pub(crate) fn settings(&self, pilots_per_s: &[f64], has_canary: bool) -> CompareSettings {
         let baseline = pilots_per_s.first().copied().unwrap_or_default();
         let slowest = pilots_per_s.iter().copied().fold(f64::INFINITY, f64::min);
         let share = match self.duet {
@@ -242,7 +247,12 @@ impl CompareOptions {
                 .as_ref()
                 .map(|capacity| CompareCapacity { goal: capacity.goal.to_string(), budget_ns: capacity.budget_ns }),
             duet: self.duet.clone(),
-            times: CompareTimes { window_ns: self.window_ns, block_ns: self.block_ns(), budget_ns: self.budget_ns },
+            without_canary: !has_canary,
+            times: CompareTimes {
+                window_ns: self.window_ns,
+                block_ns: self.block_ns(has_canary),
+                budget_ns: self.budget_ns,
+            },
         }
     }
 }
@@ -340,6 +350,20 @@ pub(crate) fn fail_if(args: &CompareArgs, loads: &[CompareLoad]) -> Result<Vec<S
     Ok(texts)
 }
 
+/// Warm-up before each window.
+fn warmup(args: &CompareArgs) -> Result<Warmup, CommandError> {
+    match args.warmup {
+        Some(typed) => settings::warmup(typed),
+        None if args.clients.client.is_empty() => Ok(Warmup::Auto),
+        None => Ok(agreed(Warmup::Auto)),
+    }
+}
+
+/// A warm-up that ends for all load generators at the same time: instead of one that ends by itself one of about as long.
+const fn agreed(warmup: Warmup) -> Warmup {
+    Warmup::Fixed { duration_ns: settings::expected_warmup_ns(warmup) }
+}
+
 fn window_ns(args: &CompareArgs) -> Result<u64, CommandError> {
     settings::window(args.duration)?;
     match args.duration.ns {
@@ -381,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_fixed_load_is_below_what_any_variant_gets_out() {
-        let rate = |flags: &[&str], pilots: &[f64]| options(flags).settings(pilots).rate_per_s;
+        let rate = |flags: &[&str], pilots: &[f64]| options(flags).settings(pilots, true).rate_per_s;
         assert_eq!(rate(&[], &[1_000.0, 990.0]), 700.0);
         assert_eq!(rate(&[], &[1_000.0, 400.0]), 340.0, "85 % of the slowest");
         assert_eq!(rate(&["-R", "123"], &[1_000.0, 400.0]), 123.0);
@@ -390,7 +414,7 @@ mod tests {
     #[test]
     fn precision_follows_from_the_margin_unless_the_blocks_are_fixed() {
         let plan = |flags: &[&str]| {
-            let plan = options(flags).settings(&[1.0, 1.0]);
+            let plan = options(flags).settings(&[1.0, 1.0], true);
             (plan.precision, plan.blocks_max, plan.margin)
         };
         assert_eq!(plan(&[]), (Some(0.012), COMPARE_BLOCKS_MAX, 0.02));
@@ -404,7 +428,7 @@ mod tests {
         let options = CompareOptions::new(&args(&["--aa", "http://127.0.0.1:1/", "--name", "a"])).unwrap();
         let names: Vec<&str> = options.arms.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names, ["a", "a (2)", "a (3)", "a (4)"]);
-        let plan = options.settings(&[1.0; 4]);
+        let plan = options.settings(&[1.0; 4], true);
         assert_eq!((plan.is_aa, plan.precision, plan.blocks_max), (true, None, AA_BLOCKS));
         assert_eq!(CompareOptions::new(&args(&["--aa"])).unwrap().arms.len(), AA_ARMS, "the built-in server");
     }
@@ -426,12 +450,23 @@ mod tests {
 
     #[test]
     fn a_block_is_about_as_long_as_its_trials() {
-        let block_s = |flags: &[&str]| options(flags).block_ns() as f64 / NS_PER_S as f64;
+        let block_s = |flags: &[&str]| options(flags).block_ns(true) as f64 / NS_PER_S as f64;
         assert_eq!(block_s(&["-d", "4s", "--warmup", "1s"]), 2.0 * (2.0 * 5.5 + 0.5) + 2.75);
         assert_eq!(block_s(&["-d", "1s", "--warmup", "0s", "--only", "fixed"]), 2.0 * 2.0 + 1.75);
         let searched = ["-d", "4s", "--warmup", "1s", "--capacity"];
         assert_eq!(block_s(&searched), 2.0 * (2.0 * 5.5 + 30.0 + 0.5) + 2.75);
         assert_eq!(block_s(&["--only", "capacity", "--capacity-budget", "1m"]), 2.0 * 60.5 + 2.75);
+    }
+
+    #[test]
+    fn agents_take_time_before_each_trial_and_end_their_warm_up_together() {
+        let both = options(&["-d", "4s", "--client", "ssh://a,ssh://b"]);
+        assert_eq!(both.warmup, Warmup::Fixed { duration_ns: 2 * NS_PER_S });
+        let trial_ns = 6 * NS_PER_S + REST_NS + both.agree_ns;
+        let trials_ns = 2 * (2 * trial_ns + START_NS);
+        assert!(both.agree_ns > 0 && both.block_ns(false) == trials_ns, "{both:?}");
+        let plan = both.settings(&[1_000.0, 1_000.0], false);
+        assert_eq!((plan.without_canary, plan.times.block_ns), (true, trials_ns));
     }
 
     #[test]
@@ -441,9 +476,9 @@ mod tests {
         assert_eq!(options(&["--capacity", "--only", "fixed"]).loads, [Fixed, Capacity]);
         let only = options(&["--only", "capacity", "--goal", "p99<50ms"]);
         assert_eq!(only.loads, [Capacity]);
-        let plan = only.settings(&[1_000.0, 1_000.0]).capacity.expect("it is searched for");
+        let plan = only.settings(&[1_000.0, 1_000.0], true).capacity.expect("it is searched for");
         assert_eq!((plan.goal.as_str(), plan.budget_ns), ("p99<50ms,errors<0.1%,send-rate>99%", 30 * NS_PER_S));
-        assert_eq!(options(&[]).settings(&[1.0]).capacity, None);
+        assert_eq!(options(&[]).settings(&[1.0], true).capacity, None);
         let refused = args(&["http://h/", "http://i/", "--goal", "p99<1s"]);
         assert!(CompareOptions::new(&refused).unwrap_err().message.contains("--goal is about the capacity"));
     }

@@ -7,6 +7,7 @@ use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, with_thresholds};
 use crate::result::{JudgedTrial, Trial, capacity_record};
+use crate::session::agents::AgentsFrom;
 use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
@@ -69,7 +70,7 @@ impl Checked {
 pub(super) fn measure(args: &CapacityArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
     let Checked { options, spec, draft, thresholds, machines } = checked;
     let session = SessionOptions {
-        machines,
+        agents: AgentsFrom::Start(machines),
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,

@@ -6,11 +6,11 @@ use crate::exit::{CommandError, Exit};
 use crate::interrupt;
 use crate::output::printer;
 use crate::output::progress::Progress;
+use crate::session::agents::AgentsFrom;
 use crate::session::environment;
 use crate::session::serving;
 use crate::session::watch::{self, Watched};
 use crate::session::{Session, SessionOptions};
-use crate::settings::clients::Machines;
 use crate::settings::draft::Draft;
 use crate::settings::redirects;
 use crate::settings::selectors::Selectors;
@@ -103,7 +103,7 @@ fn of_target(args: &CheckArgs, load: Load, stop: &Arc<AtomicBool>) -> Result<Loo
     let spec = serving::specs(args.serve.as_slice())?.pop();
     let draft = Draft::new(&args.request, &args.generator)?;
     let options = SessionOptions {
-        machines: &Machines::HERE,
+        agents: AgentsFrom::None,
         url: args.url.as_deref(),
         serve: spec.as_ref(),
         cpus: None,

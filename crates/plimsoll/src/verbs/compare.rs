@@ -12,6 +12,7 @@ use crate::interrupt;
 use crate::output::deliver::deliver;
 use crate::output::progress::Progress;
 use crate::result::compare_record;
+use crate::settings::clients::{self, Machines};
 use crate::settings::compare::{CompareOptions, fail_if};
 use crate::settings::draft::Draft;
 use arms::{Arms, Looked};
@@ -38,12 +39,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, CommandError> {
 pub(super) struct Checked {
     options: CompareOptions,
     pub(super) draft: Draft,
+    machines: Machines,
 }
 
 impl Checked {
     pub(super) fn new(args: &CompareArgs) -> Result<Self, CommandError> {
         let options = CompareOptions::new(args)?;
-        Ok(Self { options, draft: Draft::new(&args.request, &args.generator)? })
+        let least = ("-c", args.connections.0 as u32);
+        let machines = Machines::new(&args.clients, &args.observe, options.warmup, least)?;
+        let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
+        Ok(Self { options, draft, machines })
     }
 
     /// About how long it takes at most, without starting and ending; ns.
@@ -54,20 +59,22 @@ impl Checked {
 
 /// Measures until the end, or until `stop` is set.
 pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
-    let Checked { options, draft } = checked;
-    let Looked { arms: looked, pilots_per_s, mut log, directory, before, sessions } =
-        arms::look(args, options, draft, stop)?;
+    let options = &checked.options;
+    let Looked { arms: looked, pilots_per_s, mut log, directory, before, agents, sessions, has_canary } =
+        arms::look(args, checked, stop)?;
     options.check_rate(&pilots_per_s)?;
-    let settings = options.settings(&pilots_per_s);
+    let settings = options.settings(&pilots_per_s, has_canary);
     let progress = Progress::new(args.output.quiet);
     progress.line(&begin_line(&settings, &pilots_per_s));
     log.tell(SessionEvent::Blocks { settings: Box::new(settings.clone()), arms: looked });
-    let mut arms = Arms::new(args, options, draft, stop, settings.rate_per_s, (log, directory, sessions), progress);
+    let looked = (log, directory, agents, sessions);
+    let mut arms = Arms::new(args, checked, stop, settings.rate_per_s, looked, progress);
     let mut search = BlockSearch::new(settings);
     let walked = walk(&mut search, &mut arms, stop);
     if args.profile && walked.is_ok() {
         arms.profile();
     }
+    arms.tell_loss();
     let (mut log, directory, trials) = arms.end();
     if trials.is_empty() {
         walked?;

@@ -7,6 +7,7 @@ use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::profiling::{keep, keep_waits, remove_samples};
 use crate::result::{Asked, run_record};
+use crate::session::agents::AgentsFrom;
 use crate::session::serving;
 use crate::session::{Session, SessionOptions, check_limits};
 use crate::settings;
@@ -77,7 +78,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     let options = SessionOptions {
         url: args.url.as_deref(),
         serve: spec.as_ref(),
-        machines: &machines,
+        agents: AgentsFrom::Start(&machines),
         cpus: None,
         draft: &draft,
         selectors: clients::selectors(&args.clients, &args.observe)?,

@@ -11,6 +11,7 @@ use crate::interrupt;
 use crate::output::deliver::{deliver, deliver_to_ci, exit, with_thresholds};
 use crate::profiling::{ENDED_BEFORE, at_peak, keep as keep_profile, keep_waits, no_profile, remove_samples};
 use crate::result::{Asked, Point, keep, sweep_record};
+use crate::session::agents::AgentsFrom;
 use crate::session::serving;
 use crate::session::{Session, SessionOptions};
 use crate::settings;
@@ -128,7 +129,7 @@ fn measure(
     create: impl FnOnce(&str) -> Result<PathBuf, CommandError>,
 ) -> Result<Measured, CommandError> {
     let options = SessionOptions {
-        machines,
+        agents: AgentsFrom::Start(machines),
         url: args.url.as_deref(),
         serve: spec,
         cpus: None,

@@ -61,6 +61,27 @@ fn a_variant_that_cannot_be_reached_is_named() {
 }
 
 #[test]
+fn what_other_machines_cannot_do_is_refused_before_anything_is_started() {
+    for (machine, flag) in [("--client=ssh://a,ssh://b", "--client"), ("--server-host=ssh://s", "--server-host")] {
+        refused(&[machine, "--profile"], &[flag, "--profile"]);
+        refused(&[machine, "--unix-socket", "/run/app.sock"], &[flag, "--unix-socket"]);
+        refused(&[machine, "--ssh", "ssh '"], &["--ssh", "quotes"]);
+        plimsoll(["compare", "--aa", machine]).run().exits(2);
+        let stored = [flag, "measures servers", "stored runs"];
+        plimsoll(["compare", ".", ".", machine]).run().fails(2, &stored);
+    }
+    let clients = ["--client", "ssh://a,ssh://b"];
+    refused(&[&clients[..], &["--warmup", "auto"]].concat(), &["--warmup auto"]);
+    refused(&[&clients[..], &["--cpus", "0"]].concat(), &["--client", "--cpus"]);
+    refused(&[&clients[..], &["-c", "1"]].concat(), &["-c 1", "fewer connections than the 2 agents"]);
+    refused(&["--client", "b"], &["--client", "ssh://"]);
+    refused(&["--server-host", "ssh://s", "--no-observe"], &["--server-host", "--no-observe"]);
+    refused(&["--server-host", "s"], &["--server-host", "ssh://"]);
+    refused(&["--server-ip", "192.0.2.2", "--connect-to", "a:1"], &["--server-ip", "--connect-to"]);
+    plimsoll(["compare", NOWHERE, NOWHERE, "--on-agent-loss", "continue"]).run().exits(2);
+}
+
+#[test]
 fn somebody_elses_servers_and_stored_runs_cannot_be_measured_at_once() {
     refused(&["--duet"], &["--duet", "servers that plimsoll starts (--serve)", NOWHERE]);
     plimsoll(["compare", "--duet", "."]).run().fails(2, &["--duet", "not stored runs"]);

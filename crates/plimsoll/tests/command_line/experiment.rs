@@ -22,6 +22,20 @@ fn experiment(content: &str, args: &[&str]) -> Program {
     plimsoll(["experiment", "x.toml"].iter().chain(args)).with_file("x.toml", content.as_bytes())
 }
 
+/// The page on other machines.
+const AGENTS: &str = include_str!("../../../../docs/agents.md");
+
+#[test]
+fn the_file_for_other_machines_in_the_documentation_is_two_sweeps_and_a_comparison() {
+    let (_, after) = AGENTS.split_once("```toml\n").expect("a file");
+    let (file, _) = after.split_once("```").expect("its end");
+    let ended = experiment(file, &["--dry-run", "-v"]).run();
+    let plan = &ended.exits(0).stdout;
+    for word in ["plan         7 steps", "--client ssh://load1", "--server-host ssh://web1", "about 3 min"] {
+        assert!(plan.contains(word), "{word}\n{plan}");
+    }
+}
+
 #[test]
 fn a_dry_run_prints_the_plan_and_its_duration() {
     let ended = experiment(FILE, &["--dry-run"]).run();

@@ -1,5 +1,7 @@
 //! Load from agents, and a server observed by one, reached by a command that runs them on this machine.
 
+mod comparisons;
+mod host_experiment;
 mod hosts;
 mod local;
 mod losses;
@@ -28,6 +30,9 @@ echo $$ >> "$HOME/pid"
 echo "welcome to $host"
 exec sh -c "$*"
 "#;
+
+/// The load comes from two of them.
+const CLIENTS: [&str; 4] = ["--client", "ssh://a,ssh://b", "--warmup", "500ms"];
 
 /// A stopped load ends, and an agent without a coordinator is gone, within this time.
 const SOON: Duration = Duration::from_secs(15);
@@ -59,8 +64,12 @@ impl Hosts {
 
     /// A verb that measures, with load of two of them.
     fn measure(&self, verb: &str, url: &str, more: &[&str]) -> Program {
-        let clients = ["--client", "ssh://a,ssh://b", "--warmup", "500ms"];
-        self.reached(verb, url, &[&clients, more].concat())
+        self.reached(verb, url, &[&CLIENTS, more].concat())
+    }
+
+    /// A comparison of two servers, with load of two of them.
+    fn compare(&self, urls: [&str; 2], more: &[&str]) -> Program {
+        self.reached("compare", urls[0], &[&[urls[1]][..], &CLIENTS, more].concat())
     }
 
     /// The same with the machines that `more` names.

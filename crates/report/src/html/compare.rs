@@ -8,8 +8,8 @@ use super::view::{
     DifferenceView, Fact, FileView, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint,
 };
 use crate::compare::{
-    arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, interval, profiles,
-    signed, summary,
+    arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, interval, machines,
+    profiles, signed, summary,
 };
 use crate::paper::forest::{lines, span};
 use crate::paper::overhead;
@@ -63,6 +63,8 @@ fn headline(record: &CompareRecord) -> Vec<Fact> {
     facts.extend(conditions(record).into_iter().map(|text| fact("fail-if", text)));
     facts.push(fact("ended", record.reason.clone()));
     facts.extend(design(record).map(|text| fact("design", text)));
+    let machine = |(label, text)| fact(if label == "server" { "server's machine" } else { label }, text);
+    facts.extend(machines(record).into_iter().map(machine));
     facts.extend(cpu_sets(record).into_iter().map(|text| fact("CPU sets", text)));
     facts.push(fact("A/A floor", floor(record)));
     facts.extend(

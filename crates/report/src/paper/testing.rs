@@ -86,6 +86,7 @@ pub(crate) fn comparison() -> CompareRecord {
         environment: Environment::default(),
         started: "2026-01-02T03:04:05Z".to_owned(),
         interrupted: false,
+        agent_lost: None,
     }
 }
 
@@ -103,6 +104,7 @@ fn settings() -> CompareSettings {
         is_aa: false,
         capacity: None,
         duet: None,
+        without_canary: false,
         times: CompareTimes::default(),
     }
 }

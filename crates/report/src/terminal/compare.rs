@@ -3,7 +3,9 @@
 use super::Style;
 use super::layout::{columns, labelled, table, wrap};
 use super::verdict::{findings, headline};
-use crate::compare::{METRIC_HEADER, arms, conditions, cpu_sets, design, floor, metric_rows, profiles, summary};
+use crate::compare::{
+    METRIC_HEADER, arms, conditions, cpu_sets, design, floor, machines, metric_rows, profiles, summary,
+};
 use model::CompareRecord;
 
 /// Columns of the table that are left out, one after the other, where there is no room for them.
@@ -24,6 +26,9 @@ pub fn compare(record: &CompareRecord, style: &Style) -> String {
     }
     out.push_str(&labelled("ended", &record.reason, style));
     out.extend(design(record).map(|text| labelled("design", &text, style)));
+    for (label, text) in machines(record) {
+        out.push_str(&labelled(label, &text, style));
+    }
     out.extend(cpu_sets(record).iter().map(|text| labelled("CPU sets", text, style)));
     out.push_str(&labelled("A/A floor", &floor(record), style));
     for (metric, why) in &record.unavailable {

@@ -42,7 +42,7 @@ pub fn sweep(record: &SweepRecord, style: &Style) -> String {
     if let Some(text) = agents::server_host(&record.environment) {
         out.push_str(&labelled("server", &text, style));
     }
-    if let Some(text) = agents::origin(&record.points) {
+    if let Some(text) = agents::origin(record.points.iter()) {
         out.push_str(&labelled("agents", &text, style));
     }
     if record.interrupted {

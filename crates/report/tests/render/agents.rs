@@ -1,12 +1,13 @@
 //! Loads from other machines, in the terminal and in the page.
 
 use crate::capacities::bracketed;
+use crate::comparisons::compared;
 use crate::fixtures::{valid_run, valid_sweep};
 use crate::golden::WIDE;
 use crate::pages::{item, of_run, of_sweep, page};
 use model::{AgentRecord, AgentStart, Fingerprint, LostAgent, RunRecord, ServerHost, SourceId};
 use report::record::AnyRecord;
-use report::terminal;
+use report::{Named, terminal};
 
 /// The third is on the machine of the first, and has a name that acts.
 fn agents() -> Vec<AgentRecord> {
@@ -57,6 +58,24 @@ fn sweeps_and_searches_say_where_their_loads_came_from_and_whose_loss_ended_them
     carried(&mut capacity.trials);
     capacity.agent_lost = Some(lost());
     says(&terminal::capacity(&capacity, &WIDE), &page(&[item("capacity", AnyRecord::Capacity(&capacity), None)]));
+}
+
+#[test]
+fn a_comparison_says_it_in_every_form_and_one_of_stored_runs_does_not() {
+    let mut comparison = compared();
+    let mut loads: Vec<RunRecord> = comparison.runs.iter().map(|of| of.run.clone()).collect();
+    carried(&mut loads);
+    comparison.runs.iter_mut().zip(loads).for_each(|(of, load)| of.run = load);
+    comparison.agent_lost = Some(lost());
+    comparison.plan.iter_mut().for_each(|plan| plan.without_canary = true);
+    let record = AnyRecord::Compare(&comparison);
+    let text = terminal::compare(&comparison, &WIDE);
+    says(&text, &page(&[item("comparison", record, None)]));
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("; no canary, as this machine has no part"));
+    let markdown = report::markdown(&[Named { name: "c", record }]);
+    assert!(markdown.contains("\n- agents: load from 3 agents on 2 machines: ssh://a"), "{markdown}");
+    comparison.plan = None;
+    assert!(!terminal::compare(&comparison, &WIDE).contains("3 agents"));
 }
 
 #[test]

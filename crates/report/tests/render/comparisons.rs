@@ -68,6 +68,7 @@ pub(crate) fn compared() -> CompareRecord {
             is_aa: false,
             capacity: None,
             duet: None,
+            without_canary: false,
             times: CompareTimes::default(),
         }),
         margin: 0.02,
@@ -75,6 +76,7 @@ pub(crate) fn compared() -> CompareRecord {
         environment: valid_run().environment,
         started: "2026-01-02T03:04:05Z".to_owned(),
         interrupted: false,
+        agent_lost: None,
     }
 }
 

@@ -76,6 +76,12 @@ impl Block {
         Self { order, left, is_duet, repeats, counts_anyway, made: Vec::new() }
     }
 
+    /// The same with no canary before its trials.
+    pub(crate) fn without_canary(mut self) -> Self {
+        self.left.retain(|trial| trial.arm.is_some());
+        self
+    }
+
     /// The next trial; none when all are made.
     pub(crate) fn next(&self) -> Option<Trial> {
         self.left.front().copied()

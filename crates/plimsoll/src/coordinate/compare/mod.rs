@@ -1,4 +1,5 @@
-//! Comparison of variants in blocks: each block has a canary and each variant once, in shuffled order.
+//! Comparison of variants in blocks: each block has a canary, unless this machine has no part in what is measured, and each
+//! variant once, in shuffled order.
 //!
 //! A pure machine: the record of a comparison is made by putting its trials to the same machine again. A trial of which
 //! too little was undisturbed is made again, a block in which one variant was disturbed more than the others is measured
@@ -228,7 +229,8 @@ impl BlockSearch {
             let counts_anyway = repeats >= BLOCK_REPEATS_MAX
                 || repeated >= self.counted().max(REPEATED_BLOCKS.min(self.settings.blocks_max));
             let block = if self.settings.duet.is_some() { Block::duet } else { Block::new };
-            self.blocks.push(block(order.clone(), &self.settings.loads, repeats, counts_anyway));
+            let block = block(order.clone(), &self.settings.loads, repeats, counts_anyway);
+            self.blocks.push(if self.settings.without_canary { block.without_canary() } else { block });
         }
     }
 }

@@ -23,6 +23,7 @@ fn settings() -> CompareSettings {
         is_aa: false,
         capacity: None,
         duet: None,
+        without_canary: false,
         times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
     }
 }
@@ -217,6 +218,19 @@ fn what_was_measured_before_an_interrupt_or_an_error_is_kept_and_whole_blocks_co
     let mut search = BlockSearch::new(settings());
     assert!(walk(&mut search, &mut lab, &AtomicBool::new(false)).is_err());
     assert_eq!((lab.kept.len(), search.counted(), search.end()), (7, 1, None));
+}
+
+#[test]
+fn a_block_without_a_canary_is_the_same_otherwise() {
+    let orders = |without_canary| {
+        let fixed = CompareSettings { precision: None, blocks_max: 3, without_canary, ..settings() };
+        let mut lab = Lab::default();
+        let search = compared(fixed, &mut lab);
+        assert_eq!((search.counted(), search.blocks()[0].canary().is_some()), (3, !without_canary));
+        let trials = lab.kept.iter().filter(|asked| asked.arm.is_some());
+        trials.map(|asked| (asked.block, asked.arm, asked.load)).collect::<Vec<_>>()
+    };
+    assert_eq!(orders(true), orders(false));
 }
 
 #[test]

@@ -74,6 +74,7 @@ mod tests {
             is_aa: true,
             capacity: None,
             duet: None,
+            without_canary: false,
             times: CompareTimes { budget_ns: 3_600 * NS_PER_S, ..CompareTimes::default() },
         });
         while let Some(asked) = search.next(0) {

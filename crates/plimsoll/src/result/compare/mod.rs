@@ -59,7 +59,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         aa_floor,
         aa_floor_basis,
         ended,
-        reason: facts.gone.clone().filter(|_| ended == CompareEnd::TargetGone).unwrap_or_else(|| ended.words().into()),
+        reason: reason(facts, ended),
         blocks: walked.blocks(arms),
         trials: walked.trials(arms),
         runs: runs.collect(),
@@ -71,6 +71,7 @@ pub(crate) fn compare_record(facts: &Facts, trials: &[ComparedTrial]) -> Result<
         environment: facts.environment(),
         started: facts.begun.started.clone(),
         interrupted: facts.interrupted,
+        agent_lost: facts.agent_lost.clone(),
     })
 }
 
@@ -80,6 +81,15 @@ fn ended(facts: &Facts, search: &BlockSearch) -> CompareEnd {
         _ if facts.gone.is_some() => CompareEnd::TargetGone,
         Some(end) => end,
         None => CompareEnd::Interrupted,
+    }
+}
+
+/// The same in words.
+fn reason(facts: &Facts, ended: CompareEnd) -> String {
+    match (ended, &facts.gone) {
+        (CompareEnd::TargetGone, Some(why)) => why.clone(),
+        (CompareEnd::Interrupted, _) if facts.agent_lost.is_some() => "an agent was lost".to_owned(),
+        _ => ended.words().to_owned(),
     }
 }
 

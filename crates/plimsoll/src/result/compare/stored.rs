@@ -73,6 +73,7 @@ pub(crate) fn stored_comparison(
         environment: Environment::clone(&baseline.environment),
         started: runs.iter().map(|(.., run)| run.started.clone()).max().unwrap_or_default(),
         interrupted: false,
+        agent_lost: None,
         runs: runs
             .iter()
             .map(|(name, _, run)| ArmLoadRecord { arm: name.clone(), load: CompareLoad::Stored, run: run.clone() })

@@ -4,9 +4,8 @@ use super::{Arm, ArmTarget, CompareOptions};
 use crate::cli::compare::{CompareArgs, OnlyArg};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
-use crate::settings::expected_warmup_ns;
+use model::Duet;
 use model::human::{percent, rate};
-use model::{Duet, Warmup};
 use stack::Spec;
 
 /// Each variant is measured on either set of CPUs.
@@ -70,11 +69,6 @@ fn spec(arm: &Arm) -> Option<&Spec> {
     }
 }
 
-/// Both windows have to be the same time, so a warm-up that ends by itself is one of about as long.
-pub(super) const fn warmup(asked: Warmup) -> Warmup {
-    Warmup::Fixed { duration_ns: expected_warmup_ns(asked) }
-}
-
 impl CompareOptions {
     /// Fails where the rate that was asked for is too high for two servers at once, of which closed loops got out so many good
     /// responses per second.
@@ -97,7 +91,7 @@ impl CompareOptions {
 mod tests {
     use super::super::tests::args;
     use super::*;
-    use model::NS_PER_S;
+    use model::{NS_PER_S, Warmup};
 
     fn options(flags: &[&str]) -> Result<CompareOptions, String> {
         let flags = [&["--serve", "target", "--serve", "target", "--duet"], flags].concat();
@@ -107,7 +101,7 @@ mod tests {
     #[test]
     fn the_fixed_load_is_half_of_what_the_slower_gets_out_of_its_half() {
         let Ok(options) = options(&[]) else { return assert!(stack::duet(&usable_cpus()).is_err(), "two cores") };
-        let plan = options.settings(&[1_000.0, 800.0]);
+        let plan = options.settings(&[1_000.0, 800.0], true);
         assert_eq!((plan.rate_per_s, plan.loads.len(), plan.arms), (400.0, 1, 2));
         assert!(plan.duet.is_some() && options.check_rate(&[1_000.0, 800.0]).is_ok());
         assert_eq!(options.warmup, Warmup::Fixed { duration_ns: 2 * NS_PER_S }, "the same window for both");
@@ -120,7 +114,7 @@ mod tests {
     #[test]
     fn a_block_has_both_placements_and_one_server_is_compared_with_itself_in_two_starts() {
         let Ok(options) = options(&["-d", "4s", "--warmup", "1s"]) else { return };
-        assert_eq!(options.block_ns() as f64 / NS_PER_S as f64, 2.0 * (5.5 + 1.0) + 2.75);
+        assert_eq!(options.block_ns(true) as f64 / NS_PER_S as f64, 2.0 * (5.5 + 1.0) + 2.75);
         let itself =
             CompareOptions::new(&args(&["--aa", "--duet", "--serve", "target"])).unwrap_or_else(|_| panic!("AA"));
         assert_eq!(itself.arms.len(), 2);

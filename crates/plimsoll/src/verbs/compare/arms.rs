@@ -2,34 +2,34 @@
 
 mod duet;
 mod profile;
+mod told;
 
+use super::Checked;
 use super::capacity::BlockSearched;
 use crate::cli::compare::CompareArgs;
 use crate::coordinate::Measure;
-use crate::coordinate::compare::{Asked, BlockSearch, Outcome, PILOT};
+use crate::coordinate::compare::{Asked, BlockSearch, Outcome};
 use crate::exit::{CommandError, Exit};
 use crate::output::progress::Progress;
 use crate::result::{ComparedTrial, Measured, compare_outcome};
+use crate::session::agents::{AgentsFrom, SessionAgents};
 use crate::session::{Session, SessionOptions, environment, serving};
 use crate::settings::capacity::CapacityOptions;
-use crate::settings::clients::Machines;
+use crate::settings::clients;
 use crate::settings::compare::{Arm, ArmTarget, CANARY, CompareOptions, REST_NS};
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use crate::store;
 use crate::store::{Log, POINTS, Recorder};
 use clock::monotonic_ns;
-use model::human::{percent, plural, rate, time};
-use model::{
-    ArmRecord, Bound, Change, CompareLoad, CompareMetric, CompareTrialMade, Contract, DuetSet, Measurement,
-    SessionEvent,
-};
+use model::{ArmRecord, Change, CompareLoad, CompareTrialMade, Contract, DuetSet, Measurement, SessionEvent};
 use observe::TakenFingerprint;
 use stack::Spec;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use told::{Told, words};
 
 /// What is known of the variants before the blocks.
 pub(super) struct Looked {
@@ -39,8 +39,12 @@ pub(super) struct Looked {
     pub(super) log: Log,
     pub(super) directory: PathBuf,
     pub(super) before: Before,
+    /// All sessions have these.
+    pub(super) agents: SessionAgents,
     /// Of variants that plimsoll does not start; none of those that it does.
     pub(super) sessions: Vec<Option<Session>>,
+    /// True if this machine has a part in what is measured, of which a canary then tells.
+    pub(super) has_canary: bool,
 }
 
 /// What machine and baseline were before the first load.
@@ -53,12 +57,8 @@ impl Before {
 }
 
 /// Starts each variant once, refuses those that do not answer alike, and puts a closed loop on each.
-pub(super) fn look(
-    args: &CompareArgs,
-    options: &CompareOptions,
-    draft: &Draft,
-    stop: &Arc<AtomicBool>,
-) -> Result<Looked, CommandError> {
+pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Looked, CommandError> {
+    let Checked { options, draft, .. } = checked;
     let mut looked: Option<Looked> = None;
     // What one gets out of its half, while nobody uses the other.
     let cpus = options.duet.as_ref().map(|duet| &duet.sets[0]);
@@ -67,14 +67,15 @@ pub(super) fn look(
         if let Some(looked) = looked.as_mut().filter(|_| args.aa) {
             looked.arms.push(ArmRecord { name: arm.name.clone(), ..looked.arms[0].clone() });
             looked.pilots_per_s.push(looked.pilots_per_s[0]);
-            let session = looked.sessions[0].is_some().then(|| open(args, arm, cpus, draft, stop));
+            let agents = AgentsFrom::Share(&looked.agents);
+            let session = looked.sessions[0].is_some().then(|| open(args, arm, agents, cpus, draft, stop));
             looked.sessions.push(session.transpose()?);
             continue;
         }
         let named = |error: CommandError| named(&arm.name, error);
         let mut session = match &looked {
-            None => begin(args, arm, cpus, draft, stop)?,
-            Some(_) => open(args, arm, cpus, draft, stop).map_err(named)?,
+            None => begin(args, arm, checked, cpus, stop)?,
+            Some(looked) => open(args, arm, AgentsFrom::Share(&looked.agents), cpus, draft, stop).map_err(named)?,
         };
         cpus.map_or(Ok(()), |cpus| duet::refuse_elsewhere(arm, &session, cpus))?;
         let contract = contract(options, &session);
@@ -90,13 +91,22 @@ pub(super) fn look(
             let log = session.begin(Measurement::Compare { arms: options.arms.len() as u64 }, &plan)?;
             let (fingerprint, suspended_ns) = session.before();
             let before = Before(fingerprint, suspended_ns);
-            let (arms, pilots_per_s, sessions) = (Vec::new(), Vec::new(), Vec::new());
-            looked = Some(Looked { arms, pilots_per_s, log, directory: directory.clone(), before, sessions });
+            looked = Some(Looked {
+                arms: Vec::new(),
+                pilots_per_s: Vec::new(),
+                log,
+                directory: directory.clone(),
+                before,
+                agents: session.agents().clone(),
+                sessions: Vec::new(),
+                has_canary: false,
+            });
         }
         let per_s = pilot(options, &mut session, &directory, index, &arm.name).map_err(named)?;
         let Some(looked) = looked.as_mut() else { continue };
         looked.arms.push(ArmRecord { pilot_per_s: Some(per_s), ..record });
         looked.pilots_per_s.push(per_s);
+        looked.has_canary |= session.takes_part();
         // A server of ours ends here.
         looked.sessions.push(matches!(arm.target, ArmTarget::Url(_)).then_some(session));
     }
@@ -115,13 +125,18 @@ fn named(name: &str, error: CommandError) -> CommandError {
 fn begin(
     args: &CompareArgs,
     arm: &Arm,
+    checked: &Checked,
     cpus: Option<&DuetSet>,
-    draft: &Draft,
     stop: &Arc<AtomicBool>,
 ) -> Result<Session, CommandError> {
+    let agents = AgentsFrom::Start(&checked.machines);
     let create = |session: &Session| store::create(args.output.output.as_deref(), "compare", &session.started);
     let quiet = args.output.quiet;
-    let options = SessionOptions { quiet, is_known: false, ..session_options(args, &arm.target, cpus, draft, stop)? };
+    let options = SessionOptions {
+        quiet,
+        is_known: false,
+        ..session_options(args, &arm.target, agents, cpus, &checked.draft, stop)?
+    };
     Session::new(options, create).map_err(|error| named(&arm.name, error))
 }
 
@@ -129,17 +144,19 @@ fn begin(
 fn open(
     args: &CompareArgs,
     arm: &Arm,
+    agents: AgentsFrom<'_>,
     cpus: Option<&DuetSet>,
     draft: &Draft,
     stop: &Arc<AtomicBool>,
 ) -> Result<Session, CommandError> {
-    let options = session_options(args, &arm.target, cpus, draft, stop)?;
+    let options = session_options(args, &arm.target, agents, cpus, draft, stop)?;
     Session::new(options, |_| Ok(PathBuf::new()))
 }
 
 fn session_options<'a>(
     args: &CompareArgs,
     target: &'a ArmTarget,
+    agents: AgentsFrom<'a>,
     cpus: Option<&'a DuetSet>,
     draft: &'a Draft,
     stop: &Arc<AtomicBool>,
@@ -150,12 +167,12 @@ fn session_options<'a>(
         ArmTarget::Builtin => (None, None),
     };
     Ok(SessionOptions {
-        machines: &Machines::HERE,
+        agents,
         url,
         serve,
         cpus,
         draft,
-        selectors: Selectors::read(&args.observe)?,
+        selectors: clients::selectors(&args.clients, &args.observe)?,
         is_observed: !args.no_observe,
         quiet: true,
         is_known: true,
@@ -211,6 +228,7 @@ fn pilot(
     if session.is_interrupted() {
         return Err(CommandError::interrupted());
     }
+    session.check_agents()?;
     session.check()?;
     session.progress.end();
     let per_s = builder.goodput().value;
@@ -229,6 +247,7 @@ pub(super) struct Arms<'a> {
     rate_per_s: f64,
     log: Log,
     directory: PathBuf,
+    agents: SessionAgents,
     sessions: Vec<Option<Session>>,
     /// A server of ours that runs, with its block and variant.
     running: Option<(u64, usize, Session)>,
@@ -237,15 +256,6 @@ pub(super) struct Arms<'a> {
     progress: Progress,
     trials: Vec<ComparedTrial>,
     told: Told,
-}
-
-/// What came of a block so far.
-#[derive(Default)]
-struct Told {
-    block: u64,
-    /// By variant, in the order measured.
-    values: Vec<(usize, Vec<String>)>,
-    planned: bool,
 }
 
 /// A trial that was made, and the directory of its events below that of the comparison.
@@ -258,14 +268,14 @@ pub(super) struct Kept {
 impl<'a> Arms<'a> {
     pub(super) fn new(
         args: &'a CompareArgs,
-        options: &'a CompareOptions,
-        draft: &'a Draft,
+        checked: &'a Checked,
         stop: &'a Arc<AtomicBool>,
         rate_per_s: f64,
-        looked: (Log, PathBuf, Vec<Option<Session>>),
+        looked: (Log, PathBuf, SessionAgents, Vec<Option<Session>>),
         progress: Progress,
     ) -> Self {
-        let (log, directory, sessions) = looked;
+        let Checked { options, draft, .. } = checked;
+        let (log, directory, agents, sessions) = looked;
         let (running, second, trials, told) = (None, None, Vec::new(), Told::default());
         Self {
             args,
@@ -275,6 +285,7 @@ impl<'a> Arms<'a> {
             rate_per_s,
             log,
             directory,
+            agents,
             sessions,
             running,
             second,
@@ -284,11 +295,16 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// Ends all servers of ours.
+    /// Tells the loss of an agent, if that has ended it.
+    pub(super) fn tell_loss(&mut self) {
+        self.agents.lost().into_iter().for_each(|event| self.log.tell(event));
+    }
+
+    /// Ends all servers of ours, and the agents.
     pub(super) fn end(mut self) -> (Log, PathBuf, Vec<ComparedTrial>) {
         self.tell_block();
         self.progress.end();
-        drop((self.running, self.sessions));
+        drop((self.running, self.sessions, self.agents));
         (self.log, self.directory, self.trials)
     }
 
@@ -387,7 +403,8 @@ impl<'a> Arms<'a> {
             return Ok(session);
         }
         let arm = &self.options.arms[index];
-        open(self.args, &built(arm), None, self.draft, self.stop).and_then(|session| {
+        let agents = AgentsFrom::Share(&self.agents);
+        open(self.args, &built(arm), agents, None, self.draft, self.stop).and_then(|session| {
             let before = self.log.facts.arm(index).and_then(|arm| arm.served.as_ref());
             unchanged(before, &session)?;
             Ok(session)
@@ -408,7 +425,7 @@ impl<'a> Arms<'a> {
         let spec = Spec::parse(CANARY).map_err(serving::command_error)?;
         let draft = Draft::plain(&self.args.generator)?;
         let options = SessionOptions {
-            machines: &Machines::HERE,
+            agents: AgentsFrom::None,
             url: None,
             serve: Some(&spec),
             cpus: None,
@@ -434,51 +451,6 @@ impl<'a> Arms<'a> {
         self.options.arms.get(arm).map_or("", |arm| &arm.name)
     }
 
-    /// What stands before the progress of a trial.
-    fn label(&self, asked: &Asked) -> String {
-        let of = asked.blocks_needed.map_or_else(String::new, |needed| format!(" of about {needed}"));
-        let what = match (asked.arm, asked.place) {
-            (Some(arm), Some(place)) => {
-                format!(
-                    "'{}' and '{}' at once, {}",
-                    self.arm_name(arm),
-                    self.arm_name(place.beside),
-                    asked.load.words()
-                )
-            }
-            (Some(arm), None) => format!("'{}', {}", self.arm_name(arm), asked.load.words()),
-            (None, _) => "canary".to_owned(),
-        };
-        let what = if asked.is_again { format!("{what} again, as it was disturbed") } else { what };
-        format!("block {}{of}, {what}; {}: ", asked.counted + 1, left(asked))
-    }
-
-    /// Tells what came of the last block, and how many more there will be.
-    fn tell_block(&mut self) {
-        let told = std::mem::take(&mut self.told.values);
-        if told.is_empty() {
-            return;
-        }
-        let arms: Vec<String> =
-            told.iter().map(|(arm, values)| format!("'{}' {}", self.arm_name(*arm), values.join(", "))).collect();
-        self.progress.line(&format!("block {:>3}  {}", self.told.block + 1, arms.join("; ")));
-    }
-
-    /// Tells after the pilot how many blocks the wanted precision needs.
-    fn tell_plan(&mut self, asked: &Asked) {
-        let Some(needed) = asked.blocks_needed.filter(|_| asked.counted >= PILOT && !self.told.planned) else { return };
-        self.told.planned = true;
-        let more = needed.saturating_sub(asked.counted).max(1);
-        let wanted = asked.wanted.map_or_else(String::new, |wanted| format!(" for intervals of ± {}", percent(wanted)));
-        let more_ns = more.saturating_mul(asked.block_ns);
-        let fits = if more_ns > asked.left_ns { "; the budget ends before" } else { "" };
-        self.progress.line(&format!(
-            "{needed} blocks are needed{wanted}: {} more, about {}{fits}",
-            plural(more, "block"),
-            time(more_ns as f64)
-        ));
-    }
-
     /// An error that ends the comparison: a server that is gone is a part of the result.
     fn ended_by(&mut self, error: CommandError) -> CommandError {
         if error.exit == Exit::Target {
@@ -492,18 +464,15 @@ impl Measure<BlockSearch> for Arms<'_> {
     type Measured = Kept;
 
     fn measure(&mut self, asked: &Asked) -> Result<(Outcome, Kept), CommandError> {
-        if asked.block != self.told.block {
-            self.tell_block();
-            self.told.block = asked.block;
-            self.tell_plan(asked);
-            if asked.is_block_again {
-                self.progress.line("again the whole block: one variant was disturbed more than the others");
-            }
-        }
+        self.tell_before(asked);
         match self.make(asked) {
             Ok(kept) => Ok((kept.outcome.clone(), kept)),
             Err(error) => Err(self.ended_by(error)),
         }
+    }
+
+    fn is_whole(&self) -> Result<(), CommandError> {
+        self.agents.check()
     }
 
     fn keep(&mut self, asked: &Asked, kept: Kept) -> Result<(), CommandError> {
@@ -511,11 +480,7 @@ impl Measure<BlockSearch> for Arms<'_> {
         self.log.tell(SessionEvent::Compared { directory: name, trial: trial.made });
         self.trials.push(trial);
         if let Some(arm) = asked.arm {
-            let values = words(asked.load, &outcome);
-            match self.told.values.iter_mut().find(|(of, _)| *of == arm) {
-                Some((_, told)) => told.extend(values),
-                None => self.told.values.push((arm, values.into_iter().collect())),
-            }
+            self.told.take(arm, words(asked.load, &outcome));
         }
         Ok(())
     }
@@ -540,36 +505,6 @@ fn unchanged(before: Option<&model::Served>, session: &Session) -> Result<(), Co
         )),
         _ => Ok(()),
     }
-}
-
-/// What a trial has shown, in a word or two.
-fn words(load: CompareLoad, outcome: &Outcome) -> Option<String> {
-    let metric = match load {
-        CompareLoad::Saturated => CompareMetric::GoodputPerS,
-        CompareLoad::Capacity => CompareMetric::CapacityPerS,
-        CompareLoad::Canary | CompareLoad::Fixed | CompareLoad::Stored => CompareMetric::ServerCpuNsPerRequest,
-    };
-    let value = |metric| outcome.values.get(&metric).copied();
-    match metric {
-        CompareMetric::GoodputPerS => value(metric).map(rate),
-        CompareMetric::CapacityPerS => {
-            let sign = match outcome.bound {
-                Some(Bound::AtLeast) => ">= ",
-                Some(Bound::AtMost) => "<= ",
-                None => "",
-            };
-            value(metric).map(|per_s| format!("capacity {sign}{}", rate(per_s)))
-        }
-        _ => value(metric)
-            .map(|ns| format!("{} CPU", time(ns)))
-            .or_else(|| value(CompareMetric::ResponseP50Ns).map(|ns| format!("p50 {}", time(ns)))),
-    }
-}
-
-/// Time that is left, as far as it is known.
-fn left(asked: &Asked) -> String {
-    let by_need = asked.blocks_needed.map(|needed| needed.saturating_sub(asked.counted) * asked.block_ns);
-    format!("about {} left", time(by_need.unwrap_or(u64::MAX).min(asked.left_ns) as f64))
 }
 
 const fn short_name(load: CompareLoad) -> &'static str {

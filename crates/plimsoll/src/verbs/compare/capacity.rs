@@ -78,10 +78,14 @@ impl Measure<CapacityWalk> for Trials<'_> {
         let label = format!("{}{}; at {}: ", of.label, bracket_text(asked.bracket), rate(trial.load_per_s));
         let (name, trial) = made(of.session, of.directory, &name, (plan, asked), &label, begin_ns)?;
         let judged = JudgedTrial::new(self.goal, of.log.facts.limits(), &trial);
-        if !of.session.is_interrupted() {
+        if of.session.check_agents().is_ok() && !of.session.is_interrupted() {
             sees(self.goal, &judged, &trial)?;
         }
         Ok((judged.outcome, (name, trial)))
+    }
+
+    fn is_whole(&self) -> Result<(), CommandError> {
+        self.of.session.check_agents()
     }
 
     fn keep(&mut self, _asked: &Asked, (directory, trial): (String, Trial)) -> Result<(), CommandError> {

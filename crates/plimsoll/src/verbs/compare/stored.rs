@@ -44,6 +44,9 @@ pub(super) fn compare(args: &CompareArgs, directories: &[PathBuf]) -> Result<Exi
     if args.aa {
         return Err(CommandError::usage("--aa measures a server; stored runs are compared as they are"));
     }
+    if let Some(flag) = args.clients.flag() {
+        return Err(CommandError::usage(format!("{flag} measures servers; stored runs are compared as they are")));
+    }
     if args.profile {
         return Err(CommandError::usage(
             "--profile measures; what changed between stored runs is drawn if all of them were measured with --profile",

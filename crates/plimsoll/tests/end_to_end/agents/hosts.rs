@@ -5,10 +5,10 @@ use crate::support::{Ended, close_to, count, decide_watched, list, number, skip}
 use rustix::process::Signal;
 use serde_json::Value;
 
-const CLIENTS: &str = "ssh://h1,ssh://h2";
+pub(super) const CLIENTS: &str = "ssh://h1,ssh://h2";
 
 /// Runs the test on the hosts; where there are none it counts as skipped.
-fn on_hosts(test: impl Fn(&Network)) {
+pub(super) fn on_hosts(test: impl Fn(&Network)) {
     match Network::start() {
         Ok(network) => test(&network),
         Err(why) => skip(&why),

@@ -143,6 +143,10 @@ fn what_agents_cannot_do_is_refused_before_anything_is_started() {
     ] {
         refused(verb, args, &[load, "are fewer connections than the 2 agents", "2 or more"]);
     }
+    for (flag, machine) in [("--client", "ssh://a"), ("--server-host", "ssh://s")] {
+        let served = ["compare", "--serve", "target", "--serve", "target", flag, machine];
+        plimsoll(served).run().fails(2, &[flag, "--serve"]);
+    }
     plimsoll(["run", "http://192.0.2.1/", "--client", "b"]).run().fails(2, &["--client", "ssh://"]);
     let ended = plimsoll(["run", "http://192.0.2.1/", "--ssh", "ssh"]).run();
     assert!(ended.exits(2).stderr.contains("--client") && ended.stderr.contains("--server-host"), "{ended:#?}");

@@ -55,6 +55,75 @@ fn a_sweep_whose_load_the_others_carry_on_ends_after_it() {
     lose_one(&["--on-agent-loss", "continue"], 5);
 }
 
+/// Kills an agent in the second block of a comparison.
+#[track_caller]
+fn lose_one_in_a_block(more: &[&str], code: i32) -> Ended {
+    let (one, other, hosts) = (Target::start(&[]), Target::start(&[]), Hosts::new());
+    let urls = [one.url("/sleep?time=5ms"), other.url("/sleep?time=5ms")];
+    let size = ["-d", "2s", "-c", "4", "--only", "saturated", "--blocks", "20", "--budget", "1h"];
+    let started = hosts.compare([&urls[0], &urls[1]], &[&size[..], more].concat()).start();
+    // The canary and both variants of the first block, and the canary of the second.
+    started.wait_for_sessions(SOON, "compared", 4);
+    kill_process(hosts.pid("b"), Signal::KILL).expect("it runs");
+    let ended = started.end();
+    ended.exits(code);
+    hosts.are_gone();
+    let record = ended.json();
+    assert_eq!((record["interrupted"].as_bool(), text(&record, "ended")), (Some(true), "interrupted"), "{record:#}");
+    let blocks = record["blocks"].as_array().expect("blocks");
+    let counted = blocks.iter().filter(|block| block["counted"] == true).count();
+    assert!((1..20).contains(&counted), "whole blocks count, and the last is none: {blocks:#?}");
+    for of in record["runs"].as_array().expect("runs") {
+        assert!(agents(&of["run"]).iter().all(|agent| count(agent, "flow.sent") > 100), "{of:#}");
+    }
+    assert_eq!((text(&record, "agent_lost.name"), text(&record, "reason")), ("ssh://b", "an agent was lost"));
+    assert!(ended.stderr.contains("agent ssh://b was lost"), "{ended:#?}");
+    assert_eq!(ended.recorded("run.json"), ended.stdout);
+    ended
+}
+
+#[test]
+fn a_killed_agent_ends_the_comparison_and_whole_blocks_count() {
+    is_the_same_again(&lose_one_in_a_block(&[], 4));
+}
+
+#[test]
+fn a_comparison_whose_load_the_others_carry_on_ends_after_it() {
+    is_the_same_again(&lose_one_in_a_block(&["--on-agent-loss", "continue"], 5));
+}
+
+#[test]
+fn the_loss_of_the_agent_of_the_servers_ends_the_comparison_too() {
+    let (one, other, hosts) = (Target::start(&[]), Target::start(&[]), Hosts::new());
+    let more = [&other.url("/sleep?time=5ms"), "--server-host", "ssh://s", "-d", "2s", "--warmup", "0s", "-c", "4"];
+    let size = ["--only", "saturated", "--blocks", "20", "--budget", "1h"];
+    let started = hosts.reached("compare", &one.url("/sleep?time=5ms"), &[&more[..], &size].concat()).start();
+    started.wait_for_sessions(SOON, "compared", 4);
+    kill_process(hosts.pid("s"), Signal::KILL).expect("it runs");
+    let ended = started.end();
+    hosts.is_gone("s");
+    let record = ended.exits(4).json();
+    assert_eq!((text(&record, "agent_lost.name"), text(&record, "reason")), ("ssh://s", "an agent was lost"));
+    assert_eq!(record["blocks"][0]["counted"], true, "{record:#}");
+    is_the_same_again(&ended);
+}
+
+#[test]
+fn an_interrupted_comparison_keeps_whole_blocks_and_leaves_no_agent() {
+    let (one, other, hosts) = (Target::start(&[]), Target::start(&[]), Hosts::new());
+    let urls = [one.url("/sleep?time=5ms"), other.url("/sleep?time=5ms")];
+    let size = ["-d", "1s", "-c", "4", "--only", "saturated", "--blocks", "20", "--budget", "1h"];
+    let started = hosts.compare([&urls[0], &urls[1]], &size).start();
+    started.wait_for_sessions(SOON, "compared", 4);
+    started.signal(Signal::INT);
+    let ended = started.end();
+    let record = ended.exits(130).json();
+    hosts.are_gone();
+    assert_eq!((text(&record, "ended"), record.get("agent_lost")), ("interrupted", None));
+    assert_eq!(record["blocks"][0]["counted"], true, "{record:#}");
+    is_the_same_again(&ended);
+}
+
 #[test]
 fn the_loss_in_the_only_load_is_told_with_it() {
     let (target, hosts) = (Target::start(&[]), Hosts::new());

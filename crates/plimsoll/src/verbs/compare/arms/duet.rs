@@ -4,6 +4,7 @@ use super::{Arms, Kept, built, named, open, unchanged};
 use crate::coordinate::compare::{Asked, Place};
 use crate::exit::CommandError;
 use crate::result::{ComparedTrial, Measured, compare_outcome};
+use crate::session::agents::AgentsFrom;
 use crate::session::environment::confine;
 use crate::session::partner::{Partner, partners};
 use crate::session::{Session, check_limits};
@@ -77,7 +78,8 @@ impl Arms<'_> {
     fn half<'b>(&self, asked: &Asked, arm: usize, cpus: &'b DuetSet) -> Result<Half<'b>, CommandError> {
         let of = &self.options.arms[arm];
         let named = |error: CommandError| named(&of.name, error);
-        let session = open(self.args, &built(of), Some(cpus), self.draft, self.stop).map_err(named)?;
+        let session = open(self.args, &built(of), AgentsFrom::Share(&self.agents), Some(cpus), self.draft, self.stop)
+            .map_err(named)?;
         let before = self.log.facts.arm(arm).and_then(|arm| arm.served.as_ref());
         unchanged(before, &session).map_err(named)?;
         let (load, until, warmup) = self.options.trial(self.args, asked.load, self.rate_per_s)?;

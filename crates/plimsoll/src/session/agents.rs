@@ -1,0 +1,110 @@
+//! Agents of a session: those that generate its load, and the one that observes its server. Sessions of one measurement share
+//! them, so that all its loads come from the same agents.
+
+use crate::agents::remote::{Agents, RemoteOptions};
+use crate::exit::CommandError;
+use crate::output::progress::Progress;
+use crate::session::server_host::{ObservedThere, ServerHost, ServerHostOptions};
+use crate::settings::clients::Machines;
+use model::{Address, SessionEvent, human};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Where a session has its agents from.
+#[derive(Clone, Copy)]
+pub(crate) enum AgentsFrom<'a> {
+    /// It has none: this machine generates the load and observes the server.
+    None,
+    /// They are started on these machines.
+    Start(&'a Machines),
+    /// They are those of another session.
+    Share(&'a SessionAgents),
+}
+
+/// The agents; they end with the last session that has them.
+#[derive(Clone, Default)]
+pub(crate) struct SessionAgents {
+    /// Those that generate the load, if this machine does not.
+    pub(super) load: Option<Arc<Agents>>,
+    /// The one on the server's machine, if the server is not observed from here.
+    pub(super) server: Option<ObservedThere>,
+}
+
+impl SessionAgents {
+    /// Agents for a session whose target is at `address`.
+    pub(super) fn new(
+        from: AgentsFrom<'_>,
+        address: &Address,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        match from {
+            AgentsFrom::None => Ok(Self::default()),
+            AgentsFrom::Start(Machines { clients, server }) => {
+                let load = clients.as_ref().map(|remote| start_agents(remote, address, stop, progress)).transpose()?;
+                let server = server.as_ref().map(|host| observe_there(host, address, stop, progress)).transpose()?;
+                Ok(Self { load: load.map(Arc::new), server })
+            }
+            AgentsFrom::Share(others) => others.for_another(address, stop),
+        }
+    }
+
+    /// The same agents for a session with another target.
+    fn for_another(&self, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
+        if let Some(agents) = &self.load {
+            agents.check_target(address.tcp())?;
+        }
+        let server = self.server.as_ref().map(|server| server.another(address, stop)).transpose()?;
+        Ok(Self { load: self.load.clone(), server })
+    }
+
+    /// The agent on the server's machine.
+    pub(super) fn server_host(&self) -> Option<&ServerHost> {
+        self.server.as_ref().map(ObservedThere::host)
+    }
+
+    /// Fails if an agent was lost: the last load is not the one that was planned, and there will be no other.
+    pub(crate) fn check(&self) -> Result<(), CommandError> {
+        self.load.as_ref().map_or(Ok(()), |agents| agents.check())?;
+        self.server_host().map_or(Ok(()), ServerHost::check)
+    }
+
+    /// The loss of an agent, if that has ended the measurement.
+    pub(crate) fn lost(&self) -> Option<SessionEvent> {
+        let load = self.load.as_ref().and_then(|agents| agents.lost());
+        let lost = load.or_else(|| self.server_host().and_then(ServerHost::lost));
+        lost.cloned().map(SessionEvent::AgentLost)
+    }
+}
+
+/// Starts the agents, which have to reach the target.
+fn start_agents(
+    remote: &RemoteOptions,
+    address: &Address,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Result<Agents, CommandError> {
+    progress.say(&format!("starting {}", human::plural(remote.hosts.len() as u64, "agent")));
+    let agents = Agents::start(remote, stop, &|text| progress.line(text))?;
+    agents.check_target(address.tcp())?;
+    agents.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
+    Ok(agents)
+}
+
+/// Starts the agent on the server's machine, which finds the server.
+fn observe_there(
+    options: &ServerHostOptions,
+    address: &Address,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Result<ObservedThere, CommandError> {
+    progress.say("starting the agent on the server's machine");
+    let there = ObservedThere::start(options, address, stop)?;
+    if there.host().is_this_machine() {
+        progress.line(
+            "warning: the agent of --server-host runs on this machine, which is observed without it too; without it disturbed \
+             time is set aside",
+        );
+    }
+    Ok(there)
+}

@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::layout::{labelled, table};
+use super::php;
 use model::human::{self, count, percent, plural, time};
 use model::{FunctionChange, ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 
@@ -35,7 +36,8 @@ pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Opt
     let parts = roles.iter().filter_map(|(role, words)| part(profile, *role, words));
     let load = profile.load.map_or_else(String::new, |load| format!(" at load {}", human::short(load)));
     let parts: Vec<String> = parts.collect();
-    Some(format!("{} samples{load}: {}; cost: {}", count(profile.samples), parts.join("; "), cost(profile)))
+    let php = profile.php.as_ref().map_or_else(String::new, |php| format!("; PHP functions: {}", php::samples(php)));
+    Some(format!("{} samples{load}: {}{php}; cost: {}", count(profile.samples), parts.join("; "), cost(profile)))
 }
 
 /// The processes of a role: names, share, CPU time for each good response, and how much of it is known by function.
@@ -230,7 +232,7 @@ pub(crate) fn functions(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<Strin
 }
 
 /// The end of a long name, without the marks that flame graphs colour by, which go into words.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     let marks = [("_[k]", " (kernel)"), ("_[i]", " (inlined)"), ("_[j]", " (JIT)")];
     let found = marks.iter().find_map(|(mark, words)| Some((name.strip_suffix(mark)?, *words)));
     let (name, words) = found.unwrap_or((name, ""));

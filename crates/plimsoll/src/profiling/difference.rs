@@ -107,7 +107,7 @@ fn stacks(path: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ProcessRole, ProfiledProcess};
+    use model::{PhpProfiled, ProcessRole, ProfiledProcess};
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -121,10 +121,21 @@ mod tests {
     }
 
     fn half(name: &str, folded: &str) -> Half {
+        half_with(name, folded, None)
+    }
+
+    fn half_with(name: &str, folded: &str, php: Option<&str>) -> Half {
         let server = ProfiledProcess { name: "s".into(), role: ProcessRole::Server, ..ProfiledProcess::default() };
         let sample_us_per_good_request = Some(1.0);
-        let profiled = Profiled { sample_us_per_good_request, processes: vec![server], ..Profiled::default() };
-        Half::new(name.into(), folded.into(), None, profiled).unwrap()
+        let sampled = php.map(|_| Box::new(PhpProfiled { sample_ns: 10_000_000, ..PhpProfiled::default() }));
+        let profiled = Profiled {
+            sample_us_per_good_request,
+            processes: vec![server],
+            php: sampled,
+            frequency_hz: 100,
+            ..Profiled::default()
+        };
+        Half::new(name.into(), folded.into(), php.map(str::to_owned), profiled).unwrap()
     }
 
     #[test]
@@ -140,5 +151,10 @@ mod tests {
         assert_eq!(names, ["1-to-3-reverse.svg", "1-to-3.folded", "1-to-3.svg"]);
         keep_difference(folder.path(), 3, &half("a", ""), &after).unwrap();
         assert!(!folder.path().join("profiles/1-to-4.svg").exists(), "there is no stack");
+        let (before, after) = (half_with("a", "s;m 1\n", Some("i;f 3\n")), half_with("b", "", Some("i;f 4\n")));
+        keep_difference(folder.path(), 4, &before, &after).unwrap();
+        let php = std::fs::read_to_string(folder.path().join("profiles/php-1-to-5.folded")).unwrap();
+        assert_eq!(php, "i;f 3000 4000\n", "ns for each good response");
+        assert!(!folder.path().join("profiles/1-to-5.svg").exists() && php_difference(&before, &half("c", "")).is_none());
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn php(place: &Place) -> Result<PathBuf, StackError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Source;
     use crate::programs;
 
     #[test]
@@ -69,5 +70,19 @@ mod tests {
         let said = format!("{}/wp-load.php, {0}/wp-content/themes/* are not installed", empty.path().display());
         assert!(error.contains(&said) && error.contains("wordpress wordpress-theme-twentytwentythree"), "{error}");
         assert_eq!(error.lines().count(), 1);
+    }
+
+    #[test]
+    fn what_a_setting_needs_is_among_it() {
+        let packages = |text: &str| {
+            let spec = Spec::parse(text).expect("known");
+            let place = Place::example(&spec.settings, "/nonexistent".into()).expect("a place");
+            let place = Place { source: Source::Nothing, ..place };
+            let error = programs::all(needed(&spec, &place, Path::new("/nonexistent"))).expect_err("all is missing");
+            error.to_string()
+        };
+        assert!(packages("wordpress php_profile=cpu").contains(" php-excimer "));
+        let without = packages("wordpress object_cache=apcu");
+        assert!(without.contains(" php-apcu ") && !without.contains("excimer"), "{without}");
     }
 }

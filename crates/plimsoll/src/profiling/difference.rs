@@ -155,6 +155,8 @@ mod tests {
         keep_difference(folder.path(), 4, &before, &after).unwrap();
         let php = std::fs::read_to_string(folder.path().join("profiles/php-1-to-5.folded")).unwrap();
         assert_eq!(php, "i;f 3000 4000\n", "ns for each good response");
-        assert!(!folder.path().join("profiles/1-to-5.svg").exists() && php_difference(&before, &half("c", "")).is_none());
+        assert!(
+            !folder.path().join("profiles/1-to-5.svg").exists() && php_difference(&before, &half("c", "")).is_none()
+        );
     }
 }

@@ -309,7 +309,10 @@ fn php_functions_have_their_shares_of_the_cpu_time_in_the_window() {
     let page = std::fs::read_to_string(stacks.work().join("out/report.html")).expect("a page");
     assert!(page.contains("<h2>PHP functions</h2>") && page.contains("three_parts") && page.contains("php.svg"));
     let checks = record["environment"]["check"].as_array().expect("a list");
-    assert!(checks.iter().any(|row| text(row, "what") == "PHP functions" && text(row, "rule") == "PR-01"), "{checks:?}");
+    assert!(
+        checks.iter().any(|row| text(row, "what") == "PHP functions" && text(row, "rule") == "PR-01"),
+        "{checks:?}"
+    );
     stacks.fine(["stack", "php-profile", "--clear"]);
     let none: Value = serde_json::from_str(&stacks.fine(["stack", "php-profile", "--json"])).expect("JSON");
     assert_eq!(count(&none, "php.samples"), 0, "{none:#}");

@@ -1,7 +1,6 @@
 //! PHP functions of a server in words and in a table.
 
-use super::layout::table;
-use super::profile::short;
+use super::layout::{short, table};
 use model::human::{count, percent, plural, time};
 use model::{PhpFunction, PhpProfiled};
 

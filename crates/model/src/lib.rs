@@ -28,6 +28,7 @@ mod limiter;
 mod meant;
 mod observation;
 mod observed;
+mod php;
 mod plan;
 mod plausible;
 mod probe;
@@ -99,6 +100,7 @@ pub use observed::{
     OtherObserved, OthersObserved, PoolObserved, ProcessObserved, SamplerObserved, SeriesFigure, SeriesObserved,
     ServerObserved, ServerThreadObserved, SocketsObserved, ThreadObserved, WaitObserved,
 };
+pub use php::{PhpClock, PhpFunction, PhpProfiled};
 pub use plan::{
     Arrivals, BODY_SAMPLE_EVERY, Contract, Load, Numbering, Plan, Protocol, Request, SizeBand, Stop, Target, TlsPlan,
     Warmup,

@@ -1,6 +1,6 @@
 //! Where CPU time went: the `profile` object of a record.
 
-use crate::NS_PER_S;
+use crate::{NS_PER_S, PhpProfiled};
 use serde::{Deserialize, Serialize};
 
 /// What a sampler saw on the CPUs of this machine. Shares are of the samples that are told, 0 to 1.
@@ -47,6 +47,9 @@ pub struct Profiled {
     pub processes: Vec<ProfiledProcess>,
     /// The functions that were innermost most often.
     pub functions: Vec<ProfiledFunction>,
+    /// PHP functions, where the server is a stack that samples them; null elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub php: Option<Box<PhpProfiled>>,
     /// What would make more of it readable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
@@ -113,6 +116,13 @@ impl Profiled {
         1e6 / f64::from(self.frequency_hz.max(1))
     }
 
+    /// Time of its own clock that one sample of PHP functions stands for, for each good response while it sampled; us.
+    #[must_use]
+    pub fn php_sample_us_per_good(&self) -> Option<f64> {
+        let php_us = self.php.as_ref()?.sample_ns as f64 / 1e3;
+        self.sample_us_per_good_request.map(|us| us / self.sample_us() * php_us)
+    }
+
     /// Relates CPU time to the load under which it sampled.
     pub fn relate(&mut self, goodput_per_s: f64) {
         let good = goodput_per_s * self.sampled_ns as f64 / NS_PER_S as f64;
@@ -155,6 +165,11 @@ mod tests {
         profiled.relate(1_000.0);
         let us = profiled.processes[0].cpu_us_per_good_request.unwrap();
         assert!((us - 500.0).abs() < 1e-9, "{us}");
+        assert_eq!(profiled.php_sample_us_per_good(), None);
+        profiled.php = Some(Box::new(PhpProfiled { sample_ns: 10_000_000, ..PhpProfiled::default() }));
+        // 10 ms, of 4,000 responses.
+        let us = profiled.php_sample_us_per_good().unwrap();
+        assert!((us - 2.5).abs() < 1e-9, "{us}");
         profiled.relate(0.0);
         assert_eq!((profiled.processes[0].cpu_us_per_good_request, profiled.sample_us_per_good_request), (None, None));
     }

@@ -1,6 +1,7 @@
 //! Profiles: who is looked at, what is written, and sampling exactly the measured window of a load.
 
 pub(crate) mod difference;
+pub(crate) mod php;
 pub(crate) mod samples;
 
 use crate::exit::CommandError;
@@ -11,11 +12,13 @@ use input::text_at_most;
 use model::{Address, Event, Peak, Phase, Plan, Profiled, Redacted, SamplesAdded, SessionEvent, SweepRecord};
 use observe::profile::{Profile, Profiler, Scope, behind_address};
 use observe::{ProcessSelector, select};
+use php::{PHP_GRAPH, PhpSampled, PhpSampling};
 use report::flame::{self, Scale};
 use report::html::Graphs;
 use report::off_cpu::{self, OffCpu};
-use report::record::{AnyRecord, arm_folder, difference_stem};
+use report::record::{AnyRecord, arm_folder, difference_stem, php_difference_stem};
 use samples::{OWN_NAME_UNDER_LOAD, SampleFile};
+use stack::PhpSamples;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -39,6 +42,8 @@ const GRAPH_MAX_BYTES: u64 = 32 << 20;
 /// Samples during the measured window of one load.
 pub(crate) struct Sampling {
     state: State,
+    /// Where the server samples PHP functions.
+    php: Option<PhpSampling>,
     scope: Scope,
     begin_ns: u64,
     window_ns: Option<u64>,
@@ -53,7 +58,7 @@ enum State {
 
 /// What came of it.
 pub(crate) enum Sampled {
-    Profile(Box<Profile>),
+    Profile(Box<Profile>, Option<PhpSampled>),
     Unavailable(String),
 }
 
@@ -64,6 +69,7 @@ impl Sampling {
         plan: &Plan,
         server: Option<&ProcessSelector>,
         companions: &[ProcessSelector],
+        php: Option<PhpSamples>,
         directory: &Path,
     ) -> Self {
         let address: &Address = &plan.target.address;
@@ -85,7 +91,7 @@ impl Sampling {
         if let State::Unavailable(why) = &state {
             printer::note(&format!("warning: no profile: {why}"));
         }
-        Self { state, scope, begin_ns: 0, window_ns }
+        Self { state, php: php.map(PhpSampling::new), scope, begin_ns: 0, window_ns }
     }
 
     /// Switches on where the window begins and off where it ends.
@@ -95,15 +101,16 @@ impl Sampling {
             Event::Warmed { at_ns, .. } => {
                 self.begin_ns = *at_ns;
                 profiler.switch_on();
+                self.php.iter().for_each(PhpSampling::begin);
             }
-            Event::Tick(tick) if tick.phase == Phase::Drain => profiler.switch_off(),
+            Event::Tick(tick) if tick.phase == Phase::Drain => self.switch_off(),
             Event::Tick(tick) if tick.phase == Phase::Measure => {
                 if self.window_ns.is_some_and(|window_ns| tick.to_ns >= self.begin_ns + window_ns) {
-                    profiler.switch_off();
+                    self.switch_off();
                 }
             }
             Event::Prolonged { by_ns, .. } => self.window_ns = self.window_ns.map(|window_ns| window_ns + by_ns),
-            Event::Ended { .. } => profiler.switch_off(),
+            Event::Ended { .. } => self.switch_off(),
             Event::Probed(_)
             | Event::Started { .. }
             | Event::Opening { .. }
@@ -119,6 +126,13 @@ impl Sampling {
         }
     }
 
+    fn switch_off(&mut self) {
+        if let State::Ready(profiler, _) = &self.state {
+            profiler.switch_off();
+            self.php.iter_mut().for_each(PhpSampling::end);
+        }
+    }
+
     /// Names what was sampled, while the server still runs: its maps are needed.
     pub(crate) fn finish(self) -> Sampled {
         match self.state {
@@ -126,7 +140,7 @@ impl Sampling {
             State::Ready(profiler, file) => {
                 let recorded = profiler.finish();
                 file.end();
-                Sampled::Profile(Box::new(recorded.resolve(&self.scope)))
+                Sampled::Profile(Box::new(recorded.resolve(&self.scope)), self.php.and_then(PhpSampling::finish))
             }
         }
     }
@@ -171,8 +185,8 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), CommandError> {
 /// Relates what came of it to the load that `goodput_per_s` good responses came out of, and writes it into `directory`.
 /// Returns the figures, or why there are none. A disk that takes no file is told; the figures stand.
 pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: Option<f64>, url: &Redacted) -> SessionEvent {
-    let mut profile = match sampled {
-        Sampled::Profile(profile) => profile,
+    let (mut profile, php) = match sampled {
+        Sampled::Profile(profile, php) => (profile, php),
         Sampled::Unavailable(why) => return no_profile(&why),
     };
     goodput_per_s.into_iter().for_each(|goodput_per_s| profile.profiled.relate(goodput_per_s));
@@ -187,6 +201,13 @@ pub(crate) fn keep(directory: &Path, sampled: Sampled, goodput_per_s: Option<f64
     }
     let good = goodput_per_s.map(|goodput_per_s| goodput_per_s * profile.sampled_s());
     keep_stacks(directory, off_cpu::of_switches(&profile.waits, good, &under));
+    if let Some(php) = php {
+        profile.profiled.php = Some(Box::new(php.profile.clone()));
+        let us_per_good = profile.profiled.php_sample_us_per_good();
+        if let Err(error) = php::write(directory, &php, &under, us_per_good) {
+            printer::note(&format!("warning: {}; the profile's figures are kept", error.message));
+        }
+    }
     SessionEvent::Profiled { profiled: Some(Box::new(profile.profiled)), unavailable: None }
 }
 
@@ -229,14 +250,19 @@ fn write_waits(directory: &Path, [folded, graph]: [&str; 2], waits: Option<OffCp
 pub(crate) fn graphs(directory: &Path, record: AnyRecord<'_>) -> Vec<Graphs> {
     let graph = |directory: &Path, profile: &Option<Profiled>| {
         let read = |name| profile.as_ref().and_then(|_| read_graph(&directory.join(name)));
-        Graphs { running: read(GRAPH), waiting: read(STACKS_GRAPH), ..Graphs::default() }
+        let php = profile.as_ref().filter(|profile| profile.php.is_some()).and_then(|_| read(PHP_GRAPH));
+        Graphs { running: read(GRAPH), waiting: read(STACKS_GRAPH), php, ..Graphs::default() }
     };
     match record {
         AnyRecord::Run(record) => vec![graph(directory, &record.profile)],
         AnyRecord::Sweep(record) => vec![graph(directory, &record.profile)],
         AnyRecord::Compare(record) if !record.profiles.is_empty() => {
-            let read = |index| read_graph(&directory.join(format!("{}.svg", difference_stem(index))));
-            vec![Graphs { differences: (1..record.arms.len()).map(read).collect(), ..Graphs::default() }]
+            let read = |stem: fn(usize) -> String| {
+                let graph = |index| read_graph(&directory.join(format!("{}.svg", stem(index))));
+                (1..record.arms.len()).map(graph).collect()
+            };
+            let (differences, php_differences) = (read(difference_stem), read(php_difference_stem));
+            vec![Graphs { differences, php_differences, ..Graphs::default() }]
         }
         AnyRecord::Capacity(_) | AnyRecord::Compare(_) | AnyRecord::Experiment(_) => vec![Graphs::default()],
         AnyRecord::Sweeps(record) => {

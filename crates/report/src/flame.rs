@@ -1,8 +1,10 @@
 //! Flame graphs as SVG that can be zoomed and searched, from folded stacks, by inferno.
 
 mod functions;
+mod php;
 
 pub use functions::function_changes;
+pub use php::{PhpSide, php, php_difference, php_functions};
 
 use crate::visible;
 use inferno::differential;
@@ -85,22 +87,23 @@ pub(crate) fn waits(folded: &str, title: &Redacted, per_good: bool) -> Option<St
 /// left out, and those of the server that only one of them has are called the same. None when either has no stack.
 #[must_use]
 pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
-    let (first, second) = (per_good(before, after), per_good(after, before));
-    let folded = both(&first, &second)?;
-    let back = both(&second, &first)?;
+    let stacks = [per_good(before, after), per_good(after, before)];
+    drawn_difference([before.name, after.name], &stacks, "ns of CPU per good response")
+}
+
+/// The difference of two that have these names and folded stacks, which are counted in `unit`.
+fn drawn_difference(names: [&str; 2], [first, second]: &[String; 2], unit: &str) -> Option<Difference> {
+    let folded = both(first, second)?;
+    let back = both(second, first)?;
     let graph = |folded: &str, widths: &str, negate: bool| {
-        let title = format!("{} to {} (widths of {widths}; red grew, blue shrank)", before.name, after.name);
+        let title = format!("{} to {} (widths of {widths}; red grew, blue shrank)", names[0], names[1]);
         let mut options = options(&Redacted::text(&title));
         // Not scaled to us by a factor: inferno would scale the percentages of the change, too.
-        options.count_name = "ns of CPU per good response".into();
+        options.count_name = unit.to_owned();
         options.negate_differentials = negate;
         draw(&mut options, folded)
     };
-    Some(Difference {
-        as_after: graph(&folded, after.name, false)?,
-        as_before: graph(&back, before.name, true)?,
-        folded,
-    })
+    Some(Difference { as_after: graph(&folded, names[1], false)?, as_before: graph(&back, names[0], true)?, folded })
 }
 
 /// What is the same in every graph, from the one mark to the other: style and script.

@@ -210,6 +210,12 @@ pub fn difference_stem(index: usize) -> String {
     format!("{PROFILES_FOLDER}/1-to-{}", index + 1)
 }
 
+/// The same of PHP functions.
+#[must_use]
+pub fn php_difference_stem(index: usize) -> String {
+    format!("{PROFILES_FOLDER}/php-1-to-{}", index + 1)
+}
+
 /// Directory of the arms of several, inside that of all.
 pub const ARMS_FOLDER: &str = "arms";
 

@@ -6,6 +6,7 @@
 
 use crate::error::StackError;
 use crate::layout::{Layout, Process, Ready};
+use crate::php_profile::{self, clock};
 use crate::place::{Place, Source, secret};
 use crate::servers::settle;
 use crate::spec::Spec;
@@ -53,6 +54,7 @@ fn place(spec: &Spec, secret: String) -> Result<Place, StackError> {
         ("cpus", !settings.cpus.is_empty()),
         ("user", settings.user.is_some()),
         ("database=mysql", spec.extras.text("database") == "mysql"),
+        (php_profile::SETTING, clock(spec).is_some()),
     ];
     match refused.into_iter().find(|(_, is_asked)| *is_asked) {
         _ if spec.server.name != "wordpress" => {
@@ -244,6 +246,8 @@ mod tests {
             "there is a Compose file of wordpress, and none of nginx"
         );
         assert_eq!(of("wordpress tls=on").expect_err("no key"), "tls cannot be in a Compose file; leave it out");
+        let error = of("wordpress php_profile=cpu").expect_err("nobody reads it there");
+        assert_eq!(error, "php_profile cannot be in a Compose file; leave it out");
     }
 
     #[test]

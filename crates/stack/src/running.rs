@@ -7,6 +7,7 @@ mod start;
 use crate::clean;
 use crate::error::{StackError, said};
 use crate::layout::{Body, Endpoint, Layout, Ready, Service};
+use crate::php_profile::{PhpSamples, clock};
 use crate::place::Place;
 use crate::ready::{Asker, Look};
 use crate::servers::runs_own_program;
@@ -243,8 +244,15 @@ impl Running {
             certificate: self.certificate.clone(),
             credentials: self.layout.credentials.map(|path| self.place.path(path)),
             page_holds: self.layout.body.as_ref().and_then(Body::lasting).map(str::to_owned),
+            php_profile: clock(&self.spec),
             ended: Vec::new(),
         }
+    }
+
+    /// Samples of its PHP functions; none where they are not sampled.
+    #[must_use]
+    pub fn php_samples(&self) -> Option<PhpSamples> {
+        clock(&self.spec).map(|clock| PhpSamples { state: self.place.dir.clone(), clock })
     }
 
     /// Does nothing the second time, nor when it was left to its supervisor.

@@ -56,6 +56,14 @@ pub fn stacks() -> Result<Vec<Stack>, StackError> {
     Ok(all)
 }
 
+/// The stack whose endpoint is at this port of this machine; none where this user has none there. It makes nothing.
+#[must_use]
+pub fn standing_at(port: u16) -> Option<Standing> {
+    let all = if state::has_base() { stacks().unwrap_or_default() } else { Vec::new() };
+    let is_its = |standing: &Standing| standing.url().is_some_and(|url| url.contains(&format!("//127.0.0.1:{port}/")));
+    all.into_iter().filter(Stack::is_of_this_boot).map(|stack| stack.standing).find(is_its)
+}
+
 impl Stack {
     /// Looks whether all of it runs and answers.
     ///

@@ -1,7 +1,8 @@
 //! Servers that stand by themselves: left to their supervisor, with what others have to know of them.
 
 use crate::layout::Endpoint;
-use model::Served;
+use crate::php_profile::PhpSamples;
+use model::{PhpClock, Served};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -29,11 +30,20 @@ pub struct Standing {
     /// What its page has to hold whatever becomes of its content, such as its end; none: any answer of status 200 is one.
     #[serde(default)]
     pub page_holds: Option<String>,
+    /// What its PHP functions are sampled by; none where they are not.
+    #[serde(default)]
+    pub php_profile: Option<PhpClock>,
     /// What has ended by itself since: name and how.
     pub ended: Vec<(String, String)>,
 }
 
 impl Standing {
+    /// Samples of its PHP functions; none where they are not sampled.
+    #[must_use]
+    pub fn php_samples(&self) -> Option<PhpSamples> {
+        self.php_profile.map(|clock| PhpSamples { state: self.state.clone(), clock })
+    }
+
     /// The URL that is measured; none when it speaks neither HTTP nor FastCGI.
     #[must_use]
     pub fn url(&self) -> Option<&str> {

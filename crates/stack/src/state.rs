@@ -109,6 +109,15 @@ pub(crate) fn base() -> Result<PathBuf, StackError> {
     base_in(&std::path::absolute(&temp).map_err(|error| StackError::file("find", &temp, &error))?)
 }
 
+/// True if there may be state directories of this user.
+pub(crate) fn has_base() -> bool {
+    std::env::temp_dir().join(base_name()).is_dir()
+}
+
+fn base_name() -> String {
+    format!("plimsoll-{}", geteuid().as_raw())
+}
+
 fn base_in(temp: &Path) -> Result<PathBuf, StackError> {
     let uid = geteuid().as_raw();
     let parent = fs::metadata(temp).map_err(|error| StackError::file("look at", temp, &error))?;
@@ -121,7 +130,7 @@ fn base_in(temp: &Path) -> Result<PathBuf, StackError> {
             temp.display()
         )));
     }
-    let path = temp.join(format!("plimsoll-{uid}"));
+    let path = temp.join(base_name());
     match DirBuilder::new().mode(0o711).create(&path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -90,7 +90,7 @@ impl Folder {
     }
 
     /// A folder in it of the same user.
-    fn folder(&self, name: &CStr) -> io::Result<Self> {
+    pub(crate) fn folder(&self, name: &CStr) -> io::Result<Self> {
         let folder = Self::of(self.at(name, FOLDER)?)?;
         if folder.owner == self.owner { Ok(folder) } else { Err(foreign()) }
     }

@@ -69,6 +69,10 @@ impl Redact for SessionEvent {
                 profile.unavailable.iter_mut().for_each(text);
             }
             Self::Thresholds { conditions: _, baseline } => baseline.iter_mut().for_each(|baseline| baseline.redact()),
+            Self::Profiled { profiled, .. } => {
+                let php = profiled.iter_mut().filter_map(|profiled| profiled.php.as_mut());
+                php.flat_map(|php| &mut php.functions).for_each(|function| text(&mut function.name));
+            }
             // Texts of this program, names of functions, and facts of a fingerprint.
             Self::Arms { .. }
             | Self::Point { .. }
@@ -76,7 +80,6 @@ impl Redact for SessionEvent {
             | Self::Trial { .. }
             | Self::Compared { .. }
             | Self::Changed { .. }
-            | Self::Profiled { .. }
             | Self::Confirmed { .. }
             | Self::Finished { .. } => {}
         }

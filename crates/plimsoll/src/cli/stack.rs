@@ -11,7 +11,9 @@ Examples:
   url=$(plimsoll stack up wordpress page_cache=nginx --json | jq -r .url)
   plimsoll run \"$url\" && plimsoll stack down wordpress
   plimsoll stack up wordpress --import export.xml      content of a site of yours
-  plimsoll stack logs wordpress -n 20";
+  plimsoll stack logs wordpress -n 20
+  plimsoll stack up wordpress php_profile=cpu          PHP functions are sampled ...
+  plimsoll stack php-profile wordpress -o php          ... and shown, with a flame graph";
 
 /// Private servers under test in the background: up, status, logs, down; and as a Compose file.
 ///
@@ -30,6 +32,7 @@ pub(crate) enum StackVerb {
     Status(StatusArgs),
     Logs(LogsArgs),
     Down(DownArgs),
+    PhpProfile(PhpProfileArgs),
     Compose(ComposeArgs),
 }
 
@@ -97,6 +100,27 @@ pub(crate) struct LogsArgs {
     /// Lines of each log
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     pub(crate) lines: usize,
+}
+
+/// PHP functions of a stack that was started with php_profile=cpu or php_profile=real, and their flame graph.
+///
+/// Each request is sampled every 10 ms by the PHP extension excimer (Debian package php-excimer), from the start of the
+/// stack or from --clear on; a request counts when it has ended. PHP's own functions count for the function that calls
+/// them, and so does a database that is waited for (php_profile=real). run, sweep and compare with --profile clear the
+/// samples and show those of the measurement window.
+#[derive(Debug, Args)]
+pub(crate) struct PhpProfileArgs {
+    /// Name of a stack [default: the only one]
+    pub(crate) name: Option<String>,
+    /// Directory for php.svg, the flame graph, and php.folded, its stacks; created if missing
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Forget what was sampled until now
+    #[arg(long, conflicts_with_all = ["output", "json"])]
+    pub(crate) clear: bool,
+    /// One JSON object on stdout instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// End of a stack; its processes are stopped and its directory is removed.

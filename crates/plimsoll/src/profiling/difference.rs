@@ -1,12 +1,13 @@
 //! What changed from one profiled load to another: read from stored results, and written as files.
 
+use super::php::PHP_FOLDED;
 use super::{FOLDED, is_file_itself, write_file};
 use crate::exit::CommandError;
 use crate::store::private;
 use input::text_at_most;
 use model::Profiled;
-use report::flame::{Difference, Side, difference};
-use report::record::{PROFILES_FOLDER, difference_stem};
+use report::flame::{self, Difference, PhpSide, Side, difference};
+use report::record::{PROFILES_FOLDER, difference_stem, php_difference_stem};
 use std::path::{Path, PathBuf};
 
 /// Largest file of stacks.
@@ -16,26 +17,39 @@ const FOLDED_MAX_BYTES: u64 = 256 << 20;
 pub(crate) struct Half {
     pub(crate) name: String,
     folded: String,
+    /// Stacks of PHP functions, where the server samples them.
+    php: Option<String>,
     pub(crate) profiled: Profiled,
     sample_us_per_good: f64,
 }
 
 impl Half {
     /// None where there was no good response that CPU time could be related to.
-    pub(crate) fn new(name: String, folded: String, profiled: Profiled) -> Option<Self> {
+    pub(crate) fn new(name: String, folded: String, php: Option<String>, profiled: Profiled) -> Option<Self> {
         let sample_us_per_good = profiled.sample_us_per_good_request?;
-        Some(Self { name, folded, profiled, sample_us_per_good })
+        Some(Self { name, folded, php, profiled, sample_us_per_good })
     }
 
     /// That of a stored result in `directory`, whose stacks lie beside its figures.
     pub(crate) fn stored(directory: &Path, name: String, profiled: Profiled) -> Result<Self, CommandError> {
         let path = directory.join(FOLDED);
         let folded = stacks(&path).map_err(|why| CommandError::usage(format!("{}: {why}", path.display())))?;
-        Self::new(name, folded, profiled).ok_or_else(|| {
+        // The difference of the others is whole without.
+        let php = profiled.php.as_ref().and_then(|_| stacks(&directory.join(PHP_FOLDED)).ok());
+        Self::new(name, folded, php, profiled).ok_or_else(|| {
             CommandError::usage(format!(
                 "{}: no good response while it was profiled, so there is nothing to relate CPU time to",
                 directory.display()
             ))
+        })
+    }
+
+    fn php_side(&self) -> Option<PhpSide<'_>> {
+        Some(PhpSide {
+            name: &self.name,
+            folded: self.php.as_deref()?,
+            clock: self.profiled.php.as_ref()?.clock,
+            sample_us_per_good: self.profiled.php_sample_us_per_good()?,
         })
     }
 
@@ -47,6 +61,11 @@ impl Half {
             sample_us_per_good: self.sample_us_per_good,
         }
     }
+}
+
+/// What has changed of PHP functions; none where one of both does not sample them.
+pub(crate) fn php_difference(before: &Half, after: &Half) -> Option<Difference> {
+    flame::php_difference(before.php_side()?, after.php_side()?)
 }
 
 /// Writes both graphs of a difference and its stacks, each beginning with `stem`; their paths.
@@ -65,11 +84,16 @@ pub(crate) fn write_difference(stem: &Path, difference: &Difference) -> Result<V
 /// Writes what changed from the baseline of a comparison in `directory` to its variant at `index`, from 1; nothing where
 /// neither has a stack.
 pub(crate) fn keep_difference(directory: &Path, index: usize, before: &Half, after: &Half) -> Result<(), CommandError> {
-    let Some(difference) = difference(before.side(), after.side()) else { return Ok(()) };
+    let native = difference(before.side(), after.side()).map(|difference| (difference_stem(index), difference));
+    let php = php_difference(before, after).map(|difference| (php_difference_stem(index), difference));
+    if native.is_none() && php.is_none() {
+        return Ok(());
+    }
     let folder = directory.join(PROFILES_FOLDER);
     private::create_directory(&folder)
         .map_err(|error| CommandError::usage(format!("cannot create {}: {error}", folder.display())))?;
-    write_difference(&directory.join(difference_stem(index)), &difference).map(drop)
+    let mut all = native.iter().chain(&php);
+    all.try_for_each(|(stem, difference)| write_difference(&directory.join(stem), difference).map(drop))
 }
 
 /// The stacks of a profile, which may come from anywhere.
@@ -83,7 +107,7 @@ fn stacks(path: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ProcessRole, ProfiledProcess};
+    use model::{PhpProfiled, ProcessRole, ProfiledProcess};
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -97,10 +121,21 @@ mod tests {
     }
 
     fn half(name: &str, folded: &str) -> Half {
+        half_with(name, folded, None)
+    }
+
+    fn half_with(name: &str, folded: &str, php: Option<&str>) -> Half {
         let server = ProfiledProcess { name: "s".into(), role: ProcessRole::Server, ..ProfiledProcess::default() };
         let sample_us_per_good_request = Some(1.0);
-        let profiled = Profiled { sample_us_per_good_request, processes: vec![server], ..Profiled::default() };
-        Half::new(name.into(), folded.into(), profiled).unwrap()
+        let sampled = php.map(|_| Box::new(PhpProfiled { sample_ns: 10_000_000, ..PhpProfiled::default() }));
+        let profiled = Profiled {
+            sample_us_per_good_request,
+            processes: vec![server],
+            php: sampled,
+            frequency_hz: 100,
+            ..Profiled::default()
+        };
+        Half::new(name.into(), folded.into(), php.map(str::to_owned), profiled).unwrap()
     }
 
     #[test]
@@ -116,5 +151,12 @@ mod tests {
         assert_eq!(names, ["1-to-3-reverse.svg", "1-to-3.folded", "1-to-3.svg"]);
         keep_difference(folder.path(), 3, &half("a", ""), &after).unwrap();
         assert!(!folder.path().join("profiles/1-to-4.svg").exists(), "there is no stack");
+        let (before, after) = (half_with("a", "s;m 1\n", Some("i;f 3\n")), half_with("b", "", Some("i;f 4\n")));
+        keep_difference(folder.path(), 4, &before, &after).unwrap();
+        let php = std::fs::read_to_string(folder.path().join("profiles/php-1-to-5.folded")).unwrap();
+        assert_eq!(php, "i;f 3000 4000\n", "ns for each good response");
+        assert!(
+            !folder.path().join("profiles/1-to-5.svg").exists() && php_difference(&before, &half("c", "")).is_none()
+        );
     }
 }

@@ -210,7 +210,7 @@ impl<'a> Replay<'a> {
         let url = Redacted::url(&builder.evidence().plan.target.url);
         // Of a load that was killed in its first second only samples are known.
         let goodput_per_s = Some(builder.goodput().value).filter(|per_s| *per_s > 0.0);
-        let event = keep_profile(self.directory, Sampled::Profile(profile), goodput_per_s, &url);
+        let event = keep_profile(self.directory, Sampled::Profile(profile, None), goodput_per_s, &url);
         let peak = (of_sweep && !self.points.is_empty()).then(|| sweep_record(facts, &self.points).peak).flatten();
         Ok(Some(peak.iter().fold(event, at_peak)))
     }

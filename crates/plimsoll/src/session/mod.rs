@@ -16,7 +16,7 @@ use crate::agents::remote::Agents;
 use crate::exit::CommandError;
 use crate::output::printer;
 use crate::output::progress::Progress;
-use crate::profiling::{Sampled, Sampling};
+use crate::profiling::{Sampled, Sampling, php};
 use crate::settings::Settings;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
@@ -39,7 +39,7 @@ use observers::Observers;
 use partner::Partner;
 use server_host::ServerHost;
 use sinks::Outlet;
-use stack::Spec;
+use stack::{PhpSamples, Spec};
 use status::StatusPages;
 use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -199,6 +199,7 @@ impl Session {
         let check =
             self.agents.load.is_none().then(|| judge::check::machine(&self.machine(plan, std::slice::from_ref(&now))));
         let mut check = check.unwrap_or_default();
+        check.extend(self.php_samples().map(|samples| php::check_row(samples.clock)));
         check.retain(|row| row.state >= CheckState::Warning);
         check.iter().for_each(|row| self.progress.line(&report::terminal::check_row(row)));
         let recorder = match measurement {
@@ -262,6 +263,14 @@ impl Session {
     /// The server that was started for this, as it was specified.
     pub(crate) fn spec(&self) -> Option<&Spec> {
         self.sut.spec()
+    }
+
+    /// Samples of PHP functions that the target takes itself: a server of ours, or a stack of this user.
+    fn php_samples(&self) -> Option<PhpSamples> {
+        match self.spec() {
+            Some(_) => self.sut.php_samples(),
+            None => stack::standing_at(self.address.tcp()?.port()).filter(|_| is_local(&self.address))?.php_samples(),
+        }
     }
 
     /// The plan of one load on the target.
@@ -333,7 +342,8 @@ impl Session {
         recorder: &mut Recorder,
     ) -> Result<(EvidenceBuilder, Sampled), CommandError> {
         let watched = self.watched();
-        let mut sampling = Sampling::new(plan, watched.server.as_ref(), &watched.companions, &self.directory);
+        let (server, php) = (watched.server.as_ref(), self.php_samples());
+        let mut sampling = Sampling::new(plan, server, &watched.companions, php, &self.directory);
         let control = self.control(plan);
         let beside = Observers { sampling: Some(&mut sampling), ..self.beside(None, &control) };
         let builder = self.load(plan, label, recorder, &control, beside)?;

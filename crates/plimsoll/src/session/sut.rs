@@ -15,7 +15,7 @@ use crate::settings::target_url::{TargetUrl, resolve};
 use crate::store::private;
 use engine::probe::{self, ProbeError};
 use model::{Address, DuetSet, Numbering, Probe, Redacted, Request};
-use stack::{Running, Spec};
+use stack::{PhpSamples, Running, Spec};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,6 +156,11 @@ impl Sut {
     /// A server of ours, as it was asked for.
     pub(crate) fn spec(&self) -> Option<&Spec> {
         self.served.as_ref().map(|served| served.running.spec())
+    }
+
+    /// Samples of PHP functions that a server of ours takes itself.
+    pub(crate) fn php_samples(&self) -> Option<PhpSamples> {
+        self.served.as_ref()?.running.php_samples()
     }
 
     /// CPUs that a server of ours is confined to; empty: all, or nobody knows.

@@ -79,8 +79,8 @@ mod tests {
         }
         assert_eq!(
             pages.len(),
-            1 + verbs.len() + 6,
-            "and those of profile diff and of stack up, status, logs, down and compose"
+            1 + verbs.len() + 7,
+            "and those of profile diff and of stack up, status, logs, down, php-profile and compose"
         );
         assert!(text("plimsoll-profile-diff.1").contains("RUN_A"));
         assert!(!text("plimsoll.1").contains("plimsoll-keep"), "hidden verbs stay hidden");

@@ -1,6 +1,7 @@
 //! `plimsoll stack`: servers under test in the background.
 
 mod compose;
+mod php_profile;
 
 use crate::cli::stack::{DownArgs, LogsArgs, StackArgs, StackVerb, StatusArgs, UpArgs};
 use crate::exit::{CommandError, Exit};
@@ -21,6 +22,7 @@ pub(crate) fn stack(args: &StackArgs) -> Result<Exit, CommandError> {
         StackVerb::Status(args) => status(args),
         StackVerb::Logs(args) => logs(args),
         StackVerb::Down(args) => down(args),
+        StackVerb::PhpProfile(args) => php_profile::php_profile(args),
         StackVerb::Compose(args) => compose::compose(args),
     }
 }
@@ -219,6 +221,7 @@ fn shown(standing: &Standing) -> String {
         ("state", Some(standing.state.display().to_string())),
         ("steps", Some(steps.join(", "))),
         ("auth", serving::auth(standing).map(|auth| format!("--auth {auth}"))),
+        ("php", standing.php_samples().map(|_| format!("plimsoll stack php-profile {}", standing.name))),
         ("status", Some(standing.status.join(" ")).filter(|pages| !pages.is_empty())),
     ];
     let row = |(name, value): (&str, Option<String>)| value.map(|value| format!("{name:<8}{value}\n"));

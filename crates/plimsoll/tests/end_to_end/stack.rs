@@ -1,4 +1,4 @@
-//! WordPress by `plimsoll stack`: up, measured, and gone.
+//! WordPress and PHP by `plimsoll stack`: up, measured, profiled, and gone.
 
 use crate::support::{Answer, Endpoint, Stacks, count, exchange, number, text};
 use serde_json::Value;
@@ -248,4 +248,109 @@ fn an_error_of_php_and_a_full_disk_are_told_and_leave_nothing() {
     let is_told =
         said.contains("is full") || said.contains("No space left") || said.contains("were left on the file system");
     assert!(output.status.code().is_some_and(|code| [2, 3].contains(&code)) && is_told, "{output:?}");
+}
+
+/// Two functions, one of which burns three times the CPU time of the other.
+const BURNING: &str = "<?php\n\
+    function burn(int $us): void {\n    \
+        $used = fn (): int => ($u = getrusage())['ru_utime.tv_sec'] * 1000000 + $u['ru_utime.tv_usec']\n    \
+            + $u['ru_stime.tv_sec'] * 1000000 + $u['ru_stime.tv_usec'];\n    \
+        for ($end = $used() + $us; $used() < $end;) { for ($i = 0, $x = 0; $i < 500; $i++) { $x += $i; } }\n}\n\
+    function three_parts(): void { burn(24000); }\n\
+    function one_part(): void { burn(8000); }\n\
+    three_parts(); one_part();\n\
+    exit('done</html>');\n";
+
+#[track_caller]
+fn php_site(stacks: &Stacks, name: &str, page: &str) -> String {
+    let folder = stacks.work().join(name);
+    std::fs::create_dir(&folder).expect("a directory");
+    std::fs::write(folder.join("index.php"), page).expect("a file");
+    folder.display().to_string()
+}
+
+/// Share of all samples that a function and its callees have.
+#[track_caller]
+fn share(php: &Value, function: &str) -> f64 {
+    let mut functions = php["functions"].as_array().expect("a list").iter();
+    functions.find(|one| text(one, "name") == function).map_or(0.0, |one| number(one, "total_share"))
+}
+
+#[test]
+fn php_functions_have_their_shares_of_the_cpu_time_in_the_window() {
+    let stacks = Stacks::new();
+    let root = php_site(&stacks, "site", BURNING);
+    let line = stacks.up(&format!("php-fpm children=2 php_profile=cpu root={root}"));
+    let url = text(&line, "url");
+    let record = run(&stacks, &[url, "-d", "3s", "--profile", "-o", "out"]);
+    let php = &record["profile"]["php"];
+    let (samples, good) = (count(php, "samples"), count(&record, "requests.good"));
+    // 32 ms each, and few of its ticks are elsewhere.
+    let expected = good as f64 * 3.2;
+    assert!((samples as f64 / expected - 1.0).abs() < 0.35, "{samples} of {expected}: {php:#}");
+    let said = stacks.fine(["stack", "php-profile", "--json", "-o", "php"]);
+    let shown: Value = serde_json::from_str(&said).expect("JSON");
+    for php in [php, &shown["php"]] {
+        let folded = ["out/php.folded", "php/php.folded"].map(|name| stacks.work().join(name));
+        assert!(folded.iter().all(|path| path.exists()), "{folded:?}");
+        assert!(text(php, "clock") == "cpu" && count(php, "sample_ns") == 10_000_000, "{php:#}");
+        assert!(share(php, "burn") > 0.8, "{php:#}");
+    }
+    let folded = std::fs::read_to_string(stacks.work().join("out/php.folded")).expect("stacks");
+    let of = |function: &str| {
+        let lines = folded.lines().filter(|line| line.contains(&format!(";{function};")));
+        lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum::<f64>()
+    };
+    let (three, one) = (of("three_parts"), of("one_part"));
+    let found = three / (three + one);
+    // The standard error of 300 samples is 2.5 %.
+    assert!((found - 0.75).abs() < 0.1, "{found}: {folded}");
+    stacks.fine(["report", "out"]);
+    let page = std::fs::read_to_string(stacks.work().join("out/report.html")).expect("a page");
+    assert!(page.contains("<h2>PHP functions</h2>") && page.contains("three_parts") && page.contains("php.svg"));
+    let checks = record["environment"]["check"].as_array().expect("a list");
+    assert!(
+        checks.iter().any(|row| text(row, "what") == "PHP functions" && text(row, "rule") == "PR-01"),
+        "{checks:?}"
+    );
+    stacks.fine(["stack", "php-profile", "--clear"]);
+    let none: Value = serde_json::from_str(&stacks.fine(["stack", "php-profile", "--json"])).expect("JSON");
+    assert_eq!(count(&none, "php.samples"), 0, "{none:#}");
+}
+
+/// What a program may put in the place of its samples breaks no page and reaches no other file.
+#[test]
+fn a_program_that_writes_its_samples_itself_breaks_nothing() {
+    let stacks = Stacks::new();
+    let page = "<?php $d = sys_get_temp_dir() . '/php-profile'; @mkdir($d);\n\
+        file_put_contents(\"$d/0\", \"\\x1b[2Ja;<script> b 2;\\xff 3\\nno number\\nc 99999999999999999999\\n\");\n\
+        for ($i = 1; $i < 16; $i++) { @unlink(\"$d/$i\"); symlink('/etc/passwd', \"$d/$i\"); }\n\
+        $e = hrtime(true) + 3e7; while (hrtime(true) < $e) { $x = 1; }\n\
+        echo 'fine';\n";
+    let root = php_site(&stacks, "site", page);
+    let line = stacks.up(&format!("php-fpm children=1 php_profile=cpu root={root}"));
+    let url = text(&line, "url");
+    for _ in 0..3 {
+        let answer = get(url, "/", "");
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"fine"[..]));
+    }
+    let output = stacks.run(["stack", "php-profile", "-o", "php"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("2 lines of the files left out"), "{output:?}");
+    assert!(!said.contains('\u{1b}') && !said.contains("root:"), "{said}");
+    let svg = std::fs::read_to_string(stacks.work().join("php/php.svg")).expect("a graph");
+    assert!(!svg.contains('\u{1b}') && !svg.contains("<script> b"), "{svg}");
+    stacks.fails(["stack", "php-profile", "--clear"], 2, &["cannot empty", "tmp/php-profile"]);
+    stacks.fine(["stack", "down"]);
+    // A folder that nothing can be written to.
+    let page = "<?php @mkdir(sys_get_temp_dir() . '/php-profile'); @chmod(sys_get_temp_dir() . '/php-profile', 0);\n\
+        $e = hrtime(true) + 3e7; while (hrtime(true) < $e) { $x = 1; }\necho 'fine';\n";
+    let root = php_site(&stacks, "closed", page);
+    let line = stacks.up(&format!("php-fpm children=1 php_profile=real user=nobody root={root}"));
+    let answer = get(text(&line, "url"), "/", "");
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"fine"[..]));
+    stacks.fine(["stack", "php-profile"]);
+    stacks.fine(["stack", "down"]);
+    stacks.up("php-fpm children=1");
+    stacks.fails(["stack", "php-profile"], 2, &["php-fpm samples no PHP functions", "php_profile=cpu"]);
 }

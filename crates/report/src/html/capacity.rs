@@ -42,7 +42,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CapacityRecord) -> ResultView {
         limiter: limiter(record.limiter.as_ref()),
         headline: headline(record),
         charts: reasons_once(charts.into_iter().flatten()),
-        files: files(shown, true, [false; 3]),
+        files: files(shown, true, [false; 4]),
         tables: thresholds(&record.thresholds)
             .into_iter()
             .chain(tables)

@@ -37,7 +37,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         headline: headline(record),
         charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
         differences: differences(shown, record),
-        files: files(shown, true, [false; 3]).into_iter().chain(profile_files(shown, record)).collect(),
+        files: files(shown, true, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
         tables: tables
             .into_iter()
             .chain(record.profiles.iter().map(functions))
@@ -77,22 +77,28 @@ fn headline(record: &CompareRecord) -> Vec<Fact> {
     facts
 }
 
-/// The differential flame graph of each variant, as far as there is one.
+/// The differential flame graphs of each variant, as far as there are any: of the CPU time, and of PHP functions.
 fn differences(shown: &Shown<'_>, record: &CompareRecord) -> Vec<DifferenceView> {
-    let graphs = shown.graphs.map_or(&[][..], |graphs| &graphs.differences);
-    let variants = record.arms.iter().skip(1);
-    let one = |(arm, svg): (&model::ArmRecord, &Option<String>)| {
-        let graph = Graph::new(svg.as_deref()?)?;
-        let about = format!(
-            "'{0}' against '{1}', for each good response: each box is a function, as wide as the CPU time in it and in what it \
-             called with '{0}'; red grew, blue shrank. What '{0}' does not do any more has no box here, but in the file \
-             ending in -reverse.svg. One trial of each, apart from the blocks: where a change comes from, not how large it is.",
-            arm.name,
-            baseline(record)
-        );
-        Some(DifferenceView { about, graph })
+    let none: &[Option<String>] = &[];
+    let (native, php) =
+        shown.graphs.map_or((none, none), |graphs| (&graphs.differences[..], &graphs.php_differences[..]));
+    let of = |title, graphs: &[Option<String>], time| {
+        let drawn = record.arms.iter().skip(1).zip(graphs);
+        let drawn = drawn.filter_map(|(arm, svg)| Some((arm, Graph::new(svg.as_deref()?)?)));
+        drawn.map(|(arm, graph)| DifferenceView { title, about: about(&arm.name, record, time), graph }).collect()
     };
-    variants.zip(graphs).filter_map(one).collect()
+    let native: Vec<DifferenceView> = of("What changed in the CPU time", native, "CPU time");
+    [native, of("What changed in PHP functions", php, "time")].into_iter().flatten().collect()
+}
+
+/// What a differential graph of a variant shows.
+fn about(variant: &str, record: &CompareRecord, time: &str) -> String {
+    format!(
+        "'{variant}' against '{}', for each good response: each box is a function, as wide as the {time} in it and in what it \
+         called with '{variant}'; red grew, blue shrank. What '{variant}' does not do any more has no box here, but in the file \
+         ending in -reverse.svg. One trial of each, apart from the blocks: where a change comes from, not how large it is.",
+        baseline(record)
+    )
 }
 
 /// Functions of one variant that changed.

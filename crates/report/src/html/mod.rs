@@ -51,8 +51,12 @@ pub struct Graphs {
     pub running: Option<String>,
     /// Where threads waited, with functions.
     pub waiting: Option<String>,
+    /// Where the time of PHP went.
+    pub php: Option<String>,
     /// What has changed of it from the baseline of a comparison to each of its variants, in their order.
     pub differences: Vec<Option<String>>,
+    /// The same of PHP functions.
+    pub php_differences: Vec<Option<String>>,
 }
 
 /// A result and what the page adds to its record.
@@ -81,9 +85,9 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// The graphs of what ran and of where threads waited.
-    fn graphs(&self) -> [Option<Graph>; 2] {
-        let graphs = self.graphs.map_or([&None, &None], |graphs| [&graphs.running, &graphs.waiting]);
+    /// The graphs of what ran, of where threads waited, and of PHP functions.
+    fn graphs(&self) -> [Option<Graph>; 3] {
+        let graphs = self.graphs.map_or([&None; 3], |graphs| [&graphs.running, &graphs.waiting, &graphs.php]);
         graphs.map(|svg| svg.as_deref().and_then(Graph::new))
     }
 }

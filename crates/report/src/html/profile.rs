@@ -1,7 +1,7 @@
 //! A profile in the page: the flame graph in a frame of its own, and its figures.
 
 use super::view::Table;
-use crate::terminal::profile as words;
+use crate::terminal::{php, profile as words};
 use model::Profiled;
 
 /// Processes, functions, and what would make more readable.
@@ -10,9 +10,11 @@ pub(super) fn tables(profile: &Profiled) -> Vec<Table> {
     let (processes, by_process) = words::processes(profile);
     let (functions, by_function) = words::functions(profile);
     let hints = profile.hints.iter().map(|hint| vec![hint.clone()]).collect();
+    let by_php = profile.php.as_ref().map(|profile| php::functions(profile)).unwrap_or_default();
     let all = [
         ("CPU time by process", processes, by_process),
         ("CPU time by function", functions, by_function),
+        ("PHP functions", php::HEADER.to_vec(), by_php),
         ("What the profile does not show", vec![""], hints),
     ];
     all.map(|(title, header, rows)| Table { title, header: owned(header), rows })

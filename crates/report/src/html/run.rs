@@ -40,7 +40,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         percentiles(&curves)
     }));
     let waiting = off_cpu::of_run(record);
-    let [graph, stacks] = shown.graphs();
+    let [graph, stacks, php] = shown.graphs();
     ResultView {
         kind: "run",
         name: shown.name.to_owned(),
@@ -54,9 +54,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         charts,
         graph,
         differences: Vec::new(),
-        files: files(shown, false, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
+        files: files(shown, false, [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()]),
         waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,
+        php,
         tables: tables(record),
         groups: vec![plan(&record.plan, true), environment(&record.environment)],
         command: command(&record.environment),

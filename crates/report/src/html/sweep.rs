@@ -38,7 +38,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
     ];
     let peak = peak_point(record).and_then(|peak| peak.observed.as_ref());
     let waiting = off_cpu::of_sweep(record);
-    let [graph, stacks] = shown.graphs();
+    let [graph, stacks, php] = shown.graphs();
     let header = table::point_header(record);
     ResultView {
         kind: "sweep",
@@ -53,9 +53,10 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         charts: reasons_once(charts.into_iter().flatten()),
         graph,
         differences: Vec::new(),
-        files: files(shown, true, [record.profile.is_some(), waiting.is_some(), stacks.is_some()]),
+        files: files(shown, true, [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()]),
         waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,
+        php,
         tables: thresholds(&record.thresholds)
             .into_iter()
             .chain([Table { title: "Points", header, rows: table::point_rows(record) }])

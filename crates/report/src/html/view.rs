@@ -41,7 +41,9 @@ pub(super) struct ResultView {
     pub(super) headline: Vec<Fact>,
     pub(super) charts: Vec<Chart>,
     pub(super) graph: Option<Graph>,
-    /// What has changed of it, of a comparison.
+    /// PHP functions.
+    pub(super) php: Option<Graph>,
+    /// What has changed of them, of a comparison.
     pub(super) differences: Vec<DifferenceView>,
     /// What was waited for.
     pub(super) waiting: Option<Graph>,
@@ -74,6 +76,7 @@ impl ResultView {
             differences,
             waiting: _,
             waiting_stacks: _,
+            php: _,
             tables,
             groups,
             command,
@@ -92,7 +95,7 @@ impl ResultView {
         for chart in charts {
             [&mut chart.title, &mut chart.note].into_iter().for_each(clean);
         }
-        for DifferenceView { about, graph: _ } in differences {
+        for DifferenceView { title: _, about, graph: _ } in differences {
             clean(about);
         }
         for Table { title: _, header, rows } in tables {
@@ -147,6 +150,7 @@ pub(super) struct Table {
 
 /// A differential flame graph.
 pub(super) struct DifferenceView {
+    pub(super) title: &'static str,
     /// Of what, and how to read it.
     pub(super) about: String,
     pub(super) graph: Graph,
@@ -272,8 +276,8 @@ pub(super) fn command(environment: &Environment) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The raw files of a run, or of a sweep, with those of a profile, of what was waited for, and of where.
-pub(super) fn files(shown: &Shown<'_>, sweep: bool, has: [bool; 3]) -> Vec<FileView> {
+/// The raw files of a run, or of a sweep, with those of a profile, of what was waited for, of where, and of PHP functions.
+pub(super) fn files(shown: &Shown<'_>, sweep: bool, has: [bool; 4]) -> Vec<FileView> {
     let kept: &[(&str, &str)] = if sweep {
         &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
     } else {
@@ -290,6 +294,7 @@ pub(super) fn files(shown: &Shown<'_>, sweep: bool, has: [bool; 3]) -> Vec<FileV
             ("off-cpu-stacks.svg", "where threads waited, by itself"),
             ("off-cpu-stacks.folded", "its stacks, one a line"),
         ],
+        [("php.svg", "PHP functions, by itself"), ("php.folded", "its stacks, one a line")],
     ];
     let (folder, linked) = (&shown.folder, shown.is_beside);
     let made = graphs.iter().zip(has).filter(|(_, is_there)| *is_there).flat_map(|(files, _)| files);

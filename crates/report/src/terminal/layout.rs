@@ -116,6 +116,21 @@ pub(crate) fn columns(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
+/// Characters of a function's name that are shown: as many of its end, which tells it apart.
+const NAME_MAX: usize = 60;
+
+/// The end of a long name, without the marks that flame graphs colour by, which go into words.
+pub(super) fn short(name: &str) -> String {
+    let marks = [("_[k]", " (kernel)"), ("_[i]", " (inlined)"), ("_[j]", " (JIT)")];
+    let found = marks.iter().find_map(|(mark, words)| Some((name.strip_suffix(mark)?, *words)));
+    let (name, words) = found.unwrap_or((name, ""));
+    let length = name.chars().count();
+    match length > NAME_MAX {
+        true => format!("...{}{words}", name.chars().skip(length - NAME_MAX + 3).collect::<String>()),
+        false => format!("{name}{words}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +159,12 @@ mod tests {
     fn tables_have_no_borders_and_numbers_to_the_right() {
         let rows = [vec!["response".to_owned(), "1 ms".to_owned()], vec!["a".to_owned(), "20 ms".to_owned()]];
         assert_eq!(table(&["", "p50"], &rows, 1, 2), "            p50\nresponse   1 ms\na         20 ms\n");
+    }
+
+    #[test]
+    fn long_names_keep_their_end_and_marks_become_words() {
+        assert_eq!(short("tcp_sendmsg_[k]"), "tcp_sendmsg (kernel)");
+        let long = format!("{}::poll", "a".repeat(80));
+        assert_eq!(short(&long), format!("...{}::poll", "a".repeat(NAME_MAX - 9)));
     }
 }

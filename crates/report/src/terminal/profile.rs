@@ -1,7 +1,8 @@
 //! A profile in words and tables.
 
 use super::Style;
-use super::layout::{labelled, table};
+use super::layout::{labelled, short, table};
+use super::php;
 use model::human::{self, count, percent, plural, time};
 use model::{FunctionChange, ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 
@@ -9,8 +10,6 @@ use model::{FunctionChange, ProcessRole, ProfileRecord, Profiled, ProfiledFuncti
 const ROWS_MAX: usize = 10;
 /// Processes named in a sentence.
 const NAMED_MAX: usize = 3;
-/// Characters of a function's name that are shown: as many of its end, which tells it apart.
-const NAME_MAX: usize = 60;
 
 /// The whole result of `plimsoll profile`. Ends with a newline.
 #[must_use]
@@ -35,7 +34,8 @@ pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Opt
     let parts = roles.iter().filter_map(|(role, words)| part(profile, *role, words));
     let load = profile.load.map_or_else(String::new, |load| format!(" at load {}", human::short(load)));
     let parts: Vec<String> = parts.collect();
-    Some(format!("{} samples{load}: {}; cost: {}", count(profile.samples), parts.join("; "), cost(profile)))
+    let php = profile.php.as_ref().map_or_else(String::new, |php| format!("; PHP functions: {}", php::samples(php)));
+    Some(format!("{} samples{load}: {}{php}; cost: {}", count(profile.samples), parts.join("; "), cost(profile)))
 }
 
 /// The processes of a role: names, share, CPU time for each good response, and how much of it is known by function.
@@ -229,28 +229,9 @@ pub(crate) fn functions(profile: &Profiled) -> (Vec<&'static str>, Vec<Vec<Strin
     (vec!["function", "process", "share"], profile.functions.iter().take(ROWS_MAX).map(row).collect())
 }
 
-/// The end of a long name, without the marks that flame graphs colour by, which go into words.
-fn short(name: &str) -> String {
-    let marks = [("_[k]", " (kernel)"), ("_[i]", " (inlined)"), ("_[j]", " (JIT)")];
-    let found = marks.iter().find_map(|(mark, words)| Some((name.strip_suffix(mark)?, *words)));
-    let (name, words) = found.unwrap_or((name, ""));
-    let length = name.chars().count();
-    match length > NAME_MAX {
-        true => format!("...{}{words}", name.chars().skip(length - NAME_MAX + 3).collect::<String>()),
-        false => format!("{name}{words}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_names_keep_their_end_and_marks_become_words() {
-        assert_eq!(short("tcp_sendmsg_[k]"), "tcp_sendmsg (kernel)");
-        let long = format!("{}::poll", "a".repeat(80));
-        assert_eq!(short(&long), format!("...{}::poll", "a".repeat(NAME_MAX - 9)));
-    }
 
     #[test]
     fn the_cost_is_told_as_far_as_it_was_measured() {

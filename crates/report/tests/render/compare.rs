@@ -242,13 +242,15 @@ fn the_page_shows_the_differential_flame_graph_and_refuses_a_foreign_one() {
     let drawn = difference(side("plain", "nginx;main;writev_[k] 320\n"), side("gzip", "nginx;main;<b>deflate 147\n"));
     let svg = drawn.expect("both have a stack").as_after;
     let shown = |svg: &str| {
-        let graphs = [Graphs { differences: vec![Some(svg.to_owned())], ..Graphs::default() }];
+        let differences = vec![Some(svg.to_owned())];
+        let graphs = [Graphs { php_differences: differences.clone(), differences, ..Graphs::default() }];
         page(&[Item { graphs: &graphs, ..item("c", AnyRecord::Compare(&record), None) }])
     };
     let own = shown(&svg);
     assert!(
         own.contains("<h2>What changed in the CPU time</h2>") && own.contains("title=\"Differential flame graph\"")
     );
+    assert!(own.contains("<h2>What changed in PHP functions</h2>") && own.contains("as wide as the time in it"));
     assert!(own.contains("Functions that changed") && own.contains("profiles/"), "the table, and the files");
     let foreign = shown(&svg.replace("<rect ", "<rect onload=\"x\" "));
     assert!(!foreign.contains("Differential flame graph") && !foreign.contains("onload=\"x\""));

@@ -321,6 +321,7 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
     let graph = [Graphs {
         running: drawn("nginx;a&b 3\n", "CPU time"),
         waiting: drawn("php;poll 1\n", "waits"),
+        php: drawn("index.php;wpdb::query 2\n", "PHP functions"),
         ..Graphs::default()
     }];
     let running = graph[0].running.as_deref().expect("it was drawn");
@@ -336,6 +337,8 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
             ),
             &format!("&#60;svg version=&#34;1.1&#34; width=&#34;1200&#34; height=&#34;{height}&#34; "),
             "&#60;title&#62;a&#38;amp;b (3 samples, 100.00%)&#60;/title&#62;",
+            "<h2>PHP functions</h2>",
+            "wpdb::query (2 samples, 100.00%)",
             "<h2>Where the threads waited</h2>",
             "CPU time by process",
             r#"<th scope="row">nginx (server)</th><td>2</td><td>75 %</td>"#,
@@ -343,6 +346,7 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
             r#"<th scope="row">send (kernel)</th><td>nginx</td><td>75 %</td>"#,
             r#"<a href="profile.svg">"#,
             r#"<a href="off-cpu-stacks.svg">"#,
+            r#"<a href="php.svg">"#,
         ],
     );
 }

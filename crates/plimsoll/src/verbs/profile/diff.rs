@@ -3,7 +3,7 @@
 use crate::cli::profile::DiffArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::difference::{Half, write_difference};
+use crate::profiling::difference::{Half, php_difference, write_difference};
 use crate::store::private;
 use crate::store::stored::{Record, Stored};
 use report::flame::{difference, function_changes};
@@ -25,9 +25,11 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, CommandError> {
     text.push('\n');
     text.push_str(&report::terminal::functions_changed(&function_changes(before.side(), after.side())));
     text.push('\n');
-    for path in write_difference(&args.output.join("diff"), &difference)? {
-        text.push_str(&format!("{}\n", path.display()));
+    let mut paths = write_difference(&args.output.join("diff"), &difference)?;
+    if let Some(difference) = php_difference(&before, &after) {
+        paths.extend(write_difference(&args.output.join("php-diff"), &difference)?);
     }
+    paths.iter().for_each(|path| text.push_str(&format!("{}\n", path.display())));
     printer::result(&text)?;
     Ok(Exit::Fine)
 }

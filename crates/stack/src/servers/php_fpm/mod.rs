@@ -1,7 +1,9 @@
 //! php-fpm: a pool of PHP processes, behind nginx or Apache.
 
 mod apache;
+mod extension;
 mod page;
+mod profile;
 
 use super::{Server, nginx};
 use crate::error::StackError;
@@ -12,6 +14,9 @@ use crate::place::Place;
 use crate::settings::SPECIAL;
 use crate::spec::Spec;
 use model::Setting;
+
+pub(super) use extension::extension;
+pub(super) use profile::{PHP_PROFILE, needed as needed_for_profile};
 
 pub(super) const PHP_FPM: Server = Server {
     name: "php-fpm",
@@ -30,7 +35,7 @@ pub(super) fn limits(spec: &Spec) -> Vec<Setting> {
     [children].into_iter().chain((spec.extras.text("front") == "nginx").then_some(front)).collect()
 }
 
-/// For all that php-fpm is a part of, as the five that follow.
+/// For all that php-fpm is a part of, as the five that follow and [`PHP_PROFILE`].
 pub(super) const FRONT: Extra = Extra {
     name: "front",
     default: "nginx",
@@ -81,6 +86,7 @@ const EXTRAS: &[Extra] = &[
     Extra { name: "burn", default: "0s", takes: Takes::Time, meaning: "CPU time the generated page uses" },
     OPCACHE,
     STATUS,
+    PHP_PROFILE,
 ];
 
 /// Its programs, by the version that Debian 12 has first.
@@ -138,7 +144,7 @@ pub(super) fn pool(spec: &Spec, place: &Place, additions: &Additions) -> Result<
         return alone(spec, place);
     }
     let Front { process: front, name, config } = front(spec, place, additions)?;
-    Ok(Layout {
+    let layout = Layout {
         services: vec![process(spec, place)?.service(ready, Stop::TERM), front.service(Ready::Endpoint, Stop::TERM)],
         endpoint: Some(Endpoint::Http { url: place.url(&spec.settings) }),
         main_config: Some(CONFIG.into()),
@@ -147,7 +153,8 @@ pub(super) fn pool(spec: &Spec, place: &Place, additions: &Additions) -> Result<
     }
     .file(CONFIG, configuration(spec, place))
     .file(name, config)
-    .status_page("/fpm-status?json", spec.extras.on("status")))
+    .status_page("/fpm-status?json", spec.extras.on("status"));
+    profile::add(layout, spec, place)
 }
 
 /// The pool without a front. What a front would do cannot be asked for.
@@ -162,13 +169,14 @@ fn alone(spec: &Spec, place: &Place) -> Result<Layout, StackError> {
     let script = format!("{}{path}", place.docroot(settings));
     let socket = place.path("run/php-fpm.sock");
     let url = format!("fastcgi+unix:{}:{script}", socket.display());
-    Ok(Layout {
+    let layout = Layout {
         services: vec![process(spec, place)?.service(Ready::Endpoint, Stop::TERM)],
         endpoint: Some(Endpoint::FastCgi { url, socket, script }),
         main_config: Some(CONFIG.into()),
         ..Layout::default()
     }
-    .file(CONFIG, configuration(spec, place)))
+    .file(CONFIG, configuration(spec, place));
+    profile::add(layout, spec, place)
 }
 
 /// A Unix socket lies in a folder that is closed to others. FastCGI knows no password, and who speaks it says which program
@@ -222,7 +230,8 @@ fn process(spec: &Spec, place: &Place) -> Result<Process, StackError> {
     let opcache = format!("opcache.enable={}", u8::from(spec.extras.on("opcache")));
     let lock = format!("opcache.lockfile_path={}", place.text("tmp"));
     let args = ["--nodaemonize", "--fpm-config", &place.text(CONFIG), "-d", &opcache, "-d", &lock];
-    Ok(Process::new("php-fpm", program).args(args))
+    let profile = profile::arguments(spec, &program, place);
+    Ok(Process::new("php-fpm", program).args(args).args(profile))
 }
 
 /// Configuration of the pool.
@@ -262,6 +271,7 @@ pub(super) fn configuration(spec: &Spec, place: &Place) -> String {
         backlog = spec.extras.number("listen_backlog"),
         tmp = place.text("tmp"),
     );
+    text.push_str(&profile::line(spec, place));
     if spec.extras.text("socket") == "tcp" {
         text.push_str("listen.allowed_clients = 127.0.0.1\n");
     }

@@ -10,7 +10,7 @@ mod needed;
 mod site;
 
 use super::mariadb::{BUFFER_POOL, FLUSH_LOG, MAX_CONNECTIONS, SOCKET};
-use super::php_fpm::{self, Additions, CHILDREN, FRONT, Htaccess, LISTEN_BACKLOG, OPCACHE, PM, STATUS};
+use super::php_fpm::{self, Additions, CHILDREN, FRONT, Htaccess, LISTEN_BACKLOG, OPCACHE, PHP_PROFILE, PM, STATUS};
 use super::{Server, redis};
 use crate::error::StackError;
 use crate::extra::{Extra, Takes};
@@ -52,6 +52,7 @@ const EXTRAS: &[Extra] = &[
     LISTEN_BACKLOG,
     OPCACHE,
     STATUS,
+    PHP_PROFILE,
     Extra {
         name: "page_cache",
         default: "off",
@@ -118,7 +119,7 @@ const EXTRAS: &[Extra] = &[
 /// The value of `request` for a POST.
 const NEW_PAGE: &str = "new-page";
 /// The settings that php-fpm and its front have.
-const OF_PHP: [&str; 6] = ["front", "pm", "children", "listen_backlog", "opcache", "status"];
+const OF_PHP: [&str; 7] = ["front", "pm", "children", "listen_backlog", "opcache", "status", PHP_PROFILE.name];
 /// Those of dummy content.
 const DUMMIES: [&str; 5] = ["posts", "pages", "comments", "images", "seed"];
 /// The settings that the database has.

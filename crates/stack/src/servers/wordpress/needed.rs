@@ -1,13 +1,10 @@
 //! What has to be installed for WordPress.
 
-use super::super::php_fpm;
+use super::super::php_fpm::{self, extension};
 use crate::error::StackError;
-use crate::place::{Place, Source};
+use crate::place::Place;
 use crate::spec::Spec;
 use std::path::{Path, PathBuf};
-
-/// Where Debian has the extensions of PHP, in a folder for each version.
-const EXTENSIONS: &str = "/usr/lib/php";
 
 /// The directory that is copied.
 pub(super) fn source(spec: &Spec) -> Result<PathBuf, StackError> {
@@ -23,14 +20,15 @@ pub(super) fn needed(spec: &Spec, place: &Place, source: &Path) -> Vec<Result<Pa
     };
     let mut needed = vec![place.helper(front, front_package), place.program(&php_fpm::PROGRAMS, "php-fpm"), php(place)];
     if place.binary.is_none() {
-        needed.push(extension("mysqli", "php-mysql", place, Path::new(EXTENSIONS)));
+        needed.push(extension("mysqli", "php-mysql", place));
     }
+    needed.extend(php_fpm::needed_for_profile(spec, place));
     match spec.extras.text("object_cache") {
         "redis" => {
-            needed.push(extension("redis", "php-redis", place, Path::new(EXTENSIONS)));
+            needed.push(extension("redis", "php-redis", place));
             needed.push(place.helper(&["redis-server"], "redis-server"));
         }
-        "apcu" => needed.push(extension("apcu", "php-apcu", place, Path::new(EXTENSIONS))),
+        "apcu" => needed.push(extension("apcu", "php-apcu", place)),
         _ => {}
     }
     if spec.extras.text("database") == "mariadb" {
@@ -39,20 +37,6 @@ pub(super) fn needed(spec: &Spec, place: &Place, source: &Path) -> Vec<Result<Pa
     needed.push(place.file(source.join("wp-load.php"), "wordpress"));
     needed.push(theme(place, source));
     needed
-}
-
-/// An extension of PHP, where Debian has them; of others nobody knows where they are.
-fn extension(name: &str, package: &'static str, place: &Place, folder: &Path) -> Result<PathBuf, StackError> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_version = |name: &std::ffi::OsStr| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-    let versions: Vec<PathBuf> =
-        entries.filter(|entry| is_version(&entry.file_name())).map(|entry| entry.path()).collect();
-    let files = versions.iter().map(|version| version.join(format!("{name}.so")));
-    match files.clone().find(|file| file.is_file()).or_else(|| files.clone().next()) {
-        Some(file) => place.file(file, package),
-        None if place.source == Source::Nothing => place.file(folder.join(name), package),
-        None => Ok(folder.to_owned()),
-    }
 }
 
 /// The first theme; without one WordPress gives an empty page.
@@ -74,6 +58,7 @@ pub(super) fn php(place: &Place) -> Result<PathBuf, StackError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Source;
     use crate::programs;
 
     #[test]
@@ -88,15 +73,16 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_is_looked_for_where_debian_has_them() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let place = Place::example(&Spec::parse("wordpress").expect("known").settings, "/nonexistent".into());
-        let place = &place.expect("a place");
-        assert!(extension("mysqli", "php-mysql", place, folder.path()).is_ok(), "another system");
-        std::fs::create_dir(folder.path().join("20220829")).expect("a directory in it");
-        let error = extension("mysqli", "php-mysql", place, folder.path()).expect_err("not there").to_string();
-        assert!(error.contains("20220829/mysqli.so is not installed: apt-get install php-mysql"), "{error}");
-        std::fs::write(folder.path().join("20220829/mysqli.so"), "").expect("a file");
-        assert!(extension("mysqli", "php-mysql", place, folder.path()).is_ok());
+    fn what_a_setting_needs_is_among_it() {
+        let packages = |text: &str| {
+            let spec = Spec::parse(text).expect("known");
+            let place = Place::example(&spec.settings, "/nonexistent".into()).expect("a place");
+            let place = Place { source: Source::Nothing, ..place };
+            let error = programs::all(needed(&spec, &place, Path::new("/nonexistent"))).expect_err("all is missing");
+            error.to_string()
+        };
+        assert!(packages("wordpress php_profile=cpu").contains(" php-excimer "));
+        let without = packages("wordpress object_cache=apcu");
+        assert!(without.contains(" php-apcu ") && !without.contains("excimer"), "{without}");
     }
 }

@@ -78,9 +78,9 @@ impl Arms<'_> {
             return Err(CommandError::interrupted());
         }
         session.check()?;
-        let folded = match &sampled {
-            Sampled::Profile(profile) => profile.folded.clone(),
-            Sampled::Unavailable(_) => String::new(),
+        let (folded, php) = match &sampled {
+            Sampled::Profile(profile, php) => (profile.folded.clone(), php.as_ref().map(|php| php.folded.clone())),
+            Sampled::Unavailable(_) => (String::new(), None),
         };
         let event = keep(&session.directory, sampled, Some(builder.goodput().value), &Redacted::url(&plan.target.url));
         remove_samples(&session.directory);
@@ -89,7 +89,8 @@ impl Arms<'_> {
         };
         let profiled = profiled.ok_or_else(|| CommandError::usage(unavailable.unwrap_or_default()))?;
         let name = self.arm_name(index).to_owned();
-        Half::new(name, folded, *profiled).ok_or_else(|| CommandError::usage("no good response while it was profiled"))
+        Half::new(name, folded, php, *profiled)
+            .ok_or_else(|| CommandError::usage("no good response while it was profiled"))
     }
 
     /// Where the files of a variant go: by number, as a name may be anything.

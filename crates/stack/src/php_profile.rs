@@ -1,0 +1,190 @@
+//! PHP functions of the requests of a stack, as the extension excimer samples them: what of it is where, and the stacks read back.
+//!
+//! Each worker appends the stacks of a request to a file when the request has ended. The files are the server's, which may put
+//! anything in their place: they are opened by descriptor ([`crate::tree`]), and no more of them is read than is written there.
+
+mod fold;
+
+use crate::error::StackError;
+use crate::spec::Spec;
+use crate::tree::Folder;
+use fold::Folding;
+use model::PhpClock;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+
+/// The setting that asks for it.
+pub(crate) const SETTING: &str = "php_profile";
+/// Values of the setting; the first asks for nothing.
+pub(crate) const VALUES: [&str; 3] = ["off", "cpu", "real"];
+/// Time between two samples of a request; ns. As rare as samples of the native profile (99 Hz).
+pub const PHP_SAMPLE_NS: u64 = 10_000_000;
+/// Folder of the files, below the folder for temporary files of the state directory.
+pub(crate) const FOLDER: &str = "php-profile";
+/// Files, which workers share by their process numbers: of 16 that are started one after the other each has its own.
+pub(crate) const FILES: u64 = 16;
+/// A file that would be longer takes no more stacks.
+pub(crate) const FILE_BYTES_MAX: u64 = 8 << 20;
+/// A file with less room may have turned a request away.
+const ROOM_BYTES: u64 = 512 << 10;
+/// Frames of a stack that are kept, from the innermost on.
+pub(crate) const DEPTH_MAX: usize = 250;
+
+/// The samples of a stack that is up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhpSamples {
+    /// Its state directory.
+    pub(crate) state: PathBuf,
+    /// What they are taken by.
+    pub clock: PhpClock,
+}
+
+/// How far the files of samples have been written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhpWritten(Vec<u64>);
+
+/// Sampled stacks, added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PhpStacks {
+    /// In folded format.
+    pub folded: String,
+    /// Samples in them.
+    pub samples: u64,
+    /// Lines of the files that are no stack, or one too many.
+    pub left_out: u64,
+    /// True if a file is full: requests that ended later are missing.
+    pub is_full: bool,
+}
+
+/// The clock that a specification asks for; none when PHP is not sampled.
+pub(crate) fn clock(spec: &Spec) -> Option<PhpClock> {
+    match spec.extras.text(SETTING) {
+        "cpu" => Some(PhpClock::Cpu),
+        "real" => Some(PhpClock::Real),
+        _ => None,
+    }
+}
+
+impl PhpSamples {
+    /// Forgets what has been sampled.
+    ///
+    /// # Errors
+    /// If a file of it cannot be emptied.
+    pub fn clear(&self) -> Result<(), StackError> {
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        let clear = |name: &str| match folder.file(name, OFlags::WRONLY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            opened => opened.and_then(|file| file.set_len(0)),
+        };
+        (0..FILES).try_for_each(|index| clear(&index.to_string())).map_err(|error| self.failed("empty", &error))
+    }
+
+    /// How far the files are written now.
+    ///
+    /// # Errors
+    /// If their folder cannot be opened.
+    pub fn written(&self) -> Result<PhpWritten, StackError> {
+        let Some(folder) = self.folder()? else { return Ok(PhpWritten::default()) };
+        let length = |index: u64| CString::new(index.to_string()).ok().and_then(|name| folder.length(&name));
+        Ok(PhpWritten((0..FILES).map(|index| length(index).unwrap_or(0)).collect()))
+    }
+
+    /// The stacks of requests that had ended when `until` was asked for.
+    ///
+    /// # Errors
+    /// If a file of them cannot be read.
+    pub fn read(&self, until: &PhpWritten) -> Result<PhpStacks, StackError> {
+        let mut folding = Folding::default();
+        let Some(folder) = self.folder()? else { return Ok(folding.stacks(false)) };
+        let written = || until.0.iter().map(|bytes| (*bytes).min(FILE_BYTES_MAX));
+        for (index, bytes) in written().enumerate().filter(|(_, bytes)| *bytes > 0) {
+            let read = folder.file(index.to_string().as_str(), OFlags::RDONLY);
+            let read = read.and_then(|file| folding.add(BufReader::new(file.take(bytes))));
+            read.map_err(|error| self.failed("read", &error))?;
+        }
+        Ok(folding.stacks(written().any(|bytes| bytes > FILE_BYTES_MAX - ROOM_BYTES)))
+    }
+
+    /// The folder of the files; none before a request was sampled.
+    fn folder(&self) -> Result<Option<Folder>, StackError> {
+        let name = CString::new(FOLDER).unwrap_or_default();
+        match Folder::open(&self.state.join("tmp")).and_then(|tmp| tmp.folder(&name)) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => Ok(None),
+            Err(error) => Err(self.failed("open", &error)),
+        }
+    }
+
+    fn failed(&self, doing: &'static str, error: &io::Error) -> StackError {
+        StackError::file(doing, &self.state.join("tmp").join(FOLDER), error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{File, create_dir, create_dir_all, write};
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+    use tempfile::TempDir;
+
+    /// A state directory, the folder of its samples, and what reads them.
+    fn state() -> (TempDir, PathBuf, PhpSamples) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path().join("tmp").join(FOLDER);
+        create_dir(dir.path().join("tmp")).expect("a folder");
+        let samples = PhpSamples { state: dir.path().to_owned(), clock: PhpClock::Cpu };
+        (dir, folder, samples)
+    }
+
+    fn read(samples: &PhpSamples) -> PhpStacks {
+        samples.read(&samples.written().expect("a folder")).expect("files")
+    }
+
+    #[test]
+    fn stacks_of_all_workers_are_added_up_until_they_are_forgotten() {
+        let (_dir, folder, samples) = state();
+        assert_eq!(read(&samples), PhpStacks::default(), "nothing was sampled yet");
+        samples.clear().expect("nothing to do");
+        create_dir(&folder).expect("a folder");
+        write(folder.join("0"), "\nindex.php;a 3\n;index.php;b 1\n").expect("a file");
+        write(folder.join("15"), "\nindex.php;a 2\n").expect("a file");
+        let until = samples.written().expect("a folder");
+        let stacks = samples.read(&until).expect("files");
+        assert_eq!((stacks.folded.as_str(), stacks.samples), ("index.php;a 5\nindex.php;b 1\n", 6));
+        assert!(!stacks.is_full && stacks.left_out == 0);
+        // What ends later does not count.
+        write(folder.join("15"), "\nindex.php;a 2\n\nlate 9\n").expect("a file");
+        assert_eq!(samples.read(&until).expect("files"), stacks);
+        samples.clear().expect("files");
+        assert_eq!(read(&samples), PhpStacks::default());
+    }
+
+    #[test]
+    fn links_and_foreign_names_are_not_read_and_not_emptied() {
+        let (dir, folder, samples) = state();
+        let victim = dir.path().join("victim");
+        write(&victim, "secret 1\n").expect("a file");
+        create_dir(&folder).expect("a folder");
+        write(folder.join("16"), "other 1\n").expect("a file");
+        symlink(&victim, folder.join("0")).expect("a link");
+        assert_eq!(read(&samples), PhpStacks::default());
+        assert!(samples.clear().is_err(), "a link is named, and not followed");
+        std::fs::remove_dir_all(&folder).and_then(|()| symlink(dir.path(), &folder)).expect("a link");
+        assert!(samples.written().is_err() && samples.clear().is_err());
+        assert_eq!(std::fs::read(&victim).expect("it is there"), b"secret 1\n");
+    }
+
+    #[test]
+    fn no_more_is_read_than_a_file_may_have() {
+        let (_dir, folder, samples) = state();
+        create_dir_all(&folder).expect("a folder");
+        let sparse = |path: &Path, bytes| File::create(path).and_then(|file| file.set_len(bytes)).expect("a file");
+        sparse(&folder.join("3"), 1 << 40);
+        let stacks = read(&samples);
+        assert!(stacks.is_full && stacks.samples == 0 && stacks.left_out == 1, "{stacks:?}");
+    }
+}

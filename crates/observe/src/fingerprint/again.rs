@@ -33,6 +33,19 @@ impl TakenFingerprint {
         Self { fingerprint, programs }
     }
 
+    /// The same, but what lies below a directory is not looked at again: it goes with the server, and that is no change of it.
+    #[must_use]
+    pub fn without_files_below(mut self, directory: &Path) -> Self {
+        for (_, facts) in self.fingerprint.facts.iter_mut().filter(|(section, _)| section.starts_with(PROGRAM)) {
+            facts.retain(|name, _| {
+                let path = name.strip_prefix(COMMAND_FILE).or_else(|| name.strip_prefix(DIRECTORY));
+                path.is_none_or(|path| !Path::new(path).starts_with(directory))
+            });
+        }
+        self.programs.retain(|path, _| !path.starts_with(directory));
+        self
+    }
+
     /// What is another now: settings of the machine, and programs and configuration files of the server.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
@@ -104,6 +117,31 @@ mod tests {
         std::fs::write(place("new"), "1").unwrap();
         std::fs::rename(place("new"), place("web")).unwrap();
         assert_eq!(taken.changes().len(), 1);
+    }
+
+    #[test]
+    fn files_that_go_with_the_server_are_not_looked_at_again() {
+        let state = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let files = [elsewhere.path().join("web"), state.path().join("web.conf"), elsewhere.path().join("web.conf")];
+        for file in &files {
+            std::fs::write(file, "1").unwrap();
+        }
+        let [web, generated, own] = &files;
+        let of = |path: &Path| (format!("{COMMAND_FILE}{}", path.display()), hash(path, CONFIG_MAX_BYTES).unwrap());
+        let program = [(PATH.to_owned(), web.display().to_string()), (HASH.to_owned(), hash_of_program(web))];
+        let mut fingerprint = of_machine(&Files::default());
+        fingerprint
+            .facts
+            .insert(format!("{PROGRAM}web"), program.into_iter().chain([of(generated), of(own)]).collect());
+        let taken = TakenFingerprint::new(fingerprint);
+        drop(state);
+        assert_eq!(taken.changes().len(), 1, "while the server runs that is a change");
+        let taken = taken.without_files_below(generated.parent().unwrap());
+        assert_eq!(taken.changes(), []);
+        std::fs::write(own, "2").unwrap();
+        std::fs::remove_file(web).unwrap();
+        assert_eq!(taken.changes().len(), 2, "a file of the user's own and the program are looked at as before");
     }
 
     #[test]

@@ -222,9 +222,15 @@ impl Session {
         environment::changes(&self.fingerprint, self.suspended_ns)
     }
 
-    /// What machine and server were before the first load, and the time for which the machine had been suspended by then; ns.
+    /// What machine and server were before the first load, and the time for which the machine had been suspended by then; ns. To
+    /// be looked at again when a server of ours has ended, with the files that were made for it.
     pub(crate) fn before(&self) -> (TakenFingerprint, u64) {
-        (self.fingerprint.clone(), self.suspended_ns)
+        let fingerprint = self.fingerprint.clone();
+        let fingerprint = match self.sut.state_directory() {
+            Some(directory) => fingerprint.without_files_below(directory),
+            None => fingerprint,
+        };
+        (fingerprint, self.suspended_ns)
     }
 
     /// Where the results come from.

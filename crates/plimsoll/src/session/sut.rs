@@ -163,6 +163,11 @@ impl Sut {
         self.served.as_ref()?.running.php_samples()
     }
 
+    /// Where the files of a server of ours are, which end with it.
+    pub(crate) fn state_directory(&self) -> Option<&Path> {
+        self.served.as_ref().map(|served| served.running.dir())
+    }
+
     /// CPUs that a server of ours is confined to; empty: all, or nobody knows.
     pub(crate) fn server_cpus(&self) -> Vec<u32> {
         self.served.as_ref().map_or_else(Vec::new, |served| served.running.served().cpus.clone())

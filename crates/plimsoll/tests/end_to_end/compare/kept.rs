@@ -39,6 +39,18 @@ fn variants_that_do_not_answer_alike_are_refused_unless_that_is_wanted() {
     assert!(rules.contains(&"CP-01"), "{rules:?}");
 }
 
+/// Each trial starts a server, and its configuration goes with it.
+#[test]
+fn servers_that_have_ended_with_their_files_have_not_changed() {
+    let variants = ["--serve", "nginx", "--serve", "nginx workers=2", "--only=saturated", "--budget", "15s"];
+    let record = compare(&[&variants[..], &ONE_BLOCK].concat()).exits(5).json();
+    let changes = record["environment"]["changes"].as_array().expect("it was looked for changes");
+    let of_programs = changes.iter().filter(|change| text(change, "section").starts_with("program/"));
+    assert_eq!(of_programs.count(), 0, "{changes:#?}");
+    let facts = record["environment"]["fingerprint"]["facts"].as_object().expect("a fingerprint");
+    assert!(facts["program/nginx"].to_string().contains("nginx.conf"), "{facts:#?}");
+}
+
 #[test]
 fn a_variant_that_never_gets_ready_or_ends_is_named() {
     let dead = ["--serve", FAST, "--serve", "command port=18431 -- /bin/false", "--name", "good", "--name", "dead"];

@@ -20,7 +20,13 @@ const FUZZ: fuzz::Length = fuzz::Length::of_seconds(20);
 /// Runs the steps up to the first that fails. The last line counts the tests; a step that fails counts as one.
 pub(crate) fn run(all: bool) -> ExitCode {
     let mut tally = Tally::default();
-    let outcome = if all { everything(&mut tally) } else { static_checks().and_then(|()| hermetic_tests(&mut tally)) };
+    let outcome = formal_checks().and_then(|()| {
+        if all {
+            return everything(&mut tally);
+        }
+        static_checks()?;
+        hermetic_tests(&mut tally)
+    });
     if let Err(error) = &outcome {
         // Before the closing line, which stands alone at the end.
         eprintln!("xtask test: {error:#}");
@@ -30,15 +36,15 @@ pub(crate) fn run(all: bool) -> ExitCode {
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// With what `--all` adds: it downloads tools, and installs packages. What leaves CPUs idle has other steps beside it: packages
-/// are installed beside the static checks, and fuzz targets built beside the tests that mostly wait.
+/// With what `--all` adds: it downloads tools, and installs packages. These, and the builds of the fuzz targets, get what other
+/// steps leave of the CPUs.
 fn everything(tally: &mut Tally) -> Result<()> {
     let measuring = Measuring::read()?;
     std::thread::scope(|scope| {
         let packages = scope.spawn(|| packages::ensure(packages::FOR_TESTS));
+        let targets = scope.spawn(|| fuzz::build_aside(FUZZ));
         static_checks()?;
         step("licences, bans, sources, advisories", deny::run)?;
-        let targets = scope.spawn(|| fuzz::build_aside(FUZZ));
         hermetic_tests(tally)?;
         step("packages", || joined(packages))?;
         // Each of these whatever came of the others: all that is wrong is told at once.
@@ -59,11 +65,15 @@ fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
     thread.join().map_err(|_| anyhow!("a thread has panicked"))?
 }
 
-/// What is seen without running anything.
+/// What is seen in the text.
+fn formal_checks() -> Result<()> {
+    step("fmt", || workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"])))?;
+    step("tidy", tidy::run)
+}
+
+/// What the compiler sees without running anything.
 fn static_checks() -> Result<()> {
     let measuring = Measuring::read()?;
-    step("fmt", || workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"])))?;
-    step("tidy", tidy::run)?;
     step("clippy", || {
         clippy(&["--all-targets"])?;
         // `--all-targets` leaves out what a plain `cargo test` does.

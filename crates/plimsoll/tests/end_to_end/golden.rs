@@ -1,6 +1,6 @@
 //! Published mistakes and known faults, by the numbers of the golden tests of the method: what must be said of each.
 
-use crate::support::{BrokenServer, Decider, Ended, Findings, Watched, number, plimsoll};
+use crate::support::{BrokenServer, Decider, Ended, Findings, Watched, decide_watched, number, plimsoll};
 use lab::injections::real::{Judged, Maker, Said};
 use serde_json::Value;
 
@@ -42,16 +42,19 @@ fn golden_5_twenty_two_bytes_called_2048_are_caught_in_a_run() {
         let url = server.url("/urandom?size=2048");
         plimsoll(["run", &url, "-d", "900ms", "-c", "4", "--warmup", "0s", "--expect", expect, "--json", "-q"]).run()
     };
-    let record = run("size=2048").exits(4).json();
-    let (state, message) = Findings(&record).of("ER-03");
-    assert_eq!((state, message.contains("2,048")), ("invalid", true), "{message}");
-    assert_eq!(Findings(&record).of("LD-04").0, "invalid");
-    assert_eq!(number(&record, "goodput_per_s.value"), 0.0);
-    assert!(number(&record, "throughput_per_s") > 0.0);
-    // Where any size is good, only the probe knows better; and whatever else is wrong, rate and time agree.
-    let record = run("size=1..4096").exits(4).json();
-    assert_eq!(Findings(&record).of("ER-06").0, "invalid");
-    passed(&record, "PH-01");
+    // Its window is shorter than some bursts of others.
+    decide_watched(|| {
+        let record = run("size=2048").exits(4).json();
+        let (state, message) = Findings(&record).of("ER-03");
+        assert_eq!((state, message.contains("2,048")), ("invalid", true), "{message}");
+        assert_eq!(Findings(&record).of("LD-04").0, "invalid");
+        assert_eq!(number(&record, "goodput_per_s.value"), 0.0);
+        assert!(number(&record, "throughput_per_s") > 0.0);
+        // Where any size is good, only the probe knows better; and whatever else is wrong, rate and time agree.
+        let record = run("size=1..4096").exits(4).json();
+        assert_eq!(Findings(&record).of("ER-06").0, "invalid");
+        passed(&record, "PH-01");
+    });
 }
 
 /// A fault of golden test 10, the rules that must say so, and those that may: what it brings with it.

@@ -103,7 +103,8 @@ fn a_search_for_a_capacity_is_made_again_of_its_events() {
     // Trials that hold, that fail, and that are ended early; and a goal of its own.
     let args = ["--goal", "p95<200ms", "-d", "6s", "--warmup", "0s", "--timeout", "1s", "--budget", "28s", "-q"];
     let ended = plimsoll(["capacity", &url].iter().chain(&args)).run();
-    assert!([Some(0), Some(5)].contains(&ended.status.code()), "{ended:#?}");
+    // Whether its trials may be believed is up to what else the machine does.
+    assert!([Some(0), Some(4), Some(5)].contains(&ended.status.code()), "{ended:#?}");
     is_the_same_again(&ended);
 }
 

@@ -43,7 +43,10 @@ fn variants_that_do_not_answer_alike_are_refused_unless_that_is_wanted() {
 #[test]
 fn servers_that_have_ended_with_their_files_have_not_changed() {
     let variants = ["--serve", "nginx", "--serve", "nginx workers=2", "--only=saturated", "--budget", "15s"];
-    let record = compare(&[&variants[..], &ONE_BLOCK].concat()).exits(5).json();
+    let ended = compare(&[&variants[..], &ONE_BLOCK].concat());
+    // One block decides nothing, and disturbed it may not be believed.
+    assert!([Some(4), Some(5)].contains(&ended.status.code()), "{ended:#?}");
+    let record = ended.json();
     let changes = record["environment"]["changes"].as_array().expect("it was looked for changes");
     let of_programs = changes.iter().filter(|change| text(change, "section").starts_with("program/"));
     assert_eq!(of_programs.count(), 0, "{changes:#?}");

@@ -335,7 +335,8 @@ const PARAMETERS: [(&str, &str); 17] = [
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> (Spec, Place) {
+    /// What a text asks for, at a place with nothing of this machine in it.
+    pub(super) fn of(text: &str) -> (Spec, Place) {
         let spec = Spec::parse(text).expect("known");
         let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
         (spec, place)

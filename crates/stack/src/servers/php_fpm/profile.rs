@@ -72,13 +72,8 @@ fn script(clock: PhpClock, spec: &Spec, place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::configuration;
+    use super::super::tests::of;
     use super::*;
-
-    fn of(text: &str) -> (Spec, Place) {
-        let spec = Spec::parse(text).expect("known");
-        let place = Place::example(&spec.settings, "plimsoll".into()).expect("a place");
-        (spec, place)
-    }
 
     #[test]
     fn requests_are_sampled_where_that_is_asked_for() {

@@ -275,7 +275,8 @@ impl Session {
     fn php_samples(&self) -> Option<PhpSamples> {
         match self.spec() {
             Some(_) => self.sut.php_samples(),
-            None => stack::standing_at(self.address.tcp()?.port()).filter(|_| is_local(&self.address))?.php_samples(),
+            None if !is_local(&self.address) => None,
+            None => stack::standing_at(self.address.tcp()?.port())?.php_samples(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Lines and columns stay where they are, so a rule may report positions in the original.
 
 /// Blanks comments and literals; newlines are kept.
-pub(super) fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut masked = Vec::with_capacity(bytes.len());
     let mut at = 0;

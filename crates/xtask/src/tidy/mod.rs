@@ -2,7 +2,7 @@
 //!
 //! Every rule is a pure function over (path, text), or over all of these, so that each is tested with a sample that breaks it.
 
-mod code;
+pub(crate) mod code;
 mod cycles;
 mod dependencies;
 mod edges;

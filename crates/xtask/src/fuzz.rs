@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::ArgPredicate;
@@ -30,36 +31,59 @@ impl From<Length> for Options {
 }
 
 /// Runs the targets, prints executions and findings of each, and fails when there was a finding.
-pub(crate) fn run(Options { only, length }: Options) -> Result<()> {
-    let targets = chosen(all_targets()?, &only)?;
-    println!("     building {} targets", targets.len());
-    build(&targets, length)?;
-    println!("     fuzzing all of them at once: {length}");
-    let outcomes = std::thread::scope(|scope| {
-        let running: Vec<_> = targets.iter().map(|target| scope.spawn(move || fuzz(target, length))).collect();
-        let outcomes =
-            running.into_iter().map(|one| one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?);
-        outcomes.collect::<Result<Vec<_>>>()
-    })?;
-    let mut findings = 0;
-    for (target, outcome) in targets.iter().zip(outcomes) {
-        println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
-        for finding in &outcome.findings {
-            println!("     {finding}");
-        }
-        findings += outcome.findings.len();
-    }
-    if findings > 0 {
-        bail!("{findings} finding(s)");
-    }
-    Ok(())
+pub(crate) fn run(options: Options) -> Result<()> {
+    println!("     building, then fuzzing all at once: {}", options.length);
+    build(&chosen(all_targets()?, &options.only)?, options.length)?;
+    fuzzed(options)?.tell()
 }
 
-/// Builds all targets while something else runs, which keeps the CPUs whenever it wants them.
+/// Builds all targets, while something else runs that keeps the CPUs whenever it wants them.
 pub(crate) fn build_aside(length: Length) -> Result<()> {
-    // Linux sets it for this thread, and those that it starts inherit it (setpriority(2)).
-    rustix::process::setpriority_process(None, LOWEST_PRIORITY).context("cannot lower the priority")?;
+    lower_priority()?;
     build(&all_targets()?, length)
+}
+
+/// Runs all targets, which are built, in the same way.
+pub(crate) fn fuzzed_aside(length: Length) -> Result<Fuzzed> {
+    lower_priority()?;
+    fuzzed(length.into())
+}
+
+/// What came of each target.
+pub(crate) struct Fuzzed(Vec<(Target, Outcome)>);
+
+impl Fuzzed {
+    /// Prints it, and fails when there was a finding.
+    pub(crate) fn tell(&self) -> Result<()> {
+        for (target, outcome) in &self.0 {
+            println!("{}: {} executions, {} finding(s)", target.name, outcome.executions, outcome.findings.len());
+            for finding in &outcome.findings {
+                println!("     {finding}");
+            }
+        }
+        match self.0.iter().map(|(_, outcome)| outcome.findings.len()).sum() {
+            0 => Ok(()),
+            findings @ 1.. => bail!("{findings} finding(s)"),
+        }
+    }
+}
+
+/// Runs targets that are built, all at once.
+fn fuzzed(Options { only, length }: Options) -> Result<Fuzzed> {
+    let targets = chosen(all_targets()?, &only)?;
+    let outcomes = std::thread::scope(|scope| {
+        let running: Vec<_> = targets.iter().map(|target| scope.spawn(move || fuzz(target, length))).collect();
+        let joined = |one: ScopedJoinHandle<'_, Result<Outcome>>| {
+            one.join().map_err(|_| anyhow!("a thread that fuzzes has panicked"))?
+        };
+        running.into_iter().map(joined).collect::<Result<Vec<_>>>()
+    })?;
+    Ok(Fuzzed(targets.into_iter().zip(outcomes).collect()))
+}
+
+/// Of this thread, and of all that it starts: Linux sets it for the one, and the others inherit it (setpriority(2)).
+fn lower_priority() -> Result<()> {
+    rustix::process::setpriority_process(None, LOWEST_PRIORITY).context("cannot lower the priority")
 }
 
 /// Nice value of what gets the time that nobody else wants.

@@ -36,8 +36,8 @@ pub(crate) fn run(all: bool) -> ExitCode {
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// With what `--all` adds: it downloads tools, and installs packages. These, and the builds of the fuzz targets, get what other
-/// steps leave of the CPUs.
+/// With what `--all` adds: it downloads tools, and installs packages. These, and the fuzz targets, get what other steps leave of
+/// the CPUs.
 fn everything(tally: &mut Tally) -> Result<()> {
     let measuring = Measuring::read()?;
     std::thread::scope(|scope| {
@@ -49,8 +49,9 @@ fn everything(tally: &mut Tally) -> Result<()> {
         step("packages", || joined(packages))?;
         // Each of these whatever came of the others: all that is wrong is told at once.
         let mut measured = Tally::default();
+        let fuzzing = scope.spawn(|| joined(targets).and_then(|()| fuzz::fuzzed_aside(FUZZ)));
         let beside = step("measuring tests beside others", || measuring.run(Which::BesideOthers, &mut measured));
-        let fuzzed = step("fuzz", || joined(targets).and_then(|()| fuzz::run(FUZZ.into())));
+        let fuzzed = step("the rest of fuzzing", || joined(fuzzing)?.tell());
         let rest = step("other measuring tests", || measuring.run(Which::Undisturbed, &mut measured));
         if let Some(warning) = measuring::warning(measured) {
             println!("{warning}");

@@ -25,19 +25,19 @@ const LOOK: Duration = Duration::from_secs(4);
 /// Exit codes of a script: plimsoll refuses to begin, and `impossible` of the prelude.
 const REFUSED: i32 = 2;
 const IMPOSSIBLE: i32 = 77;
-/// Rules about what is answered, set or counted, not about time: other loads on the same CPUs change nothing of it. In the order
-/// in which they are put to their faults, that which takes a minute first.
-const ALSO_IN_COMPANY: &[&str] = &[
+/// Rules about what is answered, set or counted, not about time: other loads on the same CPUs change nothing of it. That which
+/// takes a minute first.
+const BESIDE_ANYTHING: &[&str] = &[
     "ST-01", "ER-04", "ER-14", "ST-02", "ER-15", "ST-06", "CL-06", "CL-07", "CL-17", "ER-01", "ER-02", "ER-03",
     "ER-05", "ER-06", "ER-07", "ER-08", "ER-09", "ER-11", "LD-03", "LD-04", "LD-07", "NE-01", "NE-02", "NE-04",
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "ER-12", "PR-01",
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it. The longest first.
-const ALSO_AMONG_IDLE: &[&str] = &["ST-03", "ST-07", "SA-01", "SA-04", "CL-15", "NE-05", "SV-01"];
+const BESIDE_IDLE_LOADS: &[&str] = &["ST-03", "ST-07", "SA-01", "SA-04", "CL-15", "NE-05", "SV-01"];
 /// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
 const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
-/// So many of a kind are made at a time.
-const COMPANY: usize = 4;
+/// So many that bear each other are made at a time.
+const AT_A_TIME: usize = 4;
 
 /// A fault that is made.
 pub struct Real {
@@ -52,9 +52,37 @@ pub struct Real {
 }
 
 impl Real {
-    /// When its turn is among those that show beside others; none when it is not one of them.
-    fn place_in(&self, company: &[&str]) -> Option<usize> {
-        company.iter().position(|rule| self.rules.contains(rule))
+    /// What may be beside it.
+    pub fn bears(&self) -> Beside {
+        let is_of = |&beside: &Beside| self.turn(beside).is_some();
+        [Beside::Anything, Beside::IdleLoads].into_iter().find(is_of).unwrap_or(Beside::Nothing)
+    }
+
+    /// When its turn is among those that bear that, if it is one of them.
+    fn turn(&self, beside: Beside) -> Option<usize> {
+        beside.rules().iter().position(|rule| self.rules.contains(rule))
+    }
+}
+
+/// What may be beside a fault, and changes nothing of what its rules say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Whatever there is.
+    Anything,
+    /// Loads that leave the CPUs almost idle.
+    IdleLoads,
+    /// Nothing.
+    Nothing,
+}
+
+impl Beside {
+    /// The rules whose faults bear it, in the order in which they are put to them.
+    const fn rules(self) -> &'static [&'static str] {
+        match self {
+            Self::Anything => BESIDE_ANYTHING,
+            Self::IdleLoads => BESIDE_IDLE_LOADS,
+            Self::Nothing => &[],
+        }
     }
 }
 
@@ -105,13 +133,23 @@ pub fn all() -> impl Iterator<Item = &'static Real> {
     [client::ALL, answers::ALL, load::ALL, network::ALL, server::ALL].into_iter().flatten()
 }
 
-/// Does something with each fault: first with those that show in company, some at a time, then with the others one by one.
+/// Those that bear that, and no more.
+///
+/// # Panics
+/// When there is none.
+pub fn that_bear(beside: Beside) -> Vec<&'static Real> {
+    let faults: Vec<_> = all().filter(|real| real.bears() == beside).collect();
+    assert!(!faults.is_empty(), "no fault bears {beside:?} and no more");
+    faults
+}
+
+/// Does something with each fault: first with those that bear others, some at a time, then with the rest one by one.
 /// `real` is the fault of a `T`.
 pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act: impl Fn(T) + Sync) {
-    for company in [ALSO_IN_COMPANY, ALSO_AMONG_IDLE] {
-        let (mut together, alone): (Vec<T>, Vec<T>) =
-            faults.into_iter().partition(|fault| real(fault).place_in(company).is_some());
-        together.sort_by_key(|fault| real(fault).place_in(company));
+    for beside in [Beside::Anything, Beside::IdleLoads] {
+        let (mut together, others): (Vec<T>, Vec<T>) =
+            faults.into_iter().partition(|fault| real(fault).bears() == beside);
+        together.sort_by_key(|fault| real(fault).turn(beside));
         let left = Mutex::new(together.into_iter());
         let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
         let lane = || {
@@ -119,8 +157,8 @@ pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act
                 act(fault);
             }
         };
-        std::thread::scope(|scope| (0..COMPANY).for_each(|_| drop(scope.spawn(lane))));
-        faults = alone;
+        std::thread::scope(|scope| (0..AT_A_TIME).for_each(|_| drop(scope.spawn(lane))));
+        faults = others;
     }
     faults.into_iter().for_each(act);
 }

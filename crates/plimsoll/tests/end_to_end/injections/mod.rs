@@ -1,8 +1,10 @@
 //! Faults that `cargo xtask injections` makes, each of them once: the rules that are about it fire. A few are measured
 //! without it as well, and then these rules are silent.
 
+mod beside_anything;
+
 use crate::support::{Decider, Watched};
-use lab::injections::real::{self, Judged, Maker, Real, Said};
+use lab::injections::real::{self, Beside, Judged, Maker, Real, Said};
 
 /// Too few descriptors are seen before anything is measured.
 const REFUSED: &[&str] = &["CL-06"];
@@ -21,19 +23,31 @@ fn judged(maker: &Maker, real: &Real, script: &str) -> Watched<Result<Option<Jud
     })
 }
 
+/// The rules of a fault have fired.
+fn assert_found(real: &Real, judged: &Result<Option<Judged>, String>) {
+    let judged = judged.as_ref().unwrap_or_else(|problem| panic!("{:?}: {problem}", real.rules));
+    let Some(judged) = judged else { return };
+    let silent = judged.silent(real.rules);
+    assert!(silent.is_empty(), "{silent:?} are silent on {}; fired: {:?}", real.fault, judged.findings);
+}
+
 #[test]
-fn faults_of_one_machine_are_found() {
+fn faults_beside_idle_loads_are_found() {
+    are_found(Beside::IdleLoads);
+}
+
+#[test]
+fn faults_alone_are_found() {
+    are_found(Beside::Nothing);
+}
+
+fn are_found(beside: Beside) {
     let (decider, maker) = (Decider::new(), maker());
     let is_found = |real: &'static Real| {
         let measure = || judged(&maker, real, real.faulty);
-        decider.decide(real.fault, measure, |judged| {
-            let judged = judged.value.as_ref().unwrap_or_else(|problem| panic!("{:?}: {problem}", real.rules));
-            let Some(judged) = judged else { return };
-            let silent = judged.silent(real.rules);
-            assert!(silent.is_empty(), "{silent:?} are silent on {}; fired: {:?}", real.fault, judged.findings);
-        });
+        decider.decide(real.fault, measure, |judged| assert_found(real, &judged.value));
     };
-    real::each(real::all().collect(), |real| real, is_found);
+    real::each(real::that_bear(beside), |real| real, is_found);
 }
 
 #[test]

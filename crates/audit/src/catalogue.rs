@@ -9,6 +9,9 @@ const FAMILIES: [&str; 13] = ["CL", "ER", "LD", "ST", "SA", "PH", "NE", "SV", "E
 /// Ids that are named for one that is not there.
 const NEAREST_MAX: usize = 3;
 
+/// Rules of `audit` that `compare` judges by as well: the first its own blocks, all of them stored results.
+const OF_COMPARISONS: [&str; 3] = ["CP-01", "CP-03", "CP-10"];
+
 /// All rules, each id once.
 #[must_use]
 pub fn catalogue() -> CatalogueRecord {
@@ -26,6 +29,9 @@ pub fn catalogue() -> CatalogueRecord {
     }
     for rule in planned_rules() {
         cards.push(RuleCard { later: Some(rule.reason.to_owned()), ..empty(rule.id, rule.title) });
+    }
+    for card in cards.iter_mut().filter(|card| OF_COMPARISONS.contains(&card.id.as_str())) {
+        card.judges.push("compare".to_owned());
     }
     for card in cards.iter_mut().filter(|card| card.audit.is_some()) {
         card.judges.push("audit".to_owned());

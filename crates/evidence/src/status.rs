@@ -2,10 +2,12 @@
 
 use crate::disturbed::Responses;
 use model::{Around, CountedRequests, Figure, Phase, StatusLook, StatusRecord};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The figure that counts requests, on every page that has such a one.
 const REQUESTS: &str = "requests";
+/// Samples that are kept at each end of a window.
+const AT_AN_END: usize = 2;
 
 /// All pages, in the order first seen.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +20,10 @@ struct Page {
     record: StatusRecord,
     /// Looks in undisturbed time.
     clean_looks: u64,
-    /// First and last sample of the window that is being followed.
-    counted: Option<(Counted, Counted)>,
+    /// Samples at both ends of the window that is being followed, the outermost first: one may have been answered when it was
+    /// over, or not begun.
+    first: Vec<Counted>,
+    last: VecDeque<Counted>,
     /// What the page said last before the load of that window began, and first after it had ended.
     before: Option<BTreeMap<String, f64>>,
     after: Option<BTreeMap<String, f64>>,
@@ -85,7 +89,8 @@ impl StatusSum {
     pub(crate) fn settle(&mut self, responses: &[Responses]) {
         for page in &mut self.pages {
             page.record = page.told(responses);
-            (page.counted, page.before, page.after) = (None, None, None);
+            (page.first, page.last) = Default::default();
+            (page.before, page.after) = (None, None);
         }
     }
 
@@ -147,14 +152,21 @@ impl Page {
 
     /// The counter stands at `requests`, if there is one.
     fn count(&mut self, at_ns: u64, took_ns: u64, requests: Option<f64>) {
-        let looks = self.counted.map_or(0, |(_, last)| last.looks) + 1;
-        let now = requests.map(|requests| Counted { at_ns, took_ns, requests, looks });
-        self.counted = now.map(|now| (self.counted.map_or(now, |(first, _)| first), now)).or(self.counted);
+        let Some(requests) = requests else { return };
+        let looks = self.last.front().map_or(0, |last| last.looks) + 1;
+        let now = Counted { at_ns, took_ns, requests, looks };
+        if self.first.len() < AT_AN_END {
+            self.first.push(now);
+        }
+        self.last.push_front(now);
+        self.last.truncate(AT_AN_END);
     }
 
     /// What both ends counted in settled windows and in the one that is being followed.
     fn counted_requests(&self, responses: &[Responses]) -> Option<CountedRequests> {
-        let now = self.counted.and_then(|(first, last)| {
+        let inside = |one: &&Counted| completed(responses, one.at_ns).is_some();
+        let ends = self.first.iter().find(inside).zip(self.last.iter().find(inside));
+        let now = ends.and_then(|(first, last)| {
             // A server that has started again counts from the beginning.
             let grown = last.requests - first.requests;
             let server = grown - (last.looks - first.looks) as f64;
@@ -254,7 +266,16 @@ mod tests {
         let found = sum.records(&seconds(4))[0].requests.expect("a counter");
         assert_eq!((found.server, found.span_ns), (2_200.0, 2_200_000_000), "two looks after the first");
         assert!((found.client - 2_200.0).abs() < 1e-9 && (found.unclear - 2.0).abs() < 1e-9, "{found:?}");
-        assert_eq!(sum.records(&seconds(1))[0].requests, None, "the last look is outside the window");
+        assert_eq!(sum.records(&seconds(1))[0].requests, None, "one look is inside the window");
+    }
+
+    /// At one look a second and a window of some seconds the last is often answered when the window is over.
+    #[test]
+    fn a_look_beyond_an_end_of_the_window_does_not_take_the_count_away() {
+        let mut sum = StatusSum::default();
+        sum.add_all(&[counter(1_999, 199.0), counter(2_500, 700.0), counter(4_500, 2_701.0), counter(5_001, 3_202.0)]);
+        let found = sum.records(&seconds(3))[0].requests.expect("two looks are inside");
+        assert_eq!((found.server, found.client, found.span_ns), (2_000.0, 2_000.0, 2_000_000_000));
     }
 
     #[test]

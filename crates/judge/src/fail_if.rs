@@ -4,7 +4,7 @@
 //! is on its side of the limit, and passed when the whole interval is on the other.
 
 use crate::goal::parse::{change, question, share};
-use model::{CompareLoad, CompareMetric, Estimate, FailIfState};
+use model::{CompareLoad, CompareMetric, Estimate, FailIfState, HistoryQuantity};
 use std::fmt;
 
 /// What is written for want of a better example.
@@ -78,12 +78,17 @@ fn condition(text: &str) -> Result<FailIf, String> {
     let at = text.find(['<', '>']).ok_or_else(|| format!("{text:?} has no < or >; write for example {EXAMPLE}"))?;
     let (name, rest) = text.split_at(at);
     let is_above = rest.starts_with('>');
-    let limit = rest[1..].trim_start_matches('=');
+    let written = rest[1..].trim_start_matches('=');
     let metric = CompareMetric::ALL.into_iter().find(|metric| metric.short() == name);
     let metric = metric.ok_or_else(|| format!("{text:?}: {}", unknown(name)))?;
-    let limit = change(limit).or_else(|| share(limit)).filter(|limit| LIMITS.contains(limit)).ok_or_else(|| {
+    let limit = change(written).or_else(|| share(written)).filter(|limit| LIMITS.contains(limit)).ok_or_else(|| {
         format!("{text:?}: a change is written in percent of the baseline, from -100% on, such as {EXAMPLE}")
     })?;
+    if is_above == HistoryQuantity::ratio_of(metric).is_better_high() {
+        let size = written.trim_start_matches(['+', '-']);
+        let meant = if is_above { format!("{name}<-{size}") } else { format!("{name}>{size}") };
+        return Err(format!("{text:?}: it says when a variant fails, and this would fail a better one; write {meant}"));
+    }
     Ok(FailIf { metric, is_above, limit, text })
 }
 
@@ -125,6 +130,8 @@ mod tests {
             ("goodput<-300%", "from -100% on"),
             ("cpu>1e9%", "in percent"),
             ("cpu>2%,", "has no < or >"),
+            ("goodput>3%", "would fail a better one; write goodput<-3%"),
+            ("p99<-10%", "would fail a better one; write p99>10%"),
         ] {
             let why = FailIf::parse(text).expect_err(text);
             assert!(why.contains(said) && !why.contains('\n'), "{text}: {why}");

@@ -3,9 +3,9 @@
 //! Pure: a text becomes a [`Threshold`], which is put to figures as far as they are known. Where the interval of a figure has
 //! both sides of the limit in it, or a figure is a bound that the limit lies beyond, the answer is that it is not known.
 
-use crate::goal::parse::{change, limit, number, question, share, side};
+use crate::goal::parse::{change, limit, number, question, share, side, time_ns};
 use crate::goal::{Quantity, Side};
-use model::{Bound, Duration, Estimate, KnownFigure, ParseUnitError, Rate, ThresholdRecord, ThresholdState};
+use model::{Bound, Estimate, KnownFigure, ParseUnitError, Rate, ThresholdRecord, ThresholdState};
 use std::fmt;
 
 /// Quantiles that every result has.
@@ -200,7 +200,7 @@ fn absolute(name: &str, text: &str) -> Result<(&'static str, Limit), String> {
             return Err(format!("a change has a sign, such as {name}<-3%; {sign} by itself would be per second"));
         }
         "goodput" | "throughput" | "capacity" => text.parse::<Rate>().map_err(unit)?.per_s,
-        "cpu-per-request" => text.parse::<Duration>().map_err(unit)?.ns as f64,
+        "cpu-per-request" => time_ns(text)?,
         "cpu" if text.ends_with('%') => {
             let share = share(text).ok_or_else(|| "a share is written in percent, such as cpu>80%".to_owned())?;
             return Ok((CPU_SHARE, Limit::Absolute(share)));

@@ -46,7 +46,7 @@ Exit codes:
   3    target unreachable or failing
   4    result not valid; the findings say why
   5    inconclusive: not known within the time, or a threshold inside an interval or bound
-  130  interrupted; what was measured so far is kept";
+  130  interrupted; what was measured so far is kept (a second ^C ends at once: report --recover)";
 
 /// Web-server benchmark: load, saturation and bottleneck, with a verdict on every number.
 #[derive(Debug, Parser)]
@@ -194,7 +194,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SERVER", conflicts_with = "url", allow_hyphen_values = true)]
     pub(crate) serve: Vec<String>,
     /// Restart the server before each load level, with its initial data; with --serve
-    #[arg(long, requires = "serve")]
+    #[arg(long, requires = "serve", conflicts_with = "url")]
     pub(crate) restart: bool,
     /// CPU flame graph of one more measurement at the peak: profile.svg; the levels stay unprofiled
     ///
@@ -234,12 +234,12 @@ pub(crate) struct SweepArgs {
     /// Disturbed: the hypervisor, a CPU quota or other programs took CPU time from client or server.
     #[arg(long, value_name = "TIME", conflicts_with = "client")]
     pub(crate) budget: Option<Duration>,
-    /// Connections, opened as needed: the limit of requests in flight; with --over rate
-    #[arg(short, long, value_name = "N", default_value = "256")]
-    pub(crate) connections: Count,
-    /// Inter-arrival distribution; with --over rate
-    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
-    pub(crate) arrivals: ArrivalsArg,
+    /// Connections, opened as needed: the limit of requests in flight; with --over rate [default: 256]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) connections: Option<Count>,
+    /// Inter-arrival distribution; with --over rate [default: poisson]
+    #[arg(long, value_enum)]
+    pub(crate) arrivals: Option<ArrivalsArg>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
     #[command(flatten)]

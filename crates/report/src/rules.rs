@@ -34,7 +34,8 @@ pub fn markdown(record: &CatalogueRecord) -> String {
          passed.\n\n\
          States: a *note* is information; a *warning* should be fixed; a *bound* makes a number a lower or an upper bound;\n\
          *invalid* results must not be used. Below each name: the commands whose results it judges and the states it can give,\n\
-         what it detects, and when it fires. Thresholds without a source are plimsoll's own.\n",
+         what it detects, and when it fires. Rules of `run` judge the trials of `capacity` and `compare` too.\n\
+         Thresholds without a source are plimsoll's own.\n",
     );
     for (begin, name) in FAMILIES {
         let mut of_family = checked.iter().filter(|card| card.id.starts_with(begin)).peekable();

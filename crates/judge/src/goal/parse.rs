@@ -74,10 +74,18 @@ pub(crate) fn limit(name: &str, text: &str) -> Result<(Quantity, f64), String> {
                 "max" => Quantity::Max,
                 name => quantile(name).ok_or_else(|| unknown(name))?,
             };
-            let time: Duration = text.parse().map_err(|error: model::ParseUnitError| error.to_string())?;
-            Ok((quantity, time.ns as f64))
+            Ok((quantity, time_ns(text)?))
         }
     }
+}
+
+/// A time with its unit: taken for seconds, a bare number of milliseconds would be met by every load.
+pub(crate) fn time_ns(text: &str) -> Result<f64, String> {
+    if number(text).is_some() {
+        return Err(format!("a time is written with its unit, such as {text}ms or {text}s"));
+    }
+    let time: Duration = text.parse().map_err(|error: model::ParseUnitError| error.to_string())?;
+    Ok(time.ns as f64)
 }
 
 /// `p99.9` and its like: between 0 and 100, to a thousandth.

@@ -19,8 +19,8 @@ Examples:
 /// Machine: limits, ports, queues, CPU frequency, quota, hypervisor, steal and other programs (for one second), network
 /// cards. Target: redirects and the URL to measure, body, compression, caches, keep-alive, accept queue, and whether a
 /// burst of at most 200 requests over 20 connections in 5 s is rate-limited or banned (safe methods only). Each row
-/// names the rule that a measurement would trip; exit code 4 means that it would not be valid. run and sweep make the
-/// checks that cost nothing by themselves.
+/// names the rule that a measurement would trip; exit code 4 means that it would not be valid. run, sweep, capacity and
+/// compare make the checks that cost nothing by themselves.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {

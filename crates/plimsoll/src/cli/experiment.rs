@@ -21,7 +21,7 @@ step. Codes as in plimsoll --help.";
 ///
 /// The file names a server with placeholders, variants that fill them in (all combinations of a grid, or a list), loads,
 /// and repetitions. Each repetition is a block that measures every variant under every load once, in an order of its
-/// own. Steps are runs, sweeps or searches for a capacity, each with a result and a page of its own.
+/// own. Steps are runs, sweeps or searches for a capacity, or comparisons of all variants, each with a result and a page.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExperimentArgs {

@@ -12,7 +12,7 @@ use crate::session::environment;
 use crate::store::experiment::{ExperimentStore, result_of};
 use clock::monotonic_ns;
 use input::text_at_most;
-use model::{ExperimentBegun, ExperimentRecord, PlannedStep, Redacted, StepRecord, human};
+use model::{ExperimentBegun, ExperimentRecord, PlannedStep, Redacted, StepRecord, human, meant};
 use plan::Planned;
 use report::record::{AnyRecord, step_result};
 use std::path::Path;
@@ -64,8 +64,13 @@ fn text(file: &Path) -> Result<String, CommandError> {
     let shipped = SHIPPED.iter().find(|(name, _)| Path::new(name) == file);
     match shipped {
         Some((_, text)) if !file.exists() => Ok((*text).to_owned()),
-        _ => text_at_most(file, FILE_MAX_BYTES)
-            .map_err(|error| CommandError::usage(format!("{}: {error}", file.display()))),
+        _ => text_at_most(file, FILE_MAX_BYTES).map_err(|error| {
+            let shipped = meant(&file.display().to_string(), SHIPPED.iter().map(|(name, _)| *name));
+            let shipped = shipped.filter(|_| !file.exists());
+            let shipped =
+                shipped.map(|name| format!("; did you mean {name}, which comes with the program?")).unwrap_or_default();
+            CommandError::usage(format!("{}: {error}{shipped}", file.display()))
+        }),
     }
 }
 

@@ -57,6 +57,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<Exit, CommandError> {
 
 /// Makes the result in `directory` of its events; one that is there already stays as it is.
 fn recover(directory: &Path) -> Result<(), CommandError> {
+    if !directory.is_dir() {
+        return Err(CommandError::usage(format!("{}: there is no such directory", directory.display())));
+    }
     let result = directory.join(store::RESULT);
     if result.exists() {
         return Err(CommandError::usage(format!("{}: it is complete; leave out --recover", result.display())));

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Connections of a closed loop.
 const CONNECTIONS: Count = Count(64);
 /// Connections of an open loop: enough that a short stall is not mistaken for the limit of the server.
-const OPEN_CONNECTIONS: Count = Count(256);
+pub(super) const OPEN_CONNECTIONS: Count = Count(256);
 /// Long enough for a verdict without the rule on short runs.
 const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
 /// Most requests of a count-limited run.

@@ -2,7 +2,8 @@
 
 mod arms;
 
-use crate::cli::{OverArg, SweepArgs};
+use super::run::OPEN_CONNECTIONS;
+use crate::cli::{ArrivalsArg, OverArg, SweepArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
 use crate::coordinate::{Measure, walk};
@@ -60,8 +61,9 @@ impl Checked {
         settings::window(args.duration)?;
         let warmup = settings::warmup(args.warmup)?;
         let machines = Machines::new(&args.clients, &args.observe, warmup, least(args, &search))?;
-        if args.over == OverArg::Rate {
-            settings::no_pipeline(args.request.pipeline)?;
+        match args.over {
+            OverArg::Rate => settings::no_pipeline(args.request.pipeline)?,
+            OverArg::Connections => of_rates_only(args)?,
         }
         let specs = serving::specs(&args.serve)?;
         let draft = clients::direct(&args.clients, Draft::new(&args.request, &args.generator)?);
@@ -192,7 +194,7 @@ fn confirm(
     let Some(limiter) = limiter else { return Ok(None) };
     let connections = match args.over {
         OverArg::Connections => limiter.load.unwrap_or(1.0) as u32,
-        OverArg::Rate => args.connections.0 as u32,
+        OverArg::Rate => open_connections(args).0 as u32,
     };
     let how = Confirming {
         spec,
@@ -356,15 +358,39 @@ fn outcome(builder: &EvidenceBuilder) -> Outcome {
 
 fn load_of(args: &SweepArgs, load: f64) -> Result<Load, CommandError> {
     match args.over {
-        OverArg::Connections => settings::load(Count(load as u64), None, args.arrivals),
-        OverArg::Rate => settings::load(args.connections, Some(load), args.arrivals),
+        OverArg::Connections => settings::load(Count(load as u64), None, ArrivalsArg::Poisson),
+        OverArg::Rate => {
+            let arrivals = args.arrivals.unwrap_or(ArrivalsArg::Poisson);
+            settings::load(open_connections(args), Some(load), arrivals)
+        }
+    }
+}
+
+/// Connections of a sweep over rate.
+fn open_connections(args: &SweepArgs) -> Count {
+    args.connections.unwrap_or(OPEN_CONNECTIONS)
+}
+
+/// Fails where a flag would be ignored that only a sweep over rate has.
+fn of_rates_only(args: &SweepArgs) -> Result<(), CommandError> {
+    if let Some(connections) = args.connections {
+        return Err(CommandError::usage(format!(
+            "--connections is for --over rate; over connections --to {} is the highest load",
+            connections.0
+        )));
+    }
+    match args.arrivals {
+        Some(_) => Err(CommandError::usage(
+            "--arrivals is for --over rate; over connections each request waits for the response before it",
+        )),
+        None => Ok(()),
     }
 }
 
 /// Connections of the smallest load, and the flag that sets them.
 fn least(args: &SweepArgs, search: &SweepSettings) -> (&'static str, u32) {
     match (args.over, args.from) {
-        (OverArg::Rate, _) => ("-c", args.connections.0 as u32),
+        (OverArg::Rate, _) => ("-c", open_connections(args).0 as u32),
         (OverArg::Connections, Some(_)) => ("--from", search.from as u32),
         // It begins with the number of agents, if there may be so many.
         (OverArg::Connections, None) => ("--to", search.to as u32),

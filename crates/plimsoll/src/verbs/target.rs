@@ -194,7 +194,14 @@ fn faults(args: &TargetArgs) -> Result<Faults, CommandError> {
 }
 
 fn fault(text: &str) -> Result<(Break, f64), CommandError> {
-    pair("--fault", text, '=', "KIND=SHARE", "reset=0.01")
+    let (flag, form, example) = ("--fault", "KIND=SHARE", "reset=0.01");
+    let wrong = |why| CommandError::usage(format!("{flag} {text:?}: {why}; write for example {example}"));
+    let (kind, share): (String, f64) = pair(flag, text, '=', form, example)?;
+    let kind = kind.parse().map_err(|_| wrong("KIND is reset, half, drop or wrong-size"))?;
+    match (0.0..=1.0).contains(&share) {
+        true => Ok((kind, share)),
+        false => Err(wrong("the share is not between 0 and 1")),
+    }
 }
 
 fn ramp(text: &str) -> Result<Ramp, CommandError> {

@@ -75,6 +75,24 @@ fn duration_and_request_count_exclude_each_other() {
 }
 
 #[test]
+fn flags_that_a_sweep_would_ignore_are_refused() {
+    let refused = |args: &[&str], named: &[&str]| {
+        plimsoll(["sweep", NOWHERE].iter().chain(args)).run().fails(2, named);
+    };
+    refused(&["-c", "5"], &["--connections is for --over rate", "--to 5"]);
+    refused(&["--arrivals", "constant"], &["--arrivals is for --over rate"]);
+    refused(&["--restart"], &["--restart", "[URL]"]);
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_was_meant() {
+    plimsoll(["report", "--recover", "/nowhere/at-all"])
+        .run()
+        .fails(2, &["/nowhere/at-all: there is no such directory"]);
+    plimsoll(["experiment", "wordpress-laddr"]).run().fails(2, &["did you mean wordpress-ladder, which comes with"]);
+}
+
+#[test]
 fn arrivals_need_a_rate() {
     let ended = plimsoll(["run", NOWHERE, "--arrivals", "constant"]).run();
     ended.fails(2, &["required"]);
@@ -140,8 +158,8 @@ fn target_settings_that_make_no_sense_are_named() {
     refused(&["--stall", "2s/1s"], &["stall"]);
     refused(&["--stall", "often"], &["--stall", "often"]);
     refused(&["--fault", "reset"], &["--fault", "reset=0.01"]);
-    refused(&["--fault", "explode=0.1"], &["--fault", "explode"]);
-    refused(&["--fault", "half=1.1"], &["faults", "share"]);
+    refused(&["--fault", "explode=0.1"], &["--fault", "explode", "KIND is reset, half, drop or wrong-size"]);
+    refused(&["--fault", "half=1.1"], &["--fault", "half=1.1", "the share is not between 0 and 1"]);
     refused(&["--ramp", "50ms"], &["--ramp", "50ms/10s"]);
     refused(&["--ramp", "50ms/0s"], &["ramp"]);
     refused(&["--limit", "0/5"], &["limit"]);

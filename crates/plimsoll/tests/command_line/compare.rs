@@ -42,6 +42,7 @@ fn values_out_of_range_are_named() {
     refused(&["--budget", "5s"], &["--budget 5s", "one block"]);
     refused(&["-d", "100ms"], &["--duration 100ms", "1s"]);
     refused(&["-c", "0"], &["--connections", "0"]);
+    refused(&["--fail-if", "goodput>3%"], &["would fail a better one", "write goodput<-3%"]);
     refused(&["--pipeline", "4"], &["--pipeline 4"]);
     refused(&["-R", "100", "--only", "saturated"], &["--rate", "--only"]);
     refused(&["--capacity", "--budget", "1m"], &["--budget 60s", "one block"]);

@@ -88,7 +88,8 @@ fn nginx_counts_what_the_client_counts() {
         let (client, server) = (number(counted, "client"), number(counted, "server"));
         // Pages are slow to come on a busy machine, and what was answered meanwhile may be on either side.
         assert!((client - server).abs() <= 0.05 * server + number(counted, "unclear"), "{counted:#}");
-        assert!(number(counted, "span_ns") > 1e9, "{counted:#}");
+        // Three looks, or two where the last is answered when the window is over.
+        assert!(number(counted, "span_ns") > 0.9e9, "{counted:#}");
         Findings(&record).is_silent("ER-07");
         Findings(&record).is_silent("ER-12");
     });

@@ -104,8 +104,9 @@ fn a_profiled_run_has_its_window_in_record_page_and_verdict() {
     decide_watched(|| {
         let target = Target::start(&["--workers", "1"]);
         let url = target.url("/cpu?us=2000");
-        let args = ["run", &url, "-c", "2", "-d", "2s", "--warmup", "500ms", "--profile", "-o", "out"];
-        let ended = plimsoll(args).run();
+        // At random times: responses that all take 2 ms can fall into step with the samples.
+        let load = ["-R", "300", "-c", "8", "-d", "2s", "--warmup", "500ms"];
+        let ended = plimsoll(["run", &url].iter().chain(&load).chain(&["--profile", "-o", "out"])).run();
         ended.exits(4);
         let record: Value = serde_json::from_str(&ended.file("out/run.json")).expect("JSON");
         let profile = &record["profile"];

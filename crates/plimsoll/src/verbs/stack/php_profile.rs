@@ -9,7 +9,7 @@ use crate::session::serving;
 use crate::store::private;
 use model::Redacted;
 use serde_json::json;
-use stack::{PhpSamples, Standing};
+use stack::{PhpSamples, PhpWritten, Standing};
 use std::path::Path;
 
 pub(super) fn php_profile(args: &PhpProfileArgs) -> Result<Exit, CommandError> {
@@ -36,7 +36,7 @@ fn samples(standing: &Standing) -> Result<PhpSamples, CommandError> {
 
 fn show(args: &PhpProfileArgs, standing: &Standing, samples: &PhpSamples) -> Result<(), CommandError> {
     let until = samples.written().map_err(serving::command_error)?;
-    let sampled = sampled(samples, &until).map_err(serving::command_error)?;
+    let sampled = sampled(samples, &PhpWritten::default(), &until).map_err(serving::command_error)?;
     let is_kept = args.output.as_deref().map(|folder| kept(folder, standing, &sampled)).transpose()?.unwrap_or(false);
     if sampled.profile.samples == 0 {
         printer::note(&format!(

@@ -110,12 +110,30 @@ pub(crate) fn write(
 
 /// What is said of a server whose PHP functions are sampled, whether or not they are asked for.
 pub(crate) fn check_row(clock: PhpClock) -> CheckRow {
+    let found = format!("the server samples each request by {}, which takes CPU time", clock.words());
+    warning(found, "measure again with php_profile=off for goodput and latency")
+}
+
+/// What is said of variants with the clocks of their samples, the baseline first: of the first that does not sample as the
+/// baseline does. None where all are alike.
+pub(crate) fn compared_row(variants: &[(&str, Option<PhpClock>)]) -> Option<CheckRow> {
+    let ((_, baseline), others) = variants.split_first()?;
+    let (name, clock) = others.iter().find(|(_, clock)| clock != baseline)?;
+    let how = |clock: Option<PhpClock>| match clock {
+        Some(clock) => format!("samples each request by {}", clock.words()),
+        None => "samples none".to_owned(),
+    };
+    let found = format!("'{name}' {}, the baseline {}: sampling takes CPU time", how(*clock), how(*baseline));
+    Some(warning(found, "compare again with php_profile=off in all variants for goodput and latency"))
+}
+
+fn warning(found: String, remedy: &str) -> CheckRow {
     CheckRow {
         rule: "PR-01".into(),
         what: "PHP functions".into(),
         state: CheckState::Warning,
-        found: format!("the server samples each request by {}, which takes CPU time", clock.words()),
-        remedy: Some("measure again with php_profile=off for goodput and latency".into()),
+        found,
+        remedy: Some(remedy.into()),
         figures: BTreeMap::new(),
     }
 }
@@ -142,6 +160,20 @@ mod tests {
     fn ends(folder: &Path, stack: &str) {
         let text = std::fs::read_to_string(folder.join("1")).unwrap();
         std::fs::write(folder.join("1"), format!("{text}\n{stack} 1\n")).unwrap();
+    }
+
+    #[test]
+    fn a_variant_that_does_not_sample_as_the_baseline_does_is_named() {
+        let (cpu, real) = (Some(PhpClock::Cpu), Some(PhpClock::Real));
+        let found = |clocks: [Option<PhpClock>; 3]| {
+            let named: Vec<_> = ["a", "b", "c"].into_iter().zip(clocks).collect();
+            compared_row(&named).map(|row| row.found)
+        };
+        assert!(found([None; 3]).is_none() && found([cpu; 3]).is_none() && compared_row(&[]).is_none());
+        let said = "'c' samples each request by CPU time, the baseline samples none: sampling takes CPU time";
+        assert_eq!(found([None, None, cpu]).as_deref(), Some(said));
+        assert!(found([cpu, None, real]).unwrap().starts_with("'b' samples none, the baseline samples each request"));
+        assert!(found([cpu, real, None]).unwrap().starts_with("'b' samples each request by real time, the baseline "));
     }
 
     #[test]

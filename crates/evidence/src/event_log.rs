@@ -103,7 +103,7 @@ impl<E: BufRead, H: BufRead> Events<E, H> {
             Event::Session(SessionEvent::Search { settings, .. }) if !can_be_searched(settings) => {
                 Err("a search that nobody can make")
             }
-            Event::Session(SessionEvent::Blocks { settings, arms }) if !can_be_compared(settings, arms.len()) => {
+            Event::Session(SessionEvent::Blocks { settings, arms, .. }) if !can_be_compared(settings, arms.len()) => {
                 Err("a comparison that nobody can make")
             }
             _ => Ok(()),

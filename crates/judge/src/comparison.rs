@@ -40,6 +40,8 @@ pub struct ComparisonClaim<'a> {
     pub loads: &'a [ComparedLoad<'a>],
     /// Blocks that count.
     pub blocks: u64,
+    /// Those of them that know what the canary cost.
+    pub canaries: u64,
     /// Blocks, from 1, in which the canary was far from the others.
     pub deviating: &'a [u64],
     /// Blocks that count although one variant was disturbed more than the others each time they were measured.
@@ -124,7 +126,11 @@ pub(crate) fn few_blocks(blocks: u64, flags: &str) -> Outcome {
 /// Blocks on a machine that was another, and those that stayed disturbed unevenly.
 fn canaries(claim: &ComparisonClaim<'_>) -> Outcome {
     if claim.deviating.is_empty() && claim.uneven == 0 {
-        return Outcome::Pass;
+        return match claim.canaries {
+            0 => Outcome::Unchecked("no canary whose CPU time is known"),
+            few if few < RUNS_MIN as u64 => Outcome::Unchecked("fewer than 6 canaries"),
+            _ => Outcome::Pass,
+        };
     }
     let numbers: Vec<String> = claim.deviating.iter().map(u64::to_string).collect();
     let mut said = Vec::new();
@@ -197,7 +203,8 @@ mod tests {
     }
 
     fn claim<'a>(loads: &'a [ComparedLoad<'a>]) -> ComparisonClaim<'a> {
-        ComparisonClaim { loads, blocks: 6, deviating: &[], uneven: 0, responses_differ: None, is_duet: false }
+        let (deviating, uneven, responses_differ, is_duet) = (&[][..], 0, None, false);
+        ComparisonClaim { loads, blocks: 6, canaries: 6, deviating, uneven, responses_differ, is_duet }
     }
 
     #[track_caller]
@@ -287,6 +294,18 @@ mod tests {
         assert!(outlier.message.starts_with("in blocks 2, 3 the canary") && outlier.message.contains("1 block stayed"));
         assert!(finding(&verdict, "CP-01").message.contains("(bodies of 10 and 100 bytes)"));
         assert_eq!(verdict.state, VerdictState::Valid);
+    }
+
+    #[test]
+    fn a_machine_that_no_canary_watched_is_not_said_to_have_stayed_the_same() {
+        let trials = trials();
+        let loads = [ComparedLoad { arm: "a", is_baseline: true, load: CompareLoad::Fixed, evidence: &trials }];
+        let judged = |canaries, uneven| judge_comparison(&ComparisonClaim { canaries, uneven, ..claim(&loads) });
+        let why = |canaries| judged(canaries, 0).unchecked_why.get("ST-07").cloned();
+        assert_eq!(why(0).as_deref(), Some("no canary whose CPU time is known"));
+        assert_eq!(why(5).as_deref(), Some("fewer than 6 canaries"));
+        assert_eq!(why(6), None);
+        assert!(finding(&judged(0, 1), "ST-07").message.starts_with("1 block stayed"), "what is known is told");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct PhpProfiled {
     pub sample_ns: u64,
     /// Samples.
     pub samples: u64,
-    /// Lines of the server's files that are no stack, or one too many.
+    /// Lines of the server's files that are no stack, not whole, or too many.
     pub left_out: u64,
     /// True if a file of the server was full, so that requests are missing.
     pub is_full: bool,

@@ -116,10 +116,11 @@ impl Profiled {
         1e6 / f64::from(self.frequency_hz.max(1))
     }
 
-    /// Time of its own clock that one sample of PHP functions stands for, for each good response while it sampled; us.
+    /// Time of its own clock that one sample of PHP functions stands for, for each good response while it sampled; us. None
+    /// where a file of samples was full: there are good responses then that have none.
     #[must_use]
     pub fn php_sample_us_per_good(&self) -> Option<f64> {
-        let php_us = self.php.as_ref()?.sample_ns as f64 / 1e3;
+        let php_us = self.php.as_ref().filter(|php| !php.is_full)?.sample_ns as f64 / 1e3;
         self.sample_us_per_good_request.map(|us| us / self.sample_us() * php_us)
     }
 
@@ -170,6 +171,8 @@ mod tests {
         // 10 ms, of 4,000 responses.
         let us = profiled.php_sample_us_per_good().unwrap();
         assert!((us - 2.5).abs() < 1e-9, "{us}");
+        profiled.php = profiled.php.map(|php| Box::new(PhpProfiled { is_full: true, ..*php }));
+        assert_eq!(profiled.php_sample_us_per_good(), None, "a file of samples was full");
         profiled.relate(0.0);
         assert_eq!((profiled.processes[0].cpu_us_per_good_request, profiled.sample_us_per_good_request), (None, None));
     }

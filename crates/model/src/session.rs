@@ -1,8 +1,8 @@
 //! A measurement as a whole: what its result is made of beside its loads.
 
 use crate::{
-    ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CompareSettings, CompareTrialMade, Confirmation,
-    Environment, LimiterContext, LostAgent, Profiled, TrialMade,
+    ArmProfile, ArmRecord, Baseline, CapacitySettings, Change, CheckRow, CompareSettings, CompareTrialMade,
+    Confirmation, Environment, LimiterContext, LostAgent, Profiled, TrialMade,
 };
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,9 @@ pub enum SessionEvent {
         settings: Box<CompareSettings>,
         /// Variants, the baseline first.
         arms: Vec<ArmRecord>,
+        /// What stands in the way of comparing them, beside what was known of the machine at the begin.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        check: Vec<CheckRow>,
     },
     /// A trial of a comparison is part of the result; its events are in a directory of their own.
     Compared {

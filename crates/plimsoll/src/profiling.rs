@@ -91,7 +91,8 @@ impl Sampling {
         if let State::Unavailable(why) = &state {
             printer::note(&format!("warning: no profile: {why}"));
         }
-        Self { state, php: php.map(PhpSampling::new), scope, begin_ns: 0, window_ns }
+        let php = php.filter(|_| matches!(state, State::Ready(..))).map(PhpSampling::new);
+        Self { state, php, scope, begin_ns: 0, window_ns }
     }
 
     /// Switches on where the window begins and off where it ends.
@@ -101,7 +102,7 @@ impl Sampling {
             Event::Warmed { at_ns, .. } => {
                 self.begin_ns = *at_ns;
                 profiler.switch_on();
-                self.php.iter().for_each(PhpSampling::begin);
+                self.php.iter_mut().for_each(PhpSampling::begin);
             }
             Event::Tick(tick) if tick.phase == Phase::Drain => self.switch_off(),
             Event::Tick(tick) if tick.phase == Phase::Measure => {

@@ -24,6 +24,8 @@ const NS_A_US: f64 = 1e3;
 /// Waiting is told in ms.
 const NS_A_MS: f64 = 1e6;
 
+/// What is behind the unit of a graph whose figures are those of one good response; no name of a frame has blanks.
+pub(crate) const PER_GOOD: &str = "per good response";
 /// Processes of a server in a difference that only one of both sides has.
 const SERVER: &str = "server";
 
@@ -69,7 +71,7 @@ pub fn graph(folded: &str, title: &Redacted, scale: Scale) -> Option<String> {
     let mut options = options(title);
     if let Scale::UsPerGood { sample_us } = scale {
         options.factor = sample_us;
-        options.count_name = "µs of CPU per good response".into();
+        options.count_name = format!("µs of CPU {PER_GOOD}");
     }
     draw(&mut options, folded)
 }
@@ -79,7 +81,7 @@ pub(crate) fn waits(folded: &str, title: &Redacted, per_good: bool) -> Option<St
     let mut options = options(title);
     options.colors = Palette::Basic(BasicPalette::Io);
     options.factor = 1.0 / NS_A_MS;
-    options.count_name = if per_good { "ms of waiting per good response" } else { "ms of waiting" }.into();
+    options.count_name = if per_good { format!("ms of waiting {PER_GOOD}") } else { "ms of waiting".into() };
     draw(&mut options, folded)
 }
 
@@ -88,7 +90,7 @@ pub(crate) fn waits(folded: &str, title: &Redacted, per_good: bool) -> Option<St
 #[must_use]
 pub fn difference(before: Side<'_>, after: Side<'_>) -> Option<Difference> {
     let stacks = [per_good(before, after), per_good(after, before)];
-    drawn_difference([before.name, after.name], &stacks, "ns of CPU per good response")
+    drawn_difference([before.name, after.name], &stacks, &format!("ns of CPU {PER_GOOD}"))
 }
 
 /// The difference of two that have these names and folded stacks, which are counted in `unit`.

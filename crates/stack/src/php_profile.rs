@@ -13,7 +13,8 @@ use model::PhpClock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::ffi::CString;
-use std::io::{self, BufReader, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// The setting that asks for it.
@@ -53,7 +54,7 @@ pub struct PhpStacks {
     pub folded: String,
     /// Samples in them.
     pub samples: u64,
-    /// Lines of the files that are no stack, or one too many.
+    /// Lines of the files that are no stack, not whole, or too many.
     pub left_out: u64,
     /// True if a file is full: requests that ended later are missing.
     pub is_full: bool,
@@ -72,14 +73,15 @@ impl PhpSamples {
     /// Forgets what has been sampled.
     ///
     /// # Errors
-    /// If a file of it cannot be emptied.
+    /// If a file of it cannot be emptied; the others are.
     pub fn clear(&self) -> Result<(), StackError> {
         let Some(folder) = self.folder()? else { return Ok(()) };
         let clear = |name: &str| match folder.file(name, OFlags::WRONLY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             opened => opened.and_then(|file| file.set_len(0)),
         };
-        (0..FILES).try_for_each(|index| clear(&index.to_string())).map_err(|error| self.failed("empty", &error))
+        let cleared: Vec<io::Result<()>> = (0..FILES).map(|index| clear(&index.to_string())).collect();
+        cleared.into_iter().collect::<io::Result<()>>().map_err(|error| self.failed("empty", &error))
     }
 
     /// How far the files are written now.
@@ -92,20 +94,24 @@ impl PhpSamples {
         Ok(PhpWritten((0..FILES).map(|index| length(index).unwrap_or(0)).collect()))
     }
 
-    /// The stacks of requests that had ended when `until` was asked for.
+    /// The stacks of requests that had ended when `until` was asked for, without those of when `since` was: the default is
+    /// before all of them.
     ///
     /// # Errors
     /// If a file of them cannot be read.
-    pub fn read(&self, until: &PhpWritten) -> Result<PhpStacks, StackError> {
+    pub fn read(&self, since: &PhpWritten, until: &PhpWritten) -> Result<PhpStacks, StackError> {
         let mut folding = Folding::default();
         let Some(folder) = self.folder()? else { return Ok(folding.stacks(false)) };
-        let written = || until.0.iter().map(|bytes| (*bytes).min(FILE_BYTES_MAX));
-        for (index, bytes) in written().enumerate().filter(|(_, bytes)| *bytes > 0) {
-            let read = folder.file(index.to_string().as_str(), OFlags::RDONLY);
-            let read = read.and_then(|file| folding.add(BufReader::new(file.take(bytes))));
-            read.map_err(|error| self.failed("read", &error))?;
+        let is_full = |bytes: &u64| *bytes > FILE_BYTES_MAX - ROOM_BYTES;
+        for (index, end) in until.0.iter().enumerate() {
+            let (begin, end) = (since.0.get(index).copied().unwrap_or(0), (*end).min(FILE_BYTES_MAX));
+            if begin < end {
+                let read = folder.file(index.to_string().as_str(), OFlags::RDONLY);
+                let read = read.and_then(|file| add_part(&mut folding, file, begin, end));
+                read.map_err(|error| self.failed("read", &error))?;
+            }
         }
-        Ok(folding.stacks(written().any(|bytes| bytes > FILE_BYTES_MAX - ROOM_BYTES)))
+        Ok(folding.stacks(until.0.iter().any(is_full)))
     }
 
     /// The folder of the files; none before a request was sampled.
@@ -123,10 +129,22 @@ impl PhpSamples {
     }
 }
 
+/// Adds the lines of a file that begin at `begin` or later and end at `end`.
+fn add_part(folding: &mut Folding, mut file: File, begin: u64, end: u64) -> io::Result<()> {
+    // From the end of the line before: one that was being written is not of this part.
+    let from = begin.saturating_sub(1);
+    file.seek(SeekFrom::Start(from))?;
+    let mut lines = BufReader::new(file.take(end - from));
+    if begin > 0 {
+        fold::skip_line(&mut lines)?;
+    }
+    folding.add(lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{File, create_dir, create_dir_all, write};
+    use std::fs::{create_dir, create_dir_all, write};
     use std::os::unix::fs::symlink;
     use std::path::Path;
     use tempfile::TempDir;
@@ -141,7 +159,7 @@ mod tests {
     }
 
     fn read(samples: &PhpSamples) -> PhpStacks {
-        samples.read(&samples.written().expect("a folder")).expect("files")
+        samples.read(&PhpWritten::default(), &samples.written().expect("a folder")).expect("files")
     }
 
     #[test]
@@ -153,13 +171,47 @@ mod tests {
         write(folder.join("0"), "\nindex.php;a 3\n;index.php;b 1\n").expect("a file");
         write(folder.join("15"), "\nindex.php;a 2\n").expect("a file");
         let until = samples.written().expect("a folder");
-        let stacks = samples.read(&until).expect("files");
+        let begin = PhpWritten::default();
+        let stacks = samples.read(&begin, &until).expect("files");
         assert_eq!((stacks.folded.as_str(), stacks.samples), ("index.php;a 5\nindex.php;b 1\n", 6));
         assert!(!stacks.is_full && stacks.left_out == 0);
         // What ends later does not count.
         write(folder.join("15"), "\nindex.php;a 2\n\nlate 9\n").expect("a file");
-        assert_eq!(samples.read(&until).expect("files"), stacks);
+        assert_eq!(samples.read(&begin, &until).expect("files"), stacks);
         samples.clear().expect("files");
+        assert_eq!(read(&samples), PhpStacks::default());
+    }
+
+    #[test]
+    fn stacks_of_before_a_window_are_not_in_it() {
+        let (_dir, folder, samples) = state();
+        create_dir(&folder).expect("a folder");
+        let (before, cut) = ("\nindex.php;before 3\n", "\nindex.php;before 3\nindex.php;bef");
+        write(folder.join("1"), before).and_then(|()| write(folder.join("2"), cut)).expect("files");
+        let since = samples.written().expect("a folder");
+        let until = |text: &str, name: &str| {
+            write(folder.join(name), text).expect("a file");
+            let until = samples.written().expect("a folder");
+            samples.read(&since, &until).expect("files")
+        };
+        assert_eq!(until("\nindex.php;in 1\n", "0").folded, "index.php;in 1\n");
+        let stacks = until(&format!("{before}\nindex.php;in 1\n"), "1");
+        assert_eq!((stacks.folded.as_str(), stacks.left_out), ("index.php;in 2\n", 0));
+        // The rest of a line that was being written when the window began.
+        let stacks = until(&format!("{cut}ore 5\nindex.php;in 1\n"), "2");
+        assert_eq!((stacks.folded.as_str(), stacks.left_out), ("index.php;in 3\n", 0));
+        assert_eq!(until("", "1").folded, "index.php;in 2\n", "emptied since");
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_a_file_keeps_no_other_from_being_emptied() {
+        let (dir, folder, samples) = state();
+        create_dir(&folder).and_then(|()| create_dir(folder.join("0"))).expect("folders");
+        symlink(dir.path().join("nowhere"), folder.join("1")).expect("a link");
+        let made = std::process::Command::new("mkfifo").arg(folder.join("2")).status().expect("mkfifo");
+        assert!(made.success());
+        (3..FILES).for_each(|index| write(folder.join(index.to_string()), "old 1\n").expect("a file"));
+        assert!(samples.clear().is_err(), "it is told");
         assert_eq!(read(&samples), PhpStacks::default());
     }
 

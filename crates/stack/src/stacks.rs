@@ -8,6 +8,7 @@ use crate::standing::Standing;
 use crate::state::{self, Mark, Note, OUTPUT};
 use crate::supervisor::send;
 use crate::tree::Folder;
+use model::Address;
 use rustix::process::Signal;
 use std::path::Path;
 use std::time::Duration;
@@ -56,12 +57,11 @@ pub fn stacks() -> Result<Vec<Stack>, StackError> {
     Ok(all)
 }
 
-/// The stack whose endpoint is at this port of this machine; none where this user has none there. It makes nothing.
+/// The stack that listens at this address of this machine; none where no stack of this user is up there. It makes nothing.
 #[must_use]
-pub fn standing_at(port: u16) -> Option<Standing> {
+pub fn standing_at(address: &Address) -> Option<Standing> {
     let all = if state::has_base() { stacks().unwrap_or_default() } else { Vec::new() };
-    let is_its = |standing: &Standing| standing.url().is_some_and(|url| url.contains(&format!("//127.0.0.1:{port}/")));
-    all.into_iter().filter(Stack::is_of_this_boot).map(|stack| stack.standing).find(is_its)
+    all.into_iter().find(|stack| stack.is_kept() && stack.standing.is_at(address)).map(|stack| stack.standing)
 }
 
 impl Stack {
@@ -73,7 +73,7 @@ impl Stack {
         if let Some((name, how)) = self.standing.ended.first() {
             return Err(format!("{name} {how}"));
         }
-        if !self.is_of_this_boot() || !self.note.supervisor.is_alive() {
+        if !self.is_kept() {
             return Err("its supervisor has ended".into());
         }
         let alive = |pid: i32| self.note.services.iter().any(|(mark, _)| mark.pid == pid && mark.is_alive());
@@ -119,6 +119,11 @@ impl Stack {
     #[must_use]
     pub fn logs(&self) -> Vec<Log> {
         [OUTPUT, "log"].iter().flat_map(|folder| logs(&self.standing.state, folder)).collect()
+    }
+
+    /// True if its supervisor keeps it.
+    fn is_kept(&self) -> bool {
+        self.is_of_this_boot() && self.note.supervisor.is_alive()
     }
 
     fn is_of_this_boot(&self) -> bool {
@@ -192,6 +197,7 @@ mod tests {
         gone.wait().expect("our own child");
         let mut stack = stack(dir.path(), state::boot(), mark);
         assert_eq!(stack.check(), Err("its supervisor has ended".into()));
+        assert!(!stack.is_kept(), "whoever is at its address now is another server");
         stack.standing.ended.push(("php-fpm".into(), "was ended by SIGKILL".into()));
         assert_eq!(stack.check(), Err("php-fpm was ended by SIGKILL".into()));
     }

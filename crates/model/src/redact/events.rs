@@ -63,7 +63,10 @@ impl Redact for SessionEvent {
             Self::Begun(begun) => begun.redact(),
             Self::TargetGone { why } => text(why),
             Self::AgentLost(lost) => [&mut lost.name, &mut lost.why].into_iter().for_each(text),
-            Self::Blocks { arms, .. } => arms.iter_mut().for_each(Redact::redact),
+            Self::Blocks { arms, check, .. } => {
+                arms.iter_mut().for_each(Redact::redact);
+                check.iter_mut().for_each(|row| text(&mut row.found));
+            }
             Self::ArmProfiled { profile } => {
                 text(&mut profile.arm);
                 profile.unavailable.iter_mut().for_each(text);

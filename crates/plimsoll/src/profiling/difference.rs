@@ -63,9 +63,20 @@ impl Half {
     }
 }
 
-/// What has changed of PHP functions; none where one of both does not sample them.
+/// What has changed of PHP functions; none where one of both does not sample them, or has not sampled all.
 pub(crate) fn php_difference(before: &Half, after: &Half) -> Option<Difference> {
     flame::php_difference(before.php_side()?, after.php_side()?)
+}
+
+/// Why there is no difference of PHP functions although both sample them; none where there may be one.
+pub(crate) fn php_unrelated(before: &Half, after: &Half) -> Option<String> {
+    let both = [before, after].map(|half| half.profiled.php.as_ref().map(|php| (half, php)));
+    let (half, _) = both.into_iter().collect::<Option<Vec<_>>>()?.into_iter().find(|(_, php)| php.is_full)?;
+    Some(format!(
+        "no difference of PHP functions: a file of samples of '{}' was full, so that requests are missing; profile it for \
+         less time",
+        half.name
+    ))
 }
 
 /// Writes both graphs of a difference and its stacks, each beginning with `stem`; their paths.
@@ -136,6 +147,20 @@ mod tests {
             ..Profiled::default()
         };
         Half::new(name.into(), folded.into(), php.map(str::to_owned), profiled).unwrap()
+    }
+
+    #[test]
+    fn samples_of_a_part_of_the_requests_make_no_difference_and_that_is_told() {
+        let before = half_with("a", "s;m 1\n", Some("i;f 3\n"));
+        let mut after = half_with("b", "s;m 1\n", Some("i;f 4\n"));
+        assert!(php_difference(&before, &after).is_some() && php_unrelated(&before, &after).is_none());
+        after.profiled.php.iter_mut().for_each(|php| php.is_full = true);
+        assert!(php_difference(&before, &after).is_none());
+        for said in [php_unrelated(&before, &after), php_unrelated(&after, &before)] {
+            let said = said.unwrap();
+            assert!(said.contains("samples of 'b' was full") && said.lines().count() == 1, "{said}");
+        }
+        assert_eq!(php_unrelated(&half("c", ""), &after), None, "one that samples none is compared with nothing");
     }
 
     #[test]

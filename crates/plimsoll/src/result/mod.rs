@@ -75,7 +75,10 @@ impl Facts {
             | SessionEvent::Compared { .. }
             | SessionEvent::Arms { .. } => {}
             SessionEvent::Search { settings, pilot_per_s } => self.search = Some((*settings, *pilot_per_s)),
-            SessionEvent::Blocks { settings, arms } => self.comparison = Some(((**settings).clone(), arms.clone())),
+            SessionEvent::Blocks { settings, arms, check } => {
+                self.comparison = Some(((**settings).clone(), arms.clone()));
+                self.begun.environment.check.extend_from_slice(check);
+            }
             SessionEvent::TargetGone { why } => self.gone = Some(why.clone()),
             SessionEvent::AgentLost(lost) => self.agent_lost = Some(lost.clone()),
             SessionEvent::Thresholds { conditions, baseline } => {
@@ -169,4 +172,42 @@ pub(crate) fn run_record(facts: &Facts, builder: &EvidenceBuilder) -> RunRecord 
     };
     let thresholds = facts.asked.judge(AnyRecord::Run(&record));
     RunRecord { thresholds, ..record }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Redacted;
+    use serde_json::json;
+
+    /// The blocks of a comparison begin, with and without something that is in the way.
+    fn blocks(check: &serde_json::Value) -> SessionEvent {
+        let settings = json!({
+            "arms": 2, "loads": ["fixed"], "rate_per_s": 1.0, "connections": 1, "seed": 1, "blocks_max": 6,
+            "precision": null, "margin": 0.02, "fail_if": [], "is_aa": false,
+            "times": { "window_ns": 1, "block_ns": 1, "budget_ns": 1 },
+        });
+        let mut event = json!({ "session": "blocks", "settings": settings, "arms": [] });
+        if !check.is_null() {
+            event["check"] = check.clone();
+        }
+        serde_json::from_value(event).unwrap()
+    }
+
+    #[test]
+    fn what_makes_variants_unlike_is_in_the_record_without_secrets() {
+        let mut facts = Facts::new(Begun {
+            started: String::new(),
+            measurement: Measurement::Compare { arms: 2 },
+            environment: Environment::default(),
+            limits: LimiterContext::default(),
+        });
+        facts.apply(&blocks(&serde_json::Value::Null));
+        assert!(facts.comparison.is_some() && facts.environment().check.is_empty(), "as it was recorded before");
+        let row =
+            json!({ "rule": "PR-01", "what": "PHP functions", "state": "warning", "found": "'token=s3cret' samples" });
+        facts.apply(&Redacted::new(blocks(&json!([row]))));
+        let check = facts.environment().check;
+        assert!(check.len() == 1 && check[0].rule == "PR-01" && !check[0].found.contains("s3cret"), "{check:?}");
+    }
 }

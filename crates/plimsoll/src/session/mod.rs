@@ -272,11 +272,11 @@ impl Session {
     }
 
     /// Samples of PHP functions that the target takes itself: a server of ours, or a stack of this user.
-    fn php_samples(&self) -> Option<PhpSamples> {
+    pub(crate) fn php_samples(&self) -> Option<PhpSamples> {
         match self.spec() {
             Some(_) => self.sut.php_samples(),
             None if !is_local(&self.address) => None,
-            None => stack::standing_at(self.address.tcp()?.port())?.php_samples(),
+            None => stack::standing_at(&self.address)?.php_samples(),
         }
     }
 

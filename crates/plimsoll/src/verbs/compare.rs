@@ -60,13 +60,14 @@ impl Checked {
 /// Measures until the end, or until `stop` is set.
 pub(super) fn measure(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Exit, CommandError> {
     let options = &checked.options;
-    let Looked { arms: looked, pilots_per_s, mut log, directory, before, agents, sessions, has_canary } =
+    let Looked { arms: looked, pilots_per_s, mut log, directory, before, agents, sessions, has_canary, check } =
         arms::look(args, checked, stop)?;
     options.check_rate(&pilots_per_s)?;
     let settings = options.settings(&pilots_per_s, has_canary);
     let progress = Progress::new(args.output.quiet);
     progress.line(&begin_line(&settings, &pilots_per_s));
-    log.tell(SessionEvent::Blocks { settings: Box::new(settings.clone()), arms: looked });
+    check.iter().for_each(|row| progress.line(&report::terminal::check_row(row)));
+    log.tell(SessionEvent::Blocks { settings: Box::new(settings.clone()), arms: looked, check });
     let looked = (log, directory, agents, sessions);
     let mut arms = Arms::new(args, checked, stop, settings.rate_per_s, looked, progress);
     let mut search = BlockSearch::new(settings);

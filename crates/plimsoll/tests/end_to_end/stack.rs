@@ -318,6 +318,17 @@ fn php_functions_have_their_shares_of_the_cpu_time_in_the_window() {
     assert_eq!(count(&none, "php.samples"), 0, "{none:#}");
 }
 
+#[test]
+fn a_stack_that_is_measured_without_a_front_has_its_php_functions() {
+    let stacks = Stacks::new();
+    let root = php_site(&stacks, "site", BURNING);
+    let line = stacks.up(&format!("php-fpm front=none children=2 php_profile=cpu root={root}"));
+    let url = text(&line, "url");
+    assert!(url.starts_with("fastcgi+unix:"), "{url}");
+    let record = run(&stacks, &[url, "-d", "2s", "--profile", "-o", "out"]);
+    assert!(share(&record["profile"]["php"], "burn") > 0.8, "{:#}", record["profile"]);
+}
+
 /// What a program may put in the place of its samples breaks no page and reaches no other file.
 #[test]
 fn a_program_that_writes_its_samples_itself_breaks_nothing() {

@@ -1,6 +1,6 @@
 //! Flame graphs and functions of PHP, of stacks that the server itself has sampled.
 
-use super::{Difference, NS_A_US, draw, drawn_difference, options};
+use super::{Difference, NS_A_US, PER_GOOD, draw, drawn_difference, options};
 use model::{PhpClock, PhpFunction, Redacted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub fn php(
     let mut options = options(title);
     let words = clock.words();
     (options.factor, options.count_name) = match us_per_good {
-        Some(us) => (us, format!("µs of {words} per good response")),
+        Some(us) => (us, format!("µs of {words} {PER_GOOD}")),
         None => (sample_us / US_A_MS, format!("ms of {words}")),
     };
     draw(&mut options, folded)
@@ -43,7 +43,7 @@ pub fn php(
 /// What has changed from `before` to `after` for each good response. None when either has no stack, or another clock.
 #[must_use]
 pub fn php_difference(before: PhpSide<'_>, after: PhpSide<'_>) -> Option<Difference> {
-    let unit = format!("ns of {} per good response", before.clock.words());
+    let unit = format!("ns of {} {PER_GOOD}", before.clock.words());
     let stacks = [before, after].map(|side| in_ns(side.folded, side.sample_us_per_good * NS_A_US));
     let are_alike = before.clock == after.clock;
     are_alike.then(|| drawn_difference([before.name, after.name], &stacks, &unit)).flatten()

@@ -23,6 +23,8 @@ pub(super) struct Graph {
     pub(super) document: String,
     pub(super) width: u32,
     pub(super) height: u32,
+    /// True if it shows what a good response comes to, false if all of what was sampled.
+    pub(super) is_per_good: bool,
 }
 
 impl Graph {
@@ -43,7 +45,7 @@ impl Graph {
              xmlns=\"http://www.w3.org/2000/svg\" xmlns:fg=\"http://github.com/jonhoo/inferno\">\
              {own}{frames}<script>init()</script>"
         );
-        Some(Self { document, width: WIDTH, height })
+        Some(Self { document, width: WIDTH, height, is_per_good: frames.contains(flame::PER_GOOD) })
     }
 }
 

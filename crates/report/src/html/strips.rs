@@ -27,12 +27,16 @@ fn drawn(record: &CompareRecord, strip: &Strip) -> Chart {
     let x = Axis::new().title("block, in the order of time").zero_line(false);
     let y = Axis::new().tick_format(".1%").range(range(strip)).zero_line(false);
     let title = format!("By block: {} {}", strip.metric.words(), place(record, strip.load));
-    let note = format!(
-        "relative to the mean of {}, the canary to its own median: what rises and falls in all lines is the machine; small \
-         marks are blocks that do not count",
-        baseline(record)
-    );
-    chart(&title, &note, traces, layout(x, y))
+    chart(&title, &note(strip, baseline(record)), traces, layout(x, y))
+}
+
+/// How to read it. Without a canary two variants may rise and fall together for another reason than the machine.
+fn note(strip: &Strip, baseline: &str) -> String {
+    let canary = match strip.canary.points.is_empty() {
+        true => "",
+        false => ", the canary to its own median: what rises and falls in all lines is the machine",
+    };
+    format!("relative to the mean of {baseline}{canary}; small marks are blocks that do not count")
 }
 
 /// Ends of the axis: what hardly changes is not to look wild.
@@ -58,4 +62,19 @@ fn curve(of: &StripLine, colour: &'static str, dash: DashType, words: impl Fn(f6
     let drawn = line(&of.name, colour, x, y, hover.collect()).line(Line::new().color(colour).width(1.5).dash(dash));
     // Marks of different sizes would else be taken for bubbles: half transparent, with a rim.
     Some(drawn.marker(Marker::new().color(colour).size_array(sizes).opacity(1.0).line(Line::new().width(0.0))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::testing::comparison;
+
+    #[test]
+    fn nothing_is_said_of_a_canary_that_was_not_measured() {
+        let mut record = comparison();
+        assert!(strips(&record).iter().all(|strip| note(strip, "base").contains("the canary to its own median")));
+        record.blocks.iter_mut().for_each(|block| block.canary_cpu_ns_per_request = None);
+        let notes: Vec<String> = strips(&record).iter().map(|strip| note(strip, "base")).collect();
+        assert_eq!(notes, vec!["relative to the mean of base; small marks are blocks that do not count"; 2]);
+    }
 }

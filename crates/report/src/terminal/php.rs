@@ -27,7 +27,7 @@ pub(crate) fn samples(profile: &PhpProfiled) -> String {
     let full = if profile.is_full { "; a file of samples is full: later requests are missing" } else { "" };
     let left_out = match profile.left_out {
         0 => String::new(),
-        n => format!("; {} of the files left out: no stacks, or too many", lines(n)),
+        n => format!("; {} of the files left out: no whole stacks, or too many", lines(n)),
     };
     format!("{all}{full}{left_out}")
 }

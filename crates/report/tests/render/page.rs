@@ -2,7 +2,7 @@
 
 use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
 use crate::pages::{charts, distributions, item, of_run, of_sweep, page, profiled, with_seconds};
-use model::Redacted;
+use model::{PhpClock, Redacted};
 use report::Named;
 use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
@@ -349,6 +349,21 @@ fn a_profile_has_its_graph_in_a_frame_and_its_figures_in_tables() {
             r#"<a href="php.svg">"#,
         ],
     );
+}
+
+#[test]
+fn a_graph_of_totals_is_not_said_to_be_of_each_good_response() {
+    let record = profiled(valid_run());
+    let title = Redacted::text("PHP functions");
+    let drawn = |us| flame::php("index.php;wpdb::query 2\n", &title, PhpClock::Cpu, 10_000.0, us);
+    let about = |us| {
+        let graph = [Graphs { php: drawn(us), ..Graphs::default() }];
+        let page = page(&[Item { graphs: &graph, ..item("r", AnyRecord::Run(&record), None) }]);
+        let (_, section) = page.split_once("<h2>PHP functions</h2>").expect("it is drawn");
+        section.split_once("<iframe").expect("the graph").0.to_owned()
+    };
+    assert!(about(Some(2.0)).contains("in what it called, for each good response; PHP's own"));
+    assert!(about(None).contains("in what it called; PHP's own"));
 }
 
 #[test]

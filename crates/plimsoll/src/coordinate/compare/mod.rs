@@ -13,7 +13,7 @@ mod canary;
 use super::Search;
 pub(crate) use block::{Block, Made, Place};
 pub(crate) use bound::Open;
-pub(crate) use canary::deviating;
+pub(crate) use canary::{canaries, deviating};
 use model::{Bound, CompareEnd, CompareLoad, CompareMetric, CompareSettings};
 use stats::{BLOCK_REPEATS_MAX, Looks, RUNS_MIN, Stop, effect, precision, shuffled_blocks};
 use std::collections::BTreeMap;

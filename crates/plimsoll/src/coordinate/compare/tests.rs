@@ -227,6 +227,7 @@ fn a_block_without_a_canary_is_the_same_otherwise() {
         let mut lab = Lab::default();
         let search = compared(fixed, &mut lab);
         assert_eq!((search.counted(), search.blocks()[0].canary().is_some()), (3, !without_canary));
+        assert_eq!(canaries(search.blocks()).len(), if without_canary { 0 } else { 3 });
         let trials = lab.kept.iter().filter(|asked| asked.arm.is_some());
         trials.map(|asked| (asked.block, asked.arm, asked.load)).collect::<Vec<_>>()
     };

@@ -12,7 +12,7 @@ mod trial;
 
 use super::Facts;
 use crate::coordinate::Search;
-use crate::coordinate::compare::{Block, BlockSearch, Made, deviating};
+use crate::coordinate::compare::{Block, BlockSearch, Made, canaries, deviating};
 use capacity::FoundCapacity;
 pub(crate) use capacity::SearchedCapacity;
 use evidence::EvidenceBuilder;
@@ -136,6 +136,7 @@ fn verdict(walked: &Walked<'_>, arms: &[ArmRecord], known: &[(usize, CompareLoad
     judge_comparison(&ComparisonClaim {
         loads: &loads,
         blocks: walked.search.counted(),
+        canaries: canaries(blocks).len() as u64,
         deviating: &deviating(blocks).iter().map(|block| *block as u64 + 1).collect::<Vec<_>>(),
         uneven: blocks.iter().filter(|block| block.counts() && block.is_disturbed()).count() as u64,
         responses_differ: differ.as_deref(),

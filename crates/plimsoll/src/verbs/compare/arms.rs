@@ -11,6 +11,7 @@ use crate::coordinate::Measure;
 use crate::coordinate::compare::{Asked, BlockSearch, Outcome};
 use crate::exit::{CommandError, Exit};
 use crate::output::progress::Progress;
+use crate::profiling::php;
 use crate::result::{ComparedTrial, Measured, compare_outcome};
 use crate::session::agents::{AgentsFrom, SessionAgents};
 use crate::session::{Session, SessionOptions, environment, serving};
@@ -22,7 +23,7 @@ use crate::settings::selectors::Selectors;
 use crate::store;
 use crate::store::{Log, POINTS, Recorder};
 use clock::monotonic_ns;
-use model::{ArmRecord, Change, CompareLoad, CompareTrialMade, Contract, DuetSet, Measurement, SessionEvent};
+use model::{ArmRecord, Change, CheckRow, CompareLoad, CompareTrialMade, Contract, DuetSet, Measurement, SessionEvent};
 use observe::TakenFingerprint;
 use stack::Spec;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ pub(super) struct Looked {
     pub(super) sessions: Vec<Option<Session>>,
     /// True if this machine has a part in what is measured, of which a canary then tells.
     pub(super) has_canary: bool,
+    /// What stands in the way of comparing the variants.
+    pub(super) check: Vec<CheckRow>,
 }
 
 /// What machine and baseline were before the first load.
@@ -60,6 +63,7 @@ impl Before {
 pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>) -> Result<Looked, CommandError> {
     let Checked { options, draft, .. } = checked;
     let mut looked: Option<Looked> = None;
+    let mut clocks = Vec::new();
     // What one gets out of its half, while nobody uses the other.
     let cpus = options.duet.as_ref().map(|duet| &duet.sets[0]);
     for (index, arm) in options.arms.iter().enumerate() {
@@ -100,6 +104,7 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
                 agents: session.agents().clone(),
                 sessions: Vec::new(),
                 has_canary: false,
+                check: Vec::new(),
             });
         }
         let per_s = pilot(options, &mut session, &directory, index, &arm.name).map_err(named)?;
@@ -107,6 +112,8 @@ pub(super) fn look(args: &CompareArgs, checked: &Checked, stop: &Arc<AtomicBool>
         looked.arms.push(ArmRecord { pilot_per_s: Some(per_s), ..record });
         looked.pilots_per_s.push(per_s);
         looked.has_canary |= session.takes_part();
+        clocks.push((arm.name.as_str(), session.php_samples().map(|samples| samples.clock)));
+        looked.check = php::compared_row(&clocks).into_iter().collect();
         // A server of ours ends here.
         looked.sessions.push(matches!(arm.target, ArmTarget::Url(_)).then_some(session));
     }

@@ -3,7 +3,7 @@
 use crate::cli::profile::DiffArgs;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::difference::{Half, php_difference, write_difference};
+use crate::profiling::difference::{Half, php_difference, php_unrelated, write_difference};
 use crate::store::private;
 use crate::store::stored::{Record, Stored};
 use report::flame::{difference, function_changes};
@@ -29,6 +29,7 @@ pub(super) fn diff(args: &DiffArgs) -> Result<Exit, CommandError> {
     if let Some(difference) = php_difference(&before, &after) {
         paths.extend(write_difference(&args.output.join("php-diff"), &difference)?);
     }
+    php_unrelated(&before, &after).iter().for_each(|why| printer::note(why));
     paths.iter().for_each(|path| text.push_str(&format!("{}\n", path.display())));
     printer::result(&text)?;
     Ok(Exit::Fine)

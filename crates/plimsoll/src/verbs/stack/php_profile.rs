@@ -9,7 +9,7 @@ use crate::session::serving;
 use crate::store::private;
 use model::Redacted;
 use serde_json::json;
-use stack::{PhpSamples, Standing};
+use stack::{PhpSamples, PhpWritten, Standing};
 use std::path::Path;
 
 pub(super) fn php_profile(args: &PhpProfileArgs) -> Result<Exit, CommandError> {
@@ -26,17 +26,29 @@ pub(super) fn php_profile(args: &PhpProfileArgs) -> Result<Exit, CommandError> {
 }
 
 fn samples(standing: &Standing) -> Result<PhpSamples, CommandError> {
-    standing.php_samples().ok_or_else(|| {
-        CommandError::usage(format!(
-            "{} samples no PHP functions; start it with php_profile=cpu, as in: plimsoll stack up {} php_profile=cpu",
-            standing.name, standing.served.server
-        ))
-    })
+    standing.php_samples().ok_or_else(|| CommandError::usage(no_samples(standing)))
+}
+
+/// Why a stack has none, and what to do.
+fn no_samples(standing: &Standing) -> String {
+    let (name, server) = (&standing.name, &standing.served.server);
+    let mut settings = stack::all().filter(|known| known.name == server).flat_map(stack::Server::own_settings);
+    if !settings.any(|(setting, ..)| setting == "php_profile") {
+        return format!(
+            "{name} runs no PHP that plimsoll can sample; name a stack of php-fpm or wordpress that was started with \
+             php_profile=cpu"
+        );
+    }
+    let named = if name == server { String::new() } else { format!(" --name {name}") };
+    format!(
+        "{name} samples no PHP functions: end it with plimsoll stack down {name}, then start it with php_profile=cpu, as in: \
+         plimsoll stack up {server}{named} php_profile=cpu"
+    )
 }
 
 fn show(args: &PhpProfileArgs, standing: &Standing, samples: &PhpSamples) -> Result<(), CommandError> {
     let until = samples.written().map_err(serving::command_error)?;
-    let sampled = sampled(samples, &until).map_err(serving::command_error)?;
+    let sampled = sampled(samples, &PhpWritten::default(), &until).map_err(serving::command_error)?;
     let is_kept = args.output.as_deref().map(|folder| kept(folder, standing, &sampled)).transpose()?.unwrap_or(false);
     if sampled.profile.samples == 0 {
         printer::note(&format!(
@@ -63,4 +75,29 @@ fn kept(folder: &Path, standing: &Standing, sampled: &PhpSampled) -> Result<bool
     private::create_directory(folder)
         .map_err(|error| CommandError::usage(format!("--output {}: cannot write there: {error}", folder.display())))?;
     write(folder, sampled, &Redacted::text(&format!("of {}", standing.name)), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Served;
+
+    #[test]
+    fn what_to_do_for_samples_is_told_where_there_can_be_some() {
+        let of = |server: &str| {
+            let served = Served { server: server.into(), ..Served::default() };
+            no_samples(&Standing { name: "shop".into(), served, ..Standing::default() })
+        };
+        for server in ["php-fpm", "wordpress"] {
+            let said = of(server);
+            let advice = format!(
+                "stack down shop, then start it with php_profile=cpu, as in: plimsoll stack up {server} --name shop php_profile=cpu"
+            );
+            assert!(said.starts_with("shop samples no PHP functions") && said.contains(&advice), "{said}");
+        }
+        for server in ["nginx", "command", ""] {
+            let said = of(server);
+            assert!(said.starts_with("shop runs no PHP that") && !said.contains("stack up"), "{said}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::Arms;
 use crate::exit::{CommandError, Exit};
 use crate::output::printer;
-use crate::profiling::difference::{Half, keep_difference};
+use crate::profiling::difference::{Half, keep_difference, php_unrelated};
 use crate::profiling::{Sampled, keep, remove_samples};
 use crate::store::{Recorder, private};
 use model::{ArmProfile, CompareLoad, Redacted, SessionEvent, Stop};
@@ -46,6 +46,7 @@ impl Arms<'_> {
                         None if index == 0 => baseline = Some(half),
                         None => {}
                         Some(before) => {
+                            php_unrelated(before, &half).iter().for_each(|why| printer::note(why));
                             profile.functions = function_changes(before.side(), half.side());
                             if let Err(error) = keep_difference(&self.directory, index, before, &half) {
                                 printer::note(&format!("warning: {}; the figures are kept", error.message));

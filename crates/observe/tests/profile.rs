@@ -4,10 +4,11 @@
 
 use lab::decide::decide_watched;
 use model::ProcessRole;
-use observe::profile::{Profile, Recorded, Scope};
+use observe::profile::{FREQUENCY_HZ, Profile, Recorded, Scope};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 const BURN_MS: u64 = 1_000;
 
@@ -36,12 +37,59 @@ fn profile(scope: &Scope) -> (Profile, u64) {
             black_box(burn_in_the_profile(&until));
             thread_cpu_ns()
         });
-        let wait = || std::thread::sleep(std::time::Duration::from_millis(BURN_MS));
+        let wait = || std::thread::sleep(Duration::from_millis(BURN_MS));
         let recorded = Recorded::during(thread_cpu_ns, wait).expect("this user may sample");
         until.store(true, Ordering::Relaxed);
         (recorded, burner.join().expect("it burns"))
     });
     (recorded.resolve(scope), burnt_ns)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a real burn keeps to real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A tenth of the time.
+#[inline(never)]
+fn seldom(end: Instant) -> u64 {
+    burn_until(end)
+}
+
+#[inline(always)]
+fn burn_until(end: Instant) -> u64 {
+    let mut sum = 1_u64;
+    while now() < end {
+        sum = black_box(sum.wrapping_mul(6_364_136_223_846_793_005).rotate_left(7));
+    }
+    sum
+}
+
+/// A server that is asked without a pause, and whose responses take as long as it is from one sample to the next.
+#[test]
+fn work_that_repeats_as_often_as_samples_are_taken_has_its_share() {
+    decide_watched(|| {
+        const ROUNDS: u32 = 400;
+        let round = Duration::from_secs(1) / FREQUENCY_HZ;
+        let wait = || {
+            let begin = now();
+            for n in 0..ROUNDS {
+                black_box(burn_until(begin + round * n + round * 9 / 10));
+                black_box(seldom(begin + round * (n + 1)));
+            }
+        };
+        let recorded = Recorded::during(thread_cpu_ns, wait).expect("this user may sample");
+        let server = BTreeSet::from([std::process::id()]);
+        let profile = recorded.resolve(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });
+        let (mut all, mut of_it) = (0, 0);
+        for (line, n) in profile.folded.lines().filter_map(|line| line.rsplit_once(' ')) {
+            let n: u32 = n.parse().expect("a count");
+            all += n;
+            of_it += if line.contains("seldom") { n } else { 0 };
+        }
+        let share = f64::from(of_it) / f64::from(all);
+        assert!((0.03..0.2).contains(&share), "{share}: {}", profile.folded);
+    });
 }
 
 #[test]
@@ -82,7 +130,7 @@ fn threads_that_sleep_have_waited_as_long_as_they_slept_and_one_that_burns_has_n
         let (profile, _) = std::thread::scope(|threads| {
             let sleeper = threads.spawn(|| {
                 while !until.load(Ordering::Relaxed) {
-                    std::thread::sleep(std::time::Duration::from_millis(5));
+                    std::thread::sleep(Duration::from_millis(5));
                 }
             });
             let profiled = profile(&Scope { server, only_server: true, own_name: "own", ..Scope::default() });

@@ -9,6 +9,8 @@ use model::{FORMAT_SAMPLES, SamplesAdded, SamplesBegun};
 use perf_event::data::Record;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, ReadFormat, SampleFlag, Sampler};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +20,11 @@ use thiserror::Error;
 
 /// Samples a second on each CPU: not a divisor of the rate at which anything else is woken.
 pub const FREQUENCY_HZ: u32 = 99;
+/// Sampling pauses after so many readings of the rings, for a random time below that: where a server is asked without a pause
+/// and all its responses take the same time, the samples would stay in step with them, and meet some part of a response each
+/// time, or never. The kernel goes on with what was left until the next sample, and pauses are no time in which was sampled.
+const PAUSE_AFTER: u32 = 5;
+const PAUSE_BELOW: Duration = Duration::from_millis(2);
 /// At most 127 addresses a sample, so that it takes more than two seconds to fill.
 const RING_BYTES: usize = 256 * 1024;
 /// Time between two readings of the rings. Meanwhile that of switches takes 100 of the longest samples.
@@ -60,6 +67,7 @@ struct Rings {
     running: Vec<Sampler>,
     /// Or why there are none.
     switches: Result<Vec<Switches>, String>,
+    is_on: bool,
 }
 
 impl Rings {
@@ -70,14 +78,26 @@ impl Rings {
     }
 
     fn switch_on(&mut self) {
-        // An event of a CPU that has gone offline since cannot be switched; the others can.
-        self.running.iter_mut().for_each(|ring| drop(ring.enable()));
+        self.is_on = true;
+        self.go_on();
         self.switches.iter_mut().flatten().for_each(Switches::switch_on);
     }
 
     fn switch_off(&mut self) {
-        self.running.iter_mut().for_each(|ring| drop(ring.disable()));
+        self.is_on = false;
+        self.pause();
         self.switches.iter_mut().flatten().for_each(Switches::switch_off);
+    }
+
+    /// Takes no samples of what runs.
+    fn pause(&mut self) {
+        // An event of a CPU that has gone offline since cannot be switched; the others can.
+        self.running.iter_mut().for_each(|ring| drop(ring.disable()));
+    }
+
+    /// Takes samples of what runs.
+    fn go_on(&mut self) {
+        self.running.iter_mut().for_each(|ring| drop(ring.enable()));
     }
 }
 
@@ -92,6 +112,22 @@ impl Shared {
         // Rings are whole between any two calls, whoever panicked.
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Pauses, if it samples at all; who switches it on or off does not wait for the end.
+    fn pause(&self, random: &mut SplitMix64) {
+        {
+            let mut rings = self.rings();
+            if !rings.is_on {
+                return;
+            }
+            rings.pause();
+        }
+        std::thread::sleep(PAUSE_BELOW.mul_f64(f64::from(random.next_u32()) / f64::from(u32::MAX)));
+        let mut rings = self.rings();
+        if rings.is_on {
+            rings.go_on();
+        }
+    }
 }
 
 impl Profiler {
@@ -104,12 +140,13 @@ impl Profiler {
             return Err(Unprofiled::Unsupported(io::Error::other("no CPU is listed")));
         }
         let switches = cpus.iter().copied().map(Switches::new).collect::<io::Result<_>>();
-        let rings = Rings { running, switches: switches.map_err(|error| error.to_string()) };
+        let rings = Rings { running, switches: switches.map_err(|error| error.to_string()), is_on: false };
         let shared = Arc::new(Shared { rings: Mutex::new(rings), ended: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let read = move || {
             let mut stacks = if take.is_some() { Stacks::written_down() } else { Stacks::default() };
             let (mut waits, mut journal) = (Waits::default(), take.map(|take| Journal::new(take, READ_EVERY)));
+            let (mut random, mut readings) = (SplitMix64::seed_from_u64(0), 0);
             loop {
                 // Looked at first, so that the last round finds all there is.
                 let ended = theirs.ended.load(Ordering::Acquire);
@@ -130,6 +167,10 @@ impl Profiler {
                     return stacks;
                 }
                 std::thread::sleep(READ_EVERY);
+                readings += 1;
+                if readings % PAUSE_AFTER == 0 {
+                    theirs.pause(&mut random);
+                }
             }
         };
         let reader = std::thread::Builder::new().name("profile".into()).spawn(read).map_err(Unprofiled::Thread)?;

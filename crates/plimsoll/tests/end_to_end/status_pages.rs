@@ -137,8 +137,9 @@ fn databases_are_asked_over_tcp_and_with_a_password() {
     let record = record(&ended);
     let [maria, redis, no_maria, no_redis] = urls.each_ref().map(|url| page(&record, url));
     assert_eq!((text(maria, "server"), text(redis, "server")), ("mysql", "redis"));
-    assert!(number(maria, "figures.questions.last") > number(maria, "figures.questions.first"), "{maria:#}");
-    assert!(number(redis, "figures.clients_connected.max") >= 1.0 && count(redis, "looks") >= 2, "{redis:#}");
+    // There are looks before and after the load, however few find time in it.
+    assert!(number(maria, "around.questions.after") > number(maria, "around.questions.before"), "{maria:#}");
+    assert!(number(redis, "around.clients_connected.after") >= 1.0, "{redis:#}");
     assert!(text(no_maria, "reason").contains("does not let looker in"), "{no_maria:#}");
     assert!(text(no_redis, "reason").contains("PLIMSOLL_REDIS_PASSWORD"), "{no_redis:#}");
     assert!(!ended.recorded("run.json").contains("s3cret") && !ended.recorded("events.jsonl").contains("s3cret"));

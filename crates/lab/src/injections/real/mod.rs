@@ -27,7 +27,7 @@ const REFUSED: i32 = 2;
 const IMPOSSIBLE: i32 = 77;
 /// Rules about what is answered, set or counted, not about time: other loads on the same CPUs change nothing of it. That which
 /// takes a minute first.
-const BESIDE_ANYTHING: &[&str] = &[
+const BESIDE_ANY_LOADS: &[&str] = &[
     "ST-01", "ER-04", "ER-14", "ST-02", "ER-15", "ST-06", "CL-06", "CL-07", "CL-17", "ER-01", "ER-02", "ER-03",
     "ER-05", "ER-06", "ER-07", "ER-08", "ER-09", "ER-11", "LD-03", "LD-04", "LD-07", "NE-01", "NE-02", "NE-04",
     "NE-08", "SV-02", "SV-03", "SV-05", "SV-06", "EN-05", "EN-06", "ER-12", "PR-01",
@@ -55,7 +55,7 @@ impl Real {
     /// What may be beside it.
     pub fn bears(&self) -> Beside {
         let is_of = |&beside: &Beside| self.turn(beside).is_some();
-        [Beside::Anything, Beside::IdleLoads].into_iter().find(is_of).unwrap_or(Beside::Nothing)
+        [Beside::AnyLoads, Beside::IdleLoads].into_iter().find(is_of).unwrap_or(Beside::Nothing)
     }
 
     /// When its turn is among those that bear that, if it is one of them.
@@ -67,8 +67,8 @@ impl Real {
 /// What may be beside a fault, and changes nothing of what its rules say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// Whatever there is.
-    Anything,
+    /// Whatever loads.
+    AnyLoads,
     /// Loads that leave the CPUs almost idle.
     IdleLoads,
     /// Nothing.
@@ -79,7 +79,7 @@ impl Beside {
     /// The rules whose faults bear it, in the order in which they are put to them.
     const fn rules(self) -> &'static [&'static str] {
         match self {
-            Self::Anything => BESIDE_ANYTHING,
+            Self::AnyLoads => BESIDE_ANY_LOADS,
             Self::IdleLoads => BESIDE_IDLE_LOADS,
             Self::Nothing => &[],
         }
@@ -146,7 +146,7 @@ pub fn that_bear(beside: Beside) -> Vec<&'static Real> {
 /// Does something with each fault: first with those that bear others, some at a time, then with the rest one by one.
 /// `real` is the fault of a `T`.
 pub fn each<T: Send>(mut faults: Vec<T>, real: impl Fn(&T) -> &'static Real, act: impl Fn(T) + Sync) {
-    for beside in [Beside::Anything, Beside::IdleLoads] {
+    for beside in [Beside::AnyLoads, Beside::IdleLoads] {
         let (mut together, others): (Vec<T>, Vec<T>) =
             faults.into_iter().partition(|fault| real(fault).bears() == beside);
         together.sort_by_key(|fault| real(fault).turn(beside));

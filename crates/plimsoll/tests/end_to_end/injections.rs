@@ -1,8 +1,6 @@
 //! Faults that `cargo xtask injections` makes, each of them once: the rules that are about it fire. A few are measured
 //! without it as well, and then these rules are silent.
 
-mod beside_anything;
-
 use crate::support::{Decider, Watched};
 use lab::injections::real::{self, Beside, Judged, Maker, Real, Said};
 
@@ -23,12 +21,9 @@ fn judged(maker: &Maker, real: &Real, script: &str) -> Watched<Result<Option<Jud
     })
 }
 
-/// The rules of a fault have fired.
-fn assert_found(real: &Real, judged: &Result<Option<Judged>, String>) {
-    let judged = judged.as_ref().unwrap_or_else(|problem| panic!("{:?}: {problem}", real.rules));
-    let Some(judged) = judged else { return };
-    let silent = judged.silent(real.rules);
-    assert!(silent.is_empty(), "{silent:?} are silent on {}; fired: {:?}", real.fault, judged.findings);
+#[test]
+fn faults_beside_loads_are_found() {
+    are_found(Beside::AnyLoads);
 }
 
 #[test]
@@ -45,7 +40,12 @@ fn are_found(beside: Beside) {
     let (decider, maker) = (Decider::new(), maker());
     let is_found = |real: &'static Real| {
         let measure = || judged(&maker, real, real.faulty);
-        decider.decide(real.fault, measure, |judged| assert_found(real, &judged.value));
+        decider.decide(real.fault, measure, |judged| {
+            let judged = judged.value.as_ref().unwrap_or_else(|problem| panic!("{:?}: {problem}", real.rules));
+            let Some(judged) = judged else { return };
+            let silent = judged.silent(real.rules);
+            assert!(silent.is_empty(), "{silent:?} are silent on {}; fired: {:?}", real.fault, judged.findings);
+        });
     };
     real::each(real::that_bear(beside), |real| real, is_found);
 }

@@ -118,7 +118,7 @@ fn pages_are_found_by_htaccess_alone() {
 fn the_milliseconds_of_a_page_are_those_of_its_programs() {
     let stacks = Stacks::new();
     let file = format!(
-        "serve = \"wordpress children=2 {SMALL}\"\n[flags]\nconnections = 1\nduration = \"3s\"\nwarmup = \"1s\"\n"
+        "serve = \"wordpress children=2 {SMALL}\"\n[flags]\nconnections = 1\nduration = \"5s\"\nwarmup = \"1s\"\n"
     );
     stacks.write("page.toml", &file);
     let output = stacks.run(["experiment", "page.toml", "-o", "out", "--json", "-q"]);
@@ -130,7 +130,8 @@ fn the_milliseconds_of_a_page_are_those_of_its_programs() {
         layer.map(|layer| number(layer, "ns_per_response.value") / 1e6)
     };
     let [php, database, nginx] = ["php-fpm", "mariadbd", "nginx"].map(|name| ms(Some(name)).expect(name));
-    assert!(php > database && database > nginx && nginx > 0.0, "{layers:#?}");
+    // What nginx takes of some pages is less than the clock of the kernel tells.
+    assert!(php > database && database > nginx, "{layers:#?}");
     let sum: f64 = layers.iter().map(|layer| number(layer, "ns_per_response.value")).sum();
     let mean = number(row, "response_mean_ns.value");
     // At one connection a page comes after the other, and nothing else is served: one second over the goodput, too.

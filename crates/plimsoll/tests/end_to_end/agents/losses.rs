@@ -8,7 +8,7 @@ use rustix::process::{Signal, kill_process};
 use std::time::Duration;
 
 /// A load is measured within this time.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 
 /// Waits until the second load is under way.
 #[track_caller]

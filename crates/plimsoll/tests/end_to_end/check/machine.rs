@@ -90,7 +90,8 @@ fn ports_and_queues_are_held_against_the_planned_rate() {
 fn a_run_tells_beforehand_and_keeps_it() {
     let run = |flags: &str| in_small_network(&format!("\"$PLIMSOLL\" run -n 100 --warmup 0s --json {flags}"));
     let ended = run("-c 32");
-    let check = ended.exits(4).json()["environment"]["check"].clone();
+    // Whether 100 requests are enough is for their spread to say.
+    let check = ended.json()["environment"]["check"].clone();
     let rules: Vec<_> = check.as_array().expect("a list").iter().map(|row| text(row, "rule")).collect();
     assert!(rules.contains(&"NE-01") && rules.contains(&"NE-02"), "{check:#}");
     let told =

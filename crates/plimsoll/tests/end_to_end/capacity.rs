@@ -68,11 +68,16 @@ fn a_range_that_holds_or_fails_as_a_whole_is_a_bound_with_the_reason() {
         assert_eq!((number(record, "capacity.low"), &record["capacity"]["high"]), (100.0, &Value::Null));
         assert_eq!(Findings(record).of("SA-01").0, "bound");
     });
-    // No response comes in a millisecond, however quiet the machine is.
-    let (code, record) = search(&[&range[..], &["--goal", "p50<1ms"]].concat());
-    assert_eq!((code, text(&record, "capacity.ended")), (1, "never_met"), "{record:#}");
-    assert_eq!((&record["capacity"]["low"], number(&record, "capacity.high")), (&Value::Null, 100.0));
-    assert_eq!(record["capacity"]["failed"][0], "p50<1ms", "{:#}", record["capacity"]);
+    // No response comes in a millisecond, however quiet the machine is; a busy one may leave too little time to say so.
+    let failed = || {
+        let (code, record) = search(&[&range[..], &["--goal", "p50<1ms"]].concat());
+        (record, code)
+    };
+    decide(failed, |(record, code)| {
+        assert_eq!((*code, text(record, "capacity.ended")), (1, "never_met"), "{record:#}");
+        assert_eq!((&record["capacity"]["low"], number(record, "capacity.high")), (&Value::Null, 100.0));
+        assert_eq!(record["capacity"]["failed"][0], "p50<1ms", "{:#}", record["capacity"]);
+    });
 }
 
 #[test]

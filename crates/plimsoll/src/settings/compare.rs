@@ -27,8 +27,6 @@ const PILOT_NS: u64 = 3 * NS_PER_S;
 const FIXED_SHARE: f64 = 0.7;
 /// ... and of what the slowest gets out at most, as latencies above its capacity would be those of a queue.
 const SLOWEST_SHARE: f64 = 0.85;
-/// Connections of the fixed load: the limit of requests in flight.
-const OPEN_CONNECTIONS: u64 = 256;
 /// Shortest window.
 const WINDOW_MIN_NS: u64 = NS_PER_S;
 /// Window of a canary at most, its warm-up, rate and connections.
@@ -109,7 +107,7 @@ impl CompareOptions {
         if rate_per_s.is_some() && !loads.contains(&CompareLoad::Fixed) {
             return Err(CommandError::usage("--rate is that of the fixed load, which --only leaves out"));
         }
-        settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s.unwrap_or(1.0)), args.arrivals)?;
+        settings::load(settings::OPEN_CONNECTIONS, Some(rate_per_s.unwrap_or(1.0)), args.arrivals)?;
         if loads.contains(&CompareLoad::Fixed) {
             settings::no_pipeline(args.request.pipeline)?;
         }
@@ -208,7 +206,7 @@ impl CompareOptions {
                 Ok((load, Stop::Duration { duration_ns: self.canary_ns() }, warmup))
             }
             CompareLoad::Fixed => {
-                let load = settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s), args.arrivals)?;
+                let load = settings::load(settings::OPEN_CONNECTIONS, Some(rate_per_s), args.arrivals)?;
                 Ok((load, window, self.warmup))
             }
             CompareLoad::Saturated | CompareLoad::Capacity | CompareLoad::Stored => {
@@ -219,7 +217,7 @@ impl CompareOptions {
 
     /// A trial of a search for the capacity.
     pub(crate) fn searched_load(&self, args: &CompareArgs, rate_per_s: f64) -> Result<Load, CommandError> {
-        settings::load(model::Count(OPEN_CONNECTIONS), Some(rate_per_s), args.arrivals)
+        settings::load(settings::OPEN_CONNECTIONS, Some(rate_per_s), args.arrivals)
     }
 
     /// The plan, where closed loops got so many good responses per second out of the variants. There is a canary where this

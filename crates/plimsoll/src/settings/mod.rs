@@ -22,6 +22,8 @@ use target_url::{TargetUrl, is_local};
 
 /// Most connections of one run; beyond it local ports and descriptors end long before.
 const CONNECTIONS_MAX: u64 = 1_000_000;
+/// Connections of an open loop: enough that a short stall is not mistaken for the limit of the server.
+pub(crate) const OPEN_CONNECTIONS: Count = Count(256);
 /// Highest rate; one request a nanosecond is beyond any machine.
 const RATE_MAX_PER_S: f64 = 1e9;
 /// How long before a request is due its load thread stops sleeping, and for how long it awaits the response awake, where

@@ -25,8 +25,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Connections of a closed loop.
 const CONNECTIONS: Count = Count(64);
-/// Connections of an open loop: enough that a short stall is not mistaken for the limit of the server.
-pub(super) const OPEN_CONNECTIONS: Count = Count(256);
 /// Long enough for a verdict without the rule on short runs.
 const DURATION: model::Duration = model::Duration { ns: 30 * model::NS_PER_S };
 /// Most requests of a count-limited run.
@@ -170,6 +168,6 @@ pub(super) fn load(
     if rate.is_some() {
         settings::no_pipeline(pipeline)?;
     }
-    let default = if rate.is_some() { OPEN_CONNECTIONS } else { CONNECTIONS };
+    let default = if rate.is_some() { settings::OPEN_CONNECTIONS } else { CONNECTIONS };
     settings::load(connections.unwrap_or(default), rate.map(|rate| rate.per_s), arrivals)
 }

@@ -2,7 +2,6 @@
 
 mod arms;
 
-use super::run::OPEN_CONNECTIONS;
 use crate::cli::{ArrivalsArg, OverArg, SweepArgs};
 use crate::coordinate::confirm::{self, Confirming};
 use crate::coordinate::sweep::{SweepSearch, Times, Trial, TrialOutcome};
@@ -368,7 +367,7 @@ fn load_of(args: &SweepArgs, load: f64) -> Result<Load, CommandError> {
 
 /// Connections of a sweep over rate.
 fn open_connections(args: &SweepArgs) -> Count {
-    args.connections.unwrap_or(OPEN_CONNECTIONS)
+    args.connections.unwrap_or(settings::OPEN_CONNECTIONS)
 }
 
 /// Fails where a flag would be ignored that only a sweep over rate has.

@@ -56,28 +56,30 @@ fn a_range_that_holds_or_fails_as_a_whole_is_a_bound_with_the_reason() {
     let range = [&url[..], "--from", "100", "--to", "100", "--budget", "25s"];
     // The one holds for a bound, the other is left open by it.
     let thresholds = ["--fail-if", "capacity<50", "--fail-if", "capacity<200"];
-    let held = || {
-        let (code, record) = search(&[&range[..], &thresholds].concat());
+    let searched = |more: &[&str]| {
+        let (code, record) = search(&[&range[..], more].concat());
         (record, code)
     };
-    decide(held, |(record, code)| {
-        let states: Vec<&str> =
-            record["thresholds"].as_array().expect("a list").iter().map(|one| text(one, "state")).collect();
-        assert_eq!((states, *code), (vec!["passed", "inconclusive"], 5), "{record:#}");
-        assert_eq!((text(record, "capacity.ended"), text(record, "verdict.state")), ("range_ended", "bound"));
-        assert_eq!((number(record, "capacity.low"), &record["capacity"]["high"]), (100.0, &Value::Null));
-        assert_eq!(Findings(record).of("SA-01").0, "bound");
-    });
+    decide(
+        || searched(&thresholds),
+        |(record, code)| {
+            let states: Vec<&str> =
+                record["thresholds"].as_array().expect("a list").iter().map(|one| text(one, "state")).collect();
+            assert_eq!((states, *code), (vec!["passed", "inconclusive"], 5), "{record:#}");
+            assert_eq!((text(record, "capacity.ended"), text(record, "verdict.state")), ("range_ended", "bound"));
+            assert_eq!((number(record, "capacity.low"), &record["capacity"]["high"]), (100.0, &Value::Null));
+            assert_eq!(Findings(record).of("SA-01").0, "bound");
+        },
+    );
     // No response comes in a millisecond, however quiet the machine is; a busy one may leave too little time to say so.
-    let failed = || {
-        let (code, record) = search(&[&range[..], &["--goal", "p50<1ms"]].concat());
-        (record, code)
-    };
-    decide(failed, |(record, code)| {
-        assert_eq!((*code, text(record, "capacity.ended")), (1, "never_met"), "{record:#}");
-        assert_eq!((&record["capacity"]["low"], number(record, "capacity.high")), (&Value::Null, 100.0));
-        assert_eq!(record["capacity"]["failed"][0], "p50<1ms", "{:#}", record["capacity"]);
-    });
+    decide(
+        || searched(&["--goal", "p50<1ms"]),
+        |(record, code)| {
+            assert_eq!((*code, text(record, "capacity.ended")), (1, "never_met"), "{record:#}");
+            assert_eq!((&record["capacity"]["low"], number(record, "capacity.high")), (&Value::Null, 100.0));
+            assert_eq!(record["capacity"]["failed"][0], "p50<1ms", "{:#}", record["capacity"]);
+        },
+    );
 }
 
 #[test]

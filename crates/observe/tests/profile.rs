@@ -17,7 +17,21 @@ const BURN_MS: u64 = 1_000;
 fn burn_in_the_profile(until: &AtomicBool) -> u64 {
     let mut sum = 1_u64;
     while !until.load(Ordering::Relaxed) {
-        sum = black_box(sum.wrapping_mul(6_364_136_223_846_793_005).rotate_left(7));
+        sum = black_box(burn_a_little(sum));
+    }
+    sum
+}
+
+/// Some microseconds in which nothing is called: a function that has just been called hides who called it, and without
+/// optimisation even a rotation is one.
+#[inline(always)]
+fn burn_a_little(mut sum: u64) -> u64 {
+    let mut rounds = 0;
+    while rounds < 5_000 {
+        sum ^= sum << 13;
+        sum ^= sum >> 7;
+        sum ^= sum << 17;
+        rounds += 1;
     }
     sum
 }
@@ -60,7 +74,7 @@ fn seldom(end: Instant) -> u64 {
 fn burn_until(end: Instant) -> u64 {
     let mut sum = 1_u64;
     while now() < end {
-        sum = black_box(sum.wrapping_mul(6_364_136_223_846_793_005).rotate_left(7));
+        sum = black_box(burn_a_little(sum));
     }
     sum
 }

@@ -122,28 +122,53 @@ pub(crate) fn exit(record: &CompareRecord) -> Exit {
             true => Exit::Inconclusive,
             false => Exit::Fine,
         },
-        _ if !record.conditions.is_empty() => by_conditions(record),
-        _ => by_calls(record),
+        _ if !record.conditions.is_empty() => by_conditions(record.conditions.iter().map(|condition| condition.state)),
+        _ => {
+            let primary = record.metrics.iter().filter(|metric| metric.primary);
+            // What was asked for and could not be compared is not known.
+            let is_open = record.unavailable.contains_key(&CompareMetric::CapacityPerS);
+            by_calls(&primary.map(|metric| metric.call).collect::<Vec<_>>(), is_open)
+        }
     }
 }
 
-fn by_conditions(record: &CompareRecord) -> Exit {
-    match record.conditions.iter().map(|condition| condition.state).max() {
+fn by_conditions(states: impl Iterator<Item = FailIfState>) -> Exit {
+    match states.max() {
         Some(FailIfState::Failed) => Exit::Failed,
         Some(FailIfState::Passed) => Exit::Fine,
         Some(FailIfState::CannotTell) | None => Exit::Inconclusive,
     }
 }
 
-fn by_calls(record: &CompareRecord) -> Exit {
-    let calls: Vec<Call> = record.metrics.iter().filter(|metric| metric.primary).map(|metric| metric.call).collect();
-    // What was asked for and could not be compared is not known.
-    let is_open = record.unavailable.contains_key(&CompareMetric::CapacityPerS);
+/// `is_open`: one of the calls that were asked for could not be made.
+fn by_calls(calls: &[Call], is_open: bool) -> Exit {
     if calls.contains(&Call::Worse) {
         Exit::Failed
     } else if calls.is_empty() || is_open || calls.contains(&Call::CannotTell) {
         Exit::Inconclusive
     } else {
         Exit::Fine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Exit, FailIfState, by_calls, by_conditions};
+
+    #[test]
+    fn one_worse_metric_fails_and_one_open_question_leaves_the_others_open() {
+        assert_eq!(by_calls(&[Call::Better, Call::Worse, Call::CannotTell], true), Exit::Failed);
+        assert_eq!(by_calls(&[Call::Better, Call::CannotTell], false), Exit::Inconclusive);
+        assert_eq!(by_calls(&[Call::Better], true), Exit::Inconclusive);
+        assert_eq!(by_calls(&[], false), Exit::Inconclusive);
+        assert_eq!(by_calls(&[Call::Better, Call::Same], false), Exit::Fine);
+    }
+
+    #[test]
+    fn one_failed_condition_fails_and_one_that_cannot_be_told_leaves_the_others_open() {
+        let exit = |states: &[FailIfState]| by_conditions(states.iter().copied());
+        assert_eq!(exit(&[FailIfState::Passed, FailIfState::Failed, FailIfState::CannotTell]), Exit::Failed);
+        assert_eq!(exit(&[FailIfState::CannotTell, FailIfState::Passed]), Exit::Inconclusive);
+        assert_eq!(exit(&[FailIfState::Passed]), Exit::Fine);
     }
 }

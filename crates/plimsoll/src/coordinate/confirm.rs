@@ -29,7 +29,7 @@ const BLOCKS: usize = RUNS_MIN;
 /// How it is measured.
 pub(crate) struct Confirming<'a> {
     /// The server that was measured; none when it is somebody else's.
-    pub(crate) spec: Option<Spec>,
+    pub(crate) spec: Spec,
     /// Requests and generator, as they were measured.
     pub(crate) draft: &'a Draft,
     /// Connections of the load that the limiter was found at.
@@ -49,15 +49,11 @@ pub(crate) struct Confirming<'a> {
 /// have ended: its port is needed.
 pub(crate) fn confirm(limiter: &Limiter, how: &Confirming<'_>) -> Result<SessionEvent, CommandError> {
     let unavailable = |why| Ok(SessionEvent::Confirmed { confirmation: None, unavailable: Some(why) });
-    let planned = match &how.spec {
-        None => Err("--confirm changes servers that plimsoll itself has started (--serve)".to_owned()),
-        Some(spec) => trial(limiter, &spec.limits(), how.connections, how.may_open_more).map(|trial| (spec, trial)),
-    };
-    let (spec, trial) = match planned {
-        Ok(planned) => planned,
+    let trial = match trial(limiter, &how.spec.limits(), how.connections, how.may_open_more) {
+        Ok(trial) => trial,
         Err(why) => return unavailable(why),
     };
-    let mut search = Blocks::new(spec, &trial, how.draft.common.seed);
+    let mut search = Blocks::new(&how.spec, &trial, how.draft.common.seed);
     let mut arms =
         Arms { connections: trial.connections, how, progress: Progress::new(how.quiet), told: BTreeMap::new() };
     walk(&mut search, &mut arms, how.stop)?;

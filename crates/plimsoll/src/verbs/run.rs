@@ -118,7 +118,8 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
     drop(session);
     let mut record = run_record(&log.facts, &builder);
     keep_waits(&directory, report::off_cpu::of_run(&record));
-    if let (true, true, false, Some(limiter)) = (args.confirm, checked.is_ok(), interrupted, &record.limiter) {
+    let may_confirm = args.confirm && checked.is_ok() && !interrupted;
+    if let (true, Some(spec), Some(limiter)) = (may_confirm, spec, &record.limiter) {
         match confirm::confirm(limiter, &confirming(args, &draft, spec, load, warmup, &directory, stop)?) {
             Ok(confirmed) => {
                 log.tell(confirmed);
@@ -138,7 +139,7 @@ pub(super) fn measure(args: &RunArgs, checked: Checked, stop: &Arc<AtomicBool>) 
 fn confirming<'a>(
     args: &'a RunArgs,
     draft: &'a Draft,
-    spec: Option<Spec>,
+    spec: Spec,
     load: Load,
     warmup: Warmup,
     directory: &'a Path,

@@ -190,7 +190,7 @@ fn confirm(
     directory: &Path,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<SessionEvent>, CommandError> {
-    let Some(limiter) = limiter else { return Ok(None) };
+    let (Some(limiter), Some(spec)) = (limiter, spec) else { return Ok(None) };
     let connections = match args.over {
         OverArg::Connections => limiter.load.unwrap_or(1.0) as u32,
         OverArg::Rate => open_connections(args).0 as u32,

@@ -229,9 +229,10 @@ fn a_server_with_room_has_no_limiter_and_a_sweep_says_so() {
 
 #[test]
 fn what_cannot_be_confirmed_is_told() {
-    let target = Target::start(&["--pool", "2", "--pool-time", "10ms"]);
-    let args = ["run", &target.url("/pool"), "-c", "8", "--confirm", "-d", "300ms", "--warmup", "0s", "--json"];
-    let ended = plimsoll(args).run();
-    let why = text(&ended.json(), "limiter.confirmation_unavailable").to_owned();
-    assert!(why.contains("servers that plimsoll itself has started (--serve)"), "{why}");
+    let serve =
+        ["run", "--serve", "target", "-R", "50", "-c", "8", "-d", "300ms", "--warmup", "0s", "--json", "--confirm"];
+    let why = text(&plimsoll(serve).run().json(), "limiter.confirmation_unavailable").to_owned();
+    assert!(why.contains("is not a limit that can be raised"), "{why}");
+    // Its settings are those of whoever started it.
+    plimsoll(["run", "http://127.0.0.1:1/", "--confirm"]).run().fails(2, &["[URL]", "--confirm"]);
 }

@@ -148,7 +148,7 @@ pub(crate) struct RunArgs {
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with_all = ["url", "client", "server_host"])]
+    #[arg(long, conflicts_with = "url")]
     pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
@@ -206,7 +206,7 @@ pub(crate) struct SweepArgs {
     ///
     /// After the measurement the server is restarted with and without the limit raised, and the gain is compared with
     /// the prediction. Each block takes one warm-up and window per variant.
-    #[arg(long, conflicts_with_all = ["url", "client", "server_host"])]
+    #[arg(long, conflicts_with = "url")]
     pub(crate) confirm: bool,
     /// Load that rises from level to level
     #[arg(long, value_enum, default_value_t = OverArg::Connections)]

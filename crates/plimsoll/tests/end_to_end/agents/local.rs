@@ -131,7 +131,7 @@ fn what_agents_cannot_do_is_refused_before_anything_is_started() {
     }
     for verb in ["run", "sweep"] {
         refused(verb, &["--profile"], &["--client", "--profile"]);
-        refused(verb, &["--confirm"], &["--client", "--confirm"]);
+        refused(verb, &["--confirm"], &["[URL]", "--confirm"]);
         refused(verb, &["--budget", "1s"], &["--client", "--budget"]);
     }
     for (verb, args, load) in [

@@ -14,8 +14,8 @@ use engine::run::Control;
 use model::{Event, LostAgent, NS_PER_S, Plan, human};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How often the stop sign is looked at.

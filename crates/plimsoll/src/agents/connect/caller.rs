@@ -108,7 +108,7 @@ fn refusal(error: HandshakeError) -> String {
              be the same"
                 .into()
         }
-        HandshakeError::Build => "it is another build of plimsoll; both have to be the same program".into(),
+        HandshakeError::Build => "it is another build of plimsoll, or no coordinator; both have to be the same program".into(),
         HandshakeError::Stranger(why) => format!("something else than a coordinator of agents answered: {why}"),
     }
 }

@@ -211,14 +211,118 @@ impl ClientCertVerifier for Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustls::client::ResolvesClientCert;
+    use rustls::crypto::ring::sign::any_supported_type;
+    use rustls::sign::CertifiedKey;
+    use rustls::{AlertDescription, ClientConnection, Connection, ServerConnection};
+
+    fn token() -> Token {
+        Token::random().expect("random numbers")
+    }
+
+    fn of(token: &Token, side: Side) -> Identity {
+        identity(token, side).expect("an identity")
+    }
+
+    /// Why the coordinator and the agent refuse each other, if they do.
+    fn refusals(coordinator: Arc<ServerConfig>, agent: Arc<ClientConfig>) -> [Option<Error>; 2] {
+        let name = ServerName::try_from("plimsoll").expect("a name");
+        let mut ends: [Connection; 2] = [
+            ServerConnection::new(coordinator).expect("a connection").into(),
+            ClientConnection::new(agent, name).expect("a connection").into(),
+        ];
+        let mut why = [None, None];
+        // The agent begins; a handshake takes less.
+        for turn in 0..8 {
+            let (from, to) = ((turn + 1) % 2, turn % 2);
+            let mut bytes = Vec::new();
+            while ends[from].wants_write() {
+                ends[from].write_tls(&mut bytes).expect("a vector takes all");
+            }
+            let mut rest = &bytes[..];
+            while !rest.is_empty() && why[to].is_none() {
+                ends[to].read_tls(&mut rest).expect("it takes bytes");
+                why[to] = ends[to].process_new_packets().err();
+            }
+        }
+        assert!(why.iter().any(Option::is_some) || ends.iter().all(|end| !end.is_handshaking()), "no end");
+        why
+    }
+
+    const WRONG: Error = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
+    const DENIED: Error = Error::AlertReceived(AlertDescription::AccessDenied);
 
     #[test]
-    fn both_ends_make_the_same_certificates_of_a_token_and_others_of_another() {
-        let (one, other) = (Token::random().expect("a token"), Token::random().expect("a token"));
-        let made = |token, side| identity(token, side).expect("an identity").certificate;
-        assert_eq!(made(&one, Side::Agent), made(&one, Side::Agent));
-        assert_ne!(made(&one, Side::Agent), made(&one, Side::Coordinator));
-        assert_ne!(made(&one, Side::Agent), made(&other, Side::Agent));
-        assert!(Pinned::new(made(&one, Side::Agent)).check(&made(&other, Side::Agent)).is_err());
+    fn both_ends_make_the_same_certificates_of_a_token_and_agree() {
+        let one = token();
+        assert_eq!(of(&one, Side::Agent).certificate, of(&one, Side::Agent).certificate);
+        assert_ne!(of(&one, Side::Agent).certificate, of(&one, Side::Coordinator).certificate);
+        assert_eq!(refusals(coordinator(&one, "b").unwrap(), agent(&one, "b").unwrap()), [None, None]);
+    }
+
+    #[test]
+    fn an_agent_of_another_token_refuses_and_one_of_another_build_is_refused() {
+        let (one, other) = (token(), token());
+        let refused = refusals(coordinator(&one, "b").unwrap(), agent(&other, "b").unwrap());
+        assert_eq!(refused, [Some(DENIED), Some(WRONG)]);
+        let refused = refusals(coordinator(&one, "b").unwrap(), agent(&one, "c").unwrap());
+        let told = Error::AlertReceived(AlertDescription::NoApplicationProtocol);
+        assert_eq!(refused, [Some(Error::NoApplicationProtocol), Some(told)]);
+    }
+
+    /// Shows whatever it has.
+    #[derive(Debug)]
+    struct Shows(Arc<CertifiedKey>);
+
+    impl ResolvesClientCert for Shows {
+        fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+            Some(Arc::clone(&self.0))
+        }
+
+        fn has_certs(&self) -> bool {
+            true
+        }
+    }
+
+    /// Takes the coordinator for what it is, and shows a certificate with a key.
+    fn stranger(
+        trusted: &Token,
+        shown: CertificateDer<'static>,
+        key: PrivatePkcs8KeyDer<'static>,
+    ) -> Arc<ClientConfig> {
+        let key = any_supported_type(&PrivateKeyDer::Pkcs8(key)).expect("a key");
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .expect("a version")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(of(trusted, Side::Coordinator).certificate)))
+            .with_client_cert_resolver(Arc::new(Shows(Arc::new(CertifiedKey::new(vec![shown], key)))));
+        Arc::new(config)
+    }
+
+    #[test]
+    fn the_coordinator_refuses_another_certificate_the_right_one_without_its_key_and_none() {
+        let (one, other) = (token(), token());
+        let refuses = |stranger| {
+            let [why, _] = refusals(coordinator(&one, "b").unwrap(), stranger);
+            why
+        };
+        let Identity { certificate, key } = of(&other, Side::Agent);
+        assert_eq!(refuses(stranger(&one, certificate, key)), Some(WRONG));
+        let (shown, key) = (of(&one, Side::Agent).certificate, of(&other, Side::Agent).key);
+        assert_eq!(
+            refuses(stranger(&one, shown, key)),
+            Some(Error::InvalidCertificate(CertificateError::BadSignature))
+        );
+        // Not even that of the coordinator, which whoever connects sees.
+        let Identity { certificate, key } = of(&one, Side::Coordinator);
+        assert_eq!(refuses(stranger(&one, certificate, key)), Some(WRONG));
+        let bare = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .expect("a version")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(of(&one, Side::Coordinator).certificate)))
+            .with_no_client_auth();
+        assert_eq!(refuses(Arc::new(bare)), Some(Error::NoCertificatesPresented));
     }
 }

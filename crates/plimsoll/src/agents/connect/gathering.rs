@@ -204,7 +204,9 @@ fn refusal(error: &HandshakeError) -> String {
         HandshakeError::Closed => "it ended before it had proved that it is an agent".into(),
         HandshakeError::Socket(why) => why.clone(),
         HandshakeError::Token => "it has another token; PLIMSOLL_TOKEN or the token file have to be the same".into(),
-        HandshakeError::Build => "it is another build of plimsoll; both have to be the same program".into(),
+        HandshakeError::Build => {
+            "it is another build of plimsoll, or no agent; both have to be the same program".into()
+        }
         HandshakeError::Stranger(why) => format!("it is no agent: {why}"),
     }
 }

@@ -46,8 +46,7 @@ impl ConnectLauncher {
         let config = certificate::coordinator(&meeting.token, &identity()?.build).map_err(|why| wrong(&why))?;
         let listener = TcpListener::bind(meeting.listen).map_err(|error| wrong(&error))?;
         let address = listener.local_addr().map_err(|error| wrong(&error))?;
-        let gathering =
-            Gathering::start(listener, config, meeting.agents, prefix).map_err(|error| wrong(&error))?;
+        let gathering = Gathering::start(listener, config, meeting.agents, prefix).map_err(|error| wrong(&error))?;
         let until_ns = monotonic_ns().saturating_add(meeting.wait.ns);
         Ok(Self { gathering, meeting, prefix, address: reached(address), until_ns })
     }
@@ -55,6 +54,11 @@ impl ConnectLauncher {
     /// `HOST:PORT` for the command line of an agent.
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    /// True if all agents have connected.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.gathering.count() >= self.meeting.agents
     }
 
     /// None come any more, for this reason.
@@ -73,7 +77,7 @@ impl Launcher for ConnectLauncher {
         let (n, address) = (human::plural(*agents as u64, "agent"), &self.address);
         let late = |came| {
             format!(
-                "it did not connect to {address} within {wait}, {came} of {n} did; start it as told, or wait longer                  (--agents-wait)"
+                "it did not connect to {address} within {wait}, {came} of {n} did; start it as told, or set --agents-wait"
             )
         };
         let (from, to, carrier) = self.gathering.take(agent, self.until_ns, late)?;
@@ -93,9 +97,9 @@ impl Launcher for ConnectLauncher {
             Some(file) => {
                 let file = file.display().to_string();
                 let quoted = shlex::try_quote(&file).map_or_else(|_| file.clone(), |quoted| quoted.into_owned());
-                (format!("each with a copy of {file}"), format!(" --token-file {quoted}"))
+                (format!("with a copy of {file}"), format!(" --token-file {quoted}"))
             }
-            None => (format!("each with {TOKEN_VARIABLE} set as it is here"), String::new()),
+            None => (format!("with {TOKEN_VARIABLE} set as it is here"), String::new()),
         };
         Some(format!(
             "waiting {wait} for {agents}; start each with this command, {condition}:\n  plimsoll agent --connect \

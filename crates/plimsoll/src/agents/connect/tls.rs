@@ -170,7 +170,9 @@ impl Read for Reader {
             Ok(0) => "it has ended its connection: the agent was ended there",
             Ok(_) => return read,
             Err(error) if error.kind() == ErrorKind::Interrupted => return read,
-            Err(error) if is_cut(error) => "its connection was cut: the agent was killed, or its machine or network is gone",
+            Err(error) if is_cut(error) => {
+                "its connection was cut: the agent was killed, or its machine or network is gone"
+            }
             Err(_) => "it sent bytes that are no TLS",
         };
         // The first reason stands.

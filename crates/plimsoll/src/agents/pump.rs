@@ -76,10 +76,11 @@ impl<P: Protocol> Pump<P> {
 impl<P: Protocol> Drop for Pump<P> {
     fn drop(&mut self) {
         let _ = self.to.send(Input::Quit);
-        self.launcher.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        // The streams have ended, and their agents with them.
+        self.launcher.close();
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::agents::connect::launcher::{ConnectLauncher, Meeting, SCHEME};
 use crate::agents::host::Host;
 use crate::agents::launcher::Launcher;
+use crate::agents::slurm::{SlurmLauncher, SlurmOptions};
 use crate::agents::ssh::Ssh;
 use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
@@ -23,6 +24,8 @@ pub(crate) enum Source {
     Ssh(Vec<Host>, Ssh),
     /// By others: they connect.
     Connect(Meeting),
+    /// By Slurm: they connect.
+    Slurm(SlurmOptions),
 }
 
 impl Source {
@@ -31,6 +34,7 @@ impl Source {
         match self {
             Self::Ssh(hosts, _) => hosts.len(),
             Self::Connect(meeting) => meeting.agents,
+            Self::Slurm(options) => options.meeting.agents,
         }
     }
 
@@ -39,6 +43,7 @@ impl Source {
         Ok(match self {
             Self::Ssh(hosts, ssh) => Arc::new(SshLauncher::new(hosts.clone(), ssh.clone())?),
             Self::Connect(meeting) => Arc::new(ConnectLauncher::new(meeting.clone(), SCHEME)?),
+            Self::Slurm(options) => Arc::new(SlurmLauncher::new(options)?),
         })
     }
 }

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Other machines", group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true))]
 pub(crate) struct ClientArgs {
-    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, or connect://N; repeatable
+    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N or slurm://N; repeatable
     ///
     /// Each is reached by the system's ssh with its configuration, keys and jump hosts, and gets a copy of this program in
     /// ~/.cache/plimsoll/agents. They share each load exactly and start at the same instant; --threads counts for each. The
     /// target has to be reachable from here too. With connect://N, alone, N agents are started by other means, each with the
-    /// command that is printed, and connect to --agents-listen.
+    /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "url",
           conflicts_with_all = ["serve", "cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
@@ -32,15 +32,18 @@ pub(crate) struct ClientArgs {
     /// Command in the place of ssh, such as 'ssh -F FILE' [default: PLIMSOLL_SSH, else ssh]
     #[arg(long, value_name = "COMMAND", requires = "machines")]
     pub(crate) ssh: Option<String>,
-    /// Address of this machine that agents of connect://N connect to; port 0 is any free one [default: 127.0.0.1:0]
+    /// Address of this machine that agents connect to (connect://, slurm://); port 0 is any free one [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS:PORT", requires = "client")]
     pub(crate) agents_listen: Option<SocketAddr>,
-    /// Time within which the agents of connect://N have to connect [default: 120s]
+    /// Time within which agents have to connect (connect://, slurm://) [default: 120s]
     #[arg(long, value_name = "TIME", requires = "client")]
     pub(crate) agents_wait: Option<Duration>,
-    /// File of the secret that the agents of connect://N have to know, made if it is missing [default: PLIMSOLL_TOKEN]
+    /// File of the secret that agents who connect have to know, made if it is missing [default: PLIMSOLL_TOKEN]
     #[arg(long, value_name = "FILE", requires = "client")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Command in the place of srun for slurm://N, such as 'srun --partition=load' [default: srun]
+    #[arg(long, value_name = "COMMAND", requires = "client", allow_hyphen_values = true)]
+    pub(crate) srun: Option<String>,
     /// What the loss of a machine does to a load, after which no other begins; the exit code is 4 with end, 5 with continue
     #[arg(long, value_enum, default_value_t = LossArg::End, requires = "machines")]
     pub(crate) on_agent_loss: LossArg,

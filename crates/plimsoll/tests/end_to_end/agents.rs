@@ -10,6 +10,7 @@ mod network;
 mod searches;
 mod server_host;
 mod server_seen;
+mod slurm;
 
 use crate::support::{Program, Target, count, list, plimsoll, wait_for};
 use rustix::process::{Pid, test_kill_process};

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-const TOKEN: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
+pub(super) const TOKEN: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 const OTHER_TOKEN: &str = "ffeeddccbbaa99887766554433221100";
 const LOAD: [&str; 5] = ["-c", "4", "--warmup", "500ms", "--json"];
 
@@ -81,7 +81,7 @@ fn says(started: &Started, text: &str) {
 
 /// Fails if a file below a directory has this text.
 #[track_caller]
-fn is_nowhere(text: &str, directory: &Path) {
+pub(super) fn is_nowhere(text: &str, directory: &Path) {
     for path in list(directory) {
         if path.is_dir() {
             is_nowhere(text, &path);

@@ -99,10 +99,11 @@ impl Launcher for SlurmLauncher {
     }
 }
 
-/// srun with its options: each node runs one task, within the time or not at all, and the loss of one ends no other.
+/// srun with its options: each node runs one task, and the loss of one ends no other. The nodes are to be had within three
+/// quarters of the time or not at all, so that srun says why before agents are missed.
 fn words(options: &SlurmOptions, address: &str, program: PathBuf) -> Vec<String> {
     let Meeting { agents, wait, .. } = &options.meeting;
-    let wait_s = wait.ns.div_ceil(NS_PER_S).max(1);
+    let wait_s = (wait.ns / 4 * 3 / NS_PER_S).max(1);
     let own = [
         format!("--immediate={wait_s}"),
         "--no-kill".into(),
@@ -214,9 +215,11 @@ fn keep_last(mut stderr: ChildStderr, said: &Mutex<Vec<u8>>) {
 /// The last line that tells of a failure; agents that have connected say so too.
 fn last_line(said: &str) -> Option<String> {
     let lines = said.lines().rev().map(str::trim);
-    let mut failures = lines.filter(|line| line.contains("error:") || line.starts_with("plimsoll:"));
+    let mut failures =
+        lines.filter(|line| line.contains("error:") || line.starts_with("plimsoll:") || line.starts_with("srun:"));
     let last = failures.next()?;
-    let words = last.strip_prefix("srun: error: ").unwrap_or(last);
+    let words = last.strip_prefix("srun: ").unwrap_or(last);
+    let words = words.strip_prefix("error: ").unwrap_or(words);
     Some(words.trim_end_matches('.').to_owned())
 }
 
@@ -230,7 +233,7 @@ mod tests {
         let meeting = Meeting {
             agents: 3,
             listen: "127.0.0.1:0".parse().expect("an address"),
-            wait: model::Duration { ns: 2_500_000_000 },
+            wait: model::Duration { ns: 4_500_000_000 },
             token: Token::random().expect("a token"),
             token_file: None,
         };
@@ -246,6 +249,7 @@ mod tests {
     fn the_last_failure_is_told() {
         let said = "connected to the coordinator at a:1\nsrun: error: Unable to allocate resources: busy.\nconnected\n";
         assert_eq!(last_line(said).as_deref(), Some("Unable to allocate resources: busy"));
+        assert_eq!(last_line("srun: job 2 queued and waiting\n").as_deref(), Some("job 2 queued and waiting"));
         assert_eq!(last_line("connected to the coordinator at a:1\n"), None);
     }
 }

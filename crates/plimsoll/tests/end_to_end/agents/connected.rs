@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 pub(super) const TOKEN: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 const OTHER_TOKEN: &str = "ffeeddccbbaa99887766554433221100";
@@ -136,6 +137,12 @@ fn is_ended(mut socket: TcpStream) {
     assert!(!waits && rest.len() < 4096, "{rest:?}");
 }
 
+/// Of the coordinator: each handshake has one.
+#[track_caller]
+fn threads(coordinator: &Coordinator) -> usize {
+    list(format!("/proc/{}/task", coordinator.started.pid()).as_ref()).len()
+}
+
 #[test]
 fn strangers_are_refused_in_a_line_each_and_change_nothing() {
     let target = Target::start(&[]);
@@ -163,6 +170,9 @@ fn strangers_are_refused_in_a_line_each_and_change_nothing() {
     refused.fails(2, &[&address, "another build"]);
     // More connections than there are handshakes at the same time, which say nothing and stay.
     let silent: Vec<TcpStream> = (0..100).map(|_| stranger(&address, b"\x16\x03\x01\x02")).collect();
+    let many = wait_for(SOON, || (threads(&coordinator) > 64).then_some(()));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(many.is_some() && threads(&coordinator) < 90, "{} threads", threads(&coordinator));
     let agent = coordinator.agent();
     let ended = coordinator.end();
     let record = ended.measured().json();
@@ -295,7 +305,7 @@ fn what_leaves_agents_no_way_to_connect_is_refused_before_anything_is_started() 
     for number in ["", "0", "-1", "two", "129"] {
         refused(&["--client", &format!("connect://{number}")], &["--client", "1 to 128", "connect://2"]);
     }
-    refused(&["--client", "connect://1,ssh://a"], &["connect://1", "alone"]);
+    refused(&["--client", "connect://1,ssh://a"], &["connect://N", "alone"]);
     refused(&["--client", "connect://5", "-c", "4"], &["-c 4", "fewer connections than the 5 agents"]);
     for flag in [&["--agents-listen", "127.0.0.1:0"], &["--agents-wait", "1s"], &["--token-file", "token"]] {
         refused(&[&["--client", "ssh://a"], &flag[..]].concat(), &[flag[0], "connect://N"]);

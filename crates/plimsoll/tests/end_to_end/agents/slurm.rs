@@ -135,14 +135,9 @@ impl Slurm {
 
     /// Agents on the nodes.
     fn agents() -> Vec<Pid> {
-        let pids = list("/proc".as_ref()).into_iter();
-        let pids = pids.filter_map(|path| path.file_name()?.to_str()?.parse().ok().and_then(Pid::from_raw));
-        pids.filter(|pid| {
-            let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
-            let words: Vec<_> = line.split(|byte| *byte == 0).collect();
+        processes(|words| {
             words.get(2..4).is_some_and(|words| words[0] == b"--connect" && words[1].starts_with(b"10.77.0.1:"))
         })
-        .collect()
     }
 
     /// No agent is left, and no job.
@@ -162,6 +157,17 @@ impl Drop for Slurm {
         let _ = self.unshare.kill();
         let _ = self.unshare.wait();
     }
+}
+
+/// Processes whose words are these.
+fn processes(are: impl Fn(&[&[u8]]) -> bool) -> Vec<Pid> {
+    let pids = list("/proc".as_ref()).into_iter();
+    let pids = pids.filter_map(|path| path.file_name()?.to_str()?.parse().ok().and_then(Pid::from_raw));
+    pids.filter(|pid| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+        are(&line.split(|byte| *byte == 0).collect::<Vec<_>>())
+    })
+    .collect()
 }
 
 fn names(record: &Value) -> Vec<&str> {
@@ -203,7 +209,8 @@ fn too_many_or_too_late_is_told(slurm: &Slurm) {
     };
     fails(4, &[], &["agent slurm://", "srun ended with 1", "Unable to allocate resources: Requested", "4 nodes"]);
     fails(2, &["--srun", "srun -p nope"], &["agent slurm://", "Invalid partition name"]);
-    fails(2, &["--srun", "sh -c 'exec sleep 60'"], &["agent slurm://", "within 1s, 0 of 2 agents did"]);
+    fails(2, &["--srun", "sh -c 'exec sleep 61.75'"], &["agent slurm://", "within 1s, 0 of 2 agents did"]);
+    assert_eq!(processes(|words| words.contains(&&b"61.75"[..])), [], "what was started as srun is ended");
 }
 
 fn a_lost_agent_leaves_the_others(slurm: &Slurm) {

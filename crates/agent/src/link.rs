@@ -306,7 +306,7 @@ impl Link {
         }
         if now_ns >= self.lost_ns() {
             let s = self.patience_ns() / NS_PER_S;
-            return Some(format!("nothing came from it for {s} s: machine, network or ssh may be gone"));
+            return Some(format!("nothing came from it for {s} s: machine, network or connection may be gone"));
         }
         if now_ns >= self.pinged_ns.saturating_add(HEARTBEAT_NS) {
             self.ping(now_ns);

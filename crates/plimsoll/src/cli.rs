@@ -74,12 +74,10 @@ pub(crate) enum Verb {
     Target(TargetArgs),
     Serve(ServeArgs),
     Stack(StackArgs),
+    Agent(AgentArgs),
     /// Supervisor of the servers started by another plimsoll process; internal
     #[command(hide = true)]
     Keep(KeepArgs),
-    /// Load generator for plimsoll on another machine, on stdin and stdout; internal
-    #[command(hide = true)]
-    Agent(AgentArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
 }

@@ -69,6 +69,10 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "node", packages: &["nodejs"] },
     Tool { program: "/usr/sbin/sshd", packages: &["openssh-server"] },
     Tool { program: "ssh", packages: &["openssh-client"] },
+    Tool { program: "slurmctld", packages: &["slurmctld"] },
+    Tool { program: "slurmd", packages: &["slurmd"] },
+    Tool { program: "srun", packages: &["slurm-client"] },
+    Tool { program: "munged", packages: &["munge"] },
 ];
 
 /// What the side-by-side measurement needs.

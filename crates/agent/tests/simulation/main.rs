@@ -59,7 +59,7 @@ fn a_silent_agent_is_lost_within_five_seconds_and_the_load_ends_with_what_there_
     sim.run(100);
     let (at_ns, why) = sim.loss().expect("it was noticed");
     assert!(at_ns <= BEGIN_NS + 6_500 * MS + 5 * NS_PER_S, "after {} ns", at_ns - BEGIN_NS);
-    assert_eq!(why, "ssh://h1: nothing came from it for 5 s: machine, network or ssh may be gone");
+    assert_eq!(why, "ssh://h1: nothing came from it for 5 s: machine, network or connection may be gone");
     assert!(sim.events.iter().any(|(_, e)| matches!(e, FleetEvent::Note(text) if text.contains("ssh://h1 is late"))));
     let ends = sim.ends();
     assert!(ends[0].lost.is_none() && ends[1].lost.is_some());

@@ -219,7 +219,7 @@ fn a_silent_agent_is_lost_within_five_seconds_also_when_it_observes() {
     pair.pass(6 * NS_PER_S);
     let (at_ns, why) = pair.failed().expect("it is lost");
     assert!(at_ns <= pair.cut_ns + 5 * NS_PER_S + 2 * MS, "after {} ns", at_ns - pair.cut_ns);
-    assert_eq!(why, "nothing came from it for 5 s: machine, network or ssh may be gone");
+    assert_eq!(why, "nothing came from it for 5 s: machine, network or connection may be gone");
 }
 
 #[test]

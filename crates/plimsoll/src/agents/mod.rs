@@ -1,16 +1,23 @@
 //! Load from other machines, and the server's machine observed: agents started through ssh, and what an agent itself does.
 //!
-//! The protocol is the crate `agent`; here are its streams. `ssh` starts an agent on a host (`host`) with a line for its shell
-//! (`script`), `pump` carries all streams of a `protocol` on a thread of its own, and `remote` puts one load after the other on them. `serve` is
-//! an agent, whose load waits at a `gate` for the instant agreed on, or who observes a server (`observing`). Both ends are the same program (`identity`).
+//! The protocol is the crate `agent`; here are its streams. A `launcher` gives one for each agent: `ssh_launcher` starts agents on
+//! hosts (`host`) through `ssh` with a line for their shell (`script`), `connect` waits for those that others start, such as `slurm`. `pump`
+//! carries all streams of a `protocol` on a thread of its own, and `remote` puts one load after the other on them, from where a
+//! `source` says. `serve` is an agent, whose load waits at a `gate` for the instant agreed on, or who observes a server
+//! (`observing`). Both ends are the same program (`identity`).
 
+pub(crate) mod connect;
 pub(crate) mod gate;
 pub(crate) mod host;
 pub(crate) mod identity;
+pub(crate) mod launcher;
 pub(crate) mod observing;
 pub(crate) mod protocol;
 pub(crate) mod pump;
 pub(crate) mod remote;
 pub(crate) mod script;
 pub(crate) mod serve;
+pub(crate) mod slurm;
+pub(crate) mod source;
 pub(crate) mod ssh;
+pub(crate) mod ssh_launcher;

@@ -1,33 +1,24 @@
 //! Carries the streams of agents: one thread that owns the protocol, and for each agent one that reads and one that writes, so
 //! that an agent that stalls holds up no other, and heartbeats go on whatever else the program does.
 
-use crate::agents::host::Host;
+use crate::agents::launcher::{Carrier, Launcher, Stream};
 use crate::agents::protocol::Protocol;
-use crate::agents::ssh::{Connection, Program, Ssh, end};
 use crate::lock::hold;
 use clock::monotonic_ns;
-use std::io::{BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Handshakes at the same time: the default of sshd drops some of more than ten (`MaxStartups 10:30:100`).
-const STARTING_MAX: usize = 8;
-/// Attempts to connect to an sshd that drops some, and the pause before the next.
-const CONNECT_TRIES: u32 = 3;
-const CONNECT_PAUSE: Duration = Duration::from_millis(500);
-/// What ssh says when the other side has dropped the handshake.
-const DROPPED: [&str; 3] = ["Connection closed", "Connection reset", "kex_exchange_identification"];
 const READ_BYTES: usize = 64 << 10;
 /// Longest sleep, so that a clock that was stopped is noticed.
 const SLEEP_MAX_NS: u64 = 500_000_000;
 
 /// Something for the thread that owns the protocol.
 enum Input<O> {
-    /// The agent's own bytes follow; bytes for it go here, and the process ends when it is dropped.
-    Attached(usize, Sender<Vec<u8>>, Arc<Mutex<Child>>),
+    /// The agent's own bytes follow; bytes for it go here, and its stream ends when it is dropped.
+    Attached(usize, Sender<Vec<u8>>, Arc<dyn Carrier>),
     /// With the instant at which they were read; ns.
     Bytes(usize, Vec<u8>, u64),
     Ended(usize, String),
@@ -35,61 +26,39 @@ enum Input<O> {
     Quit,
 }
 
-/// All agents; their processes end with it.
+/// All agents; their streams end with it.
 pub(crate) struct Pump<P: Protocol> {
     to: Sender<Input<P::Order>>,
     /// Sessions that share the agents wait for events one after the other.
     events: Mutex<Receiver<P::Event>>,
+    launcher: Arc<dyn Launcher>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Bounds the number of handshakes.
-#[derive(Default)]
-struct Slots {
-    taken: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl Slots {
-    fn with<T>(&self, work: impl FnOnce() -> T) -> T {
-        let mut taken = hold(&self.taken);
-        while *taken >= STARTING_MAX {
-            taken = self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner);
-        }
-        *taken += 1;
-        drop(taken);
-        let done = work();
-        *hold(&self.taken) -= 1;
-        self.freed.notify_one();
-        done
-    }
-}
-
 impl<P: Protocol> Pump<P> {
-    /// Starts an agent on each host, all at the same time. `at_once` is called with each event before it waits to be fetched.
+    /// Gets the streams of all agents, at the same time. `at_once` is called with each event before it waits to be fetched.
     pub(crate) fn start(
-        hosts: &[Host],
-        ssh: &Ssh,
-        program: &Program,
+        launcher: Arc<dyn Launcher>,
         protocol: P,
         at_once: impl Fn(&P::Event) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (to, inbox) = channel();
         let (out, events) = channel();
-        let slots = Arc::new(Slots::default());
-        for (agent, host) in hosts.iter().enumerate() {
-            let (ssh, host, program, to, slots) =
-                (ssh.clone(), host.clone(), program.clone(), to.clone(), Arc::clone(&slots));
+        let n = launcher.names().len();
+        for agent in 0..n {
+            let (launcher, to) = (Arc::clone(&launcher), to.clone());
             let read = move || {
-                let why = carry(agent, &ssh, &host, &program, &slots, &to);
+                let why = match launcher.connect(agent) {
+                    Ok(stream) => carry(agent, stream, &to),
+                    Err(why) => why,
+                };
                 // If the protocol has ended, nobody wants to know.
                 let _ = to.send(Input::Ended(agent, why));
             };
             Builder::new().name(format!("agent-{agent}")).spawn(read)?;
         }
-        let n = hosts.len();
         let thread = Builder::new().name("agents".into()).spawn(move || pump(protocol, n, &inbox, &out, &at_once))?;
-        Ok(Self { to, events: Mutex::new(events), thread: Some(thread) })
+        Ok(Self { to, events: Mutex::new(events), launcher, thread: Some(thread) })
     }
 
     /// The next event; none within `timeout`.
@@ -110,49 +79,19 @@ impl<P: Protocol> Drop for Pump<P> {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        // The streams have ended, and their agents with them.
+        self.launcher.close();
     }
 }
 
-/// Connects to a host, hands on what its agent says, and returns why that has ended.
-fn carry<O>(agent: usize, ssh: &Ssh, host: &Host, program: &Program, slots: &Slots, to: &Sender<Input<O>>) -> String {
-    for left in (0..CONNECT_TRIES).rev() {
-        let connected = slots.with(|| connect(ssh, host, program));
-        match connected {
-            Ok((connection, stdin, stdout)) => return read_all(agent, connection, stdin, stdout, to),
-            Err(why) if left > 0 && DROPPED.iter().any(|text| why.contains(text)) => std::thread::sleep(CONNECT_PAUSE),
-            Err(why) => return why,
-        }
-    }
-    String::new()
-}
-
-type Connected = (Connection, ChildStdin, BufReader<ChildStdout>);
-
-fn connect(ssh: &Ssh, host: &Host, program: &Program) -> Result<Connected, String> {
-    let (mut connection, mut stdin, stdout) = ssh.connect(host, program)?;
-    let mut stdout = BufReader::with_capacity(READ_BYTES, stdout);
-    match connection.begin(&mut stdin, &mut stdout) {
-        Ok(()) => Ok((connection, stdin, stdout)),
-        Err(why) => {
-            drop((stdin, stdout));
-            let ended = connection.end();
-            Err(why.unwrap_or(ended))
-        }
-    }
-}
-
-fn read_all<O>(
-    agent: usize,
-    mut connection: Connection,
-    mut stdin: ChildStdin,
-    mut stdout: BufReader<ChildStdout>,
-    to: &Sender<Input<O>>,
-) -> String {
+/// Hands on what an agent says, and returns why that has ended.
+fn carry<O>(agent: usize, stream: Stream, to: &Sender<Input<O>>) -> String {
+    let Stream { mut from, to: mut writer, carrier } = stream;
     let (sender, bytes) = channel::<Vec<u8>>();
     let write = move || {
         for piece in bytes {
             // What does not get through is missed by the agent, which ends for it.
-            if stdin.write_all(&piece).and_then(|()| stdin.flush()).is_err() {
+            if writer.write_all(&piece).and_then(|()| writer.flush()).is_err() {
                 break;
             }
         }
@@ -160,13 +99,13 @@ fn read_all<O>(
     if let Err(error) = Builder::new().name(format!("to-agent-{agent}")).spawn(write) {
         return format!("cannot start a thread: {error}");
     }
-    let mut is_wanted = to.send(Input::Attached(agent, sender, connection.child())).is_ok();
+    let mut is_wanted = to.send(Input::Attached(agent, sender, Arc::clone(&carrier))).is_ok();
     let mut buffer = vec![0; READ_BYTES];
-    while let (true, Ok(n @ 1..)) = (is_wanted, stdout.read(&mut buffer)) {
+    while let (true, Ok(n @ 1..)) = (is_wanted, from.read(&mut buffer)) {
         is_wanted = to.send(Input::Bytes(agent, buffer[..n].to_vec(), monotonic_ns())).is_ok();
     }
-    drop(stdout);
-    connection.end()
+    drop(from);
+    carrier.why()
 }
 
 /// Owns the protocol until it is told to quit.
@@ -178,13 +117,13 @@ fn pump<P: Protocol>(
     at_once: &dyn Fn(&P::Event),
 ) {
     let mut writers: Vec<Option<Sender<Vec<u8>>>> = (0..agents).map(|_| None).collect();
-    let mut children: Vec<Arc<Mutex<Child>>> = Vec::new();
+    let mut carriers: Vec<Arc<dyn Carrier>> = Vec::new();
     loop {
         let wait_ns = protocol.deadline_ns().saturating_sub(monotonic_ns()).min(SLEEP_MAX_NS);
         match inbox.recv_timeout(Duration::from_nanos(wait_ns)) {
-            Ok(Input::Attached(agent, writer, child)) => {
+            Ok(Input::Attached(agent, writer, carrier)) => {
                 writers[agent] = Some(writer);
-                children.push(child);
+                carriers.push(carrier);
                 protocol.attach(agent, monotonic_ns());
             }
             Ok(Input::Bytes(agent, bytes, received_ns)) => {
@@ -212,7 +151,7 @@ fn pump<P: Protocol>(
     }
     // Their streams close, and the agents end.
     drop(writers);
-    for child in children {
-        let _ = end(&child);
+    for carrier in carriers {
+        carrier.end();
     }
 }

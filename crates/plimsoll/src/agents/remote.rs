@@ -1,11 +1,11 @@
 //! Loads on all agents, one after the other, each told as the events of one: what `engine::run` does on this machine.
 
-use crate::agents::host::Host;
-use crate::agents::identity::{OWN_PROGRAM, identity};
+use crate::agents::identity::identity;
+use crate::agents::launcher::{Launcher, START_NS};
 use crate::agents::protocol::LoadOrder;
 use crate::agents::pump::Pump;
-use crate::agents::ssh::{Program, Ssh};
 use crate::exit::{CommandError, Exit};
+use crate::output::progress::Progress;
 use agent::limits::LEAD_NS;
 use agent::segment::{Part, divide};
 use agent::{Fleet, FleetError, FleetEvent, Hello, OnLoss};
@@ -14,24 +14,14 @@ use engine::run::Control;
 use model::{Event, LostAgent, NS_PER_S, Plan, human};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How often the stop sign is looked at.
 pub(crate) const LOOK_UP: Duration = Duration::from_millis(20);
-/// How long the agents may take to be there, the copy of the program included.
-pub(crate) const START_NS: u64 = 120 * NS_PER_S;
 /// About how long they take before a load to compare clocks and to agree on the start.
 pub(crate) const AGREE_NS: u64 = LEAD_NS + NS_PER_S / 4;
-
-/// Where a load comes from, if not from this machine.
-#[derive(Clone, Debug)]
-pub(crate) struct RemoteOptions {
-    pub(crate) hosts: Vec<Host>,
-    pub(crate) ssh: Ssh,
-    pub(crate) on_loss: OnLoss,
-}
 
 /// Agents that are there; they end with this value.
 pub(crate) struct Agents {
@@ -44,19 +34,27 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    /// Starts them, and waits until all are there.
-    pub(crate) fn start(options: &RemoteOptions, stop: &AtomicBool, note: &dyn Fn(&str)) -> Result<Self, CommandError> {
-        let (own, program) = (identity()?, own_program()?);
-        let fleet = Fleet::new(options.hosts.iter().map(ToString::to_string), own.clone(), options.on_loss);
-        let pump = Pump::start(&options.hosts, &options.ssh, &program, fleet, |_| ()).map_err(no_thread)?;
-        let until_ns = monotonic_ns() + START_NS;
+    /// Gets them from their launcher, and waits until all are there. `progress` is told how far that is.
+    pub(crate) fn start(
+        launcher: Arc<dyn Launcher>,
+        on_loss: OnLoss,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<Self, CommandError> {
+        let own = identity()?;
+        let until_ns = monotonic_ns().saturating_add(launcher.timeout_ns());
+        let fleet = Fleet::new(launcher.names(), own.clone(), on_loss);
+        let pump = Pump::start(Arc::clone(&launcher), fleet, |_| ()).map_err(no_thread)?;
         loop {
-            match pump.event(LOOK_UP) {
+            progress.say(&launcher.state());
+            let event = pump.event(LOOK_UP);
+            launcher.take_notes().iter().for_each(|note| progress.line(note));
+            match event {
                 Some((FleetEvent::Greeted, hellos)) => {
-                    return Ok(Self { pump, hellos, own, on_loss: options.on_loss, lost: OnceLock::new() });
+                    return Ok(Self { pump, hellos, own, on_loss, lost: OnceLock::new() });
                 }
                 Some((FleetEvent::Failed(error), _)) => return Err(command_error(error)),
-                Some((FleetEvent::Note(text), _)) => note(&text),
+                Some((FleetEvent::Note(text), _)) => progress.line(&text),
                 Some(_) | None => {}
             }
             if stop.load(Ordering::Relaxed) {
@@ -174,14 +172,6 @@ pub(crate) fn lost_error(lost: &LostAgent, on_loss: OnLoss, meaning: &str) -> Co
     CommandError { exit, message: format!("agent {name} was lost {when}, {meaning}: {why}") }
 }
 
-/// This program, as it is sent.
-pub(crate) fn own_program() -> Result<Program, CommandError> {
-    let own = identity()?;
-    let file = std::fs::metadata(OWN_PROGRAM)
-        .map_err(|error| CommandError::usage(format!("cannot read the own program through {OWN_PROGRAM}: {error}")))?;
-    Ok(Program { sha256: own.build, bytes: file.len(), architecture: own.architecture })
-}
-
 /// That there is no thread for the streams.
 pub(crate) fn no_thread(error: std::io::Error) -> CommandError {
     CommandError::usage(format!("cannot start a thread: {error}"))
@@ -190,7 +180,7 @@ pub(crate) fn no_thread(error: std::io::Error) -> CommandError {
 /// That agents have not said hello in time.
 pub(crate) fn not_there() -> CommandError {
     let s = START_NS / NS_PER_S;
-    CommandError::usage(format!("not all agents were there within {s} s; see whether ssh connects"))
+    CommandError::usage(format!("not all agents were there within {s} s; see whether they can be reached"))
 }
 
 /// That not each agent has a connection, in a load that `flag` sets.

@@ -1,18 +1,17 @@
-//! An agent: orders come on stdin, what happens goes to stdout, and the load is the engine's; one on the server's machine puts no
-//! load on and observes (`observing`).
+//! An agent: orders come on a stream, what happens goes back on it, and the load is the engine's; one on the server's machine puts
+//! no load on and observes (`observing`).
 //!
 //! It ends with its stream, and when its coordinator is silent: the process is left to end, and its load with it.
 
 use crate::agents::gate::{Gate, Passed};
-use crate::agents::identity::identity;
 use crate::agents::observing::{self, Wanted};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
-use agent::{Agent, Order, Report};
+use agent::{Agent, Hello, Order, Report};
 use clock::{Clock, monotonic_ns};
 use engine::run::{Control, RunError};
 use model::{Event, Plan, Segment};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -25,8 +24,8 @@ const READ_BYTES: usize = 64 << 10;
 enum Input {
     /// With the instant at which they were read; ns.
     Bytes(Vec<u8>, u64),
-    /// Nobody is there any more.
-    Closed,
+    /// Nobody is there any more; why, if that is not how it should be.
+    Closed(Option<String>),
     /// What was to be written is.
     Written,
     Report(Report),
@@ -58,15 +57,18 @@ struct Loads {
     observation: Option<Sender<Wanted>>,
 }
 
-/// Serves one coordinator until it is gone.
-pub(crate) fn serve() -> Result<(), CommandError> {
+/// Serves the coordinator at the other end of a stream until it is gone.
+pub(crate) fn serve(
+    from: impl Read + Send + 'static,
+    into: impl Write + Send + 'static,
+    own: Hello,
+) -> Result<(), CommandError> {
     let (to, inbox) = channel();
     let wrong = |error: std::io::Error| CommandError::usage(format!("cannot start a thread: {error}"));
-    let own = identity()?;
     let (reader, writer) = (to.clone(), to.clone());
     let (out, output) = channel();
-    Builder::new().name("agent-in".into()).spawn(move || read(&reader)).map_err(wrong)?;
-    Builder::new().name("agent-out".into()).spawn(move || write(&output, &writer)).map_err(wrong)?;
+    Builder::new().name("agent-in".into()).spawn(move || read(from, &reader)).map_err(wrong)?;
+    Builder::new().name("agent-out".into()).spawn(move || write(into, &output, &writer)).map_err(wrong)?;
     let mut agent = Agent::new(own, monotonic_ns());
     obey(&mut agent, &to, &inbox, &out).map_err(|why| CommandError::usage(format!("agent: {why}")))
 }
@@ -87,7 +89,8 @@ fn obey(agent: &mut Agent, to: &Sender<Input>, inbox: &Receiver<Input>, out: &Se
             Ok(Input::Bytes(bytes, received_ns)) => {
                 agent.on_bytes(&bytes, received_ns, monotonic_ns()).map_err(|gone| gone.to_string())?;
             }
-            Ok(Input::Closed) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Ok(Input::Closed(Some(why))) => return Err(why),
+            Ok(Input::Closed(None)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Ok(Input::Written) => is_writing = false,
             Ok(Input::Report(report)) => agent.on_report(report, monotonic_ns()),
             Err(RecvTimeoutError::Timeout) => {}
@@ -217,21 +220,27 @@ fn told(event: Event, control: &Control, gate: &Gate) -> Option<Report> {
     }
 }
 
-fn read(to: &Sender<Input>) {
-    let (mut stdin, mut buffer) = (std::io::stdin().lock(), vec![0; READ_BYTES]);
-    while let Ok(n @ 1..) = stdin.read(&mut buffer) {
-        if to.send(Input::Bytes(buffer[..n].to_vec(), monotonic_ns())).is_err() {
-            return;
+fn read(mut from: impl Read, to: &Sender<Input>) {
+    let mut buffer = vec![0; READ_BYTES];
+    let why = loop {
+        match from.read(&mut buffer) {
+            Ok(0) => break None,
+            Ok(n) => {
+                if to.send(Input::Bytes(buffer[..n].to_vec(), monotonic_ns())).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => break Some(error.to_string()),
         }
-    }
-    let _ = to.send(Input::Closed);
+    };
+    let _ = to.send(Input::Closed(why));
 }
 
-fn write(output: &Receiver<Vec<u8>>, to: &Sender<Input>) {
-    let mut stdout = std::io::stdout().lock();
+fn write(mut into: impl Write, output: &Receiver<Vec<u8>>, to: &Sender<Input>) {
     for bytes in output {
-        if stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
-            let _ = to.send(Input::Closed);
+        if let Err(error) = into.write_all(&bytes).and_then(|()| into.flush()) {
+            let _ = to.send(Input::Closed(Some(format!("cannot write to the coordinator: {error}"))));
             return;
         }
         let _ = to.send(Input::Written);

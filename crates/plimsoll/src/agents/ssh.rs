@@ -2,6 +2,7 @@
 
 use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
+use crate::agents::launcher::Carrier;
 use crate::agents::script::{self, MARK, Word};
 use crate::exit::CommandError;
 use crate::lock::hold;
@@ -10,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -55,8 +56,8 @@ pub(crate) struct Program {
 /// A running ssh, ended with this value.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    child: Arc<Mutex<Child>>,
-    said: Option<JoinHandle<String>>,
+    child: Mutex<Child>,
+    said: Mutex<Option<JoinHandle<String>>>,
     host: Host,
 }
 
@@ -97,7 +98,7 @@ impl Ssh {
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let said = std::thread::Builder::new().name("ssh-stderr".into()).spawn(move || last_said(stderr)).ok();
-        let connection = Connection { child: Arc::new(Mutex::new(child)), said, host: host.clone() };
+        let connection = Connection { child: Mutex::new(child), said: Mutex::new(said), host: host.clone() };
         Ok((connection, stdin, stdout))
     }
 }
@@ -119,16 +120,16 @@ impl Connection {
             Word::Send => Err(Some("it wants the program twice".into())),
         }
     }
+}
 
-    /// The process, for whoever has to end it.
-    pub(crate) fn child(&self) -> Arc<Mutex<Child>> {
-        Arc::clone(&self.child)
+impl Carrier for Connection {
+    fn end(&self) {
+        end(&self.child);
     }
 
-    /// Why the stream has ended, in a line; waits until ssh has.
-    pub(crate) fn end(&mut self) -> String {
+    fn why(&self) -> String {
         let status = end(&self.child);
-        let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
+        let said = hold(&self.said).take().and_then(|said| said.join().ok()).unwrap_or_default();
         let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let said = said.trim_end_matches('.');
         let Host { destination, port } = &self.host;
@@ -149,7 +150,7 @@ impl Drop for Connection {
 }
 
 /// Waits a moment for a process whose streams are closed, then ends it.
-pub(crate) fn end(child: &Mutex<Child>) -> Option<ExitStatus> {
+fn end(child: &Mutex<Child>) -> Option<ExitStatus> {
     for _ in 0..END_TRIES {
         if let Ok(Some(status)) = hold(child).try_wait() {
             return Some(status);

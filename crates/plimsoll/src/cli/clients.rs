@@ -1,17 +1,20 @@
 //! Flags of other machines: those that generate the load, and that of the server.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use std::net::IpAddr;
+use model::Duration;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 /// Load from other machines, and the server observed on another one.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Other machines", group = ArgGroup::new("machines").args(["client", "server_host"]).multiple(true))]
 pub(crate) struct ClientArgs {
-    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22; repeatable
+    /// Machines that generate the load, such as ssh://load1,ssh://user@10.0.0.2:22, connect://N or slurm://N; repeatable
     ///
     /// Each is reached by the system's ssh with its configuration, keys and jump hosts, and gets a copy of this program in
     /// ~/.cache/plimsoll/agents. They share each load exactly and start at the same instant; --threads counts for each. The
-    /// target has to be reachable from here too.
+    /// target has to be reachable from here too. With connect://N, alone, N agents are started by other means, each with the
+    /// command that is printed, and connect to --agents-listen; with slurm://N srun starts them on N nodes.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',', requires = "url",
           conflicts_with_all = ["serve", "cpus", "unix_socket"])]
     pub(crate) client: Vec<String>,
@@ -29,6 +32,18 @@ pub(crate) struct ClientArgs {
     /// Command in the place of ssh, such as 'ssh -F FILE' [default: PLIMSOLL_SSH, else ssh]
     #[arg(long, value_name = "COMMAND", requires = "machines")]
     pub(crate) ssh: Option<String>,
+    /// Address of this machine that agents connect to (connect://, slurm://); port 0 is any free one [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "client")]
+    pub(crate) agents_listen: Option<SocketAddr>,
+    /// Time within which agents have to connect (connect://, slurm://) [default: 120s]
+    #[arg(long, value_name = "TIME", requires = "client")]
+    pub(crate) agents_wait: Option<Duration>,
+    /// File of the secret that agents who connect have to know, made if it is missing [default: PLIMSOLL_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "client")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Command in the place of srun for slurm://N, such as 'srun --partition=load' [default: srun]
+    #[arg(long, value_name = "COMMAND", requires = "client", allow_hyphen_values = true)]
+    pub(crate) srun: Option<String>,
     /// What the loss of a machine does to a load, after which no other begins; the exit code is 4 with end, 5 with continue
     #[arg(long, value_enum, default_value_t = LossArg::End, requires = "machines")]
     pub(crate) on_agent_loss: LossArg,
@@ -56,6 +71,26 @@ pub(crate) enum LossArg {
     Continue,
 }
 
-/// Command line of an agent; internal.
+const AGENT_EXAMPLES: &str = "\
+Examples:
+  PLIMSOLL_TOKEN=$(cat secret) plimsoll agent --connect 10.0.0.1:7000
+  plimsoll agent --connect 10.0.0.1:7000 --token-file secret --wait 10m";
+
+/// Load generator for plimsoll on another machine, to which it connects.
+///
+/// Run there: plimsoll run URL --client connect://N --agents-listen 10.0.0.1:7000. Both ends prove to each other that they
+/// know one secret, the token, and have to be the same build. The agent generates the load that it is told to, and ends with
+/// the connection. Without --connect it speaks on stdin and stdout, as ssh:// agents do.
 #[derive(Debug, Args)]
-pub(crate) struct AgentArgs {}
+#[command(after_help = AGENT_EXAMPLES)]
+pub(crate) struct AgentArgs {
+    /// Address of the coordinator, as its --agents-listen prints it
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) connect: Option<String>,
+    /// File of the token, with mode 0600 [default: PLIMSOLL_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// How long to try while nobody listens at that address
+    #[arg(long, value_name = "TIME", default_value = "30s", requires = "connect")]
+    pub(crate) wait: Duration,
+}

@@ -76,8 +76,7 @@ impl Progress {
     /// Says once that a status page cannot be read, and why: no progress, so that it is said to the quiet too.
     fn tell_unread(&mut self, look: &StatusLook) {
         if let Some(why) = look.reason.as_ref().filter(|_| self.unread.insert(look.url.clone())) {
-            let text = format!("warning: no figures from {}: {why}", look.url);
-            self.bar.suspend(|| crate::output::printer::note(&text));
+            self.needed(&format!("warning: no figures from {}: {why}", look.url));
         }
     }
 
@@ -92,6 +91,11 @@ impl Progress {
         if self.quiet || text.is_empty() {
             return;
         }
+        self.bar.suspend(|| crate::output::printer::note(text));
+    }
+
+    /// Prints lines that stay and that are no progress, so that they are said to the quiet too.
+    pub(crate) fn needed(&self, text: &str) {
         self.bar.suspend(|| crate::output::printer::note(text));
     }
 

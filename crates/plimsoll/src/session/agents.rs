@@ -1,12 +1,13 @@
 //! Agents of a session: those that generate its load, and the one that observes its server. Sessions of one measurement share
 //! them, so that all its loads come from the same agents.
 
-use crate::agents::remote::{Agents, RemoteOptions};
+use crate::agents::remote::Agents;
+use crate::agents::source::RemoteOptions;
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
 use crate::session::server_host::{ObservedThere, ServerHost, ServerHostOptions};
 use crate::settings::clients::Machines;
-use model::{Address, SessionEvent, human};
+use model::{Address, SessionEvent};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -84,8 +85,11 @@ fn start_agents(
     stop: &AtomicBool,
     progress: &Progress,
 ) -> Result<Agents, CommandError> {
-    progress.say(&format!("starting {}", human::plural(remote.hosts.len() as u64, "agent")));
-    let agents = Agents::start(remote, stop, &|text| progress.line(text))?;
+    let launcher = remote.source.launcher()?;
+    if let Some(text) = launcher.instructions() {
+        progress.needed(&text);
+    }
+    let agents = Agents::start(launcher, remote.on_loss, stop, progress)?;
     agents.check_target(address.tcp())?;
     agents.warnings().iter().for_each(|warning| progress.line(&format!("warning: {warning}")));
     Ok(agents)

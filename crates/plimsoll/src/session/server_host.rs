@@ -5,10 +5,12 @@
 
 use crate::agents::host::Host;
 use crate::agents::identity::identity;
+use crate::agents::launcher::START_NS;
 use crate::agents::protocol::ObserverOrder;
 use crate::agents::pump::Pump;
-use crate::agents::remote::{LOOK_UP, START_NS, command_error, lost_error, no_thread, not_there, own_program};
+use crate::agents::remote::{LOOK_UP, command_error, lost_error, no_thread, not_there};
 use crate::agents::ssh::Ssh;
+use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
@@ -56,11 +58,12 @@ impl ServerHost {
     /// Starts it and has it find the server that answers at `address`.
     fn start(options: &ServerHostOptions, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
         let ServerHostOptions { host, ssh, on_loss, server, observe } = options;
-        let (own, program, name) = (identity()?, own_program()?, host.to_string());
+        let (own, name) = (identity()?, host.to_string());
+        let launcher = Arc::new(SshLauncher::new(vec![host.clone()], ssh.clone())?);
         let protocol = RemoteObserver::new(name.clone(), own.clone());
         let stop_load = Arc::new(Mutex::new(None::<Arc<AtomicBool>>));
         let at_once = end_on_loss(*on_loss, Arc::clone(&stop_load));
-        let pump = Pump::start(std::slice::from_ref(host), ssh, &program, protocol, at_once).map_err(no_thread)?;
+        let pump = Pump::start(launcher, protocol, at_once).map_err(no_thread)?;
         let (server, observe) = (server.clone(), observe.clone());
         let (lost, machine) = (OnceLock::new(), model::ServerHost::default());
         let is_this_machine = false;

@@ -1,7 +1,11 @@
 //! Where the load comes from, and where the server is observed: this machine, or others.
 
+use crate::agents::connect::launcher::{self as connect, Meeting};
+use crate::agents::connect::token::{TOKEN_VARIABLE, Token};
 use crate::agents::host::Host;
-use crate::agents::remote::{AGREE_NS, RemoteOptions, too_few};
+use crate::agents::remote::{AGREE_NS, too_few};
+use crate::agents::slurm::{self, SlurmOptions};
+use crate::agents::source::{RemoteOptions, Source};
 use crate::agents::ssh::Ssh;
 use crate::cli::clients::{ClientArgs, LossArg};
 use crate::cli::observe::ObserverArgs;
@@ -11,7 +15,13 @@ use crate::settings::connect_override::Detour;
 use crate::settings::draft::Draft;
 use crate::settings::selectors::Selectors;
 use agent::OnLoss;
-use model::Warmup;
+use model::{AGENTS_MAX, Duration, NS_PER_S, Redacted, Warmup};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Agents reach this machine alone, unless an address is given.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+/// Agents that others start are waited for so long.
+const WAIT: Duration = Duration { ns: 120 * NS_PER_S };
 
 /// Other machines that take part in a measurement.
 #[derive(Clone, Debug)]
@@ -51,11 +61,84 @@ fn remote(
             "--warmup auto is for one machine: several would not agree when it ends; write a time",
         ));
     }
-    let hosts = Host::list(&args.client)?;
-    if (connections as usize) < hosts.len() {
-        return Err(too_few(flag, connections, hosts.len()));
+    let source = source(args)?;
+    if (connections as usize) < source.agents() {
+        return Err(too_few(flag, connections, source.agents()));
     }
-    Ok(Some(RemoteOptions { hosts, ssh: Ssh::new(args.ssh.as_deref())?, on_loss: on_loss(args) }))
+    Ok(Some(RemoteOptions { source, on_loss: on_loss(args) }))
+}
+
+/// How the agents of `--client` are started.
+fn source(args: &ClientArgs) -> Result<Source, CommandError> {
+    let found = [connect::SCHEME, slurm::SCHEME]
+        .into_iter()
+        .find_map(|scheme| args.client.iter().find_map(|text| Some((scheme, text.strip_prefix(scheme)?))));
+    let Some((scheme, number)) = found else {
+        refuse_meeting(args)?;
+        return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
+    };
+    let [_] = &args.client[..] else {
+        return Err(CommandError::usage(format!("--client {scheme}N goes alone: N is the number of all agents")));
+    };
+    let agents = number.parse().ok().filter(|n| (1..=AGENTS_MAX).contains(n)).ok_or_else(|| {
+        let shown = Redacted::url(&args.client[0]);
+        CommandError::usage(format!(
+            "--client {shown} needs a number of agents from 1 to {AGENTS_MAX}; write for example {scheme}2"
+        ))
+    })?;
+    if scheme == slurm::SCHEME {
+        return slurm(args, agents).map(Source::Slurm);
+    }
+    if args.srun.is_some() {
+        return Err(CommandError::usage(format!("--srun is for --client {}N", slurm::SCHEME)));
+    }
+    let token = Token::of_coordinator(args.token_file.as_deref())?.ok_or_else(|| {
+        CommandError::usage(format!(
+            "--client {scheme}{agents} needs a secret that this program and its agents know: export \
+             {TOKEN_VARIABLE}=$(openssl rand -hex 32), or write --token-file FILE, which is made"
+        ))
+    })?;
+    Ok(Source::Connect(meeting(args, agents, args.agents_listen.unwrap_or(LISTEN), token)))
+}
+
+/// Agents that Slurm starts; without a token of the user they have one of their own.
+fn slurm(args: &ClientArgs, agents: usize) -> Result<SlurmOptions, CommandError> {
+    let listen = args.agents_listen.ok_or_else(|| {
+        CommandError::usage(format!(
+            "--client {}{agents} needs an address of this machine that the nodes reach; write for example --agents-listen \
+             10.0.0.1:0",
+            slurm::SCHEME
+        ))
+    })?;
+    let text = args.srun.as_deref().unwrap_or("srun");
+    let srun = shlex::split(text).filter(|words| !words.is_empty());
+    let srun =
+        srun.ok_or_else(|| CommandError::usage(format!("--srun {text:?} is no command: quotes do not match")))?;
+    let token = Token::of_coordinator(args.token_file.as_deref())?.map_or_else(Token::random, Ok)?;
+    Ok(SlurmOptions { meeting: meeting(args, agents, listen, token), srun })
+}
+
+/// Where agents connect to.
+fn meeting(args: &ClientArgs, agents: usize, listen: SocketAddr, token: Token) -> Meeting {
+    Meeting { agents, listen, wait: args.agents_wait.unwrap_or(WAIT), token, token_file: args.token_file.clone() }
+}
+
+/// Refuses flags that agents of ssh do not need.
+fn refuse_meeting(args: &ClientArgs) -> Result<(), CommandError> {
+    let given = [
+        ("--agents-listen", args.agents_listen.is_some()),
+        ("--agents-wait", args.agents_wait.is_some()),
+        ("--token-file", args.token_file.is_some()),
+        ("--srun", args.srun.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(CommandError::usage(format!(
+            "{flag} is for --client {}N or {}N, whose agents connect",
+            connect::SCHEME,
+            slurm::SCHEME
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The machine of `--server-host`; none without it.

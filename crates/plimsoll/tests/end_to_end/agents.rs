@@ -1,6 +1,7 @@
 //! Load from agents, and a server observed by one, reached by a command that runs them on this machine.
 
 mod comparisons;
+mod connected;
 mod host_experiment;
 mod hosts;
 mod local;
@@ -9,6 +10,7 @@ mod network;
 mod searches;
 mod server_host;
 mod server_seen;
+mod slurm;
 
 use crate::support::{Program, Target, count, list, plimsoll, wait_for};
 use rustix::process::{Pid, test_kill_process};

@@ -1,0 +1,167 @@
+//! Token of a run: the secret that a coordinator and its agents share. It comes from the environment or a file, never from a
+//! command line, and is shown and stored nowhere.
+
+use crate::exit::CommandError;
+use rustix::process::geteuid;
+use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Environment variable of the token.
+pub(crate) const TOKEN_VARIABLE: &str = "PLIMSOLL_TOKEN";
+/// Characters of the shortest token: whoever reaches the port can try guesses without asking anybody.
+const LENGTH_MIN: usize = 32;
+const LENGTH_MAX: usize = 1024;
+/// Different characters of a token; a random one of [`LENGTH_MIN`] hexadecimal digits has more.
+const DIFFERENT_MIN: usize = 6;
+/// Random bytes of one that is made here.
+const RANDOM_BYTES: usize = 32;
+
+/// The secret.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Token(String);
+
+impl fmt::Debug for Token {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+impl Token {
+    /// The agent's: that of the file, else of the environment.
+    pub(crate) fn of_agent(file: Option<&Path>) -> Result<Self, CommandError> {
+        let found = match file {
+            Some(file) => Some(Self::read(file).map_err(|error| unreadable(file, &error))??),
+            None => Self::of_environment()?,
+        };
+        found.ok_or_else(|| {
+            CommandError::usage(format!(
+                "--connect needs the token of the coordinator: set {TOKEN_VARIABLE} as it is there, or write --token-file FILE"
+            ))
+        })
+    }
+
+    /// The coordinator's: that of the file, which is made if it is not there, else of the environment; none if neither is given.
+    pub(crate) fn of_coordinator(file: Option<&Path>) -> Result<Option<Self>, CommandError> {
+        let Some(file) = file else { return Self::of_environment() };
+        match Self::read(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(file).map(Some),
+            read => read.map_err(|error| unreadable(file, &error))?.map(Some),
+        }
+    }
+
+    /// A new one.
+    pub(crate) fn random() -> Result<Self, CommandError> {
+        let mut bytes = [0; RANDOM_BYTES];
+        rustls::crypto::ring::default_provider()
+            .secure_random
+            .fill(&mut bytes)
+            .map_err(|_| CommandError::usage("cannot make a token: the system gives no random numbers"))?;
+        let mut text = String::with_capacity(2 * RANDOM_BYTES);
+        for byte in bytes {
+            // A string takes whatever is written.
+            let _ = write!(text, "{byte:02x}");
+        }
+        Ok(Self(text))
+    }
+
+    /// The secret, for keys and for the environment of an agent.
+    pub(crate) fn secret(&self) -> &str {
+        &self.0
+    }
+
+    fn of_environment() -> Result<Option<Self>, CommandError> {
+        match std::env::var_os(TOKEN_VARIABLE) {
+            None => Ok(None),
+            Some(text) => {
+                let text = text.into_string().map_err(|_| wrong(TOKEN_VARIABLE, "is no text"))?;
+                Self::checked(TOKEN_VARIABLE, &text).map(Some)
+            }
+        }
+    }
+
+    /// An I/O error if there is no such file, else a refusal of what it is.
+    fn read(path: &Path) -> io::Result<Result<Self, CommandError>> {
+        let file = File::options().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)?;
+        let metadata = file.metadata()?;
+        let named = format!("--token-file {}", path.display());
+        let is_foreign = metadata.uid() != geteuid().as_raw() && !geteuid().is_root();
+        if !metadata.is_file() || is_foreign || metadata.mode() & 0o077 != 0 {
+            return Ok(Err(wrong(&named, "can be read by others, or is no file of yours: chmod 600 makes it private")));
+        }
+        let mut text = String::new();
+        file.take(LENGTH_MAX as u64 + 2).read_to_string(&mut text)?;
+        Ok(Self::checked(&named, &text))
+    }
+
+    /// Puts a new one into a new file that nobody else can read.
+    fn make(path: &Path) -> Result<Self, CommandError> {
+        let token = Self::random()?;
+        File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .and_then(|mut file| writeln!(file, "{}", token.0))
+            .map_err(|error| CommandError::usage(format!("cannot make the token file {}: {error}", path.display())))?;
+        Ok(token)
+    }
+
+    fn checked(named: &str, text: &str) -> Result<Self, CommandError> {
+        let text = text.trim();
+        let is_weak = text.chars().collect::<BTreeSet<_>>().len() < DIFFERENT_MIN;
+        if !(LENGTH_MIN..=LENGTH_MAX).contains(&text.len()) || is_weak {
+            return Err(wrong(
+                named,
+                &format!("is no token: {LENGTH_MIN} random characters or more, such as openssl rand -hex 32 prints"),
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+fn wrong(named: &str, why: &str) -> CommandError {
+    CommandError::usage(format!("{named} {why}"))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::usage(format!("cannot read --token-file {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_token_is_long_and_never_shown() {
+        let token = Token::random().expect("random numbers");
+        assert_eq!(token.secret().len(), 64);
+        assert_ne!(token, Token::random().expect("random numbers"));
+        assert!(!format!("{token:?}").contains(token.secret()));
+        for text in ["", "short", &"a".repeat(64), &"ab1".repeat(1000)] {
+            let refused = Token::checked("PLIMSOLL_TOKEN", text).expect_err("no token").message;
+            assert!(refused.contains("PLIMSOLL_TOKEN") && refused.contains("openssl"), "{refused}");
+            assert!(text.len() < 32 || !refused.contains(text), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_token_file_is_made_once_and_is_private() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("token");
+        let made = Token::of_coordinator(Some(&path)).expect("it is made").expect("a token");
+        assert_eq!(std::fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
+        assert_eq!(Token::of_coordinator(Some(&path)).expect("it is read"), Some(made.clone()));
+        assert_eq!(Token::of_agent(Some(&path)).expect("it is read"), made);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("our own file");
+        let refused = Token::of_agent(Some(&path)).expect_err("others read it").message;
+        assert!(refused.contains("chmod 600") && !refused.contains(made.secret()), "{refused}");
+        let missing = Token::of_agent(Some(&directory.path().join("none"))).expect_err("it is not there").message;
+        assert!(missing.contains("cannot read --token-file"), "{missing}");
+    }
+}

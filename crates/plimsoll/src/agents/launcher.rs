@@ -1,0 +1,57 @@
+//! Ways to start agents: each gives one byte stream per agent, on which the protocol is the same.
+
+use model::NS_PER_S;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+/// How long agents may take to be there, the copy of the program included.
+pub(crate) const START_NS: u64 = 120 * NS_PER_S;
+
+/// A way to start agents, or to wait for those that others start. Shared by one thread per agent.
+pub(crate) trait Launcher: Send + Sync + 'static {
+    /// Names of the agents, in their order.
+    fn names(&self) -> Vec<String>;
+
+    /// Stream of an agent, once it is there; else why there is none, in a line.
+    fn connect(&self, agent: usize) -> Result<Stream, String>;
+
+    /// State of the start in a few words, for the progress line.
+    fn state(&self) -> String;
+
+    /// What the user has to do so that agents come; none if that is nothing.
+    fn instructions(&self) -> Option<String> {
+        None
+    }
+
+    /// Lines on what has happened since the last call.
+    fn take_notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Time within which all agents are there or are told to be missing; ns.
+    fn timeout_ns(&self) -> u64 {
+        START_NS
+    }
+
+    /// Nobody waits for agents any more, and what was started for them ends.
+    fn close(&self) {}
+}
+
+/// Byte stream of an agent.
+pub(crate) struct Stream {
+    /// What the agent says.
+    pub(crate) from: Box<dyn Read + Send>,
+    /// What is said to it; the stream ends when this is dropped.
+    pub(crate) to: Box<dyn Write + Send>,
+    /// What carries it.
+    pub(crate) carrier: Arc<dyn Carrier>,
+}
+
+/// Process or socket that carries a stream.
+pub(crate) trait Carrier: Send + Sync {
+    /// Waits a moment until the agent has ended its stream, then ends it.
+    fn end(&self);
+
+    /// Why the stream has ended, in a line; waits until it has.
+    fn why(&self) -> String;
+}

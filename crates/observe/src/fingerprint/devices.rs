@@ -5,7 +5,7 @@ use super::{Facts, of_files};
 use crate::files::{Files, Missing};
 use std::collections::BTreeMap;
 
-const NICS: &str = "/sys/class/net";
+pub(super) const NICS: &str = "/sys/class/net";
 /// Drivers of interfaces that a hypervisor makes up.
 const PARAVIRTUAL: [&str; 8] =
     ["virtio_net", "vmxnet3", "ena", "gve", "hv_netvsc", "xen_netfront", "vif", "virtio_user"];

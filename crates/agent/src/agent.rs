@@ -1,5 +1,6 @@
 //! The agent's end of the stream: what the coordinator orders, what the load reports.
 
+use crate::bandwidth::{ProbeMessage, ProbeServed, Probed, ServeProbe};
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
 use crate::limits::{ALONE_NS, HEARTBEAT_NS, SELECTORS_MAX};
 use crate::message::{Hello, ObserveMessage, ObservedHost, OfAgent, OfCoordinator, PlanMessage, TickMessage};
@@ -60,7 +61,11 @@ pub enum Order {
         /// Phase of the load since the one before.
         phase: Phase,
     },
-    /// Its totals have come, or it is given up; observation ends too.
+    /// Listen for connections of a probe.
+    ServeProbe(Box<ServeProbe>),
+    /// Connect to who listens, send and receive.
+    Probe(Box<ProbeMessage>),
+    /// Its totals have come, or it is given up; observation and a probe end too.
     Done,
 }
 
@@ -108,6 +113,20 @@ pub enum Report {
     },
     /// What was observed.
     Sample(Box<Sample>),
+    /// It listens for connections of a probe.
+    ServingProbe {
+        /// Where.
+        port: u16,
+    },
+    /// The connections of a probe are over, or did not come.
+    ProbeServed(Box<ProbeServed>),
+    /// It has sent and received.
+    Probed(Box<Probed>),
+    /// It cannot take part in a probe.
+    NotProbed {
+        /// In a line.
+        why: String,
+    },
     /// It cannot be put on, or the server cannot be observed.
     Failed {
         /// True if that is because of the target.
@@ -133,6 +152,8 @@ enum State {
     Observing,
     /// They do.
     Sampling,
+    /// No load: the bandwidth is probed.
+    Probing,
 }
 
 /// One agent.
@@ -199,6 +220,13 @@ impl Agent {
             (OfCoordinator::Observe(_) | OfCoordinator::BeginSamples | OfCoordinator::Sample { .. }, _) => {
                 return Err(Gone::Message("an order to observe that has no place now"));
             }
+            (OfCoordinator::ServeProbe(probe), State::Idle) if probe.is_bounded() => {
+                self.probe(Order::ServeProbe(probe));
+            }
+            (OfCoordinator::Probe(probe), State::Idle) if probe.is_bounded() => self.probe(Order::Probe(probe)),
+            (OfCoordinator::ServeProbe(_) | OfCoordinator::Probe(_), _) => {
+                return Err(Gone::Message("a probe that has no place now, or no bounds"));
+            }
             (OfCoordinator::Disarm { .. }, State::Armed) => {
                 self.state = State::Ready;
                 self.orders.push_back(Order::Disarm);
@@ -235,6 +263,21 @@ impl Agent {
         self.state = State::Observing;
         self.orders.push_back(Order::Observe(whom));
         Ok(())
+    }
+
+    fn probe(&mut self, order: Order) {
+        self.state = State::Probing;
+        self.orders.push_back(order);
+    }
+
+    /// What is to be said of a probe; nothing of one that was given up.
+    fn on_probe(&mut self, report: OfAgent, now_ns: u64) {
+        if self.state == State::Probing {
+            if !matches!(report, OfAgent::ServingProbe { .. }) {
+                self.state = State::Idle;
+            }
+            self.say(&report, now_ns);
+        }
     }
 
     fn on_start(&mut self, attempt: u32, at_ns: u64, now_ns: u64) -> Result<(), Gone> {
@@ -275,6 +318,10 @@ impl Agent {
             Report::SamplesBegun { at_ns } => OfAgent::SamplesBegun { at_ns },
             Report::Sample(sample) => OfAgent::Sample(sample),
             Report::Failed { is_target, why } => OfAgent::Failed { is_target, why },
+            Report::ServingProbe { port } => return self.on_probe(OfAgent::ServingProbe { port }, now_ns),
+            Report::ProbeServed(served) => return self.on_probe(OfAgent::ProbeServed(served), now_ns),
+            Report::Probed(probed) => return self.on_probe(OfAgent::Probed(probed), now_ns),
+            Report::NotProbed { why } => return self.on_probe(OfAgent::NotProbed { why }, now_ns),
         };
         self.say(&message, now_ns);
     }

@@ -1,10 +1,11 @@
 //! The coordinator's end of all streams: one load on all agents, told as the events of one.
 
+use crate::bandwidth::{ProbeMessage, Probed};
 use crate::checked;
 use crate::limits::{
     ARM_TRIES, END_NS, LEAD_NS, LEAD_ROUND_TRIPS, LOST_NS, READY_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN,
 };
-use crate::link::{Link, Said, Stage};
+use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::merge::{Merge, source};
 use crate::message::{Hello, OfCoordinator, PlanMessage};
 use crate::segment::Part;
@@ -56,6 +57,13 @@ pub enum FleetEvent {
     Agreed {
         /// The instant.
         start_ns: u64,
+    },
+    /// An agent has answered a probe, or why it has not.
+    Probed {
+        /// Its number, from 0.
+        agent: usize,
+        /// Its figures, which are possible.
+        outcome: Result<Probed, String>,
     },
     /// Something happened to the load.
     Load(Event),
@@ -217,6 +225,24 @@ impl Fleet {
         }
     }
 
+    /// Has each agent take its part in a probe. All have said hello, and there is no load.
+    pub fn probe(&mut self, parts: Vec<ProbeMessage>) {
+        for (agent, part) in parts.into_iter().enumerate().take(self.links.len()) {
+            let link = &mut self.links[agent];
+            if self.phase != Phase::Idle || link.stage != Stage::Idle {
+                let why = "there is nobody who could take part".to_owned();
+                self.events.push_back(FleetEvent::Probed { agent, outcome: Err(why) });
+                continue;
+            }
+            link.probe(&OfCoordinator::Probe(Box::new(part)));
+        }
+    }
+
+    /// What has not answered a probe need not any more.
+    pub fn end_probe(&mut self) {
+        self.links.iter_mut().filter(|link| link.is_probing && link.is_alive()).for_each(Link::end_probe);
+    }
+
     /// Ends the load early, with what was measured so far.
     pub fn stop(&mut self, now_ns: u64) {
         match self.phase {
@@ -260,9 +286,21 @@ impl Fleet {
                 self.hand_on_ticks();
             }
             Said::Failed { is_target, why } => self.fail(agent, why, is_target),
+            Said::Probe(said) => self.on_probe(agent, said, now_ns),
             // Who is told to observe is not among these.
             Said::Observing(_) | Said::SamplesBegun(_) | Said::Sample(_) => {}
         }
+    }
+
+    fn on_probe(&mut self, agent: usize, said: ProbeSaid, now_ns: u64) {
+        let outcome = match said {
+            ProbeSaid::Probed(probed) => Ok(probed),
+            ProbeSaid::Failed { why } => Err(why),
+            ProbeSaid::Serving { .. } | ProbeSaid::Served(_) => {
+                return self.lose(agent, "it sent a message that has no place now".into(), now_ns);
+            }
+        };
+        self.events.push_back(FleetEvent::Probed { agent, outcome });
     }
 
     fn hand_on_ticks(&mut self) {
@@ -282,6 +320,9 @@ impl Fleet {
     fn lose(&mut self, agent: usize, why: String, now_ns: u64) {
         let link = &mut self.links[agent];
         let stage = link.lose(&why);
+        if std::mem::take(&mut link.is_probing) {
+            self.events.push_back(FleetEvent::Probed { agent, outcome: Err(why.clone()) });
+        }
         match (stage, self.phase) {
             // It was told, or its totals are known; the next load is told.
             (Stage::Lost, _) | (_, Phase::Failed | Phase::Idle) | (Stage::Ended, Phase::Running { .. }) => {}

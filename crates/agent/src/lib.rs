@@ -13,9 +13,12 @@
 //! [`RemoteObserver`] is the coordinator's end of the stream to the agent on the server's machine. Each sample is ordered by the
 //! coordinator, after a tick, so that samples and ticks have the same phases; the agent's own clock says when it was taken.
 //!
+//! Before the first load both kinds of agents may probe the [`bandwidth`] between them.
+//!
 //! A peer may be hostile: [`frame`] bounds lengths, [`checked`] numbers and texts.
 
 pub mod agent;
+pub mod bandwidth;
 pub mod checked;
 pub mod fleet;
 pub mod frame;

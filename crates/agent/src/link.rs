@@ -1,5 +1,6 @@
 //! The coordinator's end of one stream: what one agent has said.
 
+use crate::bandwidth::{ProbeServed, Probed};
 use crate::checked;
 use crate::frame::{self, Decoder, FrameError, OF_AGENT_MAX, OF_COORDINATOR_MAX, PREAMBLE};
 use crate::limits::{HEARTBEAT_NS, HELLO_NS, LATE_NS, LOST_NS};
@@ -70,11 +71,21 @@ pub(crate) enum Said {
     /// By its own clock; ns.
     SamplesBegun(u64),
     Sample(Box<Sample>),
+    Probe(ProbeSaid),
     /// The load cannot be put on, or nobody be observed.
     Failed {
         is_target: bool,
         why: String,
     },
+}
+
+/// What an agent says of a probe; its figures are possible, and its texts may be shown.
+#[derive(Debug)]
+pub(crate) enum ProbeSaid {
+    Serving { port: u16 },
+    Served(ProbeServed),
+    Probed(Probed),
+    Failed { why: String },
 }
 
 /// One agent, as the coordinator sees it.
@@ -93,6 +104,8 @@ pub(crate) struct Link {
     /// Why nothing more comes, of one that is lost.
     pub(crate) why: String,
     pub(crate) is_late: bool,
+    /// True while an answer to a probe is awaited.
+    pub(crate) is_probing: bool,
     decoder: Decoder,
     out: Vec<u8>,
     heard_ns: u64,
@@ -117,6 +130,7 @@ impl Link {
             loss: None,
             why: String::new(),
             is_late: false,
+            is_probing: false,
             decoder: Decoder::new(OF_AGENT_MAX),
             out: Vec::new(),
             heard_ns: 0,
@@ -213,6 +227,13 @@ impl Link {
             (OfAgent::Observing(host), Stage::Observing) => return Ok(Said::Observing(host)),
             (OfAgent::SamplesBegun { at_ns }, Stage::Observing) => return Ok(Said::SamplesBegun(at_ns)),
             (OfAgent::Sample(sample), Stage::Observing) => return Ok(Said::Sample(sample)),
+            (
+                message @ (OfAgent::ServingProbe { .. }
+                | OfAgent::ProbeServed(_)
+                | OfAgent::Probed(_)
+                | OfAgent::NotProbed { .. }),
+                stage,
+            ) if stage != Stage::Greeting => return self.on_probe(message),
             // Of a load that was given up, on its way since.
             (message, Stage::Idle) if !matches!(message, OfAgent::Hello(_)) => {}
             (OfAgent::Failed { is_target, why }, Stage::Opening | Stage::Ready | Stage::Armed | Stage::Observing) => {
@@ -221,6 +242,25 @@ impl Link {
             _ => return Err("it sent a message that has no place now".into()),
         }
         Ok(Said::Progress)
+    }
+
+    /// Of a probe that was given up nothing is wanted, on its way since.
+    fn on_probe(&mut self, message: OfAgent) -> Result<Said, String> {
+        if !self.is_probing {
+            return Ok(Said::Progress);
+        }
+        let goes_on = matches!(message, OfAgent::ServingProbe { .. });
+        let said = match message {
+            OfAgent::ServingProbe { port } => Some(ProbeSaid::Serving { port }),
+            OfAgent::ProbeServed(served) => served.checked().map(ProbeSaid::Served),
+            OfAgent::Probed(probed) => probed.checked().map(ProbeSaid::Probed),
+            OfAgent::NotProbed { why } => Some(ProbeSaid::Failed { why: checked::text(&why) }),
+            _ => None,
+        };
+        // One that is lost for this has no answer either, which is told then.
+        let said = said.ok_or_else(|| "it sent figures of a probe that nobody can have measured".to_owned())?;
+        self.is_probing = goes_on;
+        Ok(Said::Probe(said))
     }
 
     fn on_pong(&mut self, number: u64, received_ns: u64, answered_ns: u64, back_ns: u64) -> Result<Said, String> {
@@ -249,8 +289,22 @@ impl Link {
         Ok(Said::Tick(Box::new(tick)))
     }
 
+    /// An answer to a probe is awaited from now on.
+    pub(crate) fn probe(&mut self, order: &OfCoordinator) {
+        // Short.
+        self.is_probing = self.say(order);
+    }
+
+    /// A probe is over: its answer is wanted no more.
+    pub(crate) fn end_probe(&mut self) {
+        self.is_probing = false;
+        // Short.
+        let _ = self.say(&OfCoordinator::Done);
+    }
+
     /// A new load.
     pub(crate) fn begin(&mut self, part: Part) {
+        self.is_probing = false;
         self.part = Some(part);
         self.stage = Stage::Opening;
         (self.told, self.totals, self.ticked_ns) = (Told::default(), Totals::default(), 0);
@@ -260,7 +314,7 @@ impl Link {
 
     /// The server is to be observed, with clocks compared anew.
     pub(crate) fn observe(&mut self, now_ns: u64) {
-        (self.stage, self.sync) = (Stage::Observing, Sync::default());
+        (self.stage, self.sync, self.is_probing) = (Stage::Observing, Sync::default(), false);
         self.pings.clear();
         self.ping(now_ns);
     }
@@ -340,11 +394,11 @@ impl Link {
 
     /// Offset of its clock as the start was agreed with it.
     pub(crate) fn offset(&self) -> Offset {
-        self.sync.offset().unwrap_or(Offset { offset_ns: 0, error_ns: 0 })
+        self.sync.offset().unwrap_or(Offset { offset_ns: 0, error_ns: 0, trip_ns: 0 })
     }
 
     pub(crate) fn start(&self, agent: usize) -> AgentStart {
-        let Offset { offset_ns, error_ns } = self.offset();
+        let Offset { offset_ns, error_ns, trip_ns } = self.offset();
         AgentStart {
             source: source(agent),
             name: self.name.clone(),
@@ -355,6 +409,7 @@ impl Link {
             // More cannot be told in a record, and is for the reader alone.
             offset_ns: offset_ns.clamp(-TOLD_MAX_NS, TOLD_MAX_NS),
             offset_error_ns: error_ns,
+            round_trip_ns: Some(trip_ns),
             late_ns: self.told.late_ns.unwrap_or(0),
         }
     }

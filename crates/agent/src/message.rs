@@ -6,6 +6,7 @@ use model::{Address, Fingerprint, Histograms, MergedHistogram, Phase, Plan, Samp
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::bandwidth::{ProbeMessage, ProbeServed, Probed, ServeProbe};
 use crate::totals::Totals;
 
 /// Version of the protocol.
@@ -100,6 +101,20 @@ pub enum OfAgent {
     },
     /// What was observed since the one before; its instants count from [`OfAgent::SamplesBegun`].
     Sample(Box<Sample>),
+    /// It listens for connections of a probe.
+    ServingProbe {
+        /// Where.
+        port: u16,
+    },
+    /// The connections of a probe are over, or did not come.
+    ProbeServed(Box<ProbeServed>),
+    /// It has sent and received.
+    Probed(Box<Probed>),
+    /// It cannot take part in a probe.
+    NotProbed {
+        /// In a line.
+        why: String,
+    },
     /// The load cannot be put on, or the server cannot be observed.
     Failed {
         /// True if that is because of the target.
@@ -143,7 +158,11 @@ pub enum OfCoordinator {
         /// Phase of the load since the one before.
         phase: Phase,
     },
-    /// The totals have come, or the load is given up: forget it. Observation ends with it too.
+    /// Listen for connections of a probe.
+    ServeProbe(Box<ServeProbe>),
+    /// Connect to who listens, send and receive.
+    Probe(Box<ProbeMessage>),
+    /// The totals have come, or the load is given up: forget it. Observation and a probe end with it too.
     Done,
 }
 

@@ -1,9 +1,10 @@
 //! The coordinator's end of the stream to the agent that observes the server's machine.
 
+use crate::bandwidth::{ProbeServed, ServeProbe};
 use crate::checked;
 use crate::fleet::FleetError;
 use crate::limits::{LOST_NS, OBSERVE_NS, SYNC_NS, SYNC_PINGS, SYNC_PINGS_MIN};
-use crate::link::{Link, Said, Stage};
+use crate::link::{Link, ProbeSaid, Said, Stage};
 use crate::message::{Hello, ObserveMessage, ObservedHost, OfCoordinator};
 use crate::sync::Offset;
 use model::{Phase, Sample, SourceId};
@@ -20,7 +21,16 @@ pub enum ObserverEvent {
         host: Box<ObservedHost>,
         /// Largest error of its clock; ns.
         clock_error_ns: u64,
+        /// Shortest round trip to it; ns.
+        round_trip_ns: u64,
     },
+    /// It listens for the connections of a probe.
+    ServingProbe {
+        /// Where.
+        port: u16,
+    },
+    /// These are over, or why there were none; its figures are possible.
+    ProbeServed(Result<ProbeServed, String>),
     /// Samples count from this instant of the coordinator's clock; ns.
     Begun {
         /// The instant.
@@ -143,6 +153,20 @@ impl RemoteObserver {
         }
     }
 
+    /// Has it listen for the connections of a probe. It has said hello, and observes nobody.
+    pub fn serve_probe(&mut self, probe: ServeProbe) {
+        if self.state == State::Idle {
+            self.link.probe(&OfCoordinator::ServeProbe(Box::new(probe)));
+        }
+    }
+
+    /// Its answer to a probe is wanted no more.
+    pub fn end_probe(&mut self) {
+        if self.link.is_probing && self.state == State::Idle {
+            self.link.end_probe();
+        }
+    }
+
     /// The load begins now.
     pub fn begin(&mut self) {
         if self.state == State::Ready {
@@ -189,6 +213,12 @@ impl RemoteObserver {
             Said::SamplesBegun(there_ns) => self.on_begun(there_ns, received_ns),
             Said::Sample(sample) => self.on_sample(*sample, received_ns),
             Said::Failed { is_target, why } => self.fail(why, is_target),
+            Said::Probe(ProbeSaid::Serving { port }) => self.events.push_back(ObserverEvent::ServingProbe { port }),
+            Said::Probe(ProbeSaid::Served(served)) => {
+                self.events.push_back(ObserverEvent::ProbeServed(Ok(served)));
+            }
+            Said::Probe(ProbeSaid::Failed { why }) => self.events.push_back(ObserverEvent::ProbeServed(Err(why))),
+            Said::Probe(ProbeSaid::Probed(_)) => self.misplaced(),
             Said::Tick(_) => self.misplaced(),
         }
         self.prepare(now_ns);
@@ -212,8 +242,8 @@ impl RemoteObserver {
         match host.take() {
             Some(host) if is_compared => {
                 self.state = State::Ready;
-                let clock_error_ns = self.link.offset().error_ns;
-                self.events.push_back(ObserverEvent::Ready { host, clock_error_ns });
+                let Offset { error_ns: clock_error_ns, trip_ns: round_trip_ns, .. } = self.link.offset();
+                self.events.push_back(ObserverEvent::Ready { host, clock_error_ns, round_trip_ns });
             }
             Some(_) if took_ns >= SYNC_NS => {
                 self.fail("its clock could not be compared: answers take too long".into(), false);
@@ -224,7 +254,7 @@ impl RemoteObserver {
     }
 
     fn on_begun(&mut self, there_ns: u64, received_ns: u64) {
-        let Offset { offset_ns, error_ns } = self.link.offset();
+        let Offset { offset_ns, error_ns, .. } = self.link.offset();
         let at_ns = there_ns.checked_add_signed(offset_ns.saturating_neg()).unwrap_or(0);
         let State::Sampling { begun_ns: begun_ns @ None, .. } = &mut self.state else { return self.misplaced() };
         // It has happened before it was told.

@@ -27,6 +27,8 @@ pub struct Offset {
     pub offset_ns: i64,
     /// The truth is at most this far away; ns.
     pub error_ns: u64,
+    /// Time that the messages were under way, both ways together; ns.
+    pub trip_ns: u64,
 }
 
 impl RoundTrip {
@@ -43,7 +45,7 @@ impl RoundTrip {
         let [sent, received, answered, back] = instants.map(u64::cast_signed);
         let offset_ns = ((received - sent) + (answered - back)) / 2;
         // Half of an odd number is rounded in both.
-        Some(Offset { offset_ns, error_ns: trip_ns / 2 + 1 })
+        Some(Offset { offset_ns, error_ns: trip_ns / 2 + 1, trip_ns })
     }
 }
 
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn what_no_path_makes_is_refused() {
         let trip = RoundTrip { sent_ns: 10, received_ns: 500, answered_ns: 520, back_ns: 40 };
-        assert_eq!(trip.offset(), Some(Offset { offset_ns: 485, error_ns: 6 }));
+        assert_eq!(trip.offset(), Some(Offset { offset_ns: 485, error_ns: 6, trip_ns: 10 }));
         assert_eq!(RoundTrip { answered_ns: 499, ..trip }.offset(), None, "answered before it came");
         assert_eq!(RoundTrip { answered_ns: 531, ..trip }.offset(), None, "longer there than away");
         assert_eq!(RoundTrip { received_ns: u64::MAX, answered_ns: u64::MAX, ..trip }.offset(), None);

@@ -1,6 +1,7 @@
 //! Promises of both ends on arbitrary bytes, for the fuzz targets and the tests that fuzz a little.
 
 use crate::agent::{Agent, Order, Report};
+use crate::bandwidth::{Nonce, ProbeMessage, Received, ServeProbe};
 use crate::fleet::{Fleet, FleetError, FleetEvent, OnLoss};
 use crate::limits::SYNC_PINGS;
 use crate::message::{Hello, ObserveMessage, PROTOCOL};
@@ -45,6 +46,7 @@ pub fn fuzz(data: &[u8]) {
         of_observer(stream, cuts),
         "the cuts changed what the coordinator saw of a server"
     );
+    assert_eq!(of_probes(stream, &[]), of_probes(stream, cuts), "the cuts changed what the coordinator saw of a probe");
     assert_eq!(of_coordinator(stream, &[]), of_coordinator(stream, cuts), "the cuts changed what the agent saw");
 }
 
@@ -124,6 +126,49 @@ fn of_observer(stream: &[u8], cuts: &[u8]) -> Vec<String> {
             seen.push(format!("{event:?}"));
         }
         assert!(observer.take_output().len() < 1 << 20);
+    }
+    seen
+}
+
+/// A probe of two agents, one connection each way.
+#[must_use]
+pub fn probe() -> (ServeProbe, Vec<ProbeMessage>) {
+    let at = SocketAddr::from(([192, 0, 2, 1], 40_000));
+    let nonce = Nonce::new([5; 16]);
+    let parts = ProbeMessage::divide(1, at, nonce);
+    (ServeProbe { address: at.ip(), nonce, connections: parts[0].connections }, parts)
+}
+
+/// What both coordinators make of bytes of an agent that takes part in a probe: nothing that cannot have been measured.
+fn of_probes(stream: &[u8], cuts: &[u8]) -> Vec<String> {
+    let (serve, parts) = probe();
+    let (mut fleet, mut observer) =
+        (Fleet::new(["a".to_owned()], identity(), OnLoss::End), RemoteObserver::new("a".to_owned(), identity()));
+    fleet.attach(0, 0);
+    observer.attach(0);
+    let hello = Agent::new(identity(), 0).take_output();
+    fleet.on_bytes(0, &hello, 0, 0);
+    observer.on_bytes(&hello, 0, 0);
+    fleet.probe(parts);
+    observer.serve_probe(serve);
+    let is_possible = |received: Received| assert!(received.is_possible(), "{received:?}");
+    let mut seen = Vec::new();
+    for piece in pieces(stream, cuts) {
+        fleet.on_bytes(0, piece, NS_PER_S, NS_PER_S);
+        observer.on_bytes(piece, NS_PER_S, NS_PER_S);
+    }
+    fleet.on_end(0, "its stream ended", NS_PER_S);
+    while let Some(event) = fleet.take_event() {
+        if let FleetEvent::Probed { outcome: Ok(probed), .. } = &event {
+            is_possible(probed.received);
+        }
+        seen.push(format!("{event:?}"));
+    }
+    while let Some(event) = observer.take_event() {
+        if let ObserverEvent::ProbeServed(Ok(served)) = &event {
+            is_possible(served.received);
+        }
+        seen.push(format!("{event:?}"));
     }
     seen
 }

@@ -3,11 +3,14 @@
 use agent::testing::fuzz;
 use proptest::prelude::*;
 
-const SEEDS: [&[u8]; 4] = [
+const SEEDS: [&[u8]; 7] = [
     include_bytes!("corpus/of_agent"),
     include_bytes!("corpus/of_coordinator"),
     include_bytes!("corpus/of_observer"),
     include_bytes!("corpus/of_observed"),
+    include_bytes!("corpus/of_probe_client"),
+    include_bytes!("corpus/of_probe_server"),
+    include_bytes!("corpus/of_probed"),
 ];
 
 #[test]

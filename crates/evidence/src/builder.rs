@@ -164,6 +164,7 @@ impl EvidenceBuilder {
             status: Vec::new(),
             profile: None,
             fingerprint: None,
+            bandwidth: None,
             changes: None,
             // an automatic warm-up has to show that it settled
             settled: plan.warmup != Warmup::Auto,

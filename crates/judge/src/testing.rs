@@ -3,9 +3,9 @@
 
 mod surroundings;
 
-#[cfg(test)]
-pub(crate) use surroundings::seen_there;
 pub(crate) use surroundings::{far_away, generator, machine, server, set_counter, set_figure, set_gauge};
+#[cfg(test)]
+pub(crate) use surroundings::{probed_path, seen_there};
 
 #[cfg(test)]
 use crate::Outcome;
@@ -88,6 +88,7 @@ pub(crate) fn clean_run() -> Evidence {
         status: surroundings::status(),
         profile: None,
         fingerprint: Some(surroundings::fingerprint()),
+        bandwidth: None,
         changes: Some(Vec::new()),
         settled: true,
         interrupted: false,

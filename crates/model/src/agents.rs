@@ -35,6 +35,9 @@ pub struct AgentStart {
     pub offset_ns: i64,
     /// Largest error of that: half of the shortest round trip; ns.
     pub offset_error_ns: u64,
+    /// Shortest round trip from the coordinator to it over their connection; none in records from before it was told; ns.
+    #[serde(default)]
+    pub round_trip_ns: Option<u64>,
     /// How long after the agreed instant it started, by its own clock; ns.
     pub late_ns: u64,
 }
@@ -110,6 +113,9 @@ pub struct AgentRecord {
     pub start_error_ns: u64,
     /// Of that, its own lateness; ns.
     pub late_ns: u64,
+    /// Shortest round trip from the coordinator to it over their connection; omitted where it was not told; ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ns: Option<u64>,
     /// What its clock has moved against that of the coordinator since the start; ns.
     pub drift_ns: i64,
     /// Traffic over the whole load, warm-up included.
@@ -134,6 +140,7 @@ impl AgentRecord {
             connections: start.established,
             start_error_ns: start.offset_error_ns.saturating_add(start.late_ns),
             late_ns: start.late_ns,
+            round_trip_ns: start.round_trip_ns,
             drift_ns: 0,
             flow: Flow::default(),
             response_ns: Quantiles::default(),
@@ -154,6 +161,7 @@ impl AgentRecord {
         self.connections = self.connections.min(other.connections);
         self.start_error_ns = self.start_error_ns.max(other.start_error_ns);
         self.late_ns = self.late_ns.max(other.late_ns);
+        self.round_trip_ns = self.round_trip_ns.max(other.round_trip_ns);
         if other.drift_ns.unsigned_abs() > self.drift_ns.unsigned_abs() {
             self.drift_ns = other.drift_ns;
         }
@@ -177,6 +185,7 @@ mod tests {
             established: 8,
             offset_ns: 5,
             offset_error_ns: sent,
+            round_trip_ns: Some(2 * sent),
             late_ns: 20,
         };
         let flow = Flow { sent, ..Flow::default() };
@@ -189,6 +198,7 @@ mod tests {
         let mut both = record(100, 7, 3);
         both.merge(&record(300, 5, -4));
         assert_eq!((both.flow.sent, both.start_error_ns, both.late_ns, both.drift_ns), (400, 320, 20, -4));
+        assert_eq!(both.round_trip_ns, Some(600), "the longer one");
         let Quantiles { n, mean, min, p99, .. } = both.response_ns;
         assert_eq!((n, mean, min, p99), (400, 5.5, 5, 7));
         let loss = AgentLoss { at_ns: 1, why: "w".into() };

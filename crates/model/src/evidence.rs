@@ -1,7 +1,7 @@
 //! Evidence: input of the rules.
 
 use crate::{
-    AgentRecord, Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled,
+    AgentRecord, Bandwidth, Change, Cohort, Disturbance, Fairness, Fingerprint, Flow, Observed, Plan, Probe, Profiled,
     StatusRecord,
 };
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,8 @@ pub struct Evidence {
     pub profile: Option<Profiled>,
     /// What machine and server were before the load; none when nobody looked.
     pub fingerprint: Option<Fingerprint>,
+    /// What the path between the machines of the load and that of the server carries; none when it was not probed.
+    pub bandwidth: Option<Bandwidth>,
     /// What of machine and server was another at the end than at the begin; none when that was not looked at.
     pub changes: Option<Vec<Change>>,
     /// True if an automatic warm-up found the series settled; true for a fixed one.

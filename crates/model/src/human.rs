@@ -51,6 +51,16 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// Bits per second in decimal units: `800 kbit/s`, `94.1 Mbit/s`, `1.00 Gbit/s`.
+#[must_use]
+pub fn bit_rate(per_s: f64) -> String {
+    match per_s {
+        v if v < 999_500.0 => format!("{} kbit/s", digits(v / 1e3)),
+        v if v < 999_500_000.0 => format!("{} Mbit/s", digits(v / 1e6)),
+        v => format!("{} Gbit/s", digits(v / 1e9)),
+    }
+}
+
 /// A count with separators: `1,234,567`.
 #[must_use]
 pub fn count(value: u64) -> String {
@@ -105,6 +115,15 @@ fn digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_per_second_have_decimal_units() {
+        let cases =
+            [(64_000.0, "64.0 kbit/s"), (94.12e6, "94.1 Mbit/s"), (999.6e6, "1.00 Gbit/s"), (25e9, "25.0 Gbit/s")];
+        for (per_s, text) in cases {
+            assert_eq!(bit_rate(per_s), text, "{per_s}");
+        }
+    }
 
     #[test]
     fn times_change_their_unit_at_the_edges() {

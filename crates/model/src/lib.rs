@@ -8,6 +8,7 @@ mod address;
 mod agents;
 mod arm_profile;
 mod audit;
+mod bandwidth;
 mod capacity;
 mod catalogue;
 mod check;
@@ -52,6 +53,7 @@ pub use address::{Address, ParseAddressError};
 pub use agents::{AGENTS_MAX, AgentEnd, AgentLoss, AgentRecord, AgentShare, AgentStart, LostAgent, Segment};
 pub use arm_profile::{ArmProfile, FunctionChange, FunctionUse};
 pub use audit::{AuditConnections, AuditRecord, AuditsRecord, Claim};
+pub use bandwidth::{Bandwidth, PROBE_CONNECTIONS_MAX, Throughput};
 pub use capacity::{
     CapacityBracket, CapacityReason, CapacityRecord, CapacitySettings, CapacityTimes, ConditionRecord, MoreTime,
     TrialMade, TrialPurpose, TrialRecord,

@@ -1,9 +1,9 @@
 //! Results as others read them: the JSON contract. Add freely, rename never.
 
 use crate::{
-    AgentRecord, CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, LostAgent, ModelAicc,
-    Observed, Plan, Probe, Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession, UslLaw,
-    Verdict,
+    AgentRecord, Bandwidth, CheckRow, Connections, CurveModel, Disturbance, LatencySummary, Limiter, LostAgent,
+    ModelAicc, Observed, Plan, Probe, Profiled, Retrograde, Second, Served, StatusRecord, ThresholdRecord, TlsSession,
+    UslLaw, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -259,6 +259,9 @@ pub struct Environment {
     /// The machine of the server, where an agent observed it; the rest is of the machine of the coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_host: Option<ServerHost>,
+    /// What the path between the machines of the load and that of the server carries, where it was probed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
     /// What of this machine was known to stand in the way of the load before it began; warnings and worse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<CheckRow>,
@@ -282,6 +285,9 @@ pub struct ServerHost {
     pub cpus: u32,
     /// Largest error of its clock against that of the coordinator: half of the shortest round trip; ns.
     pub clock_error_ns: u64,
+    /// Shortest round trip from the coordinator to it over their connection; omitted where it was not told; ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ns: Option<u64>,
     /// Everything else that may make a difference.
     pub fingerprint: Fingerprint,
 }

@@ -30,6 +30,25 @@ pub(crate) fn server_host(environment: &Environment) -> Option<String> {
     Some(format!("observed by the agent {name} on {machine} ({cpus}), its clock at most {error} off"))
 }
 
+/// What was probed of the path to the server before the load; none where nobody wanted it.
+pub(crate) fn bandwidth(environment: &Environment) -> Option<String> {
+    let bandwidth = environment.bandwidth.as_ref()?;
+    if let Some(why) = &bandwidth.unavailable {
+        return Some(format!("not known: {}", visible::line(why)));
+    }
+    let ways = [("to", bandwidth.to_server), ("from", bandwidth.from_server)].map(|(way, probed)| match probed {
+        Some(probed) => format!("{} {way} the server", human::bit_rate(probed.bit_per_s as f64)),
+        None => format!("too little {way} the server to tell"),
+    });
+    let through = bandwidth.interface.as_ref().map_or_else(String::new, |name| {
+        let mtu = bandwidth.mtu_bytes.map_or_else(String::new, |mtu| format!(" (MTU {mtu})"));
+        format!(", its interface {}{mtu}", visible::line(name))
+    });
+    let trip =
+        bandwidth.round_trip_ns.map_or_else(String::new, |ns| format!(", round trip {}", human::time(ns as f64)));
+    Some(format!("{} and {}{trip}{through}; probed before the load", ways[0], ways[1]))
+}
+
 /// The agent whose loss has ended a measurement.
 pub(crate) fn lost(lost: &LostAgent) -> String {
     let when = match lost.at_ns {
@@ -96,6 +115,7 @@ mod tests {
             established: 8,
             offset_ns: 5,
             offset_error_ns: 100_000,
+            round_trip_ns: None,
             late_ns: 20_000,
         });
         assert_eq!(agent.start_error_ns, 120_000);

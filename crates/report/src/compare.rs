@@ -266,7 +266,8 @@ pub(crate) fn machines(record: &CompareRecord) -> Vec<(&'static str, String)> {
     let server = agents::server_host(&record.environment).map(|text| ("server", text));
     let load = agents::origin(record.runs.iter().map(|of| &of.run)).map(|text| ("agents", text));
     let lost = record.agent_lost.as_ref().map(|lost| ("agent lost", agents::lost(lost)));
-    [server, load, lost].into_iter().flatten().collect()
+    let bandwidth = agents::bandwidth(&record.environment).map(|text| ("bandwidth", text));
+    [server, load, bandwidth, lost].into_iter().flatten().collect()
 }
 
 /// The search for the capacity of each variant in each block.

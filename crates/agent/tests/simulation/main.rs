@@ -1,6 +1,7 @@
 //! A coordinator and its agents in virtual time, over paths with delays.
 
 mod observer;
+mod probe;
 mod several;
 mod sim;
 

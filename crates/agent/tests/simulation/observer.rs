@@ -130,7 +130,10 @@ impl Pair {
             .find_map(|_| {
                 self.pass(NS_PER_S);
                 self.events.iter().find_map(|(_, event)| match event {
-                    ObserverEvent::Ready { clock_error_ns, .. } => Some(*clock_error_ns),
+                    ObserverEvent::Ready { clock_error_ns, round_trip_ns, .. } => {
+                        assert!(*round_trip_ns <= self.there_ns + self.back_ns, "the shortest of them");
+                        Some(*clock_error_ns)
+                    }
                     _ => None,
                 })
             })

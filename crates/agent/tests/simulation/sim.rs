@@ -238,7 +238,12 @@ impl Sim {
                 }
                 Order::Disarm => self.armed[n] = false,
                 Order::Stop => self.stopped[n] = true,
-                Order::Done | Order::Observe(_) | Order::BeginSamples | Order::Sample { .. } => {}
+                Order::Done
+                | Order::Observe(_)
+                | Order::BeginSamples
+                | Order::Sample { .. }
+                | Order::ServeProbe(_)
+                | Order::Probe(_) => {}
             }
         }
         for (attempt, at_ns) in starts {
@@ -300,7 +305,7 @@ impl Sim {
                     self.is_idle = true;
                     self.later.clear();
                 }
-                FleetEvent::Load(_) | FleetEvent::Note(_) => {}
+                FleetEvent::Load(_) | FleetEvent::Note(_) | FleetEvent::Probed { .. } => {}
             }
             self.events.push((now_ns, event));
         }

@@ -33,7 +33,7 @@ fn route(machine: &Machine<'_>) -> Option<CheckRow> {
     let mtu = machine.fact(&format!("{SECTION}{interface}"), "mtu");
     let mtu = mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
     let source = machine.fact(ROUTE, "source").map_or_else(String::new, |source| format!(", from {source}"));
-    let way = format!("{to} through {interface}{mtu}{source}");
+    let way = format!("{to} through {interface} ({}){mtu}{source}", link(machine, interface));
     Some(match machine.fact(ROUTE, "gateway") {
         None => fine("NE-11", WHAT, way),
         Some(gateway) => {
@@ -41,6 +41,13 @@ fn route(machine: &Machine<'_>) -> Option<CheckRow> {
             row("NE-11", WHAT, CheckState::Note, format!("{way}, router {gateway}"), Some(advice.to_owned()))
         }
     })
+}
+
+/// Driver and speed of an interface, also of one without a card, whose speed nobody knows.
+fn link(machine: &Machine<'_>, interface: &str) -> String {
+    let fact = |name: &str| machine.fact(&format!("{SECTION}{interface}"), name);
+    let speed = fact("speed_mbit_per_s").map_or_else(|| "speed not told".to_owned(), |speed| format!("{speed} Mbit/s"));
+    format!("{}, {speed}", fact("driver").unwrap_or("virtual"))
 }
 
 fn cards(machine: &Machine<'_>) -> Vec<CheckRow> {

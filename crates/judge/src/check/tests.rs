@@ -219,11 +219,17 @@ fn the_route_to_another_machine_is_told() {
     fixture.set("route", "interface", "eth0");
     fixture.set("route", "source", "192.0.2.7");
     fixture.set("nic/eth0", "mtu", "1500");
-    let way = "192.0.2.1 through eth0, MTU 1500, from 192.0.2.7";
+    let way = "192.0.2.1 through eth0 (mlx5_core, speed not told), MTU 1500, from 192.0.2.7";
+    assert_eq!(found(&fixture), Some((CheckState::Fine, way.to_owned())));
+    fixture.set("nic/eth0", "speed_mbit_per_s", "25000");
+    let way = "192.0.2.1 through eth0 (mlx5_core, 25000 Mbit/s), MTU 1500, from 192.0.2.7";
     assert_eq!(found(&fixture), Some((CheckState::Fine, way.to_owned())));
     fixture.set("route", "gateway", "192.0.2.254");
     assert_eq!(found(&fixture), Some((CheckState::Note, format!("{way}, router 192.0.2.254"))));
     assert_eq!(fixture.row("route"), "NE-11 Note");
+    fixture.set("route", "interface", "veth1");
+    let (_, found) = found(&fixture).expect("a row");
+    assert!(found.starts_with("192.0.2.1 through veth1 (virtual, speed not told), from 192.0.2.7"), "{found}");
 }
 
 #[test]

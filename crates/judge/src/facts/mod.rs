@@ -3,6 +3,7 @@
 //! Which CPUs client and server have goes by what the threads that ran may use: a pinned worker below an unpinned
 //! master is on its own CPUs.
 
+pub(crate) mod bandwidth;
 pub(crate) mod counted;
 pub(crate) mod curve;
 pub(crate) mod disturbed;

@@ -3,7 +3,7 @@
 mod unprepared;
 
 use super::*;
-use crate::testing::{Mutate, clean_run, clean_sweep};
+use crate::testing::{Mutate, clean_run, clean_sweep, probed_path, seen_there};
 use model::{
     CpuShares, Figure, GaugeObserved, Load, MachineObserved, NS_PER_S, Observed, PoolObserved, ProcessObserved,
     ServerObserved, ServerThreadObserved, Setting, SocketsObserved, StatusRecord,
@@ -166,6 +166,33 @@ fn a_full_or_lossy_link_is_the_network() {
     assert_eq!(limited(3_300_000_000, 0), UNKNOWN, "near, and not there");
     assert_eq!(limited(0, 31), "network-limited");
     assert_eq!(limited(0, 29), NOT_SATURATED);
+}
+
+#[test]
+fn a_probed_path_that_is_full_is_the_network_unless_the_cpus_are() {
+    let limited = |share: f64, busy: f64| {
+        let mut evidence = run();
+        seen_there(&mut evidence);
+        // As where agents generate the load.
+        evidence.client_machine = Some(Observed::default());
+        evidence.bandwidth = Some(probed_path(100_000_000));
+        let machine = seen(&mut evidence).machine.as_mut().expect("it was observed");
+        (machine.busy_mean, machine.cpu_busy_mean) = (busy, vec![busy; 4]);
+        // In full frames.
+        let bytes = share * 100e6 / 8.0 * SECONDS * 1514.0 / 1448.0;
+        count(&mut evidence, "nic/eth0", "sent_bytes", bytes.round() as u64);
+        of(&evidence)
+    };
+    let limiter = limited(0.96, 0.61);
+    assert_eq!(
+        limiter.says,
+        "the path from the server carries 96.0 Mbit/s of the 100 Mbit/s that were probed (96 %) at 61 % server CPU"
+    );
+    assert_eq!((limiter.name.as_str(), limiter.resource.as_str()), ("network-limited", "path from the server"));
+    assert!(limiter.confidence <= Confidence::Medium, "{limiter:#?}");
+    assert_ne!(limited(0.85, 0.61).name, "network-limited", "near, and not there");
+    assert_ne!(limited(0.96, 0.95).name, "network-limited", "the CPUs may have held up both");
+    assert_ne!(limited(1.3, 0.61).name, "network-limited", "the probe was no bound");
 }
 
 #[test]

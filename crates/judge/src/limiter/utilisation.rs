@@ -4,6 +4,7 @@ use super::detectors::{network, quota};
 use super::input::{CPUS, DISK, LimiterInput, QUOTA};
 use super::laws;
 use super::pools::pools;
+use crate::facts::bandwidth::{NO_BOUND, path};
 use model::Utilisation;
 
 /// Everything with a share in use, the most used first.
@@ -26,6 +27,9 @@ pub(super) fn utilisations(input: &LimiterInput<'_>) -> Vec<Utilisation> {
     }
     for (name, share) in network::links(input) {
         put(format!("link {name}"), share, whole_per_s);
+    }
+    if let Some(path) = path(input.evidence).filter(|path| path.share < NO_BOUND) {
+        put(path.name.to_owned(), path.share, whole_per_s);
     }
     for (name, counters) in input.parts("disk") {
         let busy_ns = counters.get("busy_ns").copied().unwrap_or(0) as f64;

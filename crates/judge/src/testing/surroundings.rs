@@ -222,6 +222,23 @@ pub(crate) fn seen_there(evidence: &mut Evidence) {
     evidence.client_machine = Some(client);
 }
 
+/// A path that carries so much each way.
+#[cfg(test)]
+pub(crate) fn probed_path(bit_per_s: u64) -> model::Bandwidth {
+    let way = Some(model::Throughput { bit_per_s, bytes: bit_per_s / 8, duration_ns: NS_PER_S });
+    model::Bandwidth {
+        address: "192.0.2.1".into(),
+        clients: 1,
+        connections: 4,
+        interface: Some("eth0".into()),
+        mtu_bytes: Some(1500),
+        round_trip_ns: Some(200_000),
+        to_server: way,
+        from_server: way,
+        unavailable: None,
+    }
+}
+
 pub(crate) fn far_away(evidence: &mut Evidence) {
     evidence.plan.target.address = Address::Tcp(([192, 0, 2, 1], 80).into());
     let observed = evidence.observed.get_or_insert_default();

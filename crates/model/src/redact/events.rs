@@ -2,8 +2,9 @@
 
 use super::{REDACTED, Redact, Redacted, names};
 use crate::{
-    ArmRecord, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, PageLoad, Plan, Probe,
-    Request, SampledProcess, SamplesAdded, SamplesBegun, Served, ServerHost, SessionEvent, StatusLook, TargetCheck,
+    ArmRecord, Bandwidth, Baseline, Begun, Environment, Event, ExperimentEvent, Fetch, Measurement, PageLoad, Plan,
+    Probe, Request, SampledProcess, SamplesAdded, SamplesBegun, Served, ServerHost, SessionEvent, StatusLook,
+    TargetCheck,
 };
 
 impl Redact for Event {
@@ -127,6 +128,9 @@ impl Redact for Environment {
         self.served.iter_mut().for_each(Redact::redact);
         if let Some(ServerHost { name, host, kernel, cpu_model, .. }) = &mut self.server_host {
             [name, host, kernel, cpu_model].into_iter().for_each(text);
+        }
+        if let Some(Bandwidth { interface, unavailable, .. }) = &mut self.bandwidth {
+            interface.iter_mut().chain(unavailable).for_each(text);
         }
     }
 }

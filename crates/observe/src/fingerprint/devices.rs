@@ -5,10 +5,13 @@ use super::{Facts, of_files};
 use crate::files::{Files, Missing};
 use std::collections::BTreeMap;
 
-const NICS: &str = "/sys/class/net";
+pub(super) const NICS: &str = "/sys/class/net";
 /// Drivers of interfaces that a hypervisor makes up.
 const PARAVIRTUAL: [&str; 8] =
     ["virtio_net", "vmxnet3", "ena", "gve", "hv_netvsc", "xen_netfront", "vif", "virtio_user"];
+
+/// Interfaces below interfaces, such as a card below a bond below a VLAN below a bridge.
+const LAYERS_MAX: u32 = 4;
 
 /// Every interface with its driver and speed; those without a device are virtual.
 pub(super) fn interfaces(files: &Files) -> BTreeMap<String, Facts> {
@@ -18,6 +21,7 @@ pub(super) fn interfaces(files: &Files) -> BTreeMap<String, Facts> {
         let mut facts = of_files(files, &directory, ["mtu", "operstate", "duplex", "tx_queue_len"]);
         // -1 where the device does not tell it.
         let speed = files.word(&format!("{directory}/speed")).ok().filter(|speed| !speed.starts_with('-'));
+        let speed = speed.filter(|_| has_link(files, &name, LAYERS_MAX));
         facts.extend(speed.map(|speed| ("speed_mbit_per_s".to_owned(), speed)));
         let queues = files.names(&format!("{directory}/queues"));
         for (kind, fact) in [("rx-", "receive_queues"), ("tx-", "send_queues")] {
@@ -38,6 +42,15 @@ pub(super) fn interfaces(files: &Files) -> BTreeMap<String, Facts> {
         (name, facts)
     };
     files.names(NICS).into_iter().map(of).collect()
+}
+
+/// True if packets of the interface go over a link with a speed of its own: it has a device, or one below it has. The speed
+/// that others tell is made up (veth and tun say 10 Gbit/s), and they carry more or less than that.
+fn has_link(files: &Files, name: &str, layers: u32) -> bool {
+    let directory = format!("{NICS}/{name}");
+    let below = || files.names(&directory).into_iter().filter_map(|name| Some(name.strip_prefix("lower_")?.to_owned()));
+    files.exists(&format!("{directory}/device"))
+        || layers > 0 && below().any(|lower| has_link(files, &lower, layers - 1))
 }
 
 pub(super) fn iommu(files: &Files) -> Result<Facts, Missing> {
@@ -76,5 +89,21 @@ mod tests {
         assert_eq!(told("lo", "receive_queues").unwrap(), "1");
         std::fs::write(at("proc/cpuinfo"), "flags : fpu\n").unwrap();
         assert_eq!(told("eth1", "device").unwrap(), "of this machine");
+    }
+
+    #[test]
+    fn a_speed_that_no_device_has_is_made_up() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |path: &str| std::fs::create_dir_all(root.path().join(format!("sys/class/net/{path}"))).unwrap();
+        let made =
+            ["eth0/device", "bond0/lower_eth0", "vlan5/lower_bond0", "veth0", "br0/lower_veth0", "loop0/lower_loop0"];
+        made.into_iter().for_each(make);
+        for nic in ["eth0", "bond0", "vlan5", "veth0", "br0", "loop0"] {
+            std::fs::write(root.path().join(format!("sys/class/net/{nic}/speed")), "10000\n").unwrap();
+        }
+        let told = interfaces(&Files::below(root.path()));
+        let has_speed = |nic: &str| told[nic].contains_key("speed_mbit_per_s");
+        assert_eq!(["eth0", "bond0", "vlan5"].map(has_speed), [true; 3], "a card, and what is made of it");
+        assert_eq!(["veth0", "br0", "loop0"].map(has_speed), [false; 3], "nothing but memory");
     }
 }

@@ -18,6 +18,7 @@ use crate::files::{Files, Missing};
 use crate::observer::Observer;
 use model::Fingerprint;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// Words by name.
 type Facts = BTreeMap<String, String>;
@@ -56,6 +57,14 @@ pub fn fingerprint(observer: &Observer) -> Fingerprint {
     fingerprint
 }
 
+/// Interface through which packets to `ip` leave this machine, and the largest packet of it in bytes; none if that is not known.
+#[must_use]
+pub fn link_to(ip: IpAddr) -> Option<(String, Option<u32>)> {
+    let interface = route::route(ip).ok()?.remove("interface")?;
+    let mtu = Files::default().word(&format!("{}/{interface}/mtu", devices::NICS)).ok();
+    Some((interface, mtu.and_then(|mtu| mtu.parse().ok())))
+}
+
 fn of_machine(files: &Files) -> Fingerprint {
     let mut fingerprint = Fingerprint::default();
     for (name, read) in SECTIONS {
@@ -91,6 +100,12 @@ fn some_or(facts: Facts, why: &'static str) -> Result<Facts, Missing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_is_reached_through_itself() {
+        let (interface, mtu) = link_to([127, 0, 0, 1].into()).expect("a route");
+        assert!(interface == "lo" && mtu.is_some_and(|mtu| mtu >= 1500), "{interface} {mtu:?}");
+    }
 
     #[test]
     fn each_section_of_this_machine_has_facts_or_a_reason() {

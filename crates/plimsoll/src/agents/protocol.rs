@@ -1,5 +1,6 @@
 //! What the streams carry: the protocol of a load, or of the server's machine.
 
+use agent::bandwidth::{ProbeMessage, ServeProbe};
 use agent::segment::Part;
 use agent::{Fleet, FleetEvent, Hello, ObserveMessage, ObserverEvent, RemoteObserver};
 use model::{Phase, Plan};
@@ -26,6 +27,10 @@ pub(crate) enum LoadOrder {
     Begin(Box<Plan>, Vec<Part>),
     /// End it early.
     Stop,
+    /// Take part in a probe of the bandwidth.
+    Probe(Vec<ProbeMessage>),
+    /// It is over.
+    EndProbe,
 }
 
 impl Protocol for Fleet {
@@ -49,6 +54,8 @@ impl Protocol for Fleet {
         match order {
             LoadOrder::Begin(plan, parts) => self.begin(&plan, &parts, now_ns),
             LoadOrder::Stop => self.stop(now_ns),
+            LoadOrder::Probe(parts) => self.probe(parts),
+            LoadOrder::EndProbe => self.end_probe(),
         }
     }
 
@@ -81,6 +88,10 @@ pub(crate) enum ObserverOrder {
     Sample(Phase),
     /// It is over.
     Done,
+    /// Listen for connections of a probe of the bandwidth.
+    ServeProbe(Box<ServeProbe>),
+    /// It is over.
+    EndProbe,
 }
 
 impl Protocol for RemoteObserver {
@@ -105,6 +116,8 @@ impl Protocol for RemoteObserver {
             ObserverOrder::Begin => self.begin(),
             ObserverOrder::Sample(phase) => self.sample(phase),
             ObserverOrder::Done => self.done(),
+            ObserverOrder::ServeProbe(probe) => self.serve_probe(*probe),
+            ObserverOrder::EndProbe => self.end_probe(),
         }
     }
 

@@ -5,7 +5,9 @@ use crate::agents::launcher::{Launcher, START_NS};
 use crate::agents::protocol::LoadOrder;
 use crate::agents::pump::Pump;
 use crate::exit::{CommandError, Exit};
+use crate::output::printer;
 use crate::output::progress::Progress;
+use agent::bandwidth::{PROBE_ANSWER_NS, ProbeMessage, Probed};
 use agent::limits::LEAD_NS;
 use agent::segment::{Part, divide};
 use agent::{Fleet, FleetError, FleetEvent, Hello, OnLoss};
@@ -132,13 +134,47 @@ impl Agents {
                     }
                     return self.check().and_then(|()| Err(command_error(error)));
                 }
-                Some(FleetEvent::Greeted) | None => {}
+                // A probe has ended before.
+                Some(FleetEvent::Greeted | FleetEvent::Probed { .. }) | None => {}
             }
             let wants_end = control.stop.load(Ordering::Relaxed) || control.enough.load(Ordering::Relaxed);
             if wants_end && !std::mem::replace(&mut is_stopping, true) {
                 self.pump.order(LoadOrder::Stop);
             }
         }
+    }
+
+    /// How many they are.
+    pub(crate) const fn count(&self) -> usize {
+        self.hellos.len()
+    }
+
+    /// Has each take its part in a probe of the bandwidth; what each has received, or why there is none.
+    pub(crate) fn probe(
+        &self,
+        parts: Vec<ProbeMessage>,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Result<Probed, String>>, CommandError> {
+        let until_ns = monotonic_ns().saturating_add(PROBE_ANSWER_NS);
+        let mut outcomes: Vec<Result<Probed, String>> = vec![Err("no answer in time".to_owned()); parts.len()];
+        let mut awaited = parts.len();
+        self.pump.order(LoadOrder::Probe(parts));
+        while awaited > 0 && monotonic_ns() < until_ns {
+            match self.pump.event(LOOK_UP) {
+                Some((FleetEvent::Probed { agent, outcome }, _)) => {
+                    awaited -= 1;
+                    outcomes[agent] = outcome;
+                }
+                Some((FleetEvent::Failed(error), _)) => return Err(command_error(error)),
+                Some((FleetEvent::Note(text), _)) => printer::note(&text),
+                Some(_) | None => {}
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(CommandError::interrupted());
+            }
+        }
+        self.pump.order(LoadOrder::EndProbe);
+        Ok(outcomes)
     }
 
     fn lose(&self, name: &str, at_ns: Option<u64>, why: &str) {

@@ -3,10 +3,12 @@
 //!
 //! It ends with its stream, and when its coordinator is silent: the process is left to end, and its load with it.
 
+use crate::agents::bandwidth::{client, server};
 use crate::agents::gate::{Gate, Passed};
 use crate::agents::observing::{self, Wanted};
 use crate::exit::CommandError;
 use crate::session::environment::usable_cpus;
+use agent::bandwidth::{ProbeMessage, ServeProbe};
 use agent::{Agent, Hello, Order, Report};
 use clock::{Clock, monotonic_ns};
 use engine::run::{Control, RunError};
@@ -55,6 +57,8 @@ struct Loads {
     before: Option<JoinHandle<()>>,
     /// What observes the server, once it was asked for.
     observation: Option<Sender<Wanted>>,
+    /// Ends the probe of the bandwidth that was begun last.
+    end_probe: Arc<AtomicBool>,
 }
 
 /// Serves the coordinator at the other end of a stream until it is gone.
@@ -115,7 +119,10 @@ impl Loads {
             Order::Observe(whom) => self.observe(Wanted::Observe(whom), to),
             Order::BeginSamples => self.observe(Wanted::Begin, to),
             Order::Sample { phase } => self.observe(Wanted::Sample(phase), to),
+            Order::ServeProbe(probe) => self.probe(to, move |stop, to| served(&probe, stop, to)),
+            Order::Probe(part) => self.probe(to, move |stop, _| probed(&part, stop)),
             Order::Done => {
+                self.end_probe.store(true, Ordering::Relaxed);
                 if self.observation.is_some() {
                     self.observe(Wanted::Done, to);
                 }
@@ -147,6 +154,35 @@ impl Loads {
             // A thread that has panicked has said so, and nothing comes of it any more.
             let _ = observation.send(wanted);
         }
+    }
+}
+
+impl Loads {
+    /// Has `work` done on a thread of its own, so that heartbeats go on, and tells what came of it.
+    fn probe(&mut self, to: &Sender<Input>, work: impl FnOnce(&AtomicBool, &Sender<Input>) -> Report + Send + 'static) {
+        let (stop, reports) = (Arc::new(AtomicBool::new(false)), to.clone());
+        self.end_probe = Arc::clone(&stop);
+        // The protocol ends with the process.
+        let work = move || drop(reports.send(Input::Report(work(&stop, &reports))));
+        if let Err(error) = Builder::new().name("bandwidth".into()).spawn(work) {
+            let why = format!("cannot start a thread: {error}");
+            let _ = to.send(Input::Report(Report::NotProbed { why }));
+        }
+    }
+}
+
+fn served(probe: &ServeProbe, stop: &AtomicBool, to: &Sender<Input>) -> Report {
+    let listening = |port| drop(to.send(Input::Report(Report::ServingProbe { port })));
+    match server::serve(probe, stop, listening) {
+        Ok(served) => Report::ProbeServed(Box::new(served)),
+        Err(why) => Report::NotProbed { why },
+    }
+}
+
+fn probed(part: &ProbeMessage, stop: &AtomicBool) -> Report {
+    match client::probe(part, stop) {
+        Ok(probed) => Report::Probed(Box::new(probed)),
+        Err(why) => Report::NotProbed { why },
     }
 }
 

@@ -29,6 +29,13 @@ pub(crate) struct ClientArgs {
     /// Host header, SNI and certificate name stay those of the URL, as with --connect-to.
     #[arg(long, value_name = "ADDRESS", requires = "url", conflicts_with_all = ["serve", "unix_socket", "connect_to"])]
     pub(crate) server_ip: Option<IpAddr>,
+    /// Probe the bandwidth between the machines of the load and that of --server-host before the load
+    ///
+    /// Takes 2 s: first one way, then the other, at most 1 s and 64 MiB each, over TCP connections to the address of the load and
+    /// a port that the kernel chooses there. A firewall that forbids the port is a note, no error. The link is then named when
+    /// the load fills it.
+    #[arg(long, requires = "server_host")]
+    pub(crate) probe_bandwidth: bool,
     /// Command in the place of ssh, such as 'ssh -F FILE' [default: PLIMSOLL_SSH, else ssh]
     #[arg(long, value_name = "COMMAND", requires = "machines")]
     pub(crate) ssh: Option<String>,

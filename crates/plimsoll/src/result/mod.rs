@@ -138,8 +138,8 @@ impl Facts {
 
     /// The evidence of a load with what is known of its machine.
     fn evidence(&self, builder: &EvidenceBuilder) -> Evidence {
-        let fingerprint = self.begun.environment.fingerprint.clone();
-        Evidence { fingerprint, changes: self.changes.clone(), ..builder.evidence() }
+        let Environment { fingerprint, bandwidth, .. } = self.begun.environment.clone();
+        Evidence { fingerprint, bandwidth, changes: self.changes.clone(), ..builder.evidence() }
     }
 
     /// One of several loads as a run by itself.

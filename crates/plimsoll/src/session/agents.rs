@@ -5,9 +5,10 @@ use crate::agents::remote::Agents;
 use crate::agents::source::RemoteOptions;
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
+use crate::session::bandwidth;
 use crate::session::server_host::{ObservedThere, ServerHost, ServerHostOptions};
 use crate::settings::clients::Machines;
-use model::{Address, SessionEvent};
+use model::{Address, Bandwidth, SessionEvent};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +30,8 @@ pub(crate) struct SessionAgents {
     pub(super) load: Option<Arc<Agents>>,
     /// The one on the server's machine, if the server is not observed from here.
     pub(super) server: Option<ObservedThere>,
+    /// What was probed between both before the first load.
+    pub(super) bandwidth: Option<Bandwidth>,
 }
 
 impl SessionAgents {
@@ -43,8 +46,15 @@ impl SessionAgents {
             AgentsFrom::None => Ok(Self::default()),
             AgentsFrom::Start(Machines { clients, server }) => {
                 let load = clients.as_ref().map(|remote| start_agents(remote, address, stop, progress)).transpose()?;
+                let is_probed = server.as_ref().is_some_and(|host| host.is_probed);
                 let server = server.as_ref().map(|host| observe_there(host, address, stop, progress)).transpose()?;
-                Ok(Self { load: load.map(Arc::new), server })
+                let bandwidth = match (&server, address.tcp()) {
+                    (Some(server), Some(address)) if is_probed => {
+                        Some(bandwidth::probe(load.as_ref(), server.host(), address.ip(), stop, progress)?)
+                    }
+                    _ => None,
+                };
+                Ok(Self { load: load.map(Arc::new), server, bandwidth })
             }
             AgentsFrom::Share(others) => others.for_another(address, stop),
         }
@@ -56,7 +66,7 @@ impl SessionAgents {
             agents.check_target(address.tcp())?;
         }
         let server = self.server.as_ref().map(|server| server.another(address, stop)).transpose()?;
-        Ok(Self { load: self.load.clone(), server })
+        Ok(Self { load: self.load.clone(), server, bandwidth: self.bandwidth.clone() })
     }
 
     /// The agent on the server's machine.

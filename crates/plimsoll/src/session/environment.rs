@@ -24,6 +24,7 @@ pub(crate) fn describe() -> Environment {
         served: None,
         fingerprint: None,
         server_host: None,
+        bandwidth: None,
         check: Vec::new(),
         changes: None,
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod backlog;
+pub(crate) mod bandwidth;
 pub(crate) mod environment;
 pub(crate) mod observers;
 pub(crate) mod partner;
@@ -237,7 +238,8 @@ impl Session {
     pub(crate) fn environment(&self) -> Environment {
         let fingerprint = Some(self.fingerprint.fingerprint.clone());
         let server_host = self.agents.server_host().map(ServerHost::machine).cloned();
-        Environment { served: self.sut.served(), fingerprint, server_host, ..environment::describe() }
+        let bandwidth = self.agents.bandwidth.clone();
+        Environment { served: self.sut.served(), fingerprint, server_host, bandwidth, ..environment::describe() }
     }
 
     /// This machine as it was seen while no load ran.

@@ -14,6 +14,7 @@ use crate::agents::ssh_launcher::SshLauncher;
 use crate::exit::CommandError;
 use crate::lock::hold;
 use crate::output::printer;
+use agent::bandwidth::{PROBE_ANSWER_NS, ProbeServed, ServeProbe};
 use agent::limits::{LOST_NS, OBSERVE_NS};
 use agent::{FleetError, Hello, ObserveMessage, ObservedHost, ObserverEvent, OnLoss, RemoteObserver};
 use clock::{Clock, monotonic_ns};
@@ -32,10 +33,22 @@ pub(crate) struct ServerHostOptions {
     /// `--server` and `--observe`, as they were typed: they name processes of that machine.
     pub(crate) server: Option<String>,
     pub(crate) observe: Vec<String>,
+    /// True if the bandwidth to that machine is probed.
+    pub(crate) is_probed: bool,
 }
+
+/// Of an agent that does not answer to a probe.
+const NO_ANSWER: &str = "no answer in time";
 
 /// Ends the load of now, if there is one.
 type StopLoad = Arc<Mutex<Option<Arc<AtomicBool>>>>;
+
+/// Machine of a server that the agent has found, how far off its clock can be, and the shortest round trip to it; ns.
+struct Found {
+    host: ObservedHost,
+    clock_error_ns: u64,
+    round_trip_ns: u64,
+}
 
 /// Agent on the server's machine; it ends with this value.
 pub(crate) struct ServerHost {
@@ -57,7 +70,7 @@ pub(crate) struct ServerHost {
 impl ServerHost {
     /// Starts it and has it find the server that answers at `address`.
     fn start(options: &ServerHostOptions, address: &Address, stop: &AtomicBool) -> Result<Self, CommandError> {
-        let ServerHostOptions { host, ssh, on_loss, server, observe } = options;
+        let ServerHostOptions { host, ssh, on_loss, server, observe, .. } = options;
         let (own, name) = (identity()?, host.to_string());
         let launcher = Arc::new(SshLauncher::new(vec![host.clone()], ssh.clone())?);
         let protocol = RemoteObserver::new(name.clone(), own.clone());
@@ -71,12 +84,14 @@ impl ServerHost {
         let mut this = Self { pump, on_loss, stop_load, name, server, observe, is_this_machine, machine, lost };
         let hello = this.greeted(stop)?;
         this.is_this_machine = hello.boot_id == own.boot_id;
-        let (host, clock_error_ns) =
+        let Found { host, clock_error_ns, round_trip_ns } =
             this.find(ObserveMessage { wants_fingerprint: true, ..this.whom(address) }, stop)?;
+        let round_trip_ns = Some(round_trip_ns);
         let ObservedHost { kernel, cpu_model, fingerprint } = host;
         let Hello { host, cpus, .. } = hello;
         let (name, fingerprint) = (this.name.clone(), fingerprint.unwrap_or_default());
-        this.machine = model::ServerHost { name, host, kernel, cpu_model, cpus, clock_error_ns, fingerprint };
+        this.machine =
+            model::ServerHost { name, host, kernel, cpu_model, cpus, clock_error_ns, round_trip_ns, fingerprint };
         Ok(this)
     }
 
@@ -103,8 +118,8 @@ impl ServerHost {
         self.wait(START_NS, stop, greeting)?.ok_or_else(not_there)
     }
 
-    /// Has it find a server, before any load; its machine, and how far off its clock can be.
-    fn find(&self, whom: ObserveMessage, stop: &AtomicBool) -> Result<(ObservedHost, u64), CommandError> {
+    /// Has it find a server, before any load.
+    fn find(&self, whom: ObserveMessage, stop: &AtomicBool) -> Result<Found, CommandError> {
         self.check_address(&whom.address)?;
         self.pump.order(ObserverOrder::Observe(whom));
         let found = self.ready(stop)?;
@@ -112,13 +127,46 @@ impl ServerHost {
         Ok(found)
     }
 
-    fn ready(&self, stop: &AtomicBool) -> Result<(ObservedHost, u64), CommandError> {
+    fn ready(&self, stop: &AtomicBool) -> Result<Found, CommandError> {
         let ready = |event| match event {
-            ObserverEvent::Ready { host, clock_error_ns } => Some((*host, clock_error_ns)),
+            ObserverEvent::Ready { host, clock_error_ns, round_trip_ns } => {
+                Some(Found { host: *host, clock_error_ns, round_trip_ns })
+            }
             _ => None,
         };
         let silent = || CommandError::usage(format!("agent {}: it did not find the server in time", self.name));
         self.wait(OBSERVE_NS + LOST_NS, stop, ready)?.ok_or_else(silent)
+    }
+
+    /// Has it listen for connections of a probe of the bandwidth; the port, or why it does not.
+    pub(super) fn serve_probe(
+        &self,
+        probe: ServeProbe,
+        stop: &AtomicBool,
+    ) -> Result<Result<u16, String>, CommandError> {
+        self.pump.order(ObserverOrder::ServeProbe(Box::new(probe)));
+        let listening = |event| match event {
+            ObserverEvent::ServingProbe { port } => Some(Ok(port)),
+            ObserverEvent::ProbeServed(Err(why)) => Some(Err(why)),
+            _ => None,
+        };
+        Ok(self.wait(PROBE_ANSWER_NS, stop, listening)?.unwrap_or_else(|| Err(NO_ANSWER.to_owned())))
+    }
+
+    /// What it has received in a probe.
+    pub(super) fn probe_served(&self, stop: &AtomicBool) -> Result<Result<ProbeServed, String>, CommandError> {
+        let served = |event| if let ObserverEvent::ProbeServed(served) = event { Some(served) } else { None };
+        Ok(self.wait(PROBE_ANSWER_NS, stop, served)?.unwrap_or_else(|| Err(NO_ANSWER.to_owned())))
+    }
+
+    /// Its answer to a probe is wanted no more.
+    pub(super) fn end_probe(&self) {
+        self.pump.order(ObserverOrder::EndProbe);
+    }
+
+    /// How it was named.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// What `take` makes of the first event that it wants; none within the time.
@@ -296,7 +344,10 @@ impl ServerWatch<'_> {
             }
             ObserverEvent::Note(text) => printer::note(&text),
             ObserverEvent::Failed(error) => return self.lost(&error),
-            ObserverEvent::Greeted(_) | ObserverEvent::Ready { .. } => {}
+            ObserverEvent::Greeted(_)
+            | ObserverEvent::Ready { .. }
+            | ObserverEvent::ServingProbe { .. }
+            | ObserverEvent::ProbeServed(_) => {}
         }
         None
     }

@@ -150,6 +150,7 @@ fn server_host(args: &ClientArgs, observer: &ObserverArgs) -> Result<Option<Serv
         on_loss: on_loss(args),
         server: observer.server.clone(),
         observe: observer.observe.clone(),
+        is_probed: args.probe_bandwidth,
     }))
 }
 

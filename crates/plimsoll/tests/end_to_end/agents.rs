@@ -1,5 +1,6 @@
 //! Load from agents, and a server observed by one, reached by a command that runs them on this machine.
 
+mod bandwidth;
 mod comparisons;
 mod connected;
 mod host_experiment;

@@ -66,6 +66,7 @@ fn headline(record: &CapacityRecord) -> Vec<Fact> {
     facts.extend(more(record).map(|text| fact("more time", text)));
     facts.push(fact("search", search(record)));
     facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
+    facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
     facts.extend(agents::origin(record.trials.iter()).map(|text| fact("agents", text)));
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the search was done; this is what was found"));

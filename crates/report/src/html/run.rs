@@ -89,6 +89,7 @@ fn headline(record: &RunRecord) -> Vec<Fact> {
     }
     facts.push(fact("load", words::load(record)));
     facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
+    facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
     facts.extend(agents::origin(std::iter::once(record)).map(|text| fact("agents", text)));
     if let Some(text) = words::disturbed(record) {
         facts.push(fact("disturbed", text));

@@ -85,6 +85,7 @@ fn headline(record: &SweepRecord, over: Over) -> Vec<Fact> {
         facts.push(fact("profile at the peak", text));
     }
     facts.extend(agents::server_host(&record.environment).map(|text| fact("server's machine", text)));
+    facts.extend(agents::bandwidth(&record.environment).map(|text| fact("bandwidth", text)));
     facts.extend(agents::origin(record.points.iter()).map(|text| fact("agents", text)));
     if record.interrupted {
         facts.push(fact("interrupted", "stopped before the plan was done; this is what was measured"));

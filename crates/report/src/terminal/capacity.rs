@@ -32,6 +32,9 @@ pub fn capacity(record: &CapacityRecord, style: &Style) -> String {
     if let Some(text) = agents::server_host(&record.environment) {
         out.push_str(&labelled("server", &text, style));
     }
+    if let Some(text) = agents::bandwidth(&record.environment) {
+        out.push_str(&labelled("bandwidth", &text, style));
+    }
     if let Some(text) = agents::origin(record.trials.iter()) {
         out.push_str(&labelled("agents", &text, style));
     }

@@ -53,6 +53,9 @@ pub fn run(record: &RunRecord, style: &Style) -> String {
     if let Some(text) = agents::server_host(&record.environment) {
         out.push_str(&labelled("server", &text, style));
     }
+    if let Some(text) = agents::bandwidth(&record.environment) {
+        out.push_str(&labelled("bandwidth", &text, style));
+    }
     for (label, text) in agents::lines(record) {
         out.push_str(&labelled(label, &text, style));
     }

@@ -5,7 +5,7 @@ use crate::comparisons::compared;
 use crate::fixtures::{valid_run, valid_sweep};
 use crate::golden::WIDE;
 use crate::pages::{item, of_run, of_sweep, page};
-use model::{AgentRecord, AgentStart, Fingerprint, LostAgent, RunRecord, ServerHost, SourceId};
+use model::{AgentRecord, AgentStart, Bandwidth, Fingerprint, LostAgent, RunRecord, ServerHost, SourceId, Throughput};
 use report::record::AnyRecord;
 use report::{Named, terminal};
 
@@ -21,6 +21,7 @@ fn agents() -> Vec<AgentRecord> {
             established: 8,
             offset_ns: 5,
             offset_error_ns: 100_000,
+            round_trip_ns: Some(200_000),
             late_ns: 20_000 * u64::from(source),
         })
     };
@@ -103,4 +104,25 @@ fn the_machine_of_an_observed_server_is_named_and_its_texts_act_nowhere() {
     let page = of_run(&run);
     assert!(page.contains(told) && page.contains("Server&#39;s machine"), "{page}");
     assert!(page.contains("&#60;b&#62;\\u001b[2J") && !page.contains('\u{1b}'), "{page}");
+}
+
+#[test]
+fn the_probed_bandwidth_is_told_or_why_it_is_not_known() {
+    let mut run = valid_run();
+    let way = |bit_per_s| Some(Throughput { bit_per_s, bytes: 11_000_000, duration_ns: 1_000_000_000 });
+    run.environment.bandwidth = Some(Bandwidth {
+        interface: Some("eth0\u{1b}".to_owned()),
+        mtu_bytes: Some(1500),
+        round_trip_ns: Some(210_000),
+        to_server: way(94_100_000),
+        ..Bandwidth::default()
+    });
+    let told = |run: &RunRecord| terminal::run(run, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = "bandwidth 94.1 Mbit/s to the server and too little from the server to tell, round trip 210 µs, its interface \
+                eth0\\u001b (MTU 1500); probed before the load";
+    assert!(told(&run).contains(text), "{}", told(&run));
+    assert!(of_run(&run).contains("94.1 Mbit/s to the server"));
+    let unavailable = Some("cannot connect\u{1b}".to_owned());
+    run.environment.bandwidth = Some(Bandwidth { unavailable, ..Bandwidth::default() });
+    assert!(told(&run).contains("bandwidth not known: cannot connect\\u001b"), "{}", told(&run));
 }

@@ -413,6 +413,7 @@ fn evidence(good: u64) -> Evidence {
         client_machine: None,
         status: Vec::new(),
         profile: None,
+        bandwidth: None,
         fingerprint: None,
         changes: None,
         settled: true,
@@ -583,6 +584,7 @@ fn environment() -> Environment {
             unavailable: [("iommu".to_owned(), "no IOMMU is in use".to_owned())].into(),
         }),
         server_host: None,
+        bandwidth: None,
         changes: Some(vec![Change { section: "sysctl".to_owned(), ..Change::default() }]),
         check: vec![CheckRow {
             rule: "NE-01".to_owned(),

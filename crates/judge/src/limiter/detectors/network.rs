@@ -1,12 +1,14 @@
 //! A link that is full, or that loses packets.
 
 use super::{Detection, Signal, figures};
+use crate::facts::bandwidth::{self, NO_BOUND, PathUse, at_server_cpu, path};
 use crate::facts::kernel::retransmitted;
 use crate::limiter::input::LimiterInput;
 use crate::limiter::laws;
-use model::human::percent;
+use model::human::{bit_rate, percent};
 use std::collections::BTreeMap;
 
+const NAME: &str = "network-limited";
 /// A link in use to this share is full.
 const FULL: f64 = 0.9;
 /// Packets dropped of all (rule NE-07), and sent again of all (NE-03): above these the network is what is measured.
@@ -16,33 +18,66 @@ const RETRANSMITTED: f64 = 0.01;
 const COUNT_MIN: u64 = 20;
 
 pub(super) fn look(input: &LimiterInput<'_>) -> Detection {
-    if input.parts("nic").next().is_none() {
+    let is_unseen = input.parts("nic").next().is_none();
+    if is_unseen && path(input.evidence).is_none() {
         return Detection::Unchecked("network interfaces not monitored");
     }
     let full = links(input).into_iter().filter(|(_, share)| *share >= FULL).max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((name, share)) = full {
-        let ceiling_per_s = laws::ceiling_per_s(input.per_s, share);
-        let speed = input.context.links_bit_per_s.get(&name).copied().unwrap_or_default() / 1e9;
-        return Detection::hit(Signal {
-            name: "network-limited",
-            says: format!("{name} carries {:.2} of {speed:.2} Gbit/s ({})", share * speed, percent(share)),
-            resource: format!("link {name}"),
-            share: Some(share),
-            queue: lost(input).is_some(),
-            ceiling_per_s,
-            evidence: figures([("link_share", share), ("link_gbit_per_s", speed)]),
-            ..Signal::default()
-        });
+        return full_link(input, &name, share);
+    }
+    if let Some(path) = path(input.evidence).filter(|path| is_full(input, path)) {
+        return full_path(input, path);
     }
     // Where the load gets what it asks for, or more of it still raises goodput, loss costs time and limits nothing.
     let Some((what, share)) = lost(input).filter(|_| !input.is_served()) else { return Detection::Clear };
     Detection::hit(Signal {
-        name: "network-limited",
+        name: NAME,
         resource: "network".to_owned(),
         says: format!("{} of the packets were {what}", percent(share)),
         queue: true,
         ceiling_per_s: None,
         evidence: figures([("lost_share", share)]),
+        ..Signal::default()
+    })
+}
+
+/// A link whose speed is known.
+fn full_link(input: &LimiterInput<'_>, name: &str, share: f64) -> Detection {
+    let bit_per_s = input.context.links_bit_per_s.get(name).copied().unwrap_or_default();
+    let (used, speed) = (bit_rate(share * bit_per_s), bit_rate(bit_per_s));
+    Detection::hit(Signal {
+        name: NAME,
+        says: format!("{name} carries {used} of {speed} ({}){}", percent(share), at_server_cpu(input.evidence)),
+        resource: format!("link {name}"),
+        share: Some(share),
+        queue: lost(input).is_some(),
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, share),
+        evidence: figures([("link_share", share), ("link_gbit_per_s", bit_per_s / 1e9)]),
+        ..Signal::default()
+    })
+}
+
+/// True if the path bounds the load as far as a probe can say: a probe of few connections may itself have been held up by CPUs,
+/// and then a load that carries much more shows it, or the server's CPUs are what is full.
+fn is_full(input: &LimiterInput<'_>, path: &PathUse) -> bool {
+    (bandwidth::FULL..NO_BOUND).contains(&path.share) && input.server_cpus().is_none_or(|cpus| cpus.busy < FULL)
+}
+
+/// A path whose bandwidth was probed.
+fn full_path(input: &LimiterInput<'_>, PathUse { name, bit_per_s, share }: PathUse) -> Detection {
+    let (used, probed) = (bit_rate(share * bit_per_s), bit_rate(bit_per_s));
+    let at_cpu = at_server_cpu(input.evidence);
+    Detection::hit(Signal {
+        name: NAME,
+        says: format!("the {name} carries {used} of the {probed} that were probed ({}){at_cpu}", percent(share)),
+        resource: name.to_owned(),
+        share: Some(share),
+        queue: lost(input).is_some(),
+        ceiling_per_s: laws::ceiling_per_s(input.per_s, share),
+        evidence: figures([("path_share", share), ("probed_bit_per_s", bit_per_s)]),
+        // The probe was of another time.
+        is_inferred: true,
         ..Signal::default()
     })
 }

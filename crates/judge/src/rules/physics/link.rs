@@ -1,22 +1,27 @@
 //! PH-03: network link at its speed limit.
 
+use crate::facts::bandwidth::{FULL, NO_BOUND, PathUse, at_server_cpu, path};
 use crate::facts::kernel::is_one_machine;
 use crate::facts::{client_machine, seconds};
 use crate::{Check, Outcome, Rule};
-use model::human::percent;
+use model::human::{bit_rate, percent};
 use model::{Evidence, FindingState};
 
 const WARNING_SHARE: f64 = 0.95;
 /// Counters and window end a little apart.
 const INVALID_SHARE: f64 = 1.05;
 
+const MEASURED: &str = "the network was measured, not the server";
+const REMEDY: &str = "use a faster link, smaller responses, compression or another client";
+
 pub(crate) const RULE: Rule = Rule {
     id: "PH-03",
     title: "network link saturated",
     detects: "network link that was full, or that cannot have carried the responses",
     threshold: "bytes of an interface in one direction > 95 % of its speed: warning; > 105 %: invalid (TechEmpower \
-                #7402 had 8 million requests per second beyond the link)",
-    data: "remote server; bytes and speed of this machine's interfaces",
+                #7402 had 8 million requests per second beyond the link); bytes of the load 90 to 125 % of the bandwidth \
+                that was probed before it: warning",
+    data: "remote server; bytes and speed of this machine's interfaces, or --probe-bandwidth",
     check: Check::Run(check),
 };
 
@@ -25,24 +30,34 @@ fn check(evidence: &Evidence) -> Outcome {
         return Outcome::Pass; // no link between them
     }
     let links = links(evidence);
-    let Some((name, share, bit_per_s)) = links.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-        return Outcome::Unchecked("speed of this machine's interfaces unknown");
-    };
-    let state = match *share {
-        s if s <= WARNING_SHARE => return Outcome::Pass,
-        s if s <= INVALID_SHARE => FindingState::Warning,
-        _ => FindingState::Invalid,
-    };
-    let facts = format!("{name} carried {} of its {:.1} Gb/s", percent(*share), bit_per_s / 1e9);
+    let fullest = links.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let path = path(evidence);
+    match (fullest, path) {
+        (Some((name, share, bit_per_s)), _) if *share > WARNING_SHARE => full(evidence, name, *share, *bit_per_s),
+        (_, Some(path)) if (FULL..NO_BOUND).contains(&path.share) => full_path(evidence, path),
+        (None, None) => Outcome::Unchecked("speed of this machine's interfaces unknown, and no --probe-bandwidth"),
+        _ => Outcome::Pass,
+    }
+}
+
+/// A link whose speed is known.
+fn full(evidence: &Evidence, name: &str, share: f64, bit_per_s: f64) -> Outcome {
+    let state = if share <= INVALID_SHARE { FindingState::Warning } else { FindingState::Invalid };
+    let facts = format!("{name} carried {} of its {}{}", percent(share), bit_rate(bit_per_s), at_server_cpu(evidence));
     let (meaning, remedy) = match state {
         FindingState::Invalid => ("impossible, so bytes or times are wrong", "check this machine's clock (PH-08)"),
-        _ => (
-            "the network was measured, not the server",
-            "use a faster link, smaller responses, compression or another client",
-        ),
+        _ => (MEASURED, REMEDY),
     };
-    let figures = [("share", *share), ("link_bit_per_s", *bit_per_s)];
+    let figures = [("share", share), ("link_bit_per_s", bit_per_s)];
     Outcome::fired(RULE.id, state, format!("{facts}: {meaning}"), remedy.to_owned(), figures)
+}
+
+/// A path whose bandwidth was probed.
+fn full_path(evidence: &Evidence, PathUse { name, bit_per_s, share }: PathUse) -> Outcome {
+    let (share_text, rate, cpu) = (percent(share), bit_rate(bit_per_s), at_server_cpu(evidence));
+    let message = format!("the {name} carried {share_text} of the {rate} that were probed before{cpu}: {MEASURED}");
+    let figures = [("share", share), ("probed_bit_per_s", bit_per_s)];
+    Outcome::fired(RULE.id, FindingState::Warning, message, REMEDY.to_owned(), figures)
 }
 
 /// Each interface of known speed: name, share of it that the busier direction used, bits per second.
@@ -64,7 +79,7 @@ fn links(evidence: &Evidence) -> Vec<(String, f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{clean_run, far_away, finding, set_counter};
+    use crate::testing::{clean_run, far_away, finding, probed_path, seen_there, set_counter};
     use model::Fingerprint;
 
     /// A gigabit link to another machine, of which this share is used for 30 s.
@@ -84,8 +99,29 @@ mod tests {
         assert_eq!(check(&remote(0.9)), Outcome::Pass);
         let found = finding(check(&remote(0.97)));
         assert_eq!(found.state, FindingState::Warning);
-        assert_eq!(found.message, "eth0 carried 97 % of its 1.0 Gb/s: the network was measured, not the server");
+        assert_eq!(found.message, "eth0 carried 97 % of its 1.00 Gbit/s: the network was measured, not the server");
         assert_eq!(finding(check(&remote(1.2))).state, FindingState::Invalid);
+    }
+
+    #[test]
+    fn a_probed_path_that_is_full_warns_with_the_cpus_of_the_server_beside_it() {
+        let load = |share: f64| {
+            let mut evidence = clean_run();
+            seen_there(&mut evidence);
+            evidence.fingerprint = None;
+            evidence.bandwidth = Some(probed_path(1_000_000_000));
+            evidence.flow.bytes_received = (share * 30.0 * 1e9 / 8.0) as u64;
+            evidence
+        };
+        let found = finding(check(&load(0.97)));
+        assert_eq!(found.state, FindingState::Warning);
+        let told = "the path from the server carried 97 % of the 1.00 Gbit/s that were probed before at 50 % server CPU: the \
+                    network was measured, not the server";
+        assert_eq!(found.message, told);
+        assert_eq!(check(&load(0.89)), Outcome::Pass);
+        assert_eq!(check(&load(1.3)), Outcome::Pass, "the probe was no bound");
+        let Outcome::Unchecked(why) = check(&Evidence { bandwidth: None, ..load(0.97) }) else { panic!("not known") };
+        assert!(why.contains("--probe-bandwidth"), "{why}");
     }
 
     #[test]

@@ -126,6 +126,14 @@ impl Network {
         Program::new("sh", ["-c", &script])
     }
 
+    /// Has a host carry out a command.
+    #[track_caller]
+    pub(crate) fn inside(&self, host: &str, command: &str) {
+        let words = ["-t", &self.holder, "-m", "-n", "ip", "netns", "exec", host, "sh", "-c", command];
+        let ended = Command::new("nsenter").args(words).output().expect("nsenter runs");
+        assert!(ended.status.success(), "{command}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+
     /// Processes that run the copy of a host.
     pub(crate) fn agents(&self, host: &str) -> Vec<Pid> {
         self.with_words(&format!("{}/{host}/plimsoll/agents", self.path()))

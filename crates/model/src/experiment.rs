@@ -1,6 +1,6 @@
 //! Experiment: its plan, what came of each step, and the result of all.
 
-use crate::{Environment, Estimate, Limiter, MetricRecord, Quantiles, Verdict, VerdictState};
+use crate::{Bound, Environment, Estimate, Limiter, MetricRecord, Quantiles, Verdict, VerdictState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -121,6 +121,9 @@ pub struct StepResult {
     /// CPU time of each program of the server and of its companions; omitted where they were not observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramCpu>,
+    /// Figures of which only the side is known on which the true one is, by name: `goodput`, `p99`; omitted without any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bounds: BTreeMap<String, Bound>,
 }
 
 /// CPU time of a program of the server.
@@ -205,6 +208,9 @@ pub struct ExperimentRow {
     /// What the variant before it (`after`) let expect of it; null where its limiters claim nothing.
     #[serde(default)]
     pub predicted: Option<PredictedRow>,
+    /// Figures that are only bounds in one of its steps, by name: `goodput`, `p99`; omitted without any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bounds: BTreeMap<String, Bound>,
 }
 
 /// Part of the mean response time.

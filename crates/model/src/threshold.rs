@@ -28,6 +28,17 @@ pub enum Bound {
     AtMost,
 }
 
+impl Bound {
+    /// What stands before the value.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::AtLeast => ">= ",
+            Self::AtMost => "<= ",
+        }
+    }
+}
+
 /// What came of a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,12 +1,14 @@
 //! Several sweeps side by side: what they are called, whether they were measured alike, and their figures in a line.
 
 use crate::Named;
+use crate::shape::NoKnee;
 use crate::terminal::run::quantile;
 use crate::terminal::sweep::{Over, peak_rate};
 use crate::terminal::verdict::state_word;
 use evidence::factors::conditions;
-use model::human::{count, time};
+use model::human::{plural, time};
 use model::{Arrivals, Load, PointSummary, SweepRecord};
+use std::collections::BTreeMap;
 
 /// What must be said wherever figures of several arms stand beside each other.
 pub(crate) const NOT_PAIRED: &str = "Side by side, measured one after the other: this is no paired comparison. There is \
@@ -94,7 +96,10 @@ impl Arm<'_> {
                     Arrivals::Poisson => "random",
                     Arrivals::Constant => "even",
                 };
-                format!("open loop over {axis}, {arrivals} arrivals, at most {} connections", count(connections.into()))
+                format!(
+                    "open loop over {axis}, {arrivals} arrivals, at most {}",
+                    plural(connections.into(), "connection")
+                )
             }
         };
         [("load", kind)].into_iter().chain(conditions(plan)).collect()
@@ -124,8 +129,7 @@ impl Arm<'_> {
     fn knee(&self) -> String {
         match self.record.knee {
             Some(knee) => self.over().number(knee.load),
-            None if self.record.saturated => "not found".to_owned(),
-            None => "not reached".to_owned(),
+            None => NoKnee::of(self.record).cell().to_owned(),
         }
     }
 
@@ -166,12 +170,20 @@ fn cpu_ns_per_good(point: &PointSummary) -> Option<f64> {
 /// called alike are told apart by the directory, or else by a number.
 fn labels(sweeps: &[(&str, Option<&str>)]) -> Vec<String> {
     let short: Vec<&str> = sweeps.iter().map(|(name, arm)| arm.unwrap_or(name)).collect();
+    let (of_short, of_whole) = (counted(short.iter().copied()), counted(sweeps.iter().copied()));
     let labels = sweeps.iter().enumerate().map(|(i, own)| match own {
-        _ if short.iter().filter(|other| **other == short[i]).count() == 1 => short[i].to_owned(),
-        (name, Some(arm)) if sweeps.iter().filter(|other| *other == own).count() == 1 => format!("{name}: {arm}"),
+        _ if of_short[short[i]] == 1 => short[i].to_owned(),
+        (name, Some(arm)) if of_whole[own] == 1 => format!("{name}: {arm}"),
         _ => format!("{} ({})", short[i], i + 1),
     });
     labels.collect()
+}
+
+/// How often each is there.
+fn counted<T: Ord>(all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
+    let mut counts = BTreeMap::new();
+    all.for_each(|one| *counts.entry(one).or_default() += 1);
+    counts
 }
 
 #[cfg(test)]
@@ -185,5 +197,12 @@ mod tests {
         assert_eq!(labels(&[("old", Some("nginx")), ("new", Some("nginx"))]), ["old: nginx", "new: nginx"]);
         assert_eq!(labels(&[("run", Some("x")), ("run", Some("x"))]), ["x (1)", "x (2)"]);
         assert_eq!(labels(&[("run", None), ("run", None), ("c", None)]), ["run (1)", "run (2)", "c"]);
+    }
+
+    #[test]
+    fn labels_of_many_arms_take_no_time() {
+        let names: Vec<String> = (0..200_000).map(|i| format!("arm {i}")).collect();
+        let sweeps: Vec<(&str, Option<&str>)> = names.iter().map(|name| ("run", Some(name.as_str()))).collect();
+        assert_eq!(labels(&sweeps).last().map(String::as_str), Some("arm 199999"));
     }
 }

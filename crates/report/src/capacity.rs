@@ -99,7 +99,8 @@ pub(crate) fn load_header(record: &CapacityRecord) -> Vec<String> {
     first.into_iter().chain(conditions).chain([String::new()]).collect()
 }
 
-/// Each load in rising order: how many of its trials held, mean goodput, and the median of each condition.
+/// Each load in rising order: how many of its trials held, mean goodput, and the median of each condition over the trials of
+/// which it is known.
 pub(crate) fn load_rows(record: &CapacityRecord) -> Vec<Vec<String>> {
     let mut loads: Vec<f64> = record.outcomes.iter().map(|trial| trial.load_per_s).collect();
     loads.sort_by(f64::total_cmp);
@@ -113,9 +114,10 @@ fn load_row(record: &CapacityRecord, load: f64) -> Vec<String> {
     let held = trials.iter().filter(|trial| trial.held).count();
     let goodput = trials.iter().map(|trial| trial.goodput_per_s).sum::<f64>() / trials.len().max(1) as f64;
     let of_condition = |at: usize| {
-        let mut of_load: Vec<&ConditionRecord> = trials.iter().filter_map(|trial| trial.conditions.get(at)).collect();
-        of_load.sort_by(|a, b| a.value.unwrap_or(f64::MAX).total_cmp(&b.value.unwrap_or(f64::MAX)));
-        of_load.get(of_load.len() / 2).map_or_else(|| "-".to_owned(), |one| value(one))
+        let of_load: Vec<&ConditionRecord> = trials.iter().filter_map(|trial| trial.conditions.get(at)).collect();
+        let known: Vec<f64> = of_load.iter().filter_map(|one| one.value).collect();
+        let median = (!known.is_empty()).then(|| stats::median(&known));
+        of_load.first().map_or_else(|| "-".to_owned(), |one| shown(&one.condition, median))
     };
     let none = || "-".to_owned();
     let (held, goodput) = match trials.is_empty() {
@@ -188,11 +190,15 @@ pub(crate) fn outcome(trial: &TrialRecord) -> String {
 
 /// What was measured of a condition, in the unit of its quantity.
 fn value(one: &ConditionRecord) -> String {
-    let Some(value) = one.value else { return "-".to_owned() };
-    let name = one.condition.split(['<', '>']).next().unwrap_or_default();
+    shown(&one.condition, one.value)
+}
+
+fn shown(condition: &str, value: Option<f64>) -> String {
+    let Some(value) = value else { return "-".to_owned() };
+    let name = condition.split(['<', '>']).next().unwrap_or_default();
     match name {
         "errors" | "send-rate" => percent_exact(value),
-        "cpu" if one.condition.ends_with('%') => percent(value),
+        "cpu" if condition.ends_with('%') => percent(value),
         "cpu" => format!("{} CPUs", cores_number(value)),
         "rss" => bytes(value as u64),
         _ => time(value),

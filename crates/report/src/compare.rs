@@ -3,14 +3,18 @@
 use crate::Named;
 use crate::agents;
 use crate::record::AnyRecord;
+use crate::sums::sum;
 use crate::terminal::profile::changed_most;
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, count, percent, percent_exact, plural, rate, time};
 use model::{
     ArmProfile, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet,
-    DuetSet, Estimate, FailIfState, MetricRecord, ProcessRole, Profiled, VerdictState,
+    DuetSet, Estimate, FailIfState, FloorRecord, MetricRecord, ProcessRole, Profiled, VerdictState,
 };
+use std::collections::BTreeSet;
 
+/// Share of the comparisons of a server with itself that may be flagged before small changes are not to be believed.
+const FLAGGED_MAX: f64 = 0.1;
 /// Columns of [`row`].
 pub(crate) const HEADER: [&str; 6] = ["result", "verdict", "baseline", "variants", "blocks", "calls"];
 /// Columns of [`metric_rows`].
@@ -31,11 +35,22 @@ pub(crate) fn summary(record: &CompareRecord) -> String {
     let mut sentences: Vec<String> = primary.iter().map(|metric| sentence(record, metric)).collect();
     if primary.iter().any(|metric| metric.ratio.low.is_some()) && record.ended != CompareEnd::Stored {
         sentences.push(format!(
-            "The true change is within the range given in 95 of 100 such comparisons; each variant was measured {}, in turn.",
-            plural(record.blocks.iter().filter(|block| block.counted).count() as u64, "time")
+            "The true change is within the range given in 95 of 100 such comparisons; {}.",
+            measured(record)
         ));
     }
     sentences.join(" ")
+}
+
+/// How often each variant was measured, and when: in a duet both at once, on either set of CPUs in each block.
+fn measured(record: &CompareRecord) -> String {
+    let blocks = record.blocks.iter().filter(|block| block.counted).count() as u64;
+    match record.plan.as_ref().and_then(|plan| plan.duet.as_ref()) {
+        Some(duet) => {
+            format!("both variants were measured at the same time, {}", plural(blocks * duet.sets.len() as u64, "time"))
+        }
+        None => format!("each variant was measured {}, in turn", plural(blocks, "time")),
+    }
 }
 
 /// One quantity of one variant in a sentence that says what it means.
@@ -57,8 +72,21 @@ fn sentence(record: &CompareRecord, metric: &MetricRecord) -> String {
                 at(record, metric)
             )
         }
+        Call::CannotTell if is_change(record, metric) => {
+            let more = more(record, metric).map_or_else(String::new, |more| format!("; {more}"));
+            format!("{variant} {does}: a change, but whether it is more than the {margin} that matter is open{more}.")
+        }
         Call::CannotTell => cannot_tell(record, metric, &variant, &baseline),
     }
+}
+
+/// True if the interval is on one side of 1 and reaches beyond the margin: its direction is known, and not whether it
+/// matters. Single runs that are alike within the margin say nothing of their servers.
+fn is_change(record: &CompareRecord, metric: &MetricRecord) -> bool {
+    let Estimate { low, high, .. } = metric.ratio;
+    let is_more = low.is_some_and(|low| low > 1.0) && high.is_none_or(|high| high > 1.0 + record.margin);
+    let is_less = high.is_some_and(|high| high < 1.0) && low.is_none_or(|low| low < 1.0 - record.margin);
+    is_more || is_less
 }
 
 /// What a variant does, with the range: `uses 12 % more server CPU per request than 'a' (between 10.1 and 14.2 %)`.
@@ -161,18 +189,13 @@ fn aa_summary(record: &CompareRecord) -> String {
     let Some(first) = record.aa_floor.first() else {
         return format!("Nothing can be said of this machine yet: {}.", record.aa_floor_basis);
     };
-    let of = |metric: CompareMetric| {
-        let found = record.aa_floor.iter().find(|floor| floor.metric == metric)?;
-        let resolvable = found.floor.resolvable?;
-        Some(format!("{} by {}", metric.words(), percent(resolvable)))
-    };
-    let shown: Vec<String> = CompareMetric::ALL.into_iter().filter_map(of).collect();
+    let shown: Vec<String> = CompareMetric::ALL.into_iter().filter_map(|metric| resolvable(record, metric)).collect();
     let blocks = record.blocks.iter().filter(|block| block.counted).count() as u64;
-    let (flagged, all) = record
-        .aa_floor
-        .iter()
-        .fold((0, 0), |(flagged, all), one| (flagged + one.floor.flagged, all + one.floor.comparisons));
-    let trust = match record.aa_floor.iter().any(|one| one.floor.is_unreliable) {
+    let (flagged, all) = record.aa_floor.iter().fold((0_u64, 0_u64), |(flagged, all), FloorRecord { floor, .. }| {
+        (flagged.saturating_add(floor.flagged), all.saturating_add(floor.comparisons))
+    });
+    // Over all quantities: of the few comparisons of one alone, two that are flagged by chance are more than a tenth.
+    let trust = match flagged as f64 > FLAGGED_MAX * all as f64 {
         true => "more than one in ten, so small changes must not be believed on this machine",
         false => "about as many as there should be (one in twenty)",
     };
@@ -183,6 +206,18 @@ fn aa_summary(record: &CompareRecord) -> String {
         plural(first_blocks(blocks, first.floor.comparisons), "block"),
         shown.join(", ")
     )
+}
+
+/// Change of a quantity that is shown: `goodput by 2.1 %`, with the load where it is known at several.
+fn resolvable(record: &CompareRecord, metric: CompareMetric) -> Option<String> {
+    let of_metric = record.aa_floor.iter().filter(|floor| floor.metric == metric);
+    let known: Vec<(CompareLoad, f64)> = of_metric.filter_map(|one| Some((one.load, one.floor.resolvable?))).collect();
+    let changes: Vec<String> = match known.as_slice() {
+        [] => return None,
+        [(_, only)] => vec![percent(*only)],
+        several => several.iter().map(|(load, change)| format!("{} ({})", percent(*change), load.words())).collect(),
+    };
+    Some(format!("{} by {}", metric.words(), changes.join(" and ")))
 }
 
 /// Blocks of each of the comparisons of a server with itself.
@@ -248,7 +283,7 @@ pub(crate) fn design(record: &CompareRecord) -> Option<String> {
         parts.push("no canary, as this machine has no part in it".to_owned());
     }
     let again = record.blocks.iter().filter(|block| !block.counted).count() as u64;
-    let trials: u64 = record.blocks.iter().map(|block| block.trials_repeated).sum();
+    let trials = sum(record.blocks.iter().map(|block| block.trials_repeated));
     if again > 0 {
         parts.push(format!("{} not counted", plural(again, "block")));
     }
@@ -459,9 +494,9 @@ pub(crate) fn block_rows(record: &CompareRecord) -> Vec<Vec<String>> {
 
 /// The quantities that decide, in the order of the result.
 pub(crate) fn decisive(record: &CompareRecord) -> Vec<(CompareLoad, CompareMetric)> {
-    let mut all: Vec<_> = record.metrics.iter().filter(|one| one.primary).map(|one| (one.load, one.metric)).collect();
-    all.dedup();
-    all
+    let mut told = BTreeSet::new();
+    let primary = record.metrics.iter().filter(|one| one.primary).map(|one| (one.load, one.metric));
+    primary.filter(|one| told.insert(*one)).collect()
 }
 
 /// A comparison in a line among others.

@@ -2,14 +2,16 @@
 
 use crate::Named;
 use crate::compare::signed;
+use crate::figures::sign;
 use crate::record::AnyRecord;
+use crate::sums::sum;
 use crate::terminal::verdict::state_word;
 use model::human::{count, plural, rate, time};
 use model::{
-    Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow, StepCapacity, StepRecord,
-    VerdictState,
+    Bound, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow, PlannedStep, PredictedRow, StepCapacity,
+    StepRecord, StepResult, VerdictState,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns of [`row`].
 pub(crate) const HEADER: [&str; 12] = [
@@ -55,10 +57,11 @@ pub(crate) fn row(row: &ExperimentRow) -> Vec<String> {
         row.load.clone(),
         row.verb.clone(),
         row.verdict.map_or_else(|| "no result".to_owned(), |state| state_word(state).to_owned()),
-        row.goodput_per_s.map_or_else(none, |goodput| rate(goodput.value)),
+        row.goodput_per_s
+            .map_or_else(none, |goodput| format!("{}{}", sign_of(&row.bounds, "goodput"), rate(goodput.value))),
         interval,
         row.response_mean_ns.map_or_else(none, |mean| time(mean.value)),
-        p99(&row.response_p99_ns),
+        format!("{}{}", sign_of(&row.bounds, "p99"), p99(&row.response_p99_ns)),
         row.server_cpu_ns_per_request.map_or_else(none, |cpu| time(cpu.value)),
         match row.missing {
             0 => row.steps.len().to_string(),
@@ -144,6 +147,16 @@ fn p99(values_ns: &[u64]) -> String {
     }
 }
 
+/// What stands before a figure that is only a bound.
+fn sign_of(bounds: &BTreeMap<String, Bound>, figure: &str) -> &'static str {
+    sign(bounds.get(figure).copied())
+}
+
+/// The goodput of a step, as a bound where it is one.
+pub(crate) fn goodput(result: &StepResult) -> String {
+    format!("{}{}", sign_of(&result.bounds, "goodput"), rate(result.goodput_per_s.value))
+}
+
 /// One step that was made.
 pub(crate) fn step_row(planned: &PlannedStep, made: &StepRecord) -> Vec<String> {
     let result = made.result.as_ref();
@@ -156,7 +169,7 @@ pub(crate) fn step_row(planned: &PlannedStep, made: &StepRecord) -> Vec<String> 
     let mut row = of_step(planned);
     row.extend([
         verdict,
-        result.map_or_else(|| "-".to_owned(), |result| rate(result.goodput_per_s.value)),
+        result.map_or_else(|| "-".to_owned(), goodput),
         made.took_ns.map_or_else(|| "-".to_owned(), |ns| time(ns as f64)),
     ]);
     row
@@ -204,8 +217,11 @@ pub(crate) fn effects(record: &ExperimentRecord) -> Vec<String> {
 
 /// Steps that were made, with their plan.
 pub(crate) fn made(record: &ExperimentRecord) -> impl Iterator<Item = (&PlannedStep, &StepRecord)> {
-    let planned = |step: &StepRecord| record.plan.steps.iter().find(|planned| planned.number == step.number);
-    record.steps.iter().filter_map(move |step| Some((planned(step)?, step)))
+    let mut by_number: BTreeMap<u64, &PlannedStep> = BTreeMap::new();
+    for planned in &record.plan.steps {
+        by_number.entry(planned.number).or_insert(planned);
+    }
+    record.steps.iter().filter_map(move |step| Some((*by_number.get(&step.number)?, step)))
 }
 
 /// What the verdict of all rests on: `worst of 6 steps: 5 valid, 1 bound (CL-01)`.
@@ -260,7 +276,7 @@ pub(crate) fn duration(plan: &ExperimentPlan) -> String {
 
 /// What has to be said of a result that is not whole.
 pub(crate) fn unfinished(record: &ExperimentRecord) -> Option<String> {
-    let left: u64 = record.rows.iter().map(|row| row.missing).sum();
+    let left = sum(record.rows.iter().map(|row| row.missing));
     let steps = plural(record.plan.steps.len() as u64, "step");
     (left > 0).then(|| format!("{left} of {steps} without a result; the same command with -o DIR goes on"))
 }

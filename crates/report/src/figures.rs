@@ -13,6 +13,11 @@ use std::collections::BTreeMap;
 /// Figures by name.
 pub type Figures = BTreeMap<&'static str, KnownFigure>;
 
+/// What stands before a value that may be a bound.
+pub(crate) fn sign(bound: Option<Bound>) -> &'static str {
+    bound.map_or("", Bound::sign)
+}
+
 /// The figures of a result; none of several results in one, which have some each.
 #[must_use]
 pub fn figures(record: AnyRecord<'_>) -> Figures {

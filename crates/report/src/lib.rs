@@ -30,6 +30,7 @@ mod served;
 mod shape;
 pub mod stored;
 mod summary;
+mod sums;
 mod table;
 pub mod tabulate;
 pub mod terminal;

@@ -1,5 +1,6 @@
 //! The server that was started to be measured, in words.
 
+use crate::sums::sum;
 use model::{Served, human};
 
 /// In a line: what, where, and how long it took to get there.
@@ -10,7 +11,7 @@ pub(crate) fn line(served: &Served) -> String {
         1 => format!("on CPU {cpus}"),
         _ => format!("on CPUs {cpus}"),
     };
-    let ready_ns: u64 = served.steps.iter().map(|step| step.ns).sum();
+    let ready_ns = sum(served.steps.iter().map(|step| step.ns));
     format!("{} {on}, ready after {}", served.label, human::time(ready_ns as f64))
 }
 

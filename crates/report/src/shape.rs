@@ -26,8 +26,51 @@ fn knee_text(record: &SweepRecord, over: Over) -> String {
             let interval = knee_interval(&knee, over);
             format!("{}{interval}; beyond it, more load only adds queueing delay", over.place(knee.load))
         }
-        None if record.saturated => "not found, though more load bought no more goodput".to_owned(),
-        None => "not reached, more load still bought more goodput".to_owned(),
+        None => NoKnee::of(record).sentence().to_owned(),
+    }
+}
+
+/// Why a curve has no knee.
+#[derive(Clone, Copy)]
+pub(crate) enum NoKnee {
+    /// It has fewer than two loads.
+    NotLookedFor,
+    NothingGood,
+    NotFound,
+    NotReached,
+}
+
+impl NoKnee {
+    pub(crate) fn of(record: &SweepRecord) -> Self {
+        let mut loads = record.curve.iter().map(|point| point.load);
+        let first = loads.next();
+        if !loads.any(|load| Some(load) != first) {
+            Self::NotLookedFor
+        } else if !record.curve.iter().any(|point| point.goodput_per_s > 0.0) {
+            Self::NothingGood
+        } else if record.saturated {
+            Self::NotFound
+        } else {
+            Self::NotReached
+        }
+    }
+
+    const fn sentence(self) -> &'static str {
+        match self {
+            Self::NotLookedFor => "not looked for, as that needs more than one load",
+            Self::NothingGood => "none, as there was no good response",
+            Self::NotFound => "not found, though more load bought no more goodput",
+            Self::NotReached => "not reached, more load still bought more goodput",
+        }
+    }
+
+    /// In a cell of a table.
+    pub(crate) const fn cell(self) -> &'static str {
+        match self {
+            Self::NotLookedFor | Self::NothingGood => "-",
+            Self::NotFound => "not found",
+            Self::NotReached => "not reached",
+        }
     }
 }
 
@@ -77,6 +120,28 @@ mod tests {
         assert_eq!(text(8.0, 7.66, 8.31), " (95 % interval 7.7 to 8.3)");
         assert_eq!(text(99.0, 95.04, 101.7), " (95 % interval 95.0 to 102)");
         assert_eq!(knee_interval(&Knee { load: 4.3, ..Knee::default() }, Over::Connections), "");
+    }
+
+    /// A sweep of so many loads, each with as much goodput.
+    fn without_knee(loads: u32, goodput_per_s: f64) -> (String, &'static str) {
+        let text = include_str!("../tests/stored/sweep");
+        let mut record: SweepRecord = serde_json::from_str(text).expect("a sweep");
+        let point = record.curve[0].clone();
+        let at = |load| model::PointSummary { load: f64::from(load), goodput_per_s, ..point.clone() };
+        record.curve = (1..=loads).map(at).collect();
+        (record.knee, record.saturated) = (None, false);
+        (knee_text(&record, Over::Connections), NoKnee::of(&record).cell())
+    }
+
+    #[test]
+    fn no_knee_is_claimed_to_lie_beyond_one_load_or_beyond_loads_without_a_good_response() {
+        assert_eq!(without_knee(1, 100.0), ("not looked for, as that needs more than one load".to_owned(), "-"));
+        assert_eq!(without_knee(0, 100.0).1, "-");
+        assert_eq!(without_knee(3, 0.0), ("none, as there was no good response".to_owned(), "-"));
+        assert_eq!(
+            without_knee(3, 9.0),
+            ("not reached, more load still bought more goodput".to_owned(), "not reached")
+        );
     }
 
     #[test]

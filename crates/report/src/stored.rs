@@ -3,10 +3,19 @@
 use crate::record::AnyRecord;
 use crate::visible;
 use model::{
-    CapacityRecord, CompareRecord, ExperimentRecord, FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT, FORMAT_RUN,
-    FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord, SweepRecord, SweepsRecord,
+    COMPARE_ARMS_MAX, COMPARE_BLOCKS_MAX, CapacityRecord, CompareMetric, CompareRecord, ExperimentRecord,
+    FORMAT_CAPACITY, FORMAT_COMPARE, FORMAT_EXPERIMENT, FORMAT_RUN, FORMAT_SWEEP, FORMAT_SWEEPS, Plausible, RunRecord,
+    SweepRecord, SweepsRecord,
 };
 use serde::Deserialize;
+use stats::BLOCK_REPEATS_MAX;
+
+/// Series of a run at most: a measurement makes some 24 of each of a dozen figures.
+const SERIES_MAX: usize = 4096;
+/// Blocks of a comparison at most, those that were measured again included.
+const BLOCKS_MAX: u64 = COMPARE_BLOCKS_MAX * (BLOCK_REPEATS_MAX as u64 + 1);
+/// Quantities of a comparison at most: each of each variant at each load, and as much again for loads still to come.
+const METRICS_MAX: usize = 2 * COMPARE_ARMS_MAX as usize * CompareMetric::ALL.len() * 5;
 
 /// A result of any kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +61,7 @@ impl Record {
             serde_json::from_str::<Plausible>(text).map_err(damaged)?;
         }
         // From the text, as numbers have to be the same to the bit.
-        match format.as_str() {
+        let record = match format.as_str() {
             FORMAT_RUN => serde_json::from_str(text).map(Self::Run).map_err(damaged),
             FORMAT_SWEEP => serde_json::from_str(text).map(Self::Sweep).map_err(damaged),
             FORMAT_CAPACITY => serde_json::from_str(text).map(Self::Capacity).map_err(damaged),
@@ -69,6 +78,29 @@ impl Record {
                  {FORMAT_CAPACITY}, {FORMAT_COMPARE} and {FORMAT_EXPERIMENT}"
             )),
             _ => Err(unknown()),
+        }?;
+        record.check_lengths()?;
+        Ok(record)
+    }
+
+    /// Refuses lists longer than those of any measurement, of which a page would be many times as large as the file.
+    fn check_lengths(&self) -> Result<(), String> {
+        let lengths = match self {
+            Self::Run(record) => {
+                vec![("series", record.observed.as_ref().map_or(0, |observed| observed.series.len()), SERIES_MAX)]
+            }
+            Self::Compare(record) => vec![
+                ("variants", record.arms.len(), COMPARE_ARMS_MAX as usize),
+                ("blocks", record.blocks.len(), BLOCKS_MAX as usize),
+                ("quantities", record.metrics.len(), METRICS_MAX),
+            ],
+            Self::Sweep(_) | Self::Sweeps(_) | Self::Capacity(_) | Self::Experiment(_) => Vec::new(),
+        };
+        match lengths.into_iter().find(|(_, n, most)| n > most) {
+            Some((what, n, most)) => {
+                Err(format!("its run.json has {n} {what}, and this plimsoll reads at most {most}"))
+            }
+            None => Ok(()),
         }
     }
 
@@ -113,6 +145,27 @@ mod tests {
         }
         let without_sweeps = crate::json::sweeps(&crate::record::sweeps_record(Vec::new()));
         assert!(Record::parse(&without_sweeps).unwrap_err().contains("there is no sweep in it"));
+    }
+
+    #[test]
+    fn lists_that_no_measurement_makes_are_refused_before_a_page_is_made_of_them() {
+        let Ok(Record::Run(mut run)) = Record::parse(include_str!("../tests/stored/run")) else { panic!("a run") };
+        let series = vec![Default::default(); SERIES_MAX + 1];
+        run.observed = Some(model::Observed { series, ..model::Observed::default() });
+        let error = Record::parse(&crate::json::run(&run)).unwrap_err();
+        assert_eq!(error, "its run.json has 4097 series, and this plimsoll reads at most 4096");
+        let comparison = crate::paper::testing::comparison;
+        let error = |record: CompareRecord| Record::parse(&crate::json::compare(&record)).unwrap_err();
+        let mut many = comparison();
+        many.arms = vec![many.arms[0].clone(); COMPARE_ARMS_MAX as usize + 1];
+        assert!(error(many).contains("17 variants, and this plimsoll reads at most 16"));
+        let mut many = comparison();
+        many.blocks = vec![many.blocks[0].clone(); BLOCKS_MAX as usize + 1];
+        assert!(error(many).contains(" blocks, and"));
+        let mut many = comparison();
+        many.metrics = vec![many.metrics[0].clone(); METRICS_MAX + 1];
+        assert!(error(many).contains(" quantities, and"));
+        assert!(Record::parse(&crate::json::compare(&comparison())).is_ok());
     }
 
     #[test]

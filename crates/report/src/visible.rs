@@ -31,9 +31,11 @@ pub fn rendered(text: &str) -> Cow<'_, str> {
 
 /// True if a character acts where it should be read.
 fn acts(c: char) -> bool {
-    // Marks and overrides of direction, line and paragraph separators, isolates.
+    // Marks and overrides of direction, line and paragraph separators, isolates; and what no XML document may hold, where
+    // JUnit and SVG could not be read.
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
 /// Bytes of a line end or a tab at the begin of `rest`.
@@ -83,7 +85,7 @@ mod tests {
         let c0_and_c1 = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}');
         let bidi = ['\u{61c}', '\u{200e}', '\u{200f}'].into_iter();
         let bidi = bidi.chain('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}');
-        for c in c0_and_c1.chain(bidi) {
+        for c in c0_and_c1.chain(bidi).chain('\u{fffe}'..='\u{ffff}') {
             let text = format!("a{c}b");
             let shown = line(&text);
             assert!(!shown.contains(c) && shown.starts_with("a\\") && shown.ends_with('b'), "{c:?}: {shown:?}");

@@ -47,6 +47,7 @@ block; blocks are shuffled.
 };
 
 const LEGEND: &str = "\
+- *verdict*: the worst of all blocks; `2 of 6 blocks` where the others have no result, which then count for nothing.
 - *goodput*: responses per second that met the contract, mean over the blocks, with a 95 % t interval from 6 blocks on.
 - *mean response*: of requests, over the blocks; `-` where requests have failed.
 - *p99*: lowest and highest over the blocks that know it.
@@ -173,10 +174,10 @@ pub(super) fn table(record: &ExperimentRecord) -> String {
         let cells = [
             row.variant.clone(),
             row.load.clone(),
-            verdict(row).to_owned(),
+            verdict(row),
             goodput(row),
             row.response_mean_ns.map_or_else(|| "-".to_owned(), |mean| time(mean.value)),
-            p99(&row.response_p99_ns),
+            format!("{}{}", sign(row, "p99"), p99(&row.response_p99_ns)),
             row.server_cpu_ns_per_request.map_or_else(|| "-".to_owned(), |cpu| time(cpu.value)),
             row.limiter.clone().unwrap_or_else(|| "-".to_owned()),
             predicted(row),
@@ -186,12 +187,17 @@ pub(super) fn table(record: &ExperimentRecord) -> String {
     table
 }
 
-fn verdict(row: &ExperimentRow) -> &'static str {
-    match row.verdict {
+/// The verdict, and of how many blocks it is where some of them have no result.
+fn verdict(row: &ExperimentRow) -> String {
+    let verdict = match row.verdict {
         Some(VerdictState::Valid) => "valid",
         Some(VerdictState::Bound) => "bound",
         Some(VerdictState::Invalid) => "invalid",
-        None => "no result",
+        None => return "no result".to_owned(),
+    };
+    match row.missing {
+        0 => verdict.to_owned(),
+        missing => format!("{verdict}, {} of {} blocks", row.steps.len(), row.steps.len() as u64 + missing),
     }
 }
 
@@ -199,7 +205,12 @@ fn goodput(row: &ExperimentRow) -> String {
     let Some(goodput) = row.goodput_per_s else { return "-".to_owned() };
     let interval = goodput.low.zip(goodput.high).filter(|_| row.steps.len() > 1);
     let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", rate(low), rate(high)));
-    format!("{}{interval}", rate(goodput.value))
+    format!("{}{}{interval}", sign(row, "goodput"), rate(goodput.value))
+}
+
+/// What stands before a figure that is only a bound.
+fn sign(row: &ExperimentRow, figure: &str) -> &'static str {
+    row.bounds.get(figure).map_or("", |bound| bound.sign())
 }
 
 fn p99(values_ns: &[u64]) -> String {
@@ -238,6 +249,7 @@ mod tests {
             capacity: None,
             limiter: Some("cpu-limited".into()),
             limiter_steps: 2,
+            bounds: [].into(),
             predicted: Some(PredictedRow {
                 after: "1 worker".into(),
                 expected_per_s: 40.0,
@@ -254,6 +266,13 @@ mod tests {
             (p99(&row.response_p99_ns).as_str(), predicted(&row).as_str()),
             ("1.00 ms to 2.00 ms", "40.0/s, +5 %")
         );
+    }
+
+    #[test]
+    fn blocks_without_a_result_are_told() {
+        assert_eq!(verdict(&row()), "valid");
+        assert_eq!(verdict(&ExperimentRow { missing: 4, ..row() }), "valid, 2 of 6 blocks");
+        assert_eq!(verdict(&ExperimentRow { verdict: None, steps: vec![], missing: 6, ..row() }), "no result");
     }
 
     fn record(rows: Vec<ExperimentRow>) -> ExperimentRecord {

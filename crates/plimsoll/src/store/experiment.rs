@@ -307,6 +307,7 @@ mod tests {
             effects: Vec::new(),
             limiter: None,
             programs: Vec::new(),
+            bounds: [].into(),
         };
         StepRecord {
             number,

@@ -2,12 +2,12 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, load_axis, plain, reasons_once, thin,
-    time_axis, upright,
+    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, load_axis, nth_colour, nth_mark, plain,
+    reasons_once, thin, time_axis, upright,
 };
 use super::run::plan;
 use super::view::{
-    Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
+    Fact, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
 };
 use crate::agents;
 use crate::capacity::{
@@ -42,7 +42,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CapacityRecord) -> ResultView {
         limiter: limiter(record.limiter.as_ref()),
         headline: headline(record),
         charts: reasons_once(charts.into_iter().flatten()),
-        files: files(shown, true, [false; 4]),
+        files: files(shown, Measured::ManyTimes, [false; 4]),
         tables: thresholds(&record.thresholds)
             .into_iter()
             .chain(tables)
@@ -152,17 +152,19 @@ fn marked(mut axes: Layout, record: &CapacityRecord) -> Layout {
 fn latency(record: &CapacityRecord) -> Option<Chart> {
     let (low, high) = ends(record)?;
     let (mut traces, mut all_ns) = (Vec::new(), Vec::new());
+    let mut limits = "";
     let named = record.outcomes.first()?.conditions.iter().enumerate().filter(|(_, one)| is_latency(one));
     for (i, (at, one)) in named.enumerate() {
         let value = |trial: &TrialRecord| trial.conditions.get(at).and_then(|one| one.value);
-        let colour = COLOURS[i % COLOURS.len()];
-        traces.extend(times(record, &one.condition, colour, value, &mut all_ns));
+        let colour = nth_colour(i);
+        traces.extend(times(record, &one.condition, mark(colour, nth_mark(i)), value, &mut all_ns));
         if one.limit > 0.0 {
             let limit = thin(&format!("limit of {}", one.condition), colour, vec![low, high], vec![one.limit; 2]);
             traces.push(
                 limit.line(Line::new().color(colour).width(1.5).dash(DashType::Dash)).hover_info(HoverInfo::Skip),
             );
             all_ns.push(one.limit);
+            limits = "; broken lines are limits of the goal";
         }
     }
     if traces.is_empty() {
@@ -180,15 +182,15 @@ fn latency(record: &CapacityRecord) -> Option<Chart> {
         return None;
     }
     let axes = layout(load_axis([low, high].into_iter(), "offered rate"), time_axis(all_ns.into_iter()));
-    let note = "from the scheduled send time, logarithmic; broken lines are limits of the goal";
-    Some(chart("Response time by offered rate", note, traces, marked(axes, record)))
+    let note = format!("from the scheduled send time, logarithmic{limits}");
+    Some(chart("Response time by offered rate", &note, traces, marked(axes, record)))
 }
 
 /// What a condition on a response time was in each trial.
 fn times(
     record: &CapacityRecord,
     name: &str,
-    colour: &'static str,
+    marker: Marker,
     value: impl Fn(&TrialRecord) -> Option<f64>,
     all_ns: &mut Vec<f64>,
 ) -> Option<Curve> {
@@ -196,7 +198,7 @@ fn times(
     let (x, y): (Vec<f64>, Vec<f64>) = known.filter(|(_, ns)| *ns > 0.0).unzip();
     all_ns.extend(&y);
     let hover: Vec<String> = y.iter().map(|ns| plain(&format!("{name}: {}", time(*ns)))).collect();
-    let marks = Scatter::new(x, y).name(plain(name)).mode(Mode::Markers).marker(mark(colour, MarkerSymbol::Circle));
+    let marks = Scatter::new(x, y).name(plain(name)).mode(Mode::Markers).marker(marker);
     (!hover.is_empty()).then(|| marks.text_array(hover).hover_template("%{text}<extra></extra>"))
 }
 
@@ -209,7 +211,9 @@ fn course(record: &CapacityRecord) -> Option<Chart> {
         let known = drawn(record).filter_map(|(number, trial)| Some((number as f64, end(trial)?)));
         let (x, y): (Vec<f64>, Vec<f64>) = known.filter(|(_, load)| *load > 0.0).unzip();
         if !x.is_empty() {
-            traces.push(thin(name, COLOURS[0], x, y).hover_info(HoverInfo::Skip));
+            let drawn = thin(name, COLOURS[0], x, y).hover_info(HoverInfo::Skip);
+            let dash = if is_low { DashType::Solid } else { DashType::Dash };
+            traces.push(drawn.line(Line::new().color(COLOURS[0]).width(1.5).dash(dash)));
         }
     }
     traces.extend(by_outcome(record, |(number, trial)| (number as f64, trial.load_per_s)));

@@ -2,7 +2,7 @@
 
 use crate::scales::{extremes, load_ticks, short_load, short_time, time_ticks};
 use crate::visible;
-use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, Mode, Orientation};
+use plotly::common::{Anchor, AxisSide, DashType, Font, Line, Marker, MarkerSymbol, Mode, Orientation};
 use plotly::configuration::{DisplayModeBar, DoubleClick};
 use plotly::layout::{
     Annotation, Axis, AxisType, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType,
@@ -12,6 +12,15 @@ use plotly::{Configuration, Layout, Plot, Scatter, Trace};
 
 /// Readable on white and on black.
 pub(super) const COLOURS: [&str; 6] = ["#2f7fd6", "#e0812b", "#2a9d6f", "#9061c2", "#c9a227", "#3aa6b9"];
+/// As many as colours have no common divisor with, so that many curves still differ.
+const MARKS: [MarkerSymbol; 5] = [
+    MarkerSymbol::Circle,
+    MarkerSymbol::Square,
+    MarkerSymbol::Diamond,
+    MarkerSymbol::TriangleUp,
+    MarkerSymbol::TriangleDown,
+];
+const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 /// What failed.
 pub(super) const RED: &str = "#d6453d";
 /// What only helps to read.
@@ -66,6 +75,15 @@ pub(super) fn reasons_once(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart
     told
 }
 
+/// What a note says of curves that are not drawn, `which` by word: nothing where all are.
+pub(super) fn left_out(n: usize, which: &str) -> String {
+    match n {
+        0 => String::new(),
+        1 => format!("; 1 {which} is left out"),
+        n => format!("; {n} {which} are left out"),
+    }
+}
+
 /// One curve of a chart.
 pub(super) type Curve = Box<Scatter<f64, f64>>;
 
@@ -99,6 +117,28 @@ pub(super) fn line(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>, h
         .marker(Marker::new().color(colour).size(6))
         .text_array(hover.iter().map(|text| plain(text)).collect::<Vec<_>>())
         .hover_template("%{text}<extra></extra>")
+}
+
+/// The `i`th of several curves in a chart, a [`line`] in `colour`: dash and marks tell it apart where colours do not.
+pub(super) fn nth_line(i: usize, colour: &'static str, curve: Curve) -> Curve {
+    curve
+        .line(Line::new().color(colour).width(2.0).dash(nth_dash(i)))
+        .marker(Marker::new().color(colour).symbol(nth_mark(i)).size(6))
+}
+
+/// Colour of the `i`th of several curves.
+pub(super) const fn nth_colour(i: usize) -> &'static str {
+    COLOURS[i % COLOURS.len()]
+}
+
+/// Its dash.
+pub(super) fn nth_dash(i: usize) -> DashType {
+    DASHES[i % DASHES.len()].clone()
+}
+
+/// Symbol of its points.
+pub(super) fn nth_mark(i: usize) -> MarkerSymbol {
+    MARKS[i % MARKS.len()].clone()
 }
 
 /// A thin line without marks, for many points; a point says its value as the axis has it.

@@ -1,11 +1,12 @@
 //! A comparison as a page: what it says in plain words, the effects with their intervals, and the blocks.
 
 use super::Shown;
-use super::chart::{COLOURS, Chart, GREY, band, chart, layout, line, plain, thin};
+use super::chart::{COLOURS, Chart, GREY, band, chart, layout, line, nth_colour, nth_line, plain, thin};
 use super::graph::Graph;
 use super::run::plan;
 use super::view::{
-    DifferenceView, Fact, FileView, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint,
+    DifferenceView, Fact, FileView, Measured, ResultView, Table, VerdictView, command, environment, fact, files,
+    fingerprint,
 };
 use crate::compare::{
     arms, baseline, block_header, block_rows, calls, conditions, cpu_sets, decisive, design, floor, interval, machines,
@@ -15,7 +16,8 @@ use crate::paper::forest::{lines, span};
 use crate::paper::overhead;
 use crate::record::PROFILES_FOLDER;
 use crate::terminal::profile::{CHANGED, changed};
-use model::{ArmProfile, BlockRecord, CompareRecord, MetricRecord};
+use model::human::plural;
+use model::{ArmProfile, BlockRecord, CompareEnd, CompareRecord, MetricRecord};
 use plotly::Scatter;
 use plotly::common::{DashType, HoverInfo, Line, Marker, Mode};
 use plotly::layout::Axis;
@@ -27,6 +29,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         Table { title: "Blocks", header: block_header(record), rows: block_rows(record) },
     ];
     let first = record.runs.first();
+    let measured = if record.ended == CompareEnd::Stored { Measured::Before } else { Measured::ManyTimes };
     ResultView {
         kind: "compare",
         name: shown.name.to_owned(),
@@ -37,7 +40,7 @@ pub(super) fn view(shown: &Shown<'_>, record: &CompareRecord) -> ResultView {
         headline: headline(record),
         charts: [forest(record), course(record)].into_iter().flatten().chain(super::strips::charts(record)).collect(),
         differences: differences(shown, record),
-        files: files(shown, true, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
+        files: files(shown, measured, [false; 4]).into_iter().chain(profile_files(shown, record)).collect(),
         tables: tables
             .into_iter()
             .chain(record.profiles.iter().map(functions))
@@ -180,7 +183,8 @@ fn course(record: &CompareRecord) -> Option<Chart> {
             let name = format!("{variant}: {}, {}", metric.words(), load.words());
             let hover = x.iter().zip(&y).map(|(number, change)| format!("block {number}: {}", signed(change / 100.0)));
             let hover = hover.collect();
-            traces.push(line(&name, COLOURS[traces.len() % COLOURS.len()], x, y, hover));
+            let (i, colour) = (traces.len(), nth_colour(traces.len()));
+            traces.push(nth_line(i, colour, line(&name, colour, x, y, hover)));
         }
     }
     if traces.is_empty() {
@@ -199,5 +203,5 @@ fn label(metric: &MetricRecord, several: bool) -> String {
 fn hover(metric: &MetricRecord, label: &str) -> String {
     let range = interval(&metric.ratio).map_or_else(String::new, |range| format!(" ({range})"));
     let change = signed(metric.ratio.value - 1.0);
-    plain(&format!("{label}: {change}{range}, {} blocks, {}", metric.ratio.n, metric.call.words()))
+    plain(&format!("{label}: {change}{range}, {}, {}", plural(metric.ratio.n, "block"), metric.call.words()))
 }

@@ -1,7 +1,7 @@
 //! An experiment as a page: its rows and steps in tables, goodput in a chart, and the way to the page of each step.
 
 use super::Shown;
-use super::chart::{COLOURS, Chart, chart, from_zero, layout, plain};
+use super::chart::{Chart, chart, from_zero, layout, nth_colour, nth_mark, plain};
 use super::view::{FileView, Group, ResultView, Table, VerdictView, command, environment, fact};
 use crate::experiment::{
     HEADER, STEP_HEADER, duration, effects, layers, made, meaning, row, size, step_row, unfinished,
@@ -88,11 +88,11 @@ fn is_below(directory: &str) -> bool {
 
 fn about(planned: &PlannedStep, step: &StepRecord) -> String {
     let goodput =
-        step.result.as_ref().map_or_else(String::new, |result| format!(": {}", rate(result.goodput_per_s.value)));
+        step.result.as_ref().map_or_else(String::new, |result| format!(": {}", crate::experiment::goodput(result)));
     format!("step {}, {}, {}{goodput}", planned.number, planned.variant, planned.load)
 }
 
-/// Goodput of each variant, a colour for each load; with intervals where there are any.
+/// Goodput of each variant, a colour and a mark for each load; with intervals where there are any.
 fn goodput(record: &ExperimentRecord) -> Option<Chart> {
     let mut loads: Vec<(&str, &str)> = Vec::new();
     for row in &record.rows {
@@ -106,7 +106,7 @@ fn goodput(record: &ExperimentRecord) -> Option<Chart> {
         .enumerate()
         .filter_map(|(i, load)| {
             let of = record.rows.iter().filter(|row| (row.verb.as_str(), row.load.as_str()) == *load);
-            points(load.1, COLOURS[i % COLOURS.len()], of)
+            points(load.1, Marker::new().color(nth_colour(i)).symbol(nth_mark(i)), of)
         })
         .collect();
     if traces.is_empty() {
@@ -121,7 +121,7 @@ fn goodput(record: &ExperimentRecord) -> Option<Chart> {
 /// The points of one load.
 fn points<'a>(
     load: &str,
-    colour: &'static str,
+    marker: Marker,
     rows: impl Iterator<Item = &'a ExperimentRow>,
 ) -> Option<Box<Scatter<String, f64>>> {
     let known: Vec<_> = rows.filter_map(|row| Some((plain(&row.variant), row.goodput_per_s?))).collect();
@@ -133,7 +133,7 @@ fn points<'a>(
     let hover: Vec<String> =
         known.iter().map(|(variant, goodput)| format!("{variant}, {}: {}", plain(load), rate(goodput.value))).collect();
     let (x, y) = known.into_iter().map(|(variant, goodput)| (variant, goodput.value)).unzip();
-    let trace = Scatter::new(x, y).name(plain(load)).mode(Mode::Markers).marker(Marker::new().color(colour).size(9));
+    let trace = Scatter::new(x, y).name(plain(load)).mode(Mode::Markers).marker(marker.size(9));
     let trace = trace.error_y(ErrorData::new(ErrorType::Data).array(above).array_minus(below));
     Some(trace.text_array(hover).hover_template("%{text}<extra></extra>"))
 }

@@ -6,6 +6,7 @@ use crate::history::words::{
     CHANGES, call, change_rows, change_text, differs_text, extent, method, related, remarks, run_header, run_rows,
     signed, title, value,
 };
+use model::human::plural;
 use model::{HistoryFigure, HistoryQuantity, HistoryRecord, HistorySeries};
 use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Line, Marker, Mode};
 use plotly::layout::{Annotation, Axis, RangeMode};
@@ -19,7 +20,7 @@ pub(super) fn views(record: &HistoryRecord) -> Vec<ResultView> {
         let header = ["result", "why"].map(str::to_owned).to_vec();
         views.push(ResultView {
             kind: "history",
-            title: format!("{} results left out", record.left_out.len()),
+            title: format!("{} left out", plural(record.left_out.len() as u64, "result")),
             tables: vec![Table { title: "Results in no series", header, rows }],
             ..ResultView::default()
         });

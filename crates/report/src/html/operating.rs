@@ -1,6 +1,8 @@
 //! p99 against goodput of several sweeps in one chart, and operating points on the curves of both.
 
-use super::chart::{COLOURS, Chart, Curve, GREY, chart, from_zero, layout, line, plain, thin, time_axis, upright};
+use super::chart::{
+    Chart, Curve, GREY, chart, from_zero, layout, line, nth_colour, nth_dash, nth_mark, plain, thin, time_axis, upright,
+};
 use crate::arms::Arm;
 use crate::operating::{FixedLoad, Marked, Place};
 use model::human::{rate, time};
@@ -8,15 +10,6 @@ use plotly::Scatter;
 use plotly::common::{Anchor, DashType, HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Annotation, HoverMode};
 
-/// As many as colours have no common divisor with, so that many arms still differ.
-const MARKS: [MarkerSymbol; 5] = [
-    MarkerSymbol::Circle,
-    MarkerSymbol::Square,
-    MarkerSymbol::Diamond,
-    MarkerSymbol::TriangleUp,
-    MarkerSymbol::TriangleDown,
-];
-const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::Dot, DashType::DashDot];
 /// Sizes of marks: of a knee, and of a variant at the fixed load of its comparison.
 const KNEE: usize = 13;
 const FIXED: usize = 11;
@@ -118,13 +111,13 @@ fn words(name: &str, load: &str, place: &Place) -> String {
 
 /// Symbol of its points.
 pub(super) fn mark(arm: &Arm<'_>) -> MarkerSymbol {
-    MARKS[arm.index % MARKS.len()].clone()
+    nth_mark(arm.index)
 }
 
 pub(super) fn colour(arm: &Arm<'_>) -> &'static str {
-    COLOURS[arm.index % COLOURS.len()]
+    nth_colour(arm.index)
 }
 
 pub(super) fn dash(arm: &Arm<'_>) -> DashType {
-    DASHES[arm.index % DASHES.len()].clone()
+    nth_dash(arm.index)
 }

@@ -1,6 +1,6 @@
 //! The workers of the server: how occupied they were, and with what.
 
-use super::chart::{COLOURS, Chart, Curve, chart, layout, line, load_axis, thin};
+use super::chart::{COLOURS, Chart, Curve, chart, layout, left_out, line, load_axis, thin};
 use super::timeline::Timeline;
 use super::view::Table;
 use crate::terminal::observed::{is_worth_telling, waits};
@@ -27,6 +27,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         (x.len() > 1).then(|| thin(name, colour, x, y))
     };
     let traces: Vec<Curve> = drawn.iter().zip(&COLOURS).filter_map(curve).collect();
+    let left_out = left_out(drawn.len().saturating_sub(DRAWN_MAX), "more");
     if traces.is_empty() {
         let why = match observed.pools.is_empty() || !timeline.has_curves() {
             true => timeline.why_not("pools"),
@@ -34,7 +35,7 @@ pub(super) fn timeline(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         };
         return Chart::missing(TITLE, why);
     }
-    chart(TITLE, &format!("{MEANING}, {}", timeline.each()), traces, layout(clock, shares())).on_clock()
+    chart(TITLE, &format!("{MEANING}, {}{left_out}", timeline.each()), traces, layout(clock, shares())).on_clock()
 }
 
 /// The same against load.
@@ -48,13 +49,14 @@ pub(super) fn by_load(record: &SweepRecord, over: Over) -> Option<Chart> {
     }
     let mut names: Vec<_> = most.into_iter().filter(|(_, occupancy)| is_worth_telling(*occupancy)).collect();
     names.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let names: Vec<&str> = names.into_iter().map(|(name, _)| name).take(DRAWN_MAX).collect();
+    let names: Vec<&str> = names.into_iter().map(|(name, _)| name).collect();
+    let note = format!("{MEANING}{}", left_out(names.len().saturating_sub(DRAWN_MAX), "more"));
     let traces = curves(&names, &loads);
     if traces.is_empty() {
         return None;
     }
     let axes = layout(load_axis(record.curve.iter().map(|point| point.load), over.axis()), shares());
-    Some(chart(&format!("{TITLE} by {}", over.axis()), MEANING, traces, axes))
+    Some(chart(&format!("{TITLE} by {}", over.axis()), &note, traces, axes))
 }
 
 /// What the workers did; none when nothing is known of them.
@@ -78,14 +80,15 @@ fn row(pool: &PoolObserved) -> Vec<String> {
     ]
 }
 
-/// The pools that were occupied most, as they are told in this order, behind those that servers tell of themselves.
+/// The pools that are worth drawing: those that were occupied most first, as they are told in this order, behind those that
+/// servers tell of themselves.
 fn drawn(observed: &Observed) -> Vec<&str> {
     let is_seen = |name: &str| observed.pools.iter().any(|pool| pool.name == name);
     let told: BTreeSet<&str> =
         observed.seconds.iter().flat_map(|second| second.pools.keys()).map(String::as_str).collect();
     let told = told.into_iter().filter(|name| !is_seen(name));
     let seen = observed.pools.iter().filter(|pool| is_worth_telling(pool.occupancy_max)).map(|pool| pool.name.as_str());
-    told.chain(seen).take(DRAWN_MAX).collect()
+    told.chain(seen).collect()
 }
 
 /// A line for each pool that has two points or more.

@@ -1,6 +1,6 @@
 //! Memory, sockets and network against time.
 
-use super::chart::{COLOURS, Chart, Curve, RED, chart, from_zero, layout, thin};
+use super::chart::{COLOURS, Chart, Curve, RED, chart, from_zero, layout, left_out, thin};
 use super::timeline::Timeline;
 use model::SeriesFigure;
 use plotly::common::{DashType, Line};
@@ -25,10 +25,7 @@ pub(super) fn memory(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         let pss = pss.and_then(|(_, pss)| curve(timeline, &format!("{name}, PSS"), colour, pss));
         curves.extend(pss.map(|pss| dashed(pss, colour)));
     }
-    let left_out = match resident.len().saturating_sub(DRAWN_MAX) {
-        0 => String::new(),
-        n => format!("; {n} with less are left out"),
-    };
+    let left_out = left_out(resident.len().saturating_sub(DRAWN_MAX), "with less");
     let note = format!("of all processes of a name; RSS counts shared pages for each process, PSS in parts{left_out}");
     drawn("Memory", &note, curves, timeline, layout(clock, bytes_axis("B")), "server")
 }
@@ -36,7 +33,8 @@ pub(super) fn memory(timeline: &Timeline<'_>, clock: Axis) -> Chart {
 /// Sockets of the target's port by state, and connections that wait to be accepted.
 pub(super) fn sockets(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let mut curves = Vec::new();
-    for ((state, counts), colour) in timeline.series(SeriesFigure::Sockets).iter().zip(COLOURS) {
+    let states = timeline.series(SeriesFigure::Sockets);
+    for ((state, counts), colour) in states.iter().zip(COLOURS) {
         curves.extend(curve(timeline, &state.replace('_', "-"), colour, counts));
     }
     for (_, waiting) in &timeline.series(SeriesFigure::AcceptQueue) {
@@ -46,7 +44,8 @@ pub(super) fn sockets(timeline: &Timeline<'_>, clock: Axis) -> Chart {
     let ends = if sockets.is_some_and(|sockets| sockets.server.is_some()) { "server's" } else { "clients'" };
     let backlog = sockets.and_then(|sockets| sockets.accept_backlog);
     let backlog = backlog.map_or_else(String::new, |n| format!("; the accept queue has room for {n}"));
-    let note = format!("of the target's port at the {ends} end, at each look{backlog}");
+    let left_out = left_out(states.len().saturating_sub(COLOURS.len()), "more");
+    let note = format!("of the target's port at the {ends} end, at each look{backlog}{left_out}");
     drawn("Sockets", &note, curves, timeline, layout(clock, from_zero()), "sockets")
 }
 
@@ -72,8 +71,9 @@ pub(super) fn network(timeline: &Timeline<'_>, clock: Axis) -> Chart {
         let back = back.and_then(|(_, values)| curve(timeline, &format!("{name} received"), colour, values));
         curves.extend(back.map(|back| dashed(back, colour)));
     }
-    let note = "bytes per second of this machine's interfaces, whoever sent them";
-    drawn("Network", note, curves, timeline, layout(clock, bytes_axis("B/s")), "nic")
+    let left_out = left_out(sent.len().saturating_sub(DRAWN_MAX), "more");
+    let note = format!("bytes per second of this machine's interfaces, whoever sent them{left_out}");
+    drawn("Network", &note, curves, timeline, layout(clock, bytes_axis("B/s")), "nic")
 }
 
 fn curve(timeline: &Timeline<'_>, name: &str, colour: &'static str, values: &[Option<f64>]) -> Option<Curve> {

@@ -1,21 +1,25 @@
 //! One measured load as a page: how it went second by second, and how long responses took.
 
-use super::chart::{COLOURS, Chart, RED, band, chart, from_zero, layout, line, reasons_once, time_axis};
+use super::chart::{
+    COLOURS, Chart, RED, band, chart, from_zero, layout, line, nth_colour, nth_line, reasons_once, time_axis,
+};
 use super::graph::Graph;
 use super::profile;
 use super::status;
 use super::timeline::{Timeline, clock};
 use super::view::{
-    Fact, Group, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
+    Fact, Group, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter,
+    thresholds,
 };
 use super::{Item, Shown};
 use super::{cpu, pools, resources, threads};
 use crate::agents;
 use crate::off_cpu;
+use crate::sums::sum;
 use crate::terminal::observed;
 use crate::terminal::run as words;
 use evidence::factors::conditions;
-use model::human::{count, percent, rate, time};
+use model::human::{count, percent, plural, rate, time};
 use model::{Contract, Histograms, MergedHistogram, NS_PER_S, Plan, Request, RunRecord, Second};
 use plotly::Layout;
 use plotly::common::Mode;
@@ -54,7 +58,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &RunRecord) -> ResultView {
         charts,
         graph,
         differences: Vec::new(),
-        files: files(shown, false, [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()]),
+        files: files(
+            shown,
+            Measured::Once,
+            [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()],
+        ),
         waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,
         php,
@@ -178,7 +186,8 @@ pub(super) fn plan(plan: &Plan, with_seed: bool) -> Group {
 
 fn request(request: &Request) -> Vec<Fact> {
     let template = if request.template { ", fields filled in anew for each" } else { "" };
-    let what = format!("{} {}, {} bytes of body{template}", request.method, request.path, count(request.body_bytes));
+    let size = plural(request.body_bytes, "byte");
+    let what = format!("{} {}, {size} of body{template}", request.method, request.path);
     let headers = request.headers.iter().map(|(name, value)| fact("header", format!("{name}: {value}")));
     let mut facts = vec![fact("request", what)];
     facts.extend(headers);
@@ -190,8 +199,8 @@ fn contract(contract: &Contract) -> String {
     let status = contract.status.map_or_else(|| "any 2xx".to_owned(), |status| format!("status {status}"));
     let size = match contract.size_bytes {
         None => String::new(),
-        Some(band) if band.min == band.max => format!(", {} bytes", count(band.min)),
-        Some(band) => format!(", {} to {} bytes", count(band.min), count(band.max)),
+        Some(band) if band.min == band.max => format!(", {}", plural(band.min, "byte")),
+        Some(band) => format!(", {} to {}", count(band.min), plural(band.max, "byte")),
     };
     format!("{status}{size} ({})", if contract.declared { "declared" } else { "as probed" })
 }
@@ -208,7 +217,10 @@ fn beside(record: &RunRecord) -> Vec<Chart> {
 fn timeline(record: &RunRecord) -> Vec<Chart> {
     let seconds: Vec<_> = record.seconds.iter().filter(|second| second.length_ns > 0).collect();
     let Some(first) = seconds.first().filter(|_| seconds.len() > 1) else { return Vec::new() };
-    let at_s: Vec<f64> = seconds.iter().map(|s| (s.from_ns - first.from_ns + s.length_ns) as f64 / 1e9).collect();
+    let at_s: Vec<f64> = seconds
+        .iter()
+        .map(|s| s.from_ns.saturating_sub(first.from_ns).saturating_add(s.length_ns) as f64 / 1e9)
+        .collect();
     let per_s = |n: u64, s: &Second| n as f64 * NS_PER_S as f64 / s.length_ns as f64;
     let rates = |name: &str, colour, of: &dyn Fn(&Second) -> u64| {
         let y: Vec<f64> = seconds.iter().map(|s| per_s(of(s), s)).collect();
@@ -216,9 +228,9 @@ fn timeline(record: &RunRecord) -> Vec<Chart> {
         line(name, colour, at_s.clone(), y, hover)
     };
     let mut traces = vec![rates("good", COLOURS[0], &|s| s.good)];
-    let failed: u64 = seconds.iter().map(|s| s.failed).sum();
+    let failed = sum(seconds.iter().map(|s| s.failed));
     if failed > 0 {
-        traces.push(rates("failed", RED, &|s| s.failed));
+        traces.push(nth_line(1, RED, rates("failed", RED, &|s| s.failed)));
     }
     let mut note = "each second of the measured window".to_owned();
     note.push_str(if failed > 0 { "" } else { "; none failed" });
@@ -232,8 +244,8 @@ fn timeline(record: &RunRecord) -> Vec<Chart> {
             let hover = y.iter().map(|y| format!("{name} {}", time(*y))).collect();
             line(name, colour, answered.iter().map(|(_, at)| **at).collect(), y, hover)
         };
-        let traces =
-            vec![times("p50", COLOURS[2], &|s| s.response_p50_ns), times("p99", COLOURS[1], &|s| s.response_p99_ns)];
+        let p99 = nth_line(1, COLOURS[1], times("p99", COLOURS[1], &|s| s.response_p99_ns));
+        let traces = vec![times("p50", COLOURS[2], &|s| s.response_p50_ns), p99];
         let all = answered.iter().flat_map(|(s, _)| [s.response_p50_ns as f64, s.response_p99_ns as f64]);
         let mut note = "median and 99th percentile of each second, logarithmic".to_owned();
         let axes = shaded(layout(clock(record), time_axis(all)), record, &mut note);
@@ -269,7 +281,7 @@ fn percentiles(curves: &[(&str, &MergedHistogram)]) -> Option<Chart> {
             format!("{name}: {within:.digits$} % within {}", time(*ns))
         });
         let (x, y) = points.iter().copied().unzip();
-        line(name, COLOURS[i % COLOURS.len()], x, y, hover.collect()).mode(Mode::Lines)
+        nth_line(i, nth_colour(i), line(name, nth_colour(i), x, y, hover.collect())).mode(Mode::Lines)
     });
     let furthest = drawn.iter().flat_map(|(_, points)| points.last()).map(|(x, _)| *x).fold(10.0, f64::max);
     let axes: Layout =

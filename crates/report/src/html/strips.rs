@@ -1,12 +1,12 @@
 //! A comparison block by block, in the order of time: what drifts in all lines is the machine.
 
-use super::chart::{COLOURS, Chart, Curve, GREY, chart, layout, line};
+use super::chart::{Chart, Curve, GREY, chart, layout, line, nth_colour, nth_dash, nth_mark};
 use crate::compare::{baseline, value};
 use crate::paper::blocks::{Strip, StripLine, strips};
 use crate::paper::place;
 use model::CompareRecord;
 use model::human::time;
-use plotly::common::{DashType, Line, Marker};
+use plotly::common::{DashType, Line, Marker, MarkerSymbol};
 use plotly::layout::Axis;
 
 /// Least difference of what is drawn highest and lowest that the axis allows for, as a share.
@@ -21,9 +21,9 @@ pub(super) fn charts(record: &CompareRecord) -> Vec<Chart> {
 fn drawn(record: &CompareRecord, strip: &Strip) -> Chart {
     let mut traces: Vec<Curve> = Vec::new();
     for (i, arm) in strip.arms.iter().enumerate() {
-        traces.extend(curve(arm, COLOURS[i % COLOURS.len()], DashType::Solid, |at| value(strip.metric, at)));
+        traces.extend(curve(arm, nth_colour(i), (nth_dash(i), nth_mark(i)), |at| value(strip.metric, at)));
     }
-    traces.extend(curve(&strip.canary, GREY, DashType::Dot, time));
+    traces.extend(curve(&strip.canary, GREY, (DashType::Dot, MarkerSymbol::Cross), time));
     let x = Axis::new().title("block, in the order of time").zero_line(false);
     let y = Axis::new().tick_format(".1%").range(range(strip)).zero_line(false);
     let title = format!("By block: {} {}", strip.metric.words(), place(record, strip.load));
@@ -48,7 +48,12 @@ fn range(strip: &Strip) -> Vec<f64> {
     vec![low - air, high + air]
 }
 
-fn curve(of: &StripLine, colour: &'static str, dash: DashType, words: impl Fn(f64) -> String) -> Option<Curve> {
+fn curve(
+    of: &StripLine,
+    colour: &'static str,
+    (dash, mark): (DashType, MarkerSymbol),
+    words: impl Fn(f64) -> String,
+) -> Option<Curve> {
     if of.points.is_empty() {
         return None;
     }
@@ -61,7 +66,8 @@ fn curve(of: &StripLine, colour: &'static str, dash: DashType, words: impl Fn(f6
     let sizes = of.points.iter().map(|point| if point.counted { 7 } else { 3 }).collect();
     let drawn = line(&of.name, colour, x, y, hover.collect()).line(Line::new().color(colour).width(1.5).dash(dash));
     // Marks of different sizes would else be taken for bubbles: half transparent, with a rim.
-    Some(drawn.marker(Marker::new().color(colour).size_array(sizes).opacity(1.0).line(Line::new().width(0.0))))
+    let marker = Marker::new().color(colour).symbol(mark).size_array(sizes).opacity(1.0);
+    Some(drawn.marker(marker.line(Line::new().width(0.0))))
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use super::Shown;
 use super::chart::{
-    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, line, load_axis, plain, reasons_once,
-    share_axis, time_axis, upright,
+    COLOURS, Chart, Curve, GREY, RED, band, beside, chart, from_zero, layout, line, load_axis, nth_line, plain,
+    reasons_once, share_axis, time_axis, upright,
 };
 use super::graph::Graph;
 use super::profile;
 use super::run::plan;
 use super::view::{
-    Fact, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
+    Fact, Measured, ResultView, Table, VerdictView, command, environment, fact, files, fingerprint, limiter, thresholds,
 };
 use super::{cpu, pools};
 use crate::record::peak_point;
@@ -53,7 +53,11 @@ pub(super) fn view(shown: &Shown<'_>, record: &SweepRecord) -> ResultView {
         charts: reasons_once(charts.into_iter().flatten()),
         graph,
         differences: Vec::new(),
-        files: files(shown, true, [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()]),
+        files: files(
+            shown,
+            Measured::ManyTimes,
+            [record.profile.is_some(), waiting.is_some(), stacks.is_some(), php.is_some()],
+        ),
         waiting: waiting.and_then(|graph| Graph::new(&graph.svg)),
         waiting_stacks: stacks,
         php,
@@ -209,12 +213,12 @@ fn law_at(law: &UslLaw, load: f64) -> f64 {
 fn latency(record: &SweepRecord, over: Over) -> Option<Chart> {
     let mut traces = Vec::new();
     let (mut loads, mut all_ns) = (Vec::new(), Vec::new());
-    for (key, colour) in [("p50", COLOURS[2]), ("p99", COLOURS[1])] {
+    for (i, (key, colour)) in [("p50", COLOURS[2]), ("p99", COLOURS[1])].into_iter().enumerate() {
         let (x, y, hover) = told(record, key, key);
         loads.extend(&x);
         all_ns.extend(&y);
         if !x.is_empty() {
-            traces.push(line(key, colour, x, y, hover));
+            traces.push(nth_line(i, colour, line(key, colour, x, y, hover)));
         }
     }
     if traces.is_empty() {

@@ -276,16 +276,28 @@ pub(super) fn command(environment: &Environment) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The raw files of a run, or of a sweep, with those of a profile, of what was waited for, of where, and of PHP functions.
-pub(super) fn files(shown: &Shown<'_>, sweep: bool, has: [bool; 4]) -> Vec<FileView> {
-    let kept: &[(&str, &str)] = if sweep {
-        &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
-    } else {
-        &[
+/// What was measured for a result, and so what is kept beside it.
+#[derive(Clone, Copy)]
+pub(super) enum Measured {
+    Once,
+    /// Each measurement has a folder of its own.
+    ManyTimes,
+    /// Nothing: it is made of results that are stored elsewhere.
+    Before,
+}
+
+/// The raw files of a result, with those of a profile, of what was waited for, of where, and of PHP functions.
+pub(super) fn files(shown: &Shown<'_>, measured: Measured, has: [bool; 4]) -> Vec<FileView> {
+    let kept: &[(&str, &str)] = match measured {
+        Measured::Once => &[
             ("run.json", "this result"),
             ("events.jsonl", "every event as it happened"),
             ("latency.hlog", "latency histograms of every second, for HdrHistogram's tools"),
-        ]
+        ],
+        Measured::ManyTimes => {
+            &[("run.json", "this result"), ("points/", "events and latency histograms of each measurement")]
+        }
+        Measured::Before => &[("run.json", "this result")],
     };
     let graphs = [
         [("profile.svg", "the flame graph by itself"), ("profile.folded", "its stacks, one a line")],

@@ -3,9 +3,10 @@
 use super::comparisons;
 use super::overhead::overheads;
 use crate::Named;
+use crate::figures::sign;
 use crate::table::csv_text;
 use crate::terminal::verdict::state_word;
-use model::{Call, CompareRecord};
+use model::{Call, CompareRecord, KnownFigure};
 
 const HEADER: [&str; 14] = [
     "result",
@@ -47,16 +48,21 @@ fn rows(name: &str, record: &CompareRecord) -> Vec<Vec<String>> {
             word(&it.metric),
             csv_text(crate::compare::baseline(record)),
             csv_text(it.arm),
-            it.baseline.to_string(),
-            it.value.to_string(),
-            it.ratio.value.to_string(),
-            optional(it.ratio.low),
-            optional(it.ratio.high),
-            it.call.map_or_else(String::new, |_| it.ratio.n.to_string()),
+            figure(&it.baseline),
+            figure(&it.value),
+            optional(it.ratio.map(|ratio| ratio.value)),
+            optional(it.ratio.and_then(|ratio| ratio.low)),
+            optional(it.ratio.and_then(|ratio| ratio.high)),
+            it.blocks().map_or_else(String::new, |blocks| blocks.to_string()),
             it.call.map_or("", Call::words).to_owned(),
         ]
     });
     rows.collect()
+}
+
+/// A value as it is; a bound with its sign, which makes it text: nobody is to compute with it.
+fn figure(figure: &KnownFigure) -> String {
+    format!("{}{}", sign(figure.bound).trim_end(), figure.value)
 }
 
 /// Name as in JSON.

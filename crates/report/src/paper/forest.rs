@@ -2,7 +2,7 @@
 
 use super::overhead::{Overhead, overheads};
 use crate::compare::{interval, signed};
-use model::{Call, CompareRecord};
+use model::{Call, CompareRecord, Estimate};
 
 /// One line of the plot. Figures are changes in percent.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,16 +21,16 @@ pub(crate) struct ForestLine {
 pub(crate) fn lines(record: &CompareRecord) -> Vec<ForestLine> {
     let several = record.arms.len() > 2;
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-    let compared = overheads(record).into_iter().filter_map(|it| Some((it.call?, it)));
-    let line = |(call, it): (Call, Overhead<'_>)| {
-        let ends = it.ratio.low.zip(it.ratio.high);
+    let compared = overheads(record).into_iter().filter_map(|it| Some((it.call?, it.ratio?, it)));
+    let line = |(call, ratio, it): (Call, Estimate, Overhead<'_>)| {
+        let ends = ratio.low.zip(ratio.high);
         let variant = if several { format!("{}: ", it.arm) } else { String::new() };
-        let text = interval(&it.ratio).map_or_else(String::new, |range| format!(" ({range})"));
+        let text = interval(&ratio).map_or_else(String::new, |range| format!(" ({range})"));
         ForestLine {
             label: format!("{variant}{}, {}", it.metric.words(), it.load.words()),
-            change: percent(it.ratio.value),
+            change: percent(ratio.value),
             interval: ends.map(|(low, high)| (percent(low), percent(high))),
-            text: format!("{}{text}", signed(it.ratio.value - 1.0)),
+            text: format!("{}{text}", signed(ratio.value - 1.0)),
             call,
         }
     };

@@ -3,7 +3,7 @@
 use super::overhead::{Overhead, overheads};
 use crate::compare::{baseline, signed, value};
 use crate::visible;
-use model::CompareRecord;
+use model::{Bound, CompareRecord, KnownFigure};
 
 /// The table of one comparison, with what it needs in a comment.
 pub(crate) fn latex(name: &str, record: &CompareRecord) -> String {
@@ -32,21 +32,32 @@ pub(crate) fn latex(name: &str, record: &CompareRecord) -> String {
 }
 
 fn cells(row: &Overhead<'_>, several: bool, load: String) -> Vec<String> {
+    let none = || "--".to_owned();
     let mut cells = vec![load, text(row.metric.words())];
     if several {
         cells.push(text(row.arm));
     }
-    let interval = row.ratio.low.zip(row.ratio.high);
+    let interval = row.ratio.and_then(|ratio| ratio.low.zip(ratio.high));
     let interval = interval.map_or_else(String::new, |(low, high)| {
         format!(" [{}, {}]", number(&signed(low - 1.0)), number(&signed(high - 1.0)))
     });
     cells.extend([
-        text(&value(row.metric, row.baseline)),
-        text(&value(row.metric, row.value)),
-        format!("{}{interval}", text(&signed(row.ratio.value - 1.0))),
-        if row.call.is_some() { row.ratio.n.to_string() } else { "--".to_owned() },
+        figure(row, &row.baseline),
+        figure(row, &row.value),
+        row.change().map_or_else(none, |change| format!("{}{interval}", text(&change))),
+        row.blocks().map_or_else(none, |blocks| blocks.to_string()),
     ]);
     cells
+}
+
+/// A value in its unit, as a bound where it is one.
+fn figure(row: &Overhead<'_>, figure: &KnownFigure) -> String {
+    let sign = match figure.bound {
+        Some(Bound::AtLeast) => "$\\geq$\\,",
+        Some(Bound::AtMost) => "$\\leq$\\,",
+        None => "",
+    };
+    format!("{sign}{}", text(&value(row.metric, figure.value)))
 }
 
 /// A change without its unit, which stands with the value.

@@ -1,7 +1,8 @@
 //! The overhead table: each quantity of each variant against the baseline, with interval and number of blocks.
 
 use crate::compare::{baseline, interval, signed, value};
-use model::{ArmLoadRecord, Call, CompareLoad, CompareMetric, CompareRecord, Estimate};
+use crate::figures::{of_run, sign};
+use model::{ArmLoadRecord, Call, CompareLoad, CompareMetric, CompareRecord, Estimate, KnownFigure};
 
 /// One quantity of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,10 +10,10 @@ pub(crate) struct Overhead<'a> {
     pub(crate) load: CompareLoad,
     pub(crate) metric: CompareMetric,
     pub(crate) arm: &'a str,
-    pub(crate) baseline: f64,
-    pub(crate) value: f64,
-    /// Variant over baseline; `n` is the number of blocks.
-    pub(crate) ratio: Estimate,
+    pub(crate) baseline: KnownFigure,
+    pub(crate) value: KnownFigure,
+    /// Variant over baseline; `n` is the number of blocks. None of values that are bounds.
+    pub(crate) ratio: Option<Estimate>,
     /// None of what was not compared block by block.
     pub(crate) call: Option<Call>,
 }
@@ -32,7 +33,7 @@ const METRICS: [CompareMetric; 7] = [
 ];
 
 /// All quantities by load, quantity and variant. What was not compared block by block is that of all blocks merged, without
-/// an interval.
+/// an interval, as far as the verdict on these lets it be told.
 pub(crate) fn overheads(record: &CompareRecord) -> Vec<Overhead<'_>> {
     let variants = record.arms.iter().skip(1);
     let names: Vec<&str> = variants.map(|arm| arm.name.as_str()).collect();
@@ -48,29 +49,48 @@ fn overhead<'a>(
 ) -> Option<Overhead<'a>> {
     let compared = record.metrics.iter().find(|it| it.load == load && it.metric == metric && it.arm == arm);
     if let Some(it) = compared {
-        let (baseline, value) = (it.baseline, it.value);
-        return Some(Overhead { load, metric, arm, baseline, value, ratio: it.ratio, call: Some(it.call) });
+        let (baseline, value) = (KnownFigure::exactly(it.baseline), KnownFigure::exactly(it.value));
+        return Some(Overhead { load, metric, arm, baseline, value, ratio: Some(it.ratio), call: Some(it.call) });
     }
     let of = |name: &str| {
         let run = record.runs.iter().find(|run| run.load == load && run.arm == name)?;
-        merged(run, metric).filter(|value| *value > 0.0)
+        merged(run, metric).filter(|figure| figure.value > 0.0)
     };
     let (baseline, value) = (of(baseline(record))?, of(arm)?);
-    let ratio = Estimate { value: value / baseline, low: None, high: None, n: 1 };
+    let is_exact = baseline.bound.is_none() && value.bound.is_none();
+    let ratio = is_exact.then(|| Estimate { value: value.value / baseline.value, low: None, high: None, n: 1 });
     Some(Overhead { load, metric, arm, baseline, value, ratio, call: None })
 }
 
-/// Response times of all trials merged; other quantities are compared block by block or are not known.
-fn merged(run: &ArmLoadRecord, metric: CompareMetric) -> Option<f64> {
-    let response = &run.run.latency_ns.response;
-    match metric {
-        CompareMetric::ResponseP50Ns => Some(response.p50 as f64),
-        CompareMetric::ResponseP90Ns => Some(response.p90 as f64),
-        CompareMetric::ResponseP99Ns => Some(response.p99 as f64),
+/// Response times of all trials merged, as far as they may be told; other quantities are compared block by block or are not
+/// known.
+fn merged(run: &ArmLoadRecord, metric: CompareMetric) -> Option<KnownFigure> {
+    let name = match metric {
+        CompareMetric::ResponseP50Ns => "p50",
+        CompareMetric::ResponseP90Ns => "p90",
+        CompareMetric::ResponseP99Ns => "p99",
         CompareMetric::ServerCpuNsPerRequest
         | CompareMetric::GoodputPerS
         | CompareMetric::ServerRssBytes
-        | CompareMetric::CapacityPerS => None,
+        | CompareMetric::CapacityPerS => return None,
+    };
+    of_run(&run.run).get(name).copied()
+}
+
+impl Overhead<'_> {
+    /// A value in its unit, as a bound where it is one.
+    pub(crate) fn shown(&self, figure: &KnownFigure) -> String {
+        format!("{}{}", sign(figure.bound), value(self.metric, figure.value))
+    }
+
+    /// The change; none of values that are bounds.
+    pub(crate) fn change(&self) -> Option<String> {
+        self.ratio.map(|ratio| signed(ratio.value - 1.0))
+    }
+
+    /// Blocks that were compared; none of what was not compared block by block.
+    pub(crate) fn blocks(&self) -> Option<u64> {
+        self.call.and(self.ratio).map(|ratio| ratio.n)
     }
 }
 
@@ -91,15 +111,16 @@ pub(crate) fn rows(record: &CompareRecord) -> Vec<Vec<String>> {
 }
 
 fn row(it: &Overhead<'_>) -> Vec<String> {
+    let none = || "-".to_owned();
     vec![
         it.metric.words().to_owned(),
         it.load.words().to_owned(),
         it.arm.to_owned(),
-        value(it.metric, it.baseline),
-        value(it.metric, it.value),
-        signed(it.ratio.value - 1.0),
-        interval(&it.ratio).unwrap_or_else(|| "-".to_owned()),
-        if it.call.is_some() { it.ratio.n.to_string() } else { "merged".to_owned() },
+        it.shown(&it.baseline),
+        it.shown(&it.value),
+        it.change().unwrap_or_else(none),
+        it.ratio.as_ref().and_then(interval).unwrap_or_else(none),
+        it.blocks().map_or_else(|| "merged".to_owned(), |blocks| blocks.to_string()),
         it.call.map_or("-", Call::words).to_owned(),
     ]
 }

@@ -1,11 +1,12 @@
 //! Steps of an experiment in short, and their rows over repetitions.
 
 use super::{AnyRecord, layers, peak_point};
-use crate::terminal::run::{failed_share, quantile};
+use crate::terminal::run::{failed_share, is_goodput_bound, quantile};
+use crate::terminal::sweep::is_peak_bound;
 use model::{
-    CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord, ExperimentRow,
-    FORMAT_EXPERIMENT, FindingState, Limiter, Load, PlannedStep, PredictedRow, RunRecord, StepCapacity, StepRecord,
-    StepResult, SweepRecord, TrialRecord, Verdict, VerdictState,
+    Bound, CapacityRecord, CompareLoad, CompareRecord, Environment, Estimate, ExperimentPlan, ExperimentRecord,
+    ExperimentRow, FORMAT_EXPERIMENT, FindingState, Limiter, Load, PlannedStep, PredictedRow, RunRecord, StepCapacity,
+    StepRecord, StepResult, SweepRecord, TrialRecord, Verdict, VerdictState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         Load::Open { rate_per_s, .. } => (rate_per_s, "per_s"),
     };
     let response = run.latency_ns.response;
-    let is_known = response.n > 0 && quantile(&run.verdict, "p99", response.p99) != "-";
+    let p99 = Some(quantile(&run.verdict, "p99", response.p99)).filter(|text| response.n > 0 && text != "-");
     let server = run.observed.as_ref().and_then(|observed| observed.server.as_ref());
     StepResult {
         verdict: verdict.state,
@@ -49,7 +50,7 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         goodput_per_s: run.goodput_per_s,
         throughput_per_s: run.throughput_per_s,
         response_ns: response,
-        response_p99_ns: is_known.then_some(response.p99),
+        response_p99_ns: p99.as_ref().map(|_| response.p99),
         failed_share: failed_share(run),
         generator_busy_max: run.generator.busy_max,
         measured_ns: run.measured_ns,
@@ -60,7 +61,16 @@ fn of_run(run: &RunRecord, verdict: &Verdict) -> StepResult {
         effects: Vec::new(),
         limiter: run.limiter.clone(),
         programs: layers::programs(run.observed.as_ref()),
+        bounds: bounds(is_goodput_bound(run), p99.as_deref().unwrap_or_default()),
     }
+}
+
+/// The figures that are only bounds, of a p99 as it is told.
+fn bounds(is_goodput_bound: bool, p99: &str) -> BTreeMap<String, Bound> {
+    let goodput = is_goodput_bound.then_some(Bound::AtLeast);
+    let p99 = [Bound::AtLeast, Bound::AtMost].into_iter().find(|bound| p99.starts_with(bound.sign()));
+    let known = [("goodput", goodput), ("p99", p99)].into_iter();
+    known.filter_map(|(name, bound)| Some((name.to_owned(), bound?))).collect()
 }
 
 /// The load of the peak, with its goodput over the iterations.
@@ -70,7 +80,12 @@ fn of_sweep(record: &SweepRecord) -> Option<StepResult> {
     let goodput = iterations.filter(|values| !values.is_empty()).map(|values| stats::mean_of_runs(values));
     let goodput_per_s = Estimate { value: peak.goodput_per_s, ..goodput.unwrap_or(run.goodput_per_s) };
     let limiter = record.limiter.clone();
-    Some(StepResult { goodput_per_s, interrupted: record.interrupted, limiter, ..of_run(run, &record.verdict) })
+    let mut step = of_run(run, &record.verdict);
+    // Of a peak the verdict on all loads decides.
+    if is_peak_bound(record) {
+        step.bounds.insert("goodput".to_owned(), Bound::AtLeast);
+    }
+    Some(StepResult { goodput_per_s, interrupted: record.interrupted, limiter, ..step })
 }
 
 /// The last trial that counts at the lower end of the bracket; without one, the last at all.
@@ -178,6 +193,7 @@ fn row(first: &PlannedStep, planned: &[&PlannedStep], steps: &[StepRecord]) -> E
         limiter,
         limiter_steps: limiter_steps.unwrap_or_default(),
         predicted: None,
+        bounds: all.iter().flat_map(|result| result.bounds.clone()).collect(),
     }
 }
 

@@ -102,6 +102,7 @@ mod tests {
             effects: Vec::new(),
             limiter: None,
             programs: Vec::new(),
+            bounds: [].into(),
         }
     }
 

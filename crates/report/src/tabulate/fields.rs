@@ -5,7 +5,7 @@ use crate::figures::of_run;
 use crate::record::AnyRecord;
 use crate::terminal::verdict::state_word;
 use model::human::{bytes, count, percent_exact, rate, time};
-use model::{Load, RunRecord, VerdictState};
+use model::{Bound, KnownFigure, Load, RunRecord, VerdictState};
 
 /// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +107,8 @@ pub(super) struct Sample<'a> {
 pub(super) enum Cell {
     Text(String),
     Number(f64),
+    /// A number of which only the side is known on which the true one is.
+    Bound(Bound, f64),
     Unknown,
 }
 
@@ -151,7 +153,7 @@ impl Sample<'_> {
             "target" => self.run.plan.target.url.clone(),
             "verdict" => state_word(self.run.verdict.state).to_owned(),
             "started" => self.run.started.clone(),
-            _ => return self.number(field.name).map_or(Cell::Unknown, Cell::Number),
+            _ => return self.figure(field.name).map_or(Cell::Unknown, Cell::of),
         };
         Cell::Text(text)
     }
@@ -162,12 +164,12 @@ impl Sample<'_> {
         self.arm.or(served).unwrap_or(&self.run.plan.target.url).to_owned()
     }
 
-    fn number(&self, name: &str) -> Option<f64> {
+    fn figure(&self, name: &str) -> Option<KnownFigure> {
         let run = self.run;
         let seconds = run.measured_ns as f64 / 1e9;
         let observed = run.observed.as_ref();
         let server = observed.and_then(|observed| observed.server.as_ref());
-        match name {
+        let exact = match name {
             "connections" => Some(f64::from(run.plan.load.connections())),
             "rate" => match run.plan.load {
                 Load::Open { rate_per_s, .. } => Some(rate_per_s),
@@ -176,13 +178,17 @@ impl Sample<'_> {
             "threads" => Some(f64::from(run.generator.threads)),
             "iterations" => Some(f64::from(run.iterations)),
             "duration" => Some(run.measured_ns as f64),
-            "goodput" => Some(self.goodput_per_s),
+            "goodput" => {
+                let of_run = of_run(run).get(name).copied()?;
+                return Some(KnownFigure { value: self.goodput_per_s, ..of_run });
+            }
             "transferrate" => (seconds > 0.0).then(|| run.bytes.received as f64 / seconds),
             "cpu" => Some(observed?.machine.as_ref()?.busy_mean),
             "cpu-proc" => Some(server?.cpu_cores),
             "rss" => Some(server?.rss_bytes_max as f64),
             "vms" => Some(server?.processes.iter().map(|process| process.vms_bytes_max as f64).sum()),
-            other => of_run(run).get(other).map(|known| known.value),
-        }
+            other => return of_run(run).get(other).copied(),
+        };
+        exact.map(KnownFigure::exactly)
     }
 }

@@ -10,10 +10,12 @@ pub use aggregate::Aggregate;
 pub use fields::Field;
 
 use crate::Named;
+use crate::figures::sign;
 use crate::table::csv_text;
 use crate::terminal::text_table;
 use fields::{Cell, Sample, samples};
-use model::human::plural;
+use model::KnownFigure;
+use model::human::{count, plural};
 
 /// Fields of a raw or an aggregated table for which none are named.
 pub const FIELDS_DEFAULT: [&str; 6] = ["goodput", "p50", "p99", "cpu-proc", "cpu-per-request", "rss"];
@@ -117,12 +119,23 @@ pub fn tabulate(results: &[Named<'_>], request: &TableRequest, format: TableForm
         return Err("all of its measurements are INVALID: nothing may be made of their numbers".to_owned());
     }
     let notes = (invalid > 0).then(|| format!("{} left out", plural(invalid as u64, "INVALID measurement")));
+    let notes = notes.into_iter().chain(bounds_left_out(&valid, &request.fields)).collect();
     let groups = groups(&valid, &request.group_by);
     let text = match &request.kind {
         TableKind::Overhead { baseline } => overhead(&groups, request, baseline, format)?,
         _ => aggregated(&groups, request, format),
     };
-    Ok(Tabulated { text, notes: notes.into_iter().collect() })
+    Ok(Tabulated { text, notes })
+}
+
+/// How many values count for nothing, as a bound is no number to compute with.
+fn bounds_left_out(samples: &[&Sample<'_>], fields: &[Field]) -> Option<String> {
+    let cells = samples.iter().flat_map(|sample| fields.iter().map(|field| sample.cell(*field)));
+    match cells.filter(|cell| matches!(cell, Cell::Bound(..))).count() {
+        0 => None,
+        1 => Some("1 value left out, as it is only a bound".to_owned()),
+        n => Some(format!("{} values left out, as they are only bounds", count(n as u64))),
+    }
 }
 
 /// Groups in the order of their first measurements.
@@ -241,18 +254,32 @@ impl Column {
 }
 
 impl Cell {
+    fn of(figure: KnownFigure) -> Self {
+        figure.bound.map_or(Self::Number(figure.value), |bound| Self::Bound(bound, figure.value))
+    }
+
+    /// A number that may be computed with.
     fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
+            Self::Text(_) | Self::Bound(..) | Self::Unknown => None,
+        }
+    }
+
+    /// Its number, and be it a bound.
+    fn value(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) | Self::Bound(_, number) => Some(*number),
             Self::Text(_) | Self::Unknown => None,
         }
     }
 
-    /// Not rounded; empty where it is not known.
+    /// Not rounded; a bound with its sign, which makes it text; empty where it is not known.
     fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(number) => number.to_string(),
+            Self::Bound(bound, number) => format!("{}{number}", sign(Some(*bound)).trim_end()),
             Self::Unknown => String::new(),
         }
     }
@@ -261,7 +288,7 @@ impl Cell {
     fn is(&self, written: &str) -> bool {
         match self {
             Self::Text(text) => text == written,
-            Self::Number(number) => written.parse::<f64>().is_ok_and(|value| value == *number),
+            Self::Number(number) | Self::Bound(_, number) => written.parse::<f64>().is_ok_and(|value| value == *number),
             Self::Unknown => written.is_empty(),
         }
     }
@@ -296,7 +323,7 @@ impl Filter {
 
     fn takes(&self, sample: &Sample<'_>) -> bool {
         let cell = sample.cell(self.field);
-        let order = cell.number().zip(self.value.parse::<f64>().ok()).and_then(|(own, other)| own.partial_cmp(&other));
+        let order = cell.value().zip(self.value.parse::<f64>().ok()).and_then(|(own, other)| own.partial_cmp(&other));
         match self.sign {
             "=" => cell.is(&self.value),
             "!=" => !cell.is(&self.value),
@@ -314,6 +341,7 @@ fn write(columns: &[Column], rows: Vec<Vec<Cell>>, format: TableFormat) -> Strin
         let shown = |(column, cell): (&Column, Cell)| match cell {
             Cell::Text(text) => text,
             Cell::Number(number) => column.shown(number),
+            Cell::Bound(bound, number) => format!("{}{}", sign(Some(bound)), column.shown(number)),
             Cell::Unknown => "-".to_owned(),
         };
         let rows: Vec<Vec<String>> = rows.into_iter().map(|row| columns.iter().zip(row).map(shown).collect()).collect();
@@ -327,7 +355,7 @@ fn write(columns: &[Column], rows: Vec<Vec<Cell>>, format: TableFormat) -> Strin
     rows.into_iter().for_each(|row| {
         let cell = |cell: &Cell| match cell {
             Cell::Text(text) => csv_text(text),
-            Cell::Number(_) | Cell::Unknown => cell.plain(),
+            Cell::Number(_) | Cell::Bound(..) | Cell::Unknown => cell.plain(),
         };
         put(row.iter().map(cell).collect());
     });

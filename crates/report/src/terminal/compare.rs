@@ -1,7 +1,7 @@
 //! A comparison in a terminal: what it says in plain words, then each quantity with its interval.
 
 use super::Style;
-use super::layout::{columns, labelled, table, wrap};
+use super::layout::{columns, labelled, labelled_rows, table, wrap};
 use super::verdict::{findings, headline};
 use crate::compare::{
     METRIC_HEADER, arms, conditions, cpu_sets, design, floor, machines, metric_rows, profiles, summary,
@@ -53,7 +53,7 @@ fn metrics(record: &CompareRecord, style: Style) -> String {
     let rows = metric_rows(record);
     let several = record.arms.len() > 2;
     let least = usize::from(!several);
-    let tables = DROPPED[least..].iter().map(|dropped| {
+    let mut tables = DROPPED[least..].iter().map(|dropped| {
         // The name of a variant goes last where there are several.
         let dropped = |i: usize| dropped.contains(&i) && !(several && i == 4);
         let kept: Vec<usize> = (0..METRIC_HEADER.len()).filter(|i| !dropped(*i)).collect();
@@ -62,14 +62,6 @@ fn metrics(record: &CompareRecord, style: Style) -> String {
         let left = kept.iter().take_while(|i| **i < 2).count();
         table(&header, &rows, left, if kept.len() > 6 { 2 } else { 1 })
     });
-    let mut last = String::new();
-    for table in tables {
-        if columns(&table) <= style.width {
-            return table;
-        }
-        last = table;
-    }
-    // Narrower than any table: a line or two for each quantity.
-    let _ = last;
-    rows.iter().map(|row| wrap("", &row.join(" "), style.width, 2) + "\n").collect()
+    let fitting = tables.find(|table| columns(table) <= style.width);
+    fitting.unwrap_or_else(|| labelled_rows(&METRIC_HEADER, &rows, 2, style))
 }

@@ -111,6 +111,18 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>], left: usize, gap: u16
     table.trim_fmt() + "\n"
 }
 
+/// The rows of a table without room for one: a line or two each, in which every value has the label of its column. The first
+/// `left` cells name the row.
+pub(crate) fn labelled_rows(header: &[&str], rows: &[Vec<String>], left: usize, style: Style) -> String {
+    let line = |row: &Vec<String>| {
+        let name = row.iter().take(left).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let cells = header.iter().zip(row).skip(left).filter(|(_, cell)| !cell.is_empty());
+        let cells: Vec<String> = cells.map(|(label, cell)| format!("{label} {cell}").trim_start().to_owned()).collect();
+        wrap("", &format!("{name}: {}", cells.join(", ")), style.width, 2) + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Columns the widest line takes.
 pub(crate) fn columns(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)

@@ -4,7 +4,7 @@ use super::Style;
 use super::layout::{columns, labelled, labelled_bold, table, wrap};
 use super::observed::cores_number;
 use crate::visible;
-use model::human::{bytes, count, percent, rate, time};
+use model::human::{bytes, count, percent, plural, rate, time};
 use model::{CpuTimes, GroupObservation, NS_PER_S, Observation, OthersUse, Sockets};
 use std::collections::BTreeMap;
 
@@ -193,7 +193,7 @@ fn network(counters: &BTreeMap<String, u64>, seconds: f64) -> Option<String> {
     let of = |name: &str| counters.get(name).copied().unwrap_or(0);
     let (received, sent) = (of("received_bytes"), of("sent_bytes"));
     let lost = ["received_dropped", "sent_dropped", "received_errors", "sent_errors"].map(of).iter().sum();
-    let lost = if lost > 0 { format!(", {} packets lost", count(lost)) } else { String::new() };
+    let lost = if lost > 0 { format!(", {} lost", plural(lost, "packet")) } else { String::new() };
     let each_s = |n: u64| bytes((n as f64 / seconds) as u64);
     (received + sent > 0).then(|| format!("{}/s in, {}/s out{lost}", each_s(received), each_s(sent)))
 }

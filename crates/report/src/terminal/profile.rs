@@ -3,6 +3,7 @@
 use super::Style;
 use super::layout::{labelled, short, table};
 use super::php;
+use crate::sums::sum;
 use model::human::{self, count, percent, plural, time};
 use model::{FunctionChange, ProcessRole, ProfileRecord, Profiled, ProfiledFunction, ProfiledProcess};
 
@@ -41,7 +42,7 @@ pub(crate) fn line(profile: Option<&Profiled>, unavailable: Option<&str>) -> Opt
 /// The processes of a role: names, share, CPU time for each good response, and how much of it is known by function.
 fn part(profile: &Profiled, role: ProcessRole, words: &str) -> Option<String> {
     let all: Vec<_> = profile.processes.iter().filter(|process| process.role == role).collect();
-    let samples: u64 = all.iter().map(|process| process.samples).sum();
+    let samples = sum(all.iter().map(|process| process.samples));
     if samples == 0 {
         return None;
     }

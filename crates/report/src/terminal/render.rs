@@ -1,7 +1,7 @@
 //! A page render in a terminal: the quantities of one page, cold and warm, or of two pages against each other.
 
 use super::Style;
-use super::layout::{columns, labelled, table, wrap};
+use super::layout::{columns, labelled, labelled_rows, table};
 use super::verdict::{all_findings, headline};
 use crate::compare::{interval, signed};
 use model::human::{bytes, plural, short, time};
@@ -90,11 +90,10 @@ fn of_two(record: &RenderRecord) -> Table {
 /// A table, or a line or two for each row where there is no room for it.
 fn lines(header: &[&str], rows: &[Vec<String>], style: Style) -> String {
     let left = if header.contains(&"cache") { 2 } else { 1 };
-    let table = table(header, rows, left, 2);
-    if columns(&table) <= style.width {
-        return table;
-    }
-    rows.iter().map(|row| wrap("", &row.join(" "), style.width, 2) + "\n").collect()
+    // With less room between columns it fits in more terminals.
+    let tables = [2, 1].map(|gap| table(header, rows, left, gap));
+    let fitting = tables.into_iter().find(|table| columns(table) <= style.width);
+    fitting.unwrap_or_else(|| labelled_rows(header, rows, left, style))
 }
 
 fn value(metric: RenderMetric, value: f64) -> String {
@@ -190,6 +189,18 @@ bytes on the wire               123 kB  111 kB to 136 kB       -              -
     }
 
     #[test]
+    fn figures_of_a_terminal_of_80_columns_have_their_labels() {
+        for width in [40, 60, 80] {
+            let text = render(&record(&["http://a.example/"]), &plain(width));
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let is_table = text.contains("median ");
+            let lcp = "largest contentful paint (LCP): cold 200 ms, 95 % interval 180 ms to 220 ms, warm 100 ms";
+            assert!(is_table || words.contains(lcp), "{width}: {text}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        }
+    }
+
+    #[test]
     fn two_pages_have_their_change_and_its_call() {
         let mut record = record(&["http://a.example/", "http://b.example/"]);
         record.effects.push(RenderEffect {
@@ -207,6 +218,10 @@ bytes on the wire               123 kB  111 kB to 136 kB       -              -
         let row = text.lines().find(|line| line.starts_with("largest")).expect("a row");
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(cells[4..], ["cold", "200", "ms", "200", "ms", "-50", "%", "-55.0", "to", "-45.0", "%", "better"]);
+        let text = render(&record, &plain(80));
+        let labelled = "baseline 200 ms, variant 200 ms, change -50 %, 95 % interval -55.0 to -45.0 %, call better";
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("largest contentful paint (LCP), cold: {labelled}")), "{text}");
         let narrow = render(&record, &plain(60));
         assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
     }

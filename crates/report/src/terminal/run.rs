@@ -7,6 +7,7 @@ pub(crate) use super::profile::line as profile;
 use super::thresholds::thresholds;
 use super::verdict::{finding_of, findings, headline, is_bound_by};
 use crate::agents;
+use crate::sums::sum;
 use model::human::{self, count, percent, plural, rate, time};
 use model::{Basis, DISTURBANCE_RULES, Estimate, Load, MixRecord, Quantiles, RunRecord, Verdict};
 use std::cmp::Reverse;
@@ -306,7 +307,7 @@ fn values(quantiles: &Quantiles) -> [u64; 5] {
 /// What became of the requests; empty when nothing failed.
 fn requests(record: &RunRecord, style: Style) -> String {
     let requests = &record.requests;
-    let failed: u64 = requests.failures.values().sum();
+    let failed = sum(requests.failures.values().copied());
     if failed == 0 {
         return String::new();
     }
@@ -354,7 +355,7 @@ pub(crate) fn mix_rows(record: &RunRecord) -> Vec<Vec<String>> {
 
 /// Failed requests by number and share.
 pub(crate) fn failed(record: &RunRecord) -> String {
-    match record.requests.failures.values().sum() {
+    match sum(record.requests.failures.values().copied()) {
         0 => "none".to_owned(),
         failed => format!("{} ({})", count(failed), percent(failed_share(record))),
     }
@@ -363,8 +364,8 @@ pub(crate) fn failed(record: &RunRecord) -> String {
 /// Failed share of the requests, 0 to 1.
 pub(crate) fn failed_share(record: &RunRecord) -> f64 {
     let requests = &record.requests;
-    let failed: u64 = requests.failures.values().sum();
-    failed as f64 / requests.planned.max(requests.good + failed).max(1) as f64
+    let failed = sum(requests.failures.values().copied());
+    failed as f64 / requests.planned.max(requests.good.saturating_add(failed)).max(1) as f64
 }
 
 /// `name count` for the most frequent entries, the most frequent first.

@@ -10,6 +10,7 @@ use super::verdict::{findings, headline, is_bound_by};
 use crate::agents;
 pub(crate) use crate::over::Over;
 use crate::shape;
+use crate::sums::sum;
 use model::human::{percent, plural, rate, time};
 use model::{Load, Peak, PointSummary, SweepRecord};
 
@@ -100,10 +101,10 @@ pub(crate) fn is_peak_bound(record: &SweepRecord) -> bool {
 /// What was set aside over all loads; none when nothing was.
 pub(crate) fn disturbed(record: &SweepRecord) -> Option<String> {
     let seen: Vec<_> = record.points.iter().filter_map(|point| point.disturbance.as_ref()).collect();
-    let aside_ns: u64 = seen.iter().map(|seen| seen.set_aside_ns).sum();
+    let aside_ns = sum(seen.iter().map(|seen| seen.set_aside_ns));
     let most = seen.iter().max_by(|a, b| a.taken_share.total_cmp(&b.taken_share)).and_then(|seen| seen.cause);
     let cause = most.filter(|_| aside_ns > 0)?;
-    let all_ns: u64 = record.points.iter().map(|point| point.measured_ns).sum();
+    let all_ns = sum(record.points.iter().map(|point| point.measured_ns));
     let stayed = match record.curve.iter().filter(|point| point.disturbed).count() {
         0 => String::new(),
         n => format!("; {} stayed disturbed", plural(n as u64, "load")),

@@ -31,9 +31,28 @@ fn the_bracket_comes_first_and_its_ends_are_marked() {
         let line = text.lines().find(|line| line.trim_start().starts_with(begin));
         line.unwrap_or_else(|| panic!("no {begin} in {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(row("1,000/s"), "1,000/s 2 of 2 1,000/s 44.0 ms 0 % 100 % lower end");
-    assert_eq!(row("1,030/s"), "1,030/s 0 of 2 1,010/s 310 ms 0 % 100 % upper end");
+    assert_eq!(row("1,000/s"), "1,000/s 2 of 2 1,000/s 42.0 ms 0 % 100 % lower end");
+    assert_eq!(row("1,030/s"), "1,030/s 0 of 2 1,010/s 305 ms 0 % 100 % upper end");
     assert_eq!(row("2,000/s"), "2,000/s 0 of 1 1,010/s 900 ms 0 % 100 %");
+}
+
+#[test]
+fn the_median_of_a_load_is_one_and_what_one_trial_does_not_know_hides_no_other() {
+    let mut record = bracketed();
+    record.outcomes[2].conditions[0].value = None;
+    let text = text(&record, 140);
+    let row = text.lines().find(|line| line.trim_start().starts_with("1,000/s")).expect("a row");
+    assert!(row.contains("44.0 ms"), "of 40 and 44 ms only the second is known: {row}");
+}
+
+#[test]
+fn no_limits_are_announced_where_none_are_drawn() {
+    let drawn = |record: &CapacityRecord| page(&[item("c", AnyRecord::Capacity(record), None)]);
+    let mut record = bracketed();
+    assert!(drawn(&record).contains("broken lines are limits of the goal"));
+    record.outcomes.iter_mut().for_each(|trial| drop(trial.conditions.remove(0)));
+    let page = drawn(&record);
+    assert!(page.contains("<h2>Response time by offered rate</h2>") && !page.contains("broken lines"));
 }
 
 #[test]

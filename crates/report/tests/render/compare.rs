@@ -3,8 +3,8 @@
 use crate::comparisons::{compared, duet, floor, undecided};
 use crate::pages::{charts, item, page};
 use model::{
-    ArmProfile, CompareLoad, CompareRecord, DuetSet, FunctionChange, FunctionUse, ProcessRole, Profiled,
-    ProfiledProcess, VerdictState,
+    ArmProfile, CompareEnd, CompareLoad, CompareRecord, DuetSet, Estimate, Floor, FloorRecord, FunctionChange,
+    FunctionUse, ProcessRole, Profiled, ProfiledProcess, VerdictState,
 };
 use report::Named;
 use report::flame::{Side, difference};
@@ -60,6 +60,26 @@ fn what_cannot_be_told_is_told_with_what_would_be_needed() {
 }
 
 #[test]
+fn a_change_whose_size_is_open_keeps_its_direction() {
+    let said = |low: Option<f64>, high: Option<f64>| {
+        let mut record = undecided();
+        record.metrics.truncate(1);
+        record.metrics[0].ratio = Estimate { value: 1.03, low, high, n: 6 };
+        words(&record)
+    };
+    let sentence = "'gzip' uses 3.0 % more server CPU per request than 'plain' at a load of 1,400 requests per second \
+                    (between 1.0 and 6.0 %): a change, but whether it is more than the 2.0 % that matter is open; a range \
+                    of ± 1.2 % needs about 14 blocks more, 8 min 0 s.";
+    let open = said(Some(1.01), Some(1.06));
+    assert!(open.starts_with(sentence), "{open}");
+    assert!(said(Some(1.01), None).contains("(at least 1.0 % more): a change, but"), "{}", said(Some(1.01), None));
+    for (low, high) in [(0.99, 1.06), (1.0, 1.06), (1.005, 1.015)] {
+        let text = said(Some(low), Some(high));
+        assert!(text.contains("we cannot tell 'gzip' from 'plain'"), "{low} {high}: {text}");
+    }
+}
+
+#[test]
 fn a_comparison_that_is_not_valid_says_nothing() {
     let mut record = compared();
     record.verdict.state = VerdictState::Invalid;
@@ -80,6 +100,32 @@ fn a_server_against_itself_says_what_the_machine_can_show() {
 }
 
 #[test]
+fn one_quantity_that_is_flagged_by_chance_is_no_machine_that_may_not_be_believed() {
+    let mut record = floor();
+    let of = |flagged| Floor { flagged, comparisons: 12, is_unreliable: flagged > 1, ..record.aa_floor[0].floor };
+    let [few, many] = [[2, 0], [2, 1]].map(|flagged| flagged.map(of));
+    for (found, floors) in [
+        ("2 saw a change that was not there: about as many", few),
+        ("3 saw a change that was not there: more than one in ten", many),
+    ] {
+        for (one, floor) in record.aa_floor.iter_mut().zip(floors) {
+            one.floor = floor;
+        }
+        assert!(words(&record).contains(&format!("Of 24 comparisons {found}")), "{}", words(&record));
+    }
+}
+
+#[test]
+fn a_change_that_can_be_shown_has_its_load_where_there_are_several() {
+    let mut record = floor();
+    let saturated = Floor { resolvable: Some(0.015), ..record.aa_floor[0].floor };
+    let other = FloorRecord { load: CompareLoad::Saturated, floor: saturated, ..record.aa_floor[0] };
+    record.aa_floor.push(other);
+    let text = "server CPU per request by 0.90 % (fixed load) and 1.5 % (saturation), goodput by 2.1 %.";
+    assert!(words(&record).contains(text), "{}", words(&record));
+}
+
+#[test]
 fn a_duet_says_where_both_ran_and_what_one_of_the_sets_does() {
     let said = words(&duet());
     for line in [
@@ -90,6 +136,10 @@ fn a_duet_says_where_both_ran_and_what_one_of_the_sets_does() {
     ] {
         assert!(said.contains(line), "{line}\n{said}");
     }
+    assert!(
+        said.contains("both variants were measured at the same time, 14 times.") && !said.contains("in turn"),
+        "{said}"
+    );
     assert!(!said.contains("response p99 +1.0 % on set 2"), "a small one is not told: {said}");
     let mut apart = duet();
     if let Some(duet) = apart.plan.as_mut().and_then(|plan| plan.duet.as_mut()) {
@@ -137,6 +187,15 @@ fn the_page_draws_the_changes_with_their_intervals_and_the_blocks() {
         .collect();
     assert_eq!(blocks, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0], "the third does not count");
     assert!(page.contains("measured again") && page.contains("the machine was another"), "the table of blocks");
+}
+
+#[test]
+fn the_page_of_stored_runs_links_no_folder_of_measurements_that_were_not_made() {
+    let mut record = compared();
+    let links = |record: &CompareRecord| page(&[item("c", AnyRecord::Compare(record), None)]).contains("points/");
+    assert!(links(&record));
+    (record.ended, record.plan) = (CompareEnd::Stored, None);
+    assert!(!links(&record));
 }
 
 #[test]

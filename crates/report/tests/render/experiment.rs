@@ -2,10 +2,10 @@
 
 use crate::capacities::{bracketed, unbounded};
 use crate::experiments::{experiment, plan};
-use crate::fixtures::{valid_run, valid_sweep};
+use crate::fixtures::{bound_run, valid_run, valid_sweep};
 use crate::golden::{NARROW, WIDE, golden};
 use crate::pages::{charts, item, page};
-use model::{StepRecord, VerdictState};
+use model::{Bound, StepRecord, VerdictState};
 use report::Named;
 use report::record::{AnyRecord, experiment_record, peak_point, step_result};
 use report::stored::Record;
@@ -38,6 +38,23 @@ fn the_page_links_the_page_of_each_step_that_has_one() {
     record.steps[0].directory = "javascript:alert(1)".to_owned();
     let text = page(&[item("e", AnyRecord::Experiment(&record), None)]);
     assert!(!text.contains("href=\"javascript:"), "a step of a foreign result leads elsewhere");
+}
+
+#[test]
+fn a_bound_of_a_step_is_no_exact_figure_of_its_row() {
+    let mut late = bound_run();
+    let short = step_result(AnyRecord::Run(&late)).expect("a run stands for itself");
+    assert_eq!(short.bounds, [("goodput".to_owned(), Bound::AtLeast)].into());
+    assert_eq!(step_result(AnyRecord::Run(&valid_run())).expect("a run").bounds, [].into());
+    late.verdict.findings[0].rule = "CL-03".to_owned();
+    late.verdict.findings[0].evidence = [("p99_at_most_ns".to_owned(), 1.0)].into();
+    let short = step_result(AnyRecord::Run(&late)).expect("a run");
+    assert_eq!(short.bounds, [("p99".to_owned(), Bound::AtMost)].into());
+    let mut record = experiment();
+    record.rows[0].bounds = short.bounds;
+    let named = [Named { name: "e", record: AnyRecord::Experiment(&record) }];
+    let text = terminal::results(&named, &Style { width: 130, ..WIDE });
+    assert!(text.contains(" <= 5.88 ms to 6.05 ms "), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::histories::{CHANGE_AT, RUNS, SETTINGS, changed_history};
 use crate::pages::charts;
-use model::{HistoryQuantity, HistoryRecord};
+use model::{HistoryQuantity, HistoryRecord, LeftOut};
 use report::history::history;
 use report::terminal::{self, Style};
 use serde_json::Value;
@@ -80,5 +80,8 @@ fn of_no_results_there_is_a_line_and_a_page() {
     let text = terminal::history(&record, &Style { width: 80, colour: false, verbose: false });
     assert!(text.starts_with("history      no result that could be looked at\n"), "{text}");
     assert!(report::html::history_page(&record).to_string().contains("0 results left out"));
+    let left_out = vec![LeftOut { name: "x".into(), why: "y".into() }];
+    let page = report::html::history_page(&history(Vec::new(), SETTINGS, left_out)).to_string();
+    assert!(page.contains("1 result left out"));
     assert!(HistoryQuantity::ALL.iter().all(|quantity| !quantity.words().is_empty()));
 }

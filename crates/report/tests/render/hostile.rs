@@ -9,7 +9,7 @@ use report::record::AnyRecord;
 use report::terminal;
 
 /// Bits of which a text becomes a command, markup or a formula somewhere.
-const TOKENS: [&str; 34] = [
+const TOKENS: [&str; 36] = [
     "\u{1b}[31m",
     "\u{1b}[0m",
     "\u{1b}]0;title\u{7}",
@@ -26,6 +26,8 @@ const TOKENS: [&str; 34] = [
     "\u{2066}",
     "\u{200f}",
     "\u{61c}",
+    "\u{fffe}",
+    "\u{ffff}",
     "<script>alert(1)</script>",
     "</script>",
     "<!--",

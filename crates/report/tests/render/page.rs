@@ -2,11 +2,12 @@
 
 use crate::fixtures::{arms, bound_run, bound_sweep, invalid_run, valid_run, valid_sweep};
 use crate::pages::{charts, distributions, item, of_run, of_sweep, page, profiled, with_seconds};
-use model::{PhpClock, Redacted};
+use model::{PhpClock, Redacted, SeriesFigure, SeriesObserved, SizeBand};
 use report::Named;
 use report::flame::{self, Scale};
 use report::html::{Graphs, Item};
 use report::record::AnyRecord;
+use report::terminal::{self, Style};
 use serde_json::Value;
 
 const HOSTILE: &str = r#"http://h/<script>alert(1)</script>"'&amp;</title>|`*"#;
@@ -100,6 +101,77 @@ fn a_sweep_has_its_parts_in_order() {
     assert_eq!(charts[1]["data"][0]["x"].as_array().map(Vec::len), Some(11));
     assert_eq!(charts[1]["data"][1]["x"][0], 4.0);
     assert!(!charts[1]["layout"]["xaxis"]["tickvals"].as_array().expect("ticks").is_empty());
+}
+
+#[test]
+fn no_rule_of_the_style_sheet_stands_within_the_selector_of_another() {
+    let page = of_run(&valid_run());
+    let (_, style) = page.split_once("<style>").expect("a style sheet");
+    let (style, _) = style.split_once("</style>").expect("its end");
+    let selectors = style.lines().filter(|line| !line.starts_with("  ") && !line.starts_with(['/', '@', '}']));
+    for line in selectors {
+        assert!(line.contains('{') && !line.contains("/*"), "{line}");
+    }
+    assert_eq!(style.matches('{').count(), style.matches('}').count());
+}
+
+#[test]
+fn curves_that_share_a_chart_differ_in_more_than_colour() {
+    let of = |chart: &Value, at: &str| -> Vec<Value> {
+        chart["data"]
+            .as_array()
+            .expect("curves")
+            .iter()
+            .map(|curve| curve.pointer(at).cloned().unwrap_or_default())
+            .collect()
+    };
+    let mut drawn = charts(&of_run(&with_seconds(invalid_run())));
+    drawn.truncate(2);
+    drawn.push(charts(&of_sweep(&valid_sweep())).remove(1));
+    for chart in &drawn {
+        for at in ["/line/dash", "/marker/symbol"] {
+            let [first, second] = &of(chart, at)[..] else { panic!("{:?}", names(chart)) };
+            assert_ne!(first, second, "{at} of {:?}", names(chart));
+        }
+    }
+}
+
+#[test]
+fn series_of_a_hostile_record_that_begin_out_of_order_overflow_nothing() {
+    let mut record = with_seconds(valid_run());
+    record.seconds.reverse();
+    record.requests.failures = (0..300).map(|i| (format!("f{i}"), 1 << 56)).collect();
+    assert!(of_run(&record).contains("<h2>Responses per second</h2>"));
+    assert!(
+        terminal::run(&record, &Style { width: 400, colour: false, verbose: true })
+            .contains("18,446,744,073,709,551,615 failed")
+    );
+}
+
+#[test]
+fn one_byte_and_one_connection_are_no_plural() {
+    let mut record = valid_run();
+    record.plan.requests[0].body_bytes = 1;
+    record.plan.requests[0].contract.size_bytes = Some(SizeBand { min: 1, max: 1 });
+    let page = of_run(&record);
+    assert!(page.contains("1 byte of body") && page.contains(", 1 byte (") && !page.contains("1 bytes"));
+}
+
+#[test]
+fn curves_of_sockets_and_interfaces_that_are_left_out_are_counted() {
+    let mut record = with_seconds(valid_run());
+    let observed = record.observed.as_mut().expect("it was observed");
+    let like = |figure: SeriesFigure, n: usize| {
+        let series = (0..n).map(move |i| SeriesObserved { figure, of: format!("x{i}"), values: vec![Some(9.0); 5] });
+        series.collect::<Vec<_>>()
+    };
+    observed.series.retain(|series| {
+        ![SeriesFigure::Sockets, SeriesFigure::SentBytesPerS, SeriesFigure::ReceivedBytesPerS].contains(&series.figure)
+    });
+    observed.series.extend([like(SeriesFigure::Sockets, 8), like(SeriesFigure::SentBytesPerS, 5)].concat());
+    let page = of_run(&record);
+    assert!(page.contains("; 2 more are left out") && page.contains("; 1 more is left out"));
+    assert!(!of_run(&with_seconds(valid_run())).contains("more are left out"));
 }
 
 #[test]

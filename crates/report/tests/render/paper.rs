@@ -3,7 +3,7 @@
 use crate::comparisons::{BLOCKS, compared};
 use crate::fixtures::{arms, valid_run, valid_sweep};
 use crate::pages::{charts, item, page};
-use model::CompareLoad;
+use model::{CompareLoad, Finding, FindingState};
 use report::Named;
 use report::record::AnyRecord;
 
@@ -19,6 +19,28 @@ fn response_times_at_saturation_are_merged_and_have_no_interval() {
     let compared =
         "| server CPU per request | fixed load | gzip | 40.0 µs | 44.8 µs | +12 % | +10.0 to +14.0 % | 8 | worse |";
     assert!(markdown.contains(compared), "{markdown}");
+}
+
+#[test]
+fn a_merged_response_time_is_told_as_its_verdict_lets_it_and_a_bound_has_no_change() {
+    let told = |rule: &str, key: &str| {
+        let mut record = compared();
+        let slower = record.runs.iter_mut().find(|run| run.arm == "gzip").expect("a variant");
+        let evidence = [(key.to_owned(), 1.0)].into();
+        let (state, message, remedy) = (FindingState::Bound, String::new(), String::new());
+        slower.run.verdict.findings.push(Finding { rule: rule.to_owned(), state, message, remedy, evidence });
+        let named = [Named { name: "c", record: AnyRecord::Compare(&record) }];
+        let markdown = report::markdown(&named);
+        let row = markdown.lines().find(|line| line.starts_with("| response p99 | saturation | gzip |"));
+        (row.map(str::to_owned), report::overhead(&named), report::latex(&named))
+    };
+    let (row, csv, latex) = told("ER-05", "p99_at_least_ns");
+    let row = row.expect("a row");
+    assert!(row.contains("| >= 5.76 ms | - | - | merged | - |"), "{row}");
+    assert!(csv.contains(",saturated,response_p99_ns,plain,gzip,5760000,>=5760000,,,,,\n"), "{csv}");
+    assert!(latex.contains("& $\\geq$\\,5.76\\,ms & -- & --"), "{latex}");
+    assert!(told("CL-03", "p99_at_most_ns").0.expect("a row").contains("| &lt;= 5.76 ms | - | - |"));
+    assert_eq!(told("LD-04", "p99_tail_n").0, None, "too few requests are behind it");
 }
 
 #[test]

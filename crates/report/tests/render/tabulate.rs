@@ -1,7 +1,7 @@
 //! Tables of measurements, against figures by hand.
 
 use crate::fixtures::valid_run;
-use model::{Load, RunRecord, Served, VerdictState};
+use model::{Finding, FindingState, Load, RunRecord, Served, VerdictState};
 use report::Named;
 use report::record::AnyRecord;
 use report::tabulate::{Aggregate, Field, Filter, TableFormat, TableKind, TableRequest, tabulate};
@@ -98,4 +98,38 @@ fn raw_tables_have_every_measurement_and_filters_choose() {
     {
         assert!(Filter::parse(text).unwrap_err().contains(said), "{text}");
     }
+}
+
+/// Two runs alike, of which the second has a goodput that is only a lower bound and a p99 that the timeout has cut.
+fn with_bounds() -> [RunRecord; 2] {
+    let cut = Finding {
+        rule: "ER-05".into(),
+        state: FindingState::Bound,
+        message: String::new(),
+        remedy: String::new(),
+        evidence: [("p99_at_least_ns".to_owned(), 2e9)].into(),
+    };
+    let busy = Finding { rule: "CL-01".into(), evidence: [].into(), ..cut.clone() };
+    let mut bound = run("plain", 1, 900.0);
+    bound.verdict.state = VerdictState::Bound;
+    bound.verdict.findings = vec![cut, busy];
+    bound.latency_ns.response.p99 = 2_000_000_000;
+    [run("plain", 1, 100.0), bound]
+}
+
+#[test]
+fn a_bound_is_no_exact_figure_of_a_table() {
+    let runs = with_bounds();
+    let named = [0, 1].map(|i| Named { name: "n", record: AnyRecord::Run(&runs[i]) });
+    let raw = TableRequest { fields: fields(&["goodput", "p99", "connections"]), ..request(TableKind::Raw, &[]) };
+    let text = |format| tabulate(&named, &raw, format).unwrap().text;
+    assert!(text(TableFormat::Csv).ends_with("\n>=900,>=2000000000,1\n"), "{}", text(TableFormat::Csv));
+    assert!(text(TableFormat::Text).contains(">= 900/s"), "{}", text(TableFormat::Text));
+    let aggregated = tabulate(&named, &request(TableKind::Aggregated, &["mean", "count"]), TableFormat::Csv).unwrap();
+    assert!(aggregated.text.ends_with("\nplain,1,100,1\n"), "{}", aggregated.text);
+    assert_eq!(aggregated.notes, ["1 value left out, as it is only a bound"]);
+    let one_of_them = Filter::parse("goodput>=500").unwrap();
+    let found =
+        tabulate(&named, &TableRequest { filters: vec![one_of_them], ..raw.clone() }, TableFormat::Csv).unwrap();
+    assert_eq!(found.text.lines().count(), 2, "a filter finds it by its value");
 }

@@ -99,6 +99,12 @@ impl Launcher for SlurmLauncher {
     }
 }
 
+impl Drop for SlurmLauncher {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// srun with its options: each node runs one task, and the loss of one ends no other. The nodes are to be had within three
 /// quarters of the time or not at all, so that srun says why before agents are missed.
 fn words(options: &SlurmOptions, address: &str, program: PathBuf) -> Vec<String> {

@@ -77,7 +77,8 @@ impl Launcher for ConnectLauncher {
         let (n, address) = (human::plural(*agents as u64, "agent"), &self.address);
         let late = |came| {
             format!(
-                "it did not connect to {address} within {wait}, {came} of {n} did; start it as told, or set --agents-wait"
+                "it did not connect to {address} within {wait}, {came} of {n} did; is it started, and does it reach this \
+                 address? --agents-wait waits longer"
             )
         };
         let (from, to, carrier) = self.gathering.take(agent, self.until_ns, late)?;
@@ -117,6 +118,12 @@ impl Launcher for ConnectLauncher {
 
     fn close(&self) {
         self.give_up("nobody waits for it any more");
+    }
+}
+
+impl Drop for ConnectLauncher {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

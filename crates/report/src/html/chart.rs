@@ -119,7 +119,7 @@ pub(super) fn line(name: &str, colour: &'static str, x: Vec<f64>, y: Vec<f64>, h
         .hover_template("%{text}<extra></extra>")
 }
 
-/// The `i`th of several curves in a chart, a [`line`] in `colour`: dash and marks tell it apart where colours do not.
+/// The `i`th of several curves in a chart, a [`line()`] in `colour`: dash and marks tell it apart where colours do not.
 pub(super) fn nth_line(i: usize, colour: &'static str, curve: Curve) -> Curve {
     curve
         .line(Line::new().color(colour).width(2.0).dash(nth_dash(i)))

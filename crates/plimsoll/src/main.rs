@@ -11,6 +11,7 @@ mod interrupt;
 mod lock;
 mod output;
 mod profiling;
+mod random;
 mod result;
 mod session;
 mod settings;

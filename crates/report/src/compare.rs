@@ -11,10 +11,9 @@ use model::{
     ArmProfile, BlockRecord, Call, CompareEnd, CompareLoad, CompareMetric, CompareRecord, CompareSettings, Duet,
     DuetSet, Estimate, FailIfState, FloorRecord, MetricRecord, ProcessRole, Profiled, VerdictState,
 };
+use stats::FLAGGED_MAX;
 use std::collections::BTreeSet;
 
-/// Share of the comparisons of a server with itself that may be flagged before small changes are not to be believed.
-const FLAGGED_MAX: f64 = 0.1;
 /// Columns of [`row`].
 pub(crate) const HEADER: [&str; 6] = ["result", "verdict", "baseline", "variants", "blocks", "calls"];
 /// Columns of [`metric_rows`].
@@ -397,7 +396,7 @@ pub(crate) fn profiles(record: &CompareRecord) -> Vec<String> {
 
 fn server_samples(profile: &Profiled) -> u64 {
     let servers = profile.processes.iter().filter(|process| process.role == ProcessRole::Server);
-    servers.fold(0, |sum, process| sum.saturating_add(process.samples))
+    sum(servers.map(|process| process.samples))
 }
 
 /// Each quantity of each variant, in the columns of [`METRIC_HEADER`].

@@ -263,7 +263,7 @@ pub(crate) fn size(plan: &ExperimentPlan) -> String {
 
 /// How long a plan takes, with its limit.
 pub(crate) fn duration(plan: &ExperimentPlan) -> String {
-    let known_ns: u64 = plan.steps.iter().filter_map(|step| step.estimated_ns).fold(0, u64::saturating_add);
+    let known_ns = sum(plan.steps.iter().filter_map(|step| step.estimated_ns));
     let unknown = plan.steps.iter().filter(|step| step.estimated_ns.is_none()).count();
     let budget = plan.budget_ns.map_or_else(String::new, |ns| format!("; budget {}", time(ns as f64)));
     let about = format!("about {}", time(known_ns as f64));

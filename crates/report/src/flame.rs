@@ -6,6 +6,7 @@ mod php;
 pub use functions::function_changes;
 pub use php::{PhpSide, php, php_difference, php_functions};
 
+use crate::sums::sum;
 use crate::visible;
 use inferno::differential;
 use inferno::flamegraph::color::{BackgroundColor, BasicPalette, Color, MultiPalette};
@@ -149,7 +150,7 @@ const COUNTED_MAX: u64 = i64::MAX.cast_unsigned() / 1_000;
 fn can_be_counted(folded: &str) -> bool {
     let whole = |word: &str| word.split('.').next()?.parse::<u64>().ok();
     let counts = folded.split_whitespace().filter_map(whole);
-    counts.fold(0_u64, u64::saturating_add) < COUNTED_MAX
+    sum(counts) < COUNTED_MAX
 }
 
 /// Folded stacks in ns of CPU for each good response, without those of processes that have nothing to do with the load. Two

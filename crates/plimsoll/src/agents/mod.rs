@@ -17,6 +17,7 @@ pub(crate) mod observing;
 pub(crate) mod protocol;
 pub(crate) mod pump;
 pub(crate) mod remote;
+mod said;
 pub(crate) mod script;
 pub(crate) mod serve;
 pub(crate) mod slurm;

@@ -5,14 +5,14 @@
 use crate::agents::connect::launcher::{ConnectLauncher, Meeting};
 use crate::agents::connect::token::TOKEN_VARIABLE;
 use crate::agents::launcher::{Launcher, Stream};
+use crate::agents::said::Said;
 use crate::exit::CommandError;
 use crate::lock::hold;
 use model::{NS_PER_S, human};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(crate) struct SlurmLauncher {
 /// A running srun.
 struct Srun {
     child: Mutex<Child>,
-    said: Arc<Mutex<Vec<u8>>>,
+    said: Arc<Said>,
     agents: usize,
 }
 
@@ -140,9 +140,9 @@ impl Srun {
         };
         let mut child = command.spawn().map_err(wrong)?;
         let stderr = child.stderr.take();
-        let said = Arc::new(Mutex::new(Vec::new()));
+        let said = Arc::new(Said::new(SAID_MAX));
         let heard = Arc::clone(&said);
-        let listen = move || stderr.into_iter().for_each(|stderr| keep_last(stderr, &heard));
+        let listen = move || stderr.into_iter().for_each(|stderr| heard.listen(stderr));
         // Without a thread nothing of it is told.
         let _ = Builder::new().name("srun-stderr".into()).spawn(listen);
         Ok(Self { child: Mutex::new(child), said, agents: options.meeting.agents })
@@ -172,7 +172,7 @@ impl Srun {
     }
 
     fn last_said(&self) -> Option<String> {
-        last_line(&String::from_utf8_lossy(&hold(&self.said)))
+        last_line(&self.said.text())
     }
 
     /// Ends it, in good order if its agents end by themselves.
@@ -205,16 +205,6 @@ impl Srun {
         if let Ok(None) = child.try_wait() {
             let _ = kill_process(Pid::from_child(&child), signal);
         }
-    }
-}
-
-fn keep_last(mut stderr: ChildStderr, said: &Mutex<Vec<u8>>) {
-    let mut buffer = [0; 1024];
-    while let Ok(n @ 1..) = stderr.read(&mut buffer) {
-        let mut kept = hold(said);
-        kept.extend_from_slice(&buffer[..n]);
-        let excess = kept.len().saturating_sub(SAID_MAX);
-        kept.drain(..excess);
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::agents::host::Host;
 use crate::agents::identity::OWN_PROGRAM;
 use crate::agents::launcher::Carrier;
+use crate::agents::said::Said;
 use crate::agents::script::{self, MARK, Word};
 use crate::exit::CommandError;
 use crate::lock::hold;
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -180,13 +180,10 @@ fn next_word(from: &mut BufReader<ChildStdout>) -> Result<Word, Option<String>> 
 }
 
 /// The last that ssh says.
-fn last_said(mut stderr: ChildStderr) -> String {
-    let (mut kept, mut buffer) = (VecDeque::new(), [0; 1024]);
-    while let Ok(n @ 1..) = stderr.read(&mut buffer) {
-        kept.extend(&buffer[..n]);
-        kept.drain(..kept.len().saturating_sub(SAID_MAX));
-    }
-    String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+fn last_said(stderr: ChildStderr) -> String {
+    let said = Said::new(SAID_MAX);
+    said.listen(stderr);
+    said.text()
 }
 
 #[cfg(test)]

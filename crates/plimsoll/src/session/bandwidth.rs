@@ -5,16 +5,12 @@ use crate::agents::bandwidth::client;
 use crate::agents::remote::Agents;
 use crate::exit::CommandError;
 use crate::output::progress::Progress;
+use crate::random;
 use crate::session::server_host::ServerHost;
 use agent::bandwidth::{NONCE_BYTES, Nonce, ProbeMessage, ProbeServed, Probed, ServeProbe};
 use model::{Bandwidth, Throughput};
-use std::fs::File;
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
-
-/// Random numbers of the kernel.
-const RANDOM: &str = "/dev/urandom";
 
 /// Probes the bandwidth to `ip`, an address of the server's machine.
 pub(super) fn probe(
@@ -51,9 +47,9 @@ fn exchange(
 ) -> Result<Bandwidth, CommandError> {
     let missing = |why: String| Ok(Bandwidth { unavailable: Some(why), ..known.clone() });
     let of_server = |why: String| missing(format!("agent {}: {why}", server.name()));
-    let nonce = match nonce() {
+    let nonce = match random::bytes().map(Nonce::new) {
         Ok(nonce) => nonce,
-        Err(error) => return missing(format!("cannot read {RANDOM}: {error}")),
+        Err(why) => return missing(why.to_owned()),
     };
     let port = match server.serve_probe(ServeProbe { address: ip, nonce, connections: known.connections }, stop)? {
         Ok(port) => port,
@@ -71,12 +67,6 @@ fn exchange(
             Err(why) => of_server(why),
         },
     }
-}
-
-fn nonce() -> std::io::Result<Nonce> {
-    let mut random = [0; NONCE_BYTES];
-    File::open(RANDOM)?.read_exact(&mut random)?;
-    Ok(Nonce::new(random))
 }
 
 /// One record of what both ends have received; clients that receive at the same time add up.
@@ -124,6 +114,7 @@ mod tests {
 
     #[test]
     fn no_two_probes_have_the_same_nonce() {
-        assert_ne!(nonce().expect("random numbers"), nonce().expect("random numbers"));
+        let nonce = || random::bytes().map(Nonce::new).expect("random numbers");
+        assert_ne!(nonce(), nonce());
     }
 }

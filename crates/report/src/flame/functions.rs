@@ -4,6 +4,7 @@
 //! two proportions (Fleiss, Levin and Paik, "Statistical Methods for Rates and Proportions", 3rd ed., section 3.2).
 
 use super::Side;
+use crate::sums::sum;
 use model::{FunctionChange, FunctionUse, ProcessRole};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ const INLINED: &str = "_[i]";
 #[must_use]
 pub fn function_changes(before: Side<'_>, after: Side<'_>) -> Vec<FunctionChange> {
     let (first, second) = (innermost(before), innermost(after));
-    let (all_first, all_second) = (sum(&first), sum(&second));
+    let all = |functions: &BTreeMap<&str, u64>| sum(functions.values().copied());
+    let (all_first, all_second) = (all(&first), all(&second));
     if all_first == 0 || all_second == 0 {
         return Vec::new();
     }
@@ -40,10 +42,6 @@ pub fn function_changes(before: Side<'_>, after: Side<'_>) -> Vec<FunctionChange
     changed.sort_by(|a, b| b.change().abs().total_cmp(&a.change().abs()));
     changed.truncate(TOLD_MAX);
     changed
-}
-
-fn sum(functions: &BTreeMap<&str, u64>) -> u64 {
-    functions.values().fold(0, |sum, samples| sum.saturating_add(*samples))
 }
 
 /// Samples of the server by innermost function.

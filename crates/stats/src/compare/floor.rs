@@ -7,7 +7,7 @@ use statrs::distribution::{Beta, ContinuousCDF};
 /// Standard errors at which a change is shown in 80 % of cases at 5 % of errors: 1.96 + 0.84.
 const RESOLVED: f64 = 2.8;
 /// Share of flagged comparisons above which small effects may not be called.
-const FLAGGED_MAX: f64 = 0.1;
+pub const FLAGGED_MAX: f64 = 0.1;
 
 /// Floor by comparisons none of which has an effect; none without any. Those without an interval do not count.
 #[must_use]

@@ -14,7 +14,7 @@ mod signed_rank;
 
 pub use call::call;
 pub use effect::effect;
-pub use floor::{floor, resolvable, share_interval};
+pub use floor::{FLAGGED_MAX, floor, resolvable, share_interval};
 pub use holm::{holm, with_holm};
 pub use looks::{Looks, Stop};
 pub use precision::{blocks_needed, precision};

@@ -2,6 +2,7 @@
 //! command line, and is shown and stored nowhere.
 
 use crate::exit::CommandError;
+use crate::random;
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -56,11 +57,8 @@ impl Token {
 
     /// A new one.
     pub(crate) fn random() -> Result<Self, CommandError> {
-        let mut bytes = [0; RANDOM_BYTES];
-        rustls::crypto::ring::default_provider()
-            .secure_random
-            .fill(&mut bytes)
-            .map_err(|_| CommandError::usage("cannot make a token: the system gives no random numbers"))?;
+        let bytes = random::bytes::<RANDOM_BYTES>()
+            .map_err(|why| CommandError::usage(format!("cannot make a token: {why}")))?;
         let mut text = String::with_capacity(2 * RANDOM_BYTES);
         for byte in bytes {
             // A string takes whatever is written.

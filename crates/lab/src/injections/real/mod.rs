@@ -34,7 +34,7 @@ const BESIDE_ANY_LOADS: &[&str] = &[
 ];
 /// Rules about time, whose faults leave the CPUs almost idle: others of that kind change nothing of it. Not those about single
 /// iterations: what others do while one lasts has it left out. The longest first.
-const BESIDE_IDLE_LOADS: &[&str] = &["SA-01", "SA-04", "CL-15", "NE-05", "SV-01"];
+const BESIDE_IDLE_LOADS: &[&str] = &["LD-02", "SA-05", "SA-01", "SA-04", "CL-15", "NE-05", "NE-03", "SV-01"];
 /// Rules that make a note of a run or a sweep, and more of a search for a capacity, of which no fault is made here.
 const NOTED_OF_SWEEPS: &[&str] = &["SA-02"];
 /// So many that bear each other are made at a time.

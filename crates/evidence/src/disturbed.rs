@@ -252,9 +252,10 @@ impl Cut {
         self.stretches.truncate(STRETCHES_MAX);
     }
 
-    /// What numbers rest on: the clean time, where there is enough of it and anything was set aside.
+    /// What numbers rest on: the clean time, where there is enough of it, with responses, and anything was set aside.
     pub(crate) fn basis(&self) -> Basis {
-        let is_cut = self.is_kept && self.clean_ns < self.window_ns && self.clean_ns >= CLEAN_MIN_NS;
+        let is_enough = self.clean_ns >= CLEAN_MIN_NS && self.clean_completed > 0;
+        let is_cut = self.is_kept && self.clean_ns < self.window_ns && is_enough;
         if is_cut { Basis::Clean } else { Basis::Whole }
     }
 
@@ -335,6 +336,17 @@ mod tests {
     /// Requests take 5 ms: those of a slice that were out when it began were scheduled shortly before.
     fn short(slice: u64) -> u64 {
         (slice * 100 * MS).saturating_sub(5 * MS)
+    }
+
+    /// A run of 16,596/s was reported as 0/s: all that was clean was a stall of its server.
+    #[test]
+    fn clean_time_without_a_response_is_not_what_numbers_rest_on() {
+        let mut account = account(1, short);
+        account.tick(&tick(1000 * MS, 2000 * MS, Vec::new()), 1);
+        let disturbed: Vec<_> = (0..10).map(|slice| taken(slice, Cause::OtherPrograms, 60)).collect();
+        account.add(&disturbed);
+        let cut = account.cut(&mut [Second::default(); 2]);
+        assert_eq!((cut.clean_ns, cut.clean_completed, cut.basis()), (1000 * MS, 0, Basis::Whole));
     }
 
     #[test]

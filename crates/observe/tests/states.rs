@@ -85,22 +85,24 @@ fn what_a_process_waits_for_is_told() {
 
 #[test]
 fn the_program_at_the_other_end_of_a_socket_is_named() {
-    // The own process listens, and its client waits for an answer that does not come.
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("s");
-    let listener = UnixListener::bind(&path).expect("a socket");
-    let (near, far) = UnixStream::pair().expect("a pair");
-    let client = UnixStream::connect(&path).expect("it listens");
-    let (mut accepted, _) = listener.accept().expect("a connection");
-    let of_client = Command::new("cat").stdin(std::os::fd::OwnedFd::from(client)).stdout(Stdio::null()).spawn();
-    let of_client = One(of_client.expect("it starts"));
-    let paired = Command::new("cat").stdin(std::os::fd::OwnedFd::from(near)).stdout(Stdio::null()).spawn();
-    let paired = One(paired.expect("it starts"));
-    let own = std::fs::read_to_string("/proc/self/comm").expect("a name");
-    let states = watch(&[of_client.wanted(), paired.wanted()], || accepted.write_all(b".").expect("it reads"));
-    let waits: BTreeSet<&str> = pool(&states, "cat").waits.iter().map(|wait| wait.on.as_str()).collect();
-    assert_eq!(waits, [own.trim_end(), "pipe"].into());
-    drop(far);
+    decide_watched(|| {
+        // The own process listens, and its client waits for an answer that does not come.
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        let (near, far) = UnixStream::pair().expect("a pair");
+        let client = UnixStream::connect(&path).expect("it listens");
+        let (mut accepted, _) = listener.accept().expect("a connection");
+        let of_client = Command::new("cat").stdin(std::os::fd::OwnedFd::from(client)).stdout(Stdio::null()).spawn();
+        let of_client = One(of_client.expect("it starts"));
+        let paired = Command::new("cat").stdin(std::os::fd::OwnedFd::from(near)).stdout(Stdio::null()).spawn();
+        let paired = One(paired.expect("it starts"));
+        let own = std::fs::read_to_string("/proc/self/comm").expect("a name");
+        let states = watch(&[of_client.wanted(), paired.wanted()], || accepted.write_all(b".").expect("it reads"));
+        let waits: BTreeSet<&str> = pool(&states, "cat").waits.iter().map(|wait| wait.on.as_str()).collect();
+        assert_eq!(waits, [own.trim_end(), "pipe"].into());
+        drop(far);
+    });
 }
 
 #[test]

@@ -90,13 +90,9 @@ impl Decider {
         let mut again = false;
         loop {
             let begin = now();
-            let measured = measure();
-            let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(&measured))) else { return };
-            let disturbance = measured.disturbance();
-            let reason = reason(case, &disturbance, panic.as_ref());
-            assert!(disturbance.share > QUIET, "{reason}");
-            // Servers that it holds end before the wait for quiet.
-            drop(measured);
+            let Err(failure) = attempt(&mut measure, &mut check) else { return };
+            let reason = reason(case, &failure.disturbance, failure.panic.as_ref());
+            assert!(failure.disturbance.share > QUIET, "{reason}");
             if again {
                 self.spend(now().saturating_sub(begin));
             }
@@ -137,6 +133,21 @@ impl Decider {
         let line = format!("{}: {reason}\n", self.test);
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list of undecided tests can be written");
     }
+}
+
+/// What failed, and how disturbed the measurement was.
+struct Failure {
+    panic: Box<dyn Any + Send>,
+    disturbance: Disturbance,
+}
+
+/// Measures once and checks. A measurement without an end is watched from here; its servers end before this returns.
+fn attempt<M: Account>(measure: impl FnOnce() -> M, check: impl FnOnce(&M)) -> Result<(), Failure> {
+    let watched = watch(|| catch_unwind(AssertUnwindSafe(measure)));
+    let watched_disturbance = watched.disturbance();
+    let measured = watched.value.map_err(|panic| Failure { panic, disturbance: watched_disturbance })?;
+    let checked = catch_unwind(AssertUnwindSafe(|| check(&measured)));
+    checked.map_err(|panic| Failure { panic, disturbance: measured.disturbance() })
 }
 
 /// Quiet that did not come for the tests before will hardly come for this one: all tests together wait some minutes, and not

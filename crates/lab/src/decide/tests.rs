@@ -54,6 +54,15 @@ fn without_a_quiet_stretch_within_the_budget_the_test_is_undecided() {
 }
 
 #[test]
+fn a_measurement_that_does_not_end_is_a_failed_check_of_its_case() {
+    let decider = Decider::with(Duration::from_nanos(1), || 0.5);
+    let measure = || -> Measured { panic!("it does not end") };
+    let outcome = catch_unwind(AssertUnwindSafe(|| decider.decide("case", measure, |_| {})));
+    let text = outcome.expect_err("it fails").downcast_ref::<String>().cloned().expect("a text");
+    assert!(text.contains("case: ") && text.ends_with("failed with: it does not end"), "{text}");
+}
+
+#[test]
 fn a_machine_that_is_never_quiet_costs_minutes_and_not_a_minute_for_each_test() {
     assert_eq!(budget(0), BUDGET);
     let all: Duration = (0..400).map(budget).sum();

@@ -13,7 +13,7 @@ mod server_host;
 mod server_seen;
 mod slurm;
 
-use crate::support::{Program, Target, count, list, plimsoll, wait_for};
+use crate::support::{Program, Target, count, decide_watched, list, plimsoll, wait_for};
 use rustix::process::{Pid, test_kill_process};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -126,26 +126,28 @@ impl Hosts {
 
 #[test]
 fn two_agents_share_one_load_and_all_of_it_is_in_one_result() {
-    let (target, hosts) = (Target::start(&[]), Hosts::new());
-    let ended = hosts.run(&target.url("/bytes/10"), &["-R", "400", "-c", "9", "-d", "3s"]).run();
-    let record = ended.measured().json();
-    let agents = record["agents"].as_array().expect("agents");
-    assert_eq!(agents.len(), 2, "{record:#}");
-    let sent: u64 = agents.iter().map(|agent| count(agent, "flow.sent")).sum();
-    assert!((1_200..1_700).contains(&sent), "{sent} of 400/s in 3.5 s");
-    assert!(agents.iter().all(|agent| count(agent, "flow.sent") > sent / 4), "{agents:#?}");
-    let responses: u64 = agents.iter().map(|agent| count(agent, "response_ns.n")).sum();
-    assert_eq!(responses, count(&record, "latency_ns.response.n"), "histograms are added, not averaged");
-    assert_eq!(count(&record, "requests.planned"), responses);
-    let probed = 3;
-    assert_eq!(target.seen().1, sent + probed, "the server has seen what the agents say");
-    assert!(agents.iter().all(|agent| count(agent, "start_error_ns") < 20_000_000), "{agents:#?}");
-    assert_eq!(ended.recorded("run.json"), ended.stdout);
-    // The schedule is the same whoever sends it: all instants of Poisson arrivals are there once.
-    // Not prolonged, as several machines are not.
-    let load = ["-R", "400", "-c", "9", "-d", "3s", "--warmup", "500ms", "--budget", "0s", "--json"];
-    let url = target.url("/bytes/10");
-    let alone = plimsoll(["run", url.as_str()].into_iter().chain(load)).run();
-    assert_eq!(count(&alone.measured().json(), "requests.planned"), responses);
-    hosts.are_gone();
+    decide_watched(|| {
+        let (target, hosts) = (Target::start(&[]), Hosts::new());
+        let ended = hosts.run(&target.url("/bytes/10"), &["-R", "400", "-c", "9", "-d", "3s"]).run();
+        let record = ended.measured().json();
+        let agents = record["agents"].as_array().expect("agents");
+        assert_eq!(agents.len(), 2, "{record:#}");
+        let sent: u64 = agents.iter().map(|agent| count(agent, "flow.sent")).sum();
+        assert!((1_200..1_700).contains(&sent), "{sent} of 400/s in 3.5 s");
+        assert!(agents.iter().all(|agent| count(agent, "flow.sent") > sent / 4), "{agents:#?}");
+        let responses: u64 = agents.iter().map(|agent| count(agent, "response_ns.n")).sum();
+        assert_eq!(responses, count(&record, "latency_ns.response.n"), "histograms are added, not averaged");
+        assert_eq!(count(&record, "requests.planned"), responses);
+        let probed = 3;
+        assert_eq!(target.seen().1, sent + probed, "the server has seen what the agents say");
+        assert!(agents.iter().all(|agent| count(agent, "start_error_ns") < 20_000_000), "{agents:#?}");
+        assert_eq!(ended.recorded("run.json"), ended.stdout);
+        // The schedule is the same whoever sends it: all instants of Poisson arrivals are there once.
+        // Not prolonged, as several machines are not.
+        let load = ["-R", "400", "-c", "9", "-d", "3s", "--warmup", "500ms", "--budget", "0s", "--json"];
+        let url = target.url("/bytes/10");
+        let alone = plimsoll(["run", url.as_str()].into_iter().chain(load)).run();
+        assert_eq!(count(&alone.measured().json(), "requests.planned"), responses);
+        hosts.are_gone();
+    });
 }

@@ -71,11 +71,13 @@ fn every_point_of_a_sweep_has_the_chosen_server() {
 #[test]
 fn a_server_that_ends_meanwhile_is_told_and_the_run_goes_on() {
     let target = Target::start(&["--workers", "1"]);
-    let mut child = std::process::Command::new("sleep").arg("0.3").spawn().expect("it starts");
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("it starts");
     let server = child.id().to_string();
-    let reap = std::thread::spawn(move || child.wait());
-    let record = plimsoll(["run", &target.url("/"), "--server", &server].iter().chain(&SHORT)).run().json();
-    reap.join().expect("no panic").expect("our own child");
+    let load = ["-c", "2", "-d", "3s", "--warmup", "0s", "--json"];
+    let started = plimsoll(["run", &target.url("/"), "--server", &server].iter().chain(&load)).start();
+    started.wait_for_events("connected", 1);
+    child.kill().and_then(|()| child.wait()).expect("our own child");
+    let record = started.end().json();
     assert!(count(&record, "requests.good") > 0);
     assert!(text(&record, "observed.unavailable.server").contains(&server), "{:#}", record["observed"]["unavailable"]);
 }

@@ -115,7 +115,7 @@ fn connections_that_do_not_open_are_told_at_once_and_given_up_after_one_timeout(
         }
         listener
     });
-    let args = ["run", &url, "-c", "256", "-d", "300ms", "--warmup", "0s", "--timeout", "500ms", "--json"];
+    let args = ["run", &url, "-c", "256", "-d", "300ms", "--warmup", "0s", "--timeout", "3s", "--json"];
     let ended = plimsoll(args).run();
     drop(serving.join().expect("it has served the probe"));
     let record = ended.json();

@@ -1,6 +1,7 @@
 //! ^C, SIGTERM, SIGHUP and SIGKILL in the middle: what was measured is kept, and nothing is left running.
 
 use crate::support::{BrokenServer, Program, Started, Target, count, list, plimsoll, shell, wait_for};
+use procfs::process::Process;
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -49,10 +50,15 @@ fn second_signal_ends_the_program_at_once() {
     let mute = BrokenServer::start(|peer| peer.hold());
     let started = plimsoll(["run", &mute.url("/"), "--timeout", "10m"]).start();
     wait_for(SOON, || (mute.connections() >= 2).then_some(())).expect("the probe has begun");
+    let sigint = 1 << (Signal::INT.as_raw() - 1);
+    let is_received = || {
+        let status = Process::new(started.pid().cast_signed()).and_then(|process| process.status()).ok();
+        status.is_none_or(|status| (status.sigpnd | status.shdpnd) & sigint == 0)
+    };
     for _ in 0..2 {
         started.signal(Signal::INT);
         // Two signals of a kind that are both pending would be one.
-        std::thread::sleep(Duration::from_millis(50));
+        wait_for(SOON, || is_received().then_some(())).expect("it is received");
     }
     let ended = started.end();
     ended.exits(130);

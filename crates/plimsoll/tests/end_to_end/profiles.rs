@@ -2,6 +2,7 @@
 //!
 //! Sampling needs root, or kernel.perf_event_paranoid=0: a refusal fails these tests.
 
+use crate::recovered::wait_for_samples;
 use crate::support::{
     Findings, Nginx, Program, Started, Target, close_to, count, decide_watched, installed, list, number, plimsoll,
     text, wait_for,
@@ -233,7 +234,7 @@ fn who_is_not_there_is_told_and_who_ends_meanwhile_is_kept() {
     plimsoll(["profile", "--all", "-o", "/dev/null/x"]).run().fails(2, &["--output /dev/null/x", "cannot write there"]);
     plimsoll(["profile", "--all", "--pid", "1"]).run().fails(2, &["cannot be used with"]);
     plimsoll(["profile", "diff", "/nowhere", "/nowhere", "-o", "x"]).run().fails(2, &["/nowhere", "no such directory"]);
-    let mut burner = Command::new("timeout").args(["1", "sh", "-c", "while :; do :; done"]).spawn().expect("timeout");
+    let mut burner = Command::new("timeout").args(["4", "sh", "-c", "while :; do :; done"]).spawn().expect("timeout");
     let pid = burner.id().to_string();
     let ended = plimsoll(["profile", "--pid", &pid, "-d", "30s", "-o", "out", "--json"]).start();
     burner.wait().expect("it ends by itself");
@@ -251,7 +252,7 @@ fn an_interrupted_profile_keeps_what_was_sampled() {
     // An idle machine has nothing to sample.
     let burner = Program::new("sh", ["-c", "while :; do :; done"]).start();
     let started = plimsoll(["profile", "--all", "-d", "30s", "-o", "out"]).start();
-    std::thread::sleep(Duration::from_millis(700));
+    wait_for_samples(&started.directory().join("out"), 1);
     started.signal(Signal::INT);
     let ended = started.end();
     drop(burner);

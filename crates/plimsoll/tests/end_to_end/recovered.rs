@@ -218,7 +218,7 @@ fn where_nothing_was_measured_there_is_nothing_to_recover() {
 
 /// Waits until samples of a profile were written down so often in a directory.
 #[track_caller]
-fn wait_for_samples(directory: &Path, n: usize) {
+pub(crate) fn wait_for_samples(directory: &Path, n: usize) {
     wait_for(SOON, || {
         let samples = std::fs::read_to_string(directory.join("profile.samples")).ok()?;
         (samples.lines().filter(|line| line.contains("\"counts\":[[")).count() >= n).then_some(())

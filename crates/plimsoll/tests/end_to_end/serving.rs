@@ -78,9 +78,10 @@ fn a_restart_between_points_is_another_process() {
 
 #[test]
 fn a_server_that_dies_under_load_ends_the_run_and_keeps_what_was_measured() {
-    let script = format!("exec timeout 1 {} target --listen 127.0.0.1:$PORT", env!("CARGO_BIN_EXE_plimsoll"));
+    let script = format!("exec timeout 3 {} target --listen 127.0.0.1:$PORT", env!("CARGO_BIN_EXE_plimsoll"));
     let serve = format!("-- sh -c '{script}'");
-    let ended = plimsoll(["run", "--serve", &serve, "-c", "2", "-d", "3s", "--warmup", "0s", "--json"]).run();
+    let load = ["-c", "2", "-d", "5s", "--warmup", "0s", "--budget", "0s", "--json"];
+    let ended = plimsoll(["run", "--serve", &serve].iter().chain(&load)).run();
     ended.exits(3);
     assert!(ended.stderr.contains("sh ended with exit code 124"), "{}", ended.stderr);
     assert!(count(&ended.json(), "requests.good") > 0);

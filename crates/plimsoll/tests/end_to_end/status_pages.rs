@@ -54,7 +54,7 @@ fn pages_of_web_servers_are_read() {
         .zip(pages)
         .map(|(server, page)| server.url().expect("HTTP").trim_end_matches('/').to_owned() + page)
         .collect();
-    let flags: Vec<&str> = urls.iter().flat_map(|url| ["--status", url]).chain(SHORT).collect();
+    let flags: Vec<&str> = urls.iter().flat_map(|url| ["--status", url]).chain(LONG).collect();
     let record = record(&plimsoll(args(&target, &flags)).run());
     let expected = [
         ("nginx", "connections_active", 1.0),

@@ -22,15 +22,17 @@ fn told(ended: &Ended) -> (Value, (Option<i32>, String, String)) {
 #[test]
 fn a_run_fails_by_its_thresholds_and_is_a_baseline_of_the_next() {
     let conditions = ["--fail-if", "goodput<100", "--fail-if", "goodput<1M"];
-    let mut before = None;
     decide(
         || {
-            let ended = plimsoll([&RUN[..], &conditions, &FILES].concat()).run();
-            let told = told(&ended);
-            before = Some(ended);
-            told
+            let before = plimsoll([&RUN[..], &conditions, &FILES].concat()).run();
+            let directory = before.run_directory();
+            let baseline = ["--baseline", directory.to_str().expect("UTF-8"), "--fail-if", "goodput<-60%,p50>+400%"];
+            let after = plimsoll([&RUN[..], &baseline, &FILES].concat()).run();
+            let [(before, told_before), (after, told_after)] = [told(&before), told(&after)];
+            (Value::Array(vec![before, after]), [told_before, told_after])
         },
-        |(record, (code, junit, summary))| {
+        |(records, [(code, junit, summary), after])| {
+            let record = &records[0];
             assert_eq!((states(record), *code), (vec!["passed", "failed"], Some(1)), "{record:#}");
             assert!(junit.contains("tests=\"3\" failures=\"1\" errors=\"0\""), "{junit}");
             assert!(
@@ -38,14 +40,7 @@ fn a_run_fails_by_its_thresholds_and_is_a_baseline_of_the_next() {
                 "{junit}"
             );
             assert!(summary.contains("goodput") && summary.contains("| failed |"), "{summary}");
-        },
-    );
-    let measured = before.expect("it was measured");
-    let before = measured.run_directory();
-    let baseline = ["--baseline", before.to_str().expect("UTF-8"), "--fail-if", "goodput<-60%,p50>+400%"];
-    decide(
-        || told(&plimsoll([&RUN[..], &baseline, &FILES].concat()).run()),
-        |(record, (code, junit, summary))| {
+            let (record, (code, junit, summary)) = (&records[1], after);
             assert_eq!((states(record), *code), (vec!["passed", "passed"], Some(0)), "{record:#}");
             assert!(record["thresholds"][0]["baseline"].is_object() && junit.contains("in the baseline"), "{junit}");
             assert!(junit.contains("failures=\"0\" errors=\"0\"") && summary.contains("| passed |"), "{summary}");

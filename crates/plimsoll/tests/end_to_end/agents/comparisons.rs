@@ -34,9 +34,10 @@ fn the_ratio_of_two_pools_is_found_with_the_same_agents_under_all_loads() {
     decide(
         || {
             let ended = hosts.compare([&urls[0], &urls[1]], &size).run();
-            (ended.json(), ended)
+            starts += 1;
+            (ended.json(), (ended, starts))
         },
-        |(record, ended)| {
+        |(record, (ended, starts))| {
             assert_eq!((text(record, "format"), ended.status.code()), ("plimsoll.compare/1", Some(5)), "{record:#}");
             let goodput = metric(record, "goodput_per_s", "saturated");
             // Of fewer than six blocks no call is made.
@@ -49,8 +50,7 @@ fn the_ratio_of_two_pools_is_found_with_the_same_agents_under_all_loads() {
                 let responses: u64 = agents(run).iter().map(|agent| count(agent, "response_ns.n")).sum();
                 assert_eq!(responses, count(run, "latency_ns.response.n"), "all blocks of both agents");
             }
-            starts += 1;
-            assert_eq!((hosts.starts("a"), hosts.starts("b")), (starts, starts), "the agents stay from load to load");
+            assert_eq!((hosts.starts("a"), hosts.starts("b")), (*starts, *starts), "the agents stay from load to load");
             hosts.are_gone();
             is_the_same_again(ended);
         },

@@ -201,15 +201,20 @@ fn slurm_starts_agents_and_whatever_happens_none_is_left() {
 }
 
 fn too_many_or_too_late_is_told(slurm: &Slurm) {
-    let fails = |agents, more: &[&str], named: &[&str]| {
-        let ended = slurm.run(agents, &[&["-d", "1s", "--agents-wait", "1s"], more].concat()).run();
+    let fails = |agents, wait, more: &[&str], named: &[&str]| {
+        let ended = slurm.run(agents, &[&["-d", "1s", "--agents-wait", wait], more].concat()).run();
         ended.fails(2, named);
         assert!(list(&ended.path("plimsoll-runs")).is_empty(), "no directory is left");
         slurm.is_clean();
     };
-    fails(4, &[], &["agent slurm://", "srun ended with 1", "Unable to allocate resources: Requested", "4 nodes"]);
-    fails(2, &["--srun", "srun -p nope"], &["agent slurm://", "Invalid partition name"]);
-    fails(2, &["--srun", "sh -c 'exec sleep 61.75'"], &["agent slurm://", "within 1s, 0 of 2 agents did"]);
+    fails(
+        4,
+        "30s",
+        &[],
+        &["agent slurm://", "srun ended with 1", "Unable to allocate resources: Requested", "4 nodes"],
+    );
+    fails(2, "30s", &["--srun", "srun -p nope"], &["agent slurm://", "Invalid partition name"]);
+    fails(2, "1s", &["--srun", "sh -c 'exec sleep 61.75'"], &["agent slurm://", "within 1s, 0 of 2 agents did"]);
     assert_eq!(processes(|words| words.contains(&&b"61.75"[..])), [], "what was started as srun is ended");
 }
 

@@ -152,13 +152,14 @@ fn a_control_group_is_all_that_is_in_it() {
 
 #[test]
 fn without_a_target_the_machine_is_told() {
-    let ended = plimsoll(["observe", "--json", "-i", "100ms", "-d", "200ms"]).run();
+    let ended = plimsoll(["observe", "--json", "-i", "100ms", "-d", "1s"]).run();
     let looks = looks(&ended);
     assert!(looks.iter().all(|look| look.groups.is_empty() && look.machine.is_some()));
-    assert!(looks[1].kernel.counters.contains_key("tcp") && looks[1].kernel.gauges.contains_key("memory"));
-    let lines = plimsoll(["observe", "-i", "100ms", "-d", "200ms"]).run();
+    let last = looks.last().expect("a look");
+    assert!(last.kernel.counters.contains_key("tcp") && last.kernel.gauges.contains_key("memory"));
+    let lines = plimsoll(["observe", "-i", "100ms", "-d", "1s"]).run();
     assert!(lines.exits(0).stdout.contains(" ms  machine "), "{}", lines.stdout);
-    assert!(lines.stdout.contains("in 2 looks: ") && lines.stdout.contains("\nmachine "), "{}", lines.stdout);
+    assert!(lines.stdout.contains(" looks: ") && lines.stdout.contains("\nmachine "), "{}", lines.stdout);
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl ServerSum {
         ServerObserved {
             cpu_cores,
             cpu_cores_max: self.cores_max,
-            cpu_ns_per_request: per_request(cpu_cores),
+            // The kernel counts in clock ticks: no tick is no figure, as no response takes no time.
+            cpu_ns_per_request: per_request(cpu_cores).filter(|ns| *ns > 0.0),
             rss_bytes_max: self.rss_bytes_max,
             processes,
             ended_unaccounted: self.ended_unaccounted,

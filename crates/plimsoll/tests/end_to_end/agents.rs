@@ -5,6 +5,7 @@ mod comparisons;
 mod connected;
 mod host_experiment;
 mod hosts;
+mod killed;
 mod local;
 mod losses;
 mod network;

@@ -13,6 +13,7 @@ pub mod chaos;
 pub mod containers;
 pub mod decide;
 pub mod first_verdict;
+pub mod hosts;
 pub mod injections;
 mod install;
 pub mod ladder;

@@ -5,6 +5,7 @@ use super::scene::Scene;
 use super::setting::{ORDINARY, Setting};
 use super::verb::Verb;
 use serde_json::Value;
+use std::time::Duration;
 
 /// Tries where nothing else is said.
 const TRIES: u32 = 20;
@@ -46,6 +47,10 @@ pub(super) struct Ending {
     pub(super) says: &'static [&'static str],
     /// True if it has to say so even if the result is whole.
     pub(super) must_say: bool,
+    /// True if it ends a measurement before its plan is done, with an exit code that a whole result has too.
+    pub(super) cuts: bool,
+    /// Within this time of it all agents have ended, and what measures; none if that goes on.
+    pub(super) ends_within: Option<Duration>,
     /// True if events that were written stay where they are.
     pub(super) keeps_log: bool,
     /// Why it cannot be made here.
@@ -69,6 +74,8 @@ pub(super) const NONE: Ending = Ending {
     signals: &[],
     says: &[],
     must_say: false,
+    cuts: false,
+    ends_within: None,
     keeps_log: true,
     missing: || None,
     strike: |_, _| Ok(()),

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
-/// What the clock of a load starts with, and what stands after the last of them.
-const CONNECTED: &[u8] = br#"{"event":"connected""#;
+/// What the clock of a load starts with, that of a load of agents, what it ends with, and what stands after the last load.
+pub(super) const CONNECTED: &[u8] = br#"{"event":"connected""#;
+pub(super) const AGENTS_STARTED: &[u8] = br#"{"event":"agents_started""#;
+const ENDED: &[u8] = br#"{"event":"ended""#;
 const CLOSING: &[u8] = br#"{"event":"session","session":"changed""#;
 /// What samples start with that are written down.
 const SAMPLING: &[u8] = br#"{"format":"plimsoll.samples/"#;
@@ -20,6 +22,8 @@ pub(super) struct Follow {
     directory: PathBuf,
     /// Of the measurement as a whole.
     log: &'static str,
+    /// What the clock of a load starts with.
+    begins: &'static [u8],
     /// Of the measurement, and of each of its loads.
     logs: BTreeMap<PathBuf, Seen>,
     closing: Option<Instant>,
@@ -35,13 +39,14 @@ struct Seen {
     /// The begin of a line.
     rest: Vec<u8>,
     connected: Option<Instant>,
+    ended: Option<Instant>,
 }
 
 /// The load that began last, at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) log: PathBuf,
-    /// Since its clock was seen to have started: at most as long as that has run.
+    /// From when its clock was seen to have started to its end or to now: at most as long as that has run.
     pub(super) elapsed: Duration,
     /// For so long this machine has kept us from looking: it may have kept plimsoll from writing.
     pub(super) late: Duration,
@@ -55,10 +60,10 @@ impl Standing {
 }
 
 impl Follow {
-    /// `log` is that of the measurement as a whole.
-    pub(super) fn new(directory: &Path, log: &'static str) -> Self {
+    /// `log` is that of the measurement as a whole, and `begins` what the clock of each load starts with.
+    pub(super) fn new(directory: &Path, log: &'static str, begins: &'static [u8]) -> Self {
         let (looked, late) = (Instant::now(), Duration::ZERO);
-        Self { directory: directory.to_owned(), log, logs: BTreeMap::new(), closing: None, looked, late }
+        Self { directory: directory.to_owned(), log, begins, logs: BTreeMap::new(), closing: None, looked, late }
     }
 
     pub(super) fn look(&mut self) {
@@ -68,8 +73,10 @@ impl Follow {
         for path in logs(&self.directory, self.log) {
             let seen = self.logs.entry(path.clone()).or_default();
             for line in seen.lines(&path) {
-                if line.starts_with(CONNECTED) || line.starts_with(SAMPLING) {
+                if line.starts_with(self.begins) || line.starts_with(SAMPLING) {
                     seen.connected.get_or_insert(now);
+                } else if line.starts_with(ENDED) {
+                    seen.ended.get_or_insert(now);
                 } else if line.starts_with(CLOSING) {
                     self.closing.get_or_insert(now);
                 }
@@ -82,11 +89,17 @@ impl Follow {
         self.closing
     }
 
+    /// For so long, beyond what was planned, nobody has looked.
+    pub(super) const fn late(&self) -> Duration {
+        self.late
+    }
+
     /// None before the connections of a load are open.
     pub(super) fn standing(&self) -> Option<Standing> {
-        let begun = self.logs.iter().filter_map(|(path, seen)| Some((path, seen.connected?)));
-        let (log, since) = begun.max_by_key(|(_, since)| *since)?;
-        Some(Standing { log: log.clone(), elapsed: since.elapsed(), late: self.late })
+        let begun = self.logs.iter().filter_map(|(path, seen)| Some((path, seen.connected?, seen.ended)));
+        let (log, since, ended) = begun.max_by_key(|(_, since, _)| *since)?;
+        let elapsed = ended.unwrap_or_else(Instant::now).duration_since(since);
+        Some(Standing { log: log.clone(), elapsed, late: self.late })
     }
 }
 
@@ -123,7 +136,7 @@ mod tests {
     #[test]
     fn the_load_that_began_last_is_the_one_under_way() {
         let folder = tempfile::tempdir().expect("a directory");
-        let mut follow = Follow::new(folder.path(), EVENTS);
+        let mut follow = Follow::new(folder.path(), EVENTS, CONNECTED);
         follow.look();
         assert_eq!((follow.standing(), follow.closing()), (None, None));
         let point = folder.path().join("points/01-c1-1");
@@ -147,9 +160,27 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_a_load_of_agents_is_from_their_start_to_its_end() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut follow = Follow::new(folder.path(), EVENTS, AGENTS_STARTED);
+        let mut log = File::create(folder.path().join(EVENTS)).expect("our own directory");
+        log.write_all(&[CONNECTED, b"}\n"].concat()).expect("there is room");
+        follow.look();
+        assert_eq!(follow.standing(), None, "they compare clocks");
+        log.write_all(&[AGENTS_STARTED, b"}\n"].concat()).expect("there is room");
+        follow.look();
+        assert!(follow.standing().is_some());
+        log.write_all(&[ENDED, b"}\n"].concat()).expect("there is room");
+        follow.look();
+        let elapsed = follow.standing().expect("it has begun").elapsed;
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(follow.standing().expect("it has begun").elapsed, elapsed);
+    }
+
+    #[test]
     fn a_profile_has_begun_with_the_first_line_of_its_samples() {
         let folder = tempfile::tempdir().expect("a directory");
-        let mut follow = Follow::new(folder.path(), SAMPLES);
+        let mut follow = Follow::new(folder.path(), SAMPLES, CONNECTED);
         std::fs::write(folder.path().join(SAMPLES), [SAMPLING, b"1\"}\n"].concat()).expect("our own directory");
         follow.look();
         assert_eq!(follow.standing().expect("it has begun").log, folder.path().join(SAMPLES));

@@ -199,9 +199,10 @@ fn unrecovered(verb: Verb, judged: &Judged, seen: &Seen) -> Option<String> {
         }
         Err(_) => return None,
     };
+    let parts = |record: &Value, name: &str| record[name].as_array().map_or(0, Vec::len);
     let loads =
-        |record: &Option<Value>| record.as_ref().and_then(|record| record["points"].as_array()).map_or(0, Vec::len);
-    let missing = seen.log.loads.len().saturating_sub(loads(&again).max(loads(&judged.record)));
+        |record: &Option<Value>| record.as_ref().map_or(0, |record| parts(record, "points") + parts(record, "trials"));
+    let missing = seen.log.parts().saturating_sub(loads(&again).max(loads(&judged.record)));
     (missing > 0).then(|| format!("{missing} load(s) that had ended are in no result"))
 }
 
@@ -219,7 +220,7 @@ pub(super) fn unfinished(verb: Verb, record: &Value) -> Option<String> {
 
 /// True if a result can be made of its events.
 fn has_result(verb: Verb, log: &Log) -> bool {
-    if verb.is_one_load() { log.measured_ns > 0 } else { !log.loads.is_empty() }
+    if verb.is_one_load() { log.measured_ns > 0 } else { log.parts() > 0 }
 }
 
 /// A result of ours, as a whole.

@@ -17,6 +17,8 @@ const OUTSIDE: [(&str, usize); 5] = [("/tmp", 1), ("/dev/shm", 1), ("/run", 2), 
 /// What belongs to one server: all that has to do with a directory, and what was seen while it ran.
 pub(super) struct Left {
     tmp: PathBuf,
+    /// Other directories that its processes are known by.
+    others: Vec<PathBuf>,
     /// Each process that a supervisor starts leads a session of its own.
     sessions: Vec<i32>,
     /// Of sockets.
@@ -25,7 +27,12 @@ pub(super) struct Left {
 
 impl Left {
     pub(super) fn new(tmp: &Path) -> Self {
-        Self { tmp: tmp.to_owned(), sessions: Vec::new(), inodes: BTreeSet::new() }
+        Self { tmp: tmp.to_owned(), others: Vec::new(), sessions: Vec::new(), inodes: BTreeSet::new() }
+    }
+
+    /// The same with processes that have to do with these directories.
+    pub(super) fn with(self, others: Vec<PathBuf>) -> Self {
+        Self { others, ..self }
     }
 
     /// Notes what a server that runs has, so that it is known when it has nothing to do with the directory any more.
@@ -81,8 +88,11 @@ impl Left {
 
     fn is_ours(&self, process: &Process) -> bool {
         let Ok(stat) = process.stat() else { return false };
-        let below = |path: &Path| path.starts_with(&self.tmp);
-        let names = |word: &str| word.contains(&*self.tmp.to_string_lossy());
+        let below =
+            |path: &Path| path.starts_with(&self.tmp) || self.others.iter().any(|other| path.starts_with(other));
+        // What lies beside such a directory and begins as it does is not in it.
+        let in_other = |word: &str| self.others.iter().any(|other| word.contains(&format!("{}/", other.display())));
+        let names = |word: &str| word.contains(&*self.tmp.to_string_lossy()) || in_other(word);
         stat.state != 'Z'
             && (self.sessions.contains(&stat.session)
                 || process.cwd().is_ok_and(|path| below(&path))
@@ -91,7 +101,8 @@ impl Left {
                 || process.environ().is_ok_and(|all| all.values().any(|value| below(Path::new(value)))))
     }
 
-    fn sockets(&self) -> Vec<String> {
+    /// Sockets that listen, of which the owner was seen before.
+    pub(super) fn sockets(&self) -> Vec<String> {
         let listening = [tcp(), tcp6()].into_iter().flatten().flatten().filter(|entry| entry.state == TcpState::Listen);
         let tcp = listening.filter(|entry| self.inodes.contains(&entry.inode));
         let tcp = tcp.map(|entry| format!("left socket {}", entry.local_address));

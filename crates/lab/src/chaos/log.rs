@@ -17,11 +17,18 @@ pub(super) struct Log {
     pub(super) measured_ns: u64,
     /// Loads that are part of the result, as bits.
     pub(super) loads: BTreeSet<u64>,
+    /// Trials that are part of the result, of a search for a capacity or a comparison.
+    pub(super) trials: usize,
     /// The first line that is no event, but for a last one that was not written to its end.
     pub(super) wrong_line: Option<usize>,
 }
 
 impl Log {
+    /// Loads and trials that are part of the result.
+    pub(super) fn parts(&self) -> usize {
+        self.loads.len() + self.trials
+    }
+
     /// The log at `path`; an empty one when it is gone.
     pub(super) fn of(path: &Path) -> Self {
         Self::read(&std::fs::read(path).unwrap_or_default())
@@ -50,6 +57,7 @@ impl Log {
             Event::Session(SessionEvent::Point { load, .. }) => {
                 self.loads.insert(load.to_bits());
             }
+            Event::Session(SessionEvent::Trial { .. } | SessionEvent::Compared { .. }) => self.trials += 1,
             _ => {}
         }
     }
@@ -58,7 +66,7 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Tick;
+    use model::{Tick, TrialMade};
 
     fn tick(phase: Phase, from_ns: u64, to_ns: u64) -> String {
         let event = Event::Tick(Box::new(Tick::empty(phase, from_ns, to_ns)));
@@ -76,6 +84,9 @@ mod tests {
         let text = text + &point(2.0) + &point(2.0) + &point(4.0) + &tick(Phase::Drain, 25, 26);
         let log = Log::read((text.clone() + "{\"event\":\"tick\",\"pha").as_bytes());
         assert_eq!((log.measured_ns, log.loads.len(), log.wrong_line), (20, 2, None));
+        let made = SessionEvent::Trial { directory: "points/02".into(), trial: TrialMade::default() };
+        let trial = serde_json::to_string(&Event::Session(made)).expect("JSON") + "\n";
+        assert_eq!(Log::read((trial.clone() + &trial).as_bytes()).parts(), 2, "each counts, whatever its load");
         let log = Log::read((text + "{\"event\":\"tick\",\"pha\n" + &tick(Phase::Measure, 25, 35)).as_bytes());
         assert_eq!((log.measured_ns, log.wrong_line), (20, Some(8)));
         assert_eq!(Log::of(Path::new("/nowhere")), Log::default());

@@ -1,10 +1,13 @@
 //! `cargo xtask chaos`: measurements and servers that end in every way but their own, again and again. Nothing of them may be
 //! left running, and nothing that was measured may be lost but the last second.
 
+mod agents;
+mod choice;
 mod cycles;
 mod disk;
 mod ending;
 mod endings;
+mod fleet;
 mod follow;
 mod judge;
 mod leaks;
@@ -27,10 +30,12 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
+use clap::ArgGroup;
 use clap::builder::PossibleValuesParser;
 pub use cycles::{Chaos, Cycle, VICTIMS, Victim};
 
 use crate::machine;
+use agents::Machines;
 use ending::Ending;
 use endings::ENDINGS;
 use judge::Kept;
@@ -43,11 +48,19 @@ use xtask::{packages, workspace};
 const SERVERS: &str = "servers";
 /// How often, where nothing else is said.
 const CYCLES: u64 = 200;
+const TRIES_OF_AGENTS: u32 = 100;
 
 /// Measurements and servers that end by a power cut, a full disk, a closed terminal and so on, at instants from a seed. Prints
 /// what was left and what was lost; fails when that is more than nothing and the last second
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = ArgGroup::new("which").args(["only", "agents"]))]
 pub struct Options {
+    /// Measurements with load of agents instead, of which coordinator, agent, ssh, server or link is ended
+    #[arg(long, conflicts_with_all = ["rounds", "cycles"])]
+    agents: bool,
+    /// Tries with agents [default: 100]
+    #[arg(long, value_name = "N", requires = "agents", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    tries: Option<u32>,
     /// Tries of each ending [default: 200 of a power cut, 50 of a full disk, 20 of others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
@@ -58,12 +71,12 @@ pub struct Options {
     #[arg(long, value_name = "ENDING,...", value_delimiter = ',', value_parser = names())]
     only: Vec<String>,
     /// One try of it alone
-    #[arg(long = "try", value_name = "N", requires = "only", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long = "try", value_name = "N", requires = "which", value_parser = clap::value_parser!(u32).range(1..))]
     number: Option<u32>,
     /// Seed of what is random [default: the time]
     #[arg(long)]
     seed: Option<u64>,
-    /// Write docs/chaos.md as well; with --only these endings alone
+    /// Write docs/chaos.md as well; with --only or --agents these endings alone
     #[arg(long, conflicts_with = "number")]
     write_docs: bool,
 }
@@ -72,10 +85,15 @@ impl Options {
     /// The command that makes the same tries again.
     fn command(&self, seed: u64) -> String {
         let mut command = format!("cargo xtask chaos --seed {seed}");
+        if self.agents {
+            command += " --agents";
+        }
         if !self.only.is_empty() {
             command += &format!(" --only {}", self.only.join(","));
         }
-        for (name, value) in [("rounds", self.rounds.map(u64::from)), ("cycles", self.cycles)] {
+        for (name, value) in
+            [("rounds", self.rounds.map(u64::from)), ("cycles", self.cycles), ("tries", self.tries.map(u64::from))]
+        {
             command += &value.map_or_else(String::new, |value| format!(" --{name} {value}"));
         }
         command + " --write-docs"
@@ -92,12 +110,14 @@ pub fn run(options: Options) -> Result<()> {
         Some(seed) => seed,
         None => SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
     };
+    if options.agents {
+        return kill_agents(seed, &options);
+    }
     let is_wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
     if is_wanted(SERVERS) {
         packages::ensure(packages::FOR_TESTS)?;
     }
-    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
-    let program = workspace::target().join("debug/plimsoll");
+    let program = built()?;
     println!("     --seed {seed}");
     let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
     for ending in ENDINGS.iter().filter(|ending| is_wanted(ending.name)) {
@@ -110,6 +130,37 @@ pub fn run(options: Options) -> Result<()> {
         kill_servers(program, seed, cycles.unwrap_or(CYCLES), &mut tries)?;
     }
     finish(&tries, seed, &options)
+}
+
+fn built() -> Result<PathBuf> {
+    workspace::run(&mut workspace::cargo(&["build", "--quiet", "--package", "plimsoll"]))?;
+    Ok(workspace::target().join("debug/plimsoll"))
+}
+
+/// Measurements with load of agents, of which somebody is killed.
+fn kill_agents(seed: u64, options: &Options) -> Result<()> {
+    let program = built()?;
+    println!("     --seed {seed}");
+    let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
+    let machines = Machines::new(&program);
+    machines.missing().iter().for_each(|why| println!("     {why}"));
+    let last = options.tries.unwrap_or(TRIES_OF_AGENTS);
+    for number in options.number.map_or(1..=last, |number| number..=number) {
+        let before = tries.problems.len();
+        let words = agents::make(&mut tries, &machines, number);
+        println!("     {number} of {last}, problems {}: {words}", tries.problems.len());
+        tries.problems[before..].iter().for_each(|problem| println!("     {problem}"));
+    }
+    finish(&tries, seed, options)
+}
+
+/// These tries with agents, for a test; returns what was not as it should be, and prints what was skipped.
+pub fn problems_of_agents(program: PathBuf, seed: u64, numbers: &[u32]) -> Result<Vec<String>> {
+    let mut tries = Tries::new(program.clone(), seed).map_err(anyhow::Error::msg)?;
+    let machines = Machines::new(&program);
+    numbers.iter().for_each(|number| drop(agents::make(&mut tries, &machines, *number)));
+    page::skipped(&tries.rows).iter().for_each(|line| println!("{line}"));
+    Ok(tries.problems)
 }
 
 /// At most `rounds` tries of each ending, for a test; returns what was not as it should be, and prints what was skipped.
@@ -142,8 +193,16 @@ fn kill_servers(program: PathBuf, seed: u64, cycles: u64, tries: &mut Tries) -> 
         let (left, named) = (problems.len(), format!("{SERVERS}, cycle {number}, {server}, {}", victim.name()));
         tries.problems.extend(problems.iter().map(|problem| format!("{named}: {problem}")));
         problems.iter().for_each(|problem| println!("\r     {named}: {problem}"));
-        let tried =
-            Tried { struck: true, is_killed: true, kept: Kept::NoResult, lost: None, said: None, left, problems };
+        let tried = Tried {
+            struck: true,
+            is_killed: true,
+            kept: Kept::NoResult,
+            lost: None,
+            all_ended: None,
+            said: None,
+            left,
+            problems,
+        };
         row(&mut tries.rows, SERVERS, victim.name()).add(&tried);
         print!("\r     {SERVERS}: {number} of {cycles}, problems {} ", tries.problems.len());
         std::io::stdout().flush()?;
@@ -159,15 +218,19 @@ fn finish(tries: &Tries, seed: u64, options: &Options) -> Result<()> {
     page::skipped(rows).iter().for_each(|line| println!("{line}"));
     if options.write_docs {
         let new = Page::new(&options.command(seed), &machine(), rows);
-        let page = if options.only.is_empty() { new } else { Page::read(&workspace::read(page::PATH)?).with(new) };
+        // What is not made again stays.
+        let is_all = options.only.is_empty() && !options.agents;
+        let page = Page::read(&workspace::read(page::PATH)?);
+        let page = if is_all { page.of_agents().with(new) } else { page.with(new) };
         workspace::write(page::PATH, &page.render())?;
     }
     if tries.problems.is_empty() {
         return Ok(());
     }
     bail!(
-        "{} problem(s); make a try again with --seed {seed} --only ENDING --try N:\n  {}",
+        "{} problem(s); make a try again with --seed {seed} {} --try N:\n  {}",
         tries.problems.len(),
+        if options.agents { "--agents" } else { "--only ENDING" },
         tries.problems.join("\n  ")
     )
 }
@@ -179,11 +242,16 @@ mod tests {
 
     #[test]
     fn the_page_names_the_command_that_makes_it_again() {
-        let command = Options::augment_args(clap::Command::new("chaos").no_binary_name(true));
-        let line = "--only sighup,servers --rounds 3 --cycles 9 --write-docs";
-        let options = command.try_get_matches_from(line.split(' ')).expect("it is a command line");
-        let options = Options::from_arg_matches(&options).expect("it is a command line");
+        let command = || Options::augment_args(clap::Command::new("chaos").no_binary_name(true));
+        let parse = |line: &str| {
+            let matches = command().try_get_matches_from(line.split(' ')).expect("it is a command line");
+            Options::from_arg_matches(&matches).expect("it is a command line")
+        };
+        let options = parse("--only sighup,servers --rounds 3 --cycles 9 --write-docs");
         let expected = "cargo xtask chaos --seed 7 --only sighup,servers --rounds 3 --cycles 9 --write-docs";
         assert_eq!(options.command(7), expected);
+        let agents = parse("--agents --tries 12");
+        assert_eq!(agents.command(7), "cargo xtask chaos --seed 7 --agents --tries 12 --write-docs");
+        assert!(command().try_get_matches_from(["--try", "3"]).is_err(), "of what");
     }
 }

@@ -2,11 +2,12 @@
 
 use super::SERVERS;
 use super::ending::Ending;
-use super::endings::ENDINGS;
+use super::endings::{ENDINGS, OF_AGENTS};
 use super::judge::{HANDLING, Kept};
 use super::rows::Row;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::time::Duration;
 
 pub(super) const PATH: &str = "docs/chaos.md";
 
@@ -35,6 +36,16 @@ const LEGEND: &str = "\
   another exit code than documented.
 ";
 
+const AGENTS: &str = "\
+`cargo xtask chaos --agents` does the same to measurements whose load comes from [agents](agents.md): real ssh and sshd between
+network namespaces (which needs root), agents of this machine that a script in the place of ssh starts, or that connect; with
+and without an agent on the machine of the servers. Who is killed comes in turns; verb, agents and instant follow from the seed.
+*left* are processes of any machine that are there SOON after the kill (SILENCE after a cut link), listening sockets, and files
+of an agent but for the documented copy of the program. *all ended* is the longest time from the kill until no process ran; from
+the end of plimsoll where that goes on, as without its server, or had ended before. A result that ends early has to name the
+agent that was lost.
+";
+
 const HEAD: [&str; 13] = [
     "ending",
     "of",
@@ -51,28 +62,38 @@ const HEAD: [&str; 13] = [
     "wrong",
 ];
 
+/// The last cell of a row of agents.
+const ALL_ENDED: &str = "all ended";
+
+/// How the last of them is made, in its row.
+const SERVERS_MADE: &str =
+    "| servers | SIGKILL for plimsoll, its supervisor, a server or a worker of it, of nine servers |\n";
+
 /// How each is made.
 fn endings(all: &[Ending]) -> String {
-    let mut table = "| ending | made by |\n| --- | --- |\n".to_owned();
-    for Ending { name, made, .. } in all {
-        let _ = writeln!(table, "| {name} | {made} |");
-    }
-    table.push_str("| servers | SIGKILL for plimsoll, its supervisor, a server or a worker of it, of nine servers |\n");
-    table
+    let row = |Ending { name, made, .. }: &Ending| format!("| {name} | {made} |\n");
+    "| ending | made by |\n| --- | --- |\n".to_owned() + &all.iter().map(row).collect::<String>()
 }
 
 /// What came of them.
 pub(super) fn table(rows: &[Row]) -> String {
-    of_rows(&rows.iter().filter(|row| row.tries > 0).map(line).collect::<Vec<_>>())
+    let (agents, own) =
+        rows.iter().filter(|row| row.tries > 0).partition::<Vec<&Row>, _>(|row| is_of_agents(row.ending));
+    let lines = |rows: Vec<&Row>| rows.into_iter().map(line).collect::<Vec<_>>();
+    let tables = [(own, &[][..]), (agents, &[ALL_ENDED])].map(|(rows, more)| (lines(rows), more));
+    tables.iter().filter(|(lines, _)| !lines.is_empty()).map(|(lines, more)| of_rows(lines, more)).collect()
 }
 
-fn of_rows(rows: &[String]) -> String {
-    let head = format!("| {} |\n|{}\n", HEAD.join(" | "), " --- |".repeat(HEAD.len()));
+/// A table with these cells beyond those of all tables.
+fn of_rows(rows: &[String], more: &[&str]) -> String {
+    let head = [&HEAD[..], more].concat();
+    let head = format!("| {} |\n|{}\n", head.join(" | "), " --- |".repeat(head.len()));
     rows.iter().fold(head, |table, row| table + row + "\n")
 }
 
 fn line(row: &Row) -> String {
-    format!("| {} |", cells(row).join(" | "))
+    let more = if is_of_agents(row.ending) { format!(" {} |", seconds(row.all_ended_most)) } else { String::new() };
+    format!("| {} |{more}", cells(row).join(" | "))
 }
 
 fn cells(row: &Row) -> [String; HEAD.len()] {
@@ -87,11 +108,15 @@ fn cells(row: &Row) -> [String; HEAD.len()] {
         kept(Kept::Printed),
         kept(Kept::Recovered),
         kept(Kept::Broken),
-        row.lost_most.map_or_else(String::new, |lost| format!("{:.2} s", lost.as_secs_f64())),
+        seconds(row.lost_most),
         row.left.to_string(),
         shown(row.said),
         if row.wrong == 0 { "0".into() } else { format!("**{}**", row.wrong) },
     ]
+}
+
+fn seconds(time: Option<Duration>) -> String {
+    time.map_or_else(String::new, |time| format!("{:.2} s", time.as_secs_f64()))
 }
 
 /// Zeros would hide the others.
@@ -150,11 +175,19 @@ impl Page {
                 _ => {}
             }
             let cells: Vec<&str> = line.trim_start_matches("| ").split(" | ").collect();
-            if cells.len() == HEAD.len() && ![HEAD[0], "---"].contains(&cells[0]) {
+            let is_row = [HEAD.len(), HEAD.len() + 1].contains(&cells.len());
+            if is_row && ![HEAD[0], "---"].contains(&cells[0]) {
                 page.table.push((cells[0].to_owned(), line.to_owned()));
             }
         }
         page
+    }
+
+    /// What it says of agents alone.
+    pub(super) fn of_agents(self) -> Self {
+        let kept = |lines: Lines| lines.into_iter().filter(|(ending, _)| is_of_agents(ending)).collect();
+        let Self { made, table, skipped, said } = self;
+        Self { made: kept(made), table: kept(table), skipped: kept(skipped), said: kept(said) }
     }
 
     /// The page with all that `new` says in the place of what this one says of the same endings.
@@ -177,11 +210,21 @@ impl Page {
     /// The text of the page.
     pub(super) fn render(&self) -> String {
         let legend = LEGEND.replace("LATE", &format!("{:.1} s", HANDLING.as_secs_f64()));
+        let of_agents = |(ending, _): &&(String, String)| is_of_agents(ending);
+        let (agents, own): (Lines, Lines) = self.table.iter().cloned().partition(|line| of_agents(&line));
         let mut page = format!(
-            "# Endings\n\n{INTRODUCTION}\n{}\n## Results\n\n{legend}\n{}",
+            "# Endings\n\n{INTRODUCTION}\n{}{SERVERS_MADE}\n## Results\n\n{legend}\n{}",
             endings(&ENDINGS),
-            of_rows(&lines_of(&self.table))
+            of_rows(&lines_of(&own), &[])
         );
+        let within = |ending: &Ending| ending.ends_within.unwrap_or_default();
+        let [soon, silence] =
+            [&OF_AGENTS[0], &OF_AGENTS[OF_AGENTS.len() - 1]].map(|ending| format!("{:?}", within(ending)));
+        let text = AGENTS.replace("SOON", &soon).replace("SILENCE", &silence);
+        let _ = write!(page, "\n## Agents\n\n{text}\n{}", endings(&OF_AGENTS));
+        if !agents.is_empty() {
+            let _ = write!(page, "\n{}", of_rows(&lines_of(&agents), &[ALL_ENDED]));
+        }
         for (title, lines) in [(MADE, self.made()), (SKIPPED, lines_of(&self.skipped)), (SAID, lines_of(&self.said))] {
             if !lines.is_empty() {
                 let _ = write!(page, "\n{title}\n\n{}\n", lines.join("\n"));
@@ -213,9 +256,14 @@ fn by_ending(lines: Vec<String>) -> Lines {
     lines.into_iter().map(|line| (ending(&line), line)).collect()
 }
 
+fn is_of_agents(name: &str) -> bool {
+    OF_AGENTS.iter().any(|ending| ending.name == name)
+}
+
 /// Place of an ending on the page.
 fn place(name: &str) -> usize {
-    let names = ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]);
+    let of = |all: &'static [Ending]| all.iter().map(|ending| ending.name);
+    let names = of(&ENDINGS).chain([SERVERS]).chain(of(&OF_AGENTS));
     names.take_while(|other| *other != name).count()
 }
 
@@ -223,7 +271,6 @@ fn place(name: &str) -> usize {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use std::time::Duration;
     use xtask::workspace;
 
     fn rows() -> [Row; 2] {
@@ -255,6 +302,22 @@ mod tests {
             page.contains("- power-cut, run: `plimsoll: it is so`") && page.contains("a second and 0.3 s"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn agents_have_a_table_of_their_own_that_a_page_without_them_keeps() {
+        let all_ended_most = Some(Duration::from_millis(1500));
+        let row = Row { tries: 4, all_ended_most, ..Row::new("agent-killed", "sweep") };
+        let [own, _] = rows();
+        assert_eq!(table(&[own.clone(), row.clone()]).matches(ALL_ENDED).count(), 1);
+        let page = Page::new("agents", "2 cores", &[row]);
+        assert!(page.render().contains("| agent-killed | sweep | 4 |  |  |  |  |  |  |  | 0 |  | 0 | 1.50 s |\n"));
+        assert_eq!(Page::read(&page.render()), page);
+        let both = page.with(Page::new("own", "2 cores", &[own]));
+        let agents = Page::read(&both.render()).of_agents();
+        assert_eq!((agents.table.len(), agents.made.len()), (1, 1));
+        let text = both.render();
+        assert!(text.find("| power-cut | run | 40").expect("it stays") < text.find("## Agents").expect("a section"));
     }
 
     #[test]
@@ -296,7 +359,8 @@ mod tests {
         assert_eq!(page, Page::read(&page).render(), "cargo xtask chaos --write-docs");
         let read = Page::read(&page);
         let told: BTreeSet<&str> = read.table.iter().chain(&read.skipped).map(|(ending, _)| ending.as_str()).collect();
-        let all: BTreeSet<&str> = ENDINGS.iter().map(|ending| ending.name).chain([SERVERS]).collect();
+        let all = ENDINGS.iter().chain(&OF_AGENTS).map(|ending| ending.name);
+        let all: BTreeSet<&str> = all.chain([SERVERS]).collect();
         assert_eq!(told, all);
         assert!(told.iter().all(|ending| read.made.iter().any(|(made, _)| made == ending)), "{:?}", read.made);
     }

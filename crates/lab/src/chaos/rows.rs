@@ -13,6 +13,8 @@ pub(super) struct Tried {
     pub(super) is_killed: bool,
     pub(super) kept: Kept,
     pub(super) lost: Option<Duration>,
+    /// From the kill to the end of all agents, where there are some.
+    pub(super) all_ended: Option<Duration>,
     /// The line that says what has happened.
     pub(super) said: Option<String>,
     /// Processes, sockets, mounts and files that were left.
@@ -25,7 +27,16 @@ impl Tried {
     /// One that came to nothing.
     pub(super) fn broken(problem: String) -> Self {
         let problems = vec![problem];
-        Self { struck: false, is_killed: true, kept: Kept::Broken, lost: None, said: None, left: 0, problems }
+        Self {
+            struck: false,
+            is_killed: true,
+            kept: Kept::Broken,
+            lost: None,
+            all_ended: None,
+            said: None,
+            left: 0,
+            problems,
+        }
     }
 }
 
@@ -39,6 +50,7 @@ pub(super) struct Row {
     pub(super) had_ended: u64,
     pub(super) kept: BTreeMap<Kept, u64>,
     pub(super) lost_most: Option<Duration>,
+    pub(super) all_ended_most: Option<Duration>,
     pub(super) left: u64,
     pub(super) said: u64,
     /// The first line of those.
@@ -60,6 +72,7 @@ impl Row {
         self.had_ended += u64::from(!tried.struck && tried.kept != Kept::Broken);
         *self.kept.entry(tried.kept).or_default() += 1;
         self.lost_most = self.lost_most.max(tried.lost);
+        self.all_ended_most = self.all_ended_most.max(tried.all_ended);
         self.left += tried.left as u64;
         self.said += u64::from(tried.said.is_some());
         self.line = self.line.take().or_else(|| tried.said.clone());

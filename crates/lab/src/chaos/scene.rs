@@ -1,7 +1,8 @@
 //! One program under way in a folder of its own: started, looked at, and waited for, but not for ever.
 
 use super::disk::Disk;
-use super::follow::{Follow, LOOK, Standing};
+use super::fleet::{Fleet, Victim};
+use super::follow::{AGENTS_STARTED, CONNECTED, Follow, LOOK, Standing};
 use super::moment::{Moment, Since};
 use super::processes::{kill, kill_group};
 use super::setting::{Place, Setting, Streams};
@@ -27,6 +28,8 @@ pub(super) struct Scene {
     pub(super) result: PathBuf,
     pub(super) child: Child,
     pub(super) disk: Option<Disk>,
+    /// The machines that generate the load, if it is not this one.
+    pub(super) fleet: Option<Fleet>,
     pub(super) terminal: Option<Terminal>,
     /// Who reads stdout and stderr, if these are a pipe.
     pub(super) reader: Option<PipeReader>,
@@ -54,16 +57,27 @@ pub(super) struct Ended {
 
 impl Scene {
     /// Starts plimsoll in `folder`, which is empty.
-    pub(super) fn start(program: &Path, verb: Verb, setting: Setting, folder: &Path) -> Result<Self, Unable> {
+    pub(super) fn start(
+        program: &Path,
+        verb: Verb,
+        setting: Setting,
+        fleet: Option<Fleet>,
+        folder: &Path,
+    ) -> Result<Self, Unable> {
         installed(setting.wrapper)?;
         let disk = disk(setting.place, folder).map_err(Unable::Skipped)?;
         let result = disk.as_ref().map_or_else(|| folder.to_owned(), Disk::place).join("result");
-        let mut command = command(program, verb, setting, folder, &result);
+        let mut command = match &fleet {
+            Some(fleet) => fleet.command(program, verb),
+            None => own(program, verb, setting),
+        };
+        complete(&mut command, verb, setting, folder, &result);
         let wrong = |error: io::Error| Unable::Failed(format!("cannot start plimsoll: {error}"));
         let (terminal, reader) = connect(&mut command, setting.streams, folder).map_err(wrong)?;
         let child = command.spawn().map_err(wrong)?;
-        let (follow, began) = (Follow::new(&result, verb.log()), Instant::now());
-        Ok(Self { verb, result, child, disk, terminal, reader, folder: folder.to_owned(), follow, began })
+        let begins = if fleet.is_some() { AGENTS_STARTED } else { CONNECTED };
+        let (follow, began) = (Follow::new(&result, verb.log(), begins), Instant::now());
+        Ok(Self { verb, result, child, disk, fleet, terminal, reader, folder: folder.to_owned(), follow, began })
     }
 
     /// Waits for an instant; false when the program has ended before it.
@@ -118,6 +132,22 @@ impl Scene {
         kill(self.child.id().cast_signed(), signal)
     }
 
+    /// Kills one of those that take part in a load of agents, once there is one.
+    pub(super) fn kill(&mut self, victim: Victim) -> Result<(), String> {
+        let since = Instant::now();
+        while since.elapsed() < LIMIT && !self.has_ended() {
+            // A link matters to those that have a load.
+            let is_early = victim == Victim::Link && self.follow.standing().is_none();
+            let fleet = self.fleet.as_mut().ok_or("there are no agents")?;
+            if !is_early && fleet.strike(victim)? {
+                return Ok(());
+            }
+            self.look();
+            std::thread::sleep(LOOK);
+        }
+        Err(format!("there was no {victim:?} to be killed"))
+    }
+
     /// Waits for its end.
     pub(super) fn finish(&mut self) -> Result<Ended, String> {
         let since = Instant::now();
@@ -141,8 +171,16 @@ impl Scene {
         Ended { status, stdout: text(STDOUT).unwrap_or_default(), stderr: text(STDERR) }
     }
 
+    /// For so long this machine has kept us from looking.
+    pub(super) fn late(&self) -> Duration {
+        self.follow.late()
+    }
+
     fn look(&mut self) {
         self.follow.look();
+        if let Some(fleet) = &mut self.fleet {
+            fleet.look(&self.folder.join(STDERR));
+        }
         if let Some(terminal) = &mut self.terminal {
             terminal.show();
         }
@@ -174,22 +212,28 @@ fn disk(place: Place, folder: &Path) -> Result<Option<Disk>, String> {
     }
 }
 
-fn command(program: &Path, verb: Verb, setting: Setting, folder: &Path, result: &Path) -> Command {
+/// A measurement or a server of this machine.
+fn own(program: &Path, verb: Verb, setting: Setting) -> Command {
     // Under nohup it would leave SIGHUP ignored.
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP").args(setting.wrapper).arg(program);
     command.args(verb.words());
+    command
+}
+
+/// Says where the result goes, and has the program run in `folder`.
+fn complete(command: &mut Command, verb: Verb, setting: Setting, folder: &Path, result: &Path) {
     let is_shown = matches!(setting.streams, Streams::Terminal | Streams::OwnTerminal);
-    let flags: &[&str] = if is_shown { &[] } else { &["--json", "--quiet"] };
     if verb.result().is_some() {
-        command.args(flags).arg("--output").arg(result);
+        let flags = [("--json", !is_shown), ("--quiet", !is_shown && setting.is_quiet)];
+        command.args(flags.iter().filter(|(_, is_wanted)| *is_wanted).map(|(flag, _)| flag));
+        command.arg("--output").arg(result);
     }
     if setting.streams != Streams::OwnTerminal {
         command.process_group(0);
     }
     // What it starts is known by the folder.
     command.env("TMPDIR", folder).current_dir(folder).stdin(Stdio::null());
-    command
 }
 
 /// Connects its streams; returns who is at their other end.

@@ -32,9 +32,12 @@ pub(super) enum Streams {
 pub(super) struct Setting {
     pub(super) place: Place,
     pub(super) streams: Streams,
+    /// True if it says no more than it has to.
+    pub(super) is_quiet: bool,
     /// What stands before the command line.
     pub(super) wrapper: &'static [&'static str],
 }
 
 /// Files in a folder, and nothing else.
-pub(super) const ORDINARY: Setting = Setting { place: Place::Ordinary, streams: Streams::Files, wrapper: &[] };
+pub(super) const ORDINARY: Setting =
+    Setting { place: Place::Ordinary, streams: Streams::Files, is_quiet: true, wrapper: &[] };

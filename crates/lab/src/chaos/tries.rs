@@ -1,6 +1,7 @@
 //! Tries of an ending: each in a folder of its own, ended at its instant, and judged by what is left.
 
 use super::ending::{Effect, Ending};
+use super::fleet::{Fleet, Gone, Party, SOON};
 use super::follow::Standing;
 use super::judge::{Judged, Seen, judge, unfinished};
 use super::leaks::Left;
@@ -9,7 +10,7 @@ use super::moment::Moment;
 use super::processes::wait;
 use super::recover::again;
 use super::rows::{Row, Tried, row};
-use super::said::{is_fine, said, wrong_end};
+use super::said::{said, wrong_end};
 use super::scene::{Ended, Scene, Unable};
 use super::setting::Place;
 use super::verb::Verb;
@@ -21,16 +22,27 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// Tries that follow from a seed, in a directory for temporary files of their own.
 pub(super) struct Tries {
     program: PathBuf,
-    seed: u64,
+    pub(super) seed: u64,
     tmp: TempDir,
     pub(super) rows: Vec<Row>,
     /// What was not as it should be, a line each.
     pub(super) problems: Vec<String>,
+}
+
+/// One try: what is ended, how, and when.
+pub(super) struct Case<'a> {
+    pub(super) ending: &'a Ending,
+    pub(super) number: u32,
+    pub(super) verb: Verb,
+    pub(super) moment: Moment,
+    /// Who generates the load, if not this machine.
+    pub(super) party: Option<&'a Party>,
 }
 
 enum Outcome {
@@ -43,6 +55,8 @@ enum Outcome {
 #[derive(Default)]
 struct Struck {
     was: bool,
+    /// When.
+    at: Option<Instant>,
     /// How far it was.
     standing: Option<Standing>,
     problem: Option<String>,
@@ -60,33 +74,36 @@ impl Tries {
     pub(super) fn make(&mut self, ending: &Ending, numbers: RangeInclusive<u32>, mut told: impl FnMut(u32, usize)) {
         let missing = (ending.missing)();
         for number in numbers {
-            let verb = ending.verb(number).name();
-            let known = row(&mut self.rows, ending.name, verb).reason.clone();
-            let outcome = match missing.clone().or(known) {
-                Some(reason) => Outcome::Skipped(reason),
-                None => self.one(ending, number),
-            };
-            let counted = row(&mut self.rows, ending.name, verb);
-            match outcome {
-                Outcome::Skipped(reason) => counted.skip(1, &reason),
-                Outcome::Tried(tried) => {
-                    counted.add(&tried);
-                    let named = |problem: &String| format!("{}, try {number}, {verb}: {problem}", ending.name);
-                    self.problems.extend(tried.problems.iter().map(named));
-                }
-            }
+            let (verb, moment) = (ending.verb(number), ending.moment(self.seed, number));
+            let known = row(&mut self.rows, ending.name, verb.name()).reason.clone();
+            self.add(&Case { ending, number, verb, moment, party: None }, missing.clone().or(known));
             told(number, self.problems.len());
         }
     }
 
+    /// Makes one, unless something that it needs is missing.
+    pub(super) fn add(&mut self, case: &Case<'_>, missing: Option<String>) {
+        let (ending, verb) = (case.ending.name, case.verb.name());
+        let outcome = missing.map_or_else(|| self.one(case), Outcome::Skipped);
+        let counted = row(&mut self.rows, ending, verb);
+        match outcome {
+            Outcome::Skipped(reason) => counted.skip(1, &reason),
+            Outcome::Tried(tried) => {
+                counted.add(&tried);
+                let with = case.party.map_or_else(String::new, |party| format!(" ({party})"));
+                let named = |problem: &String| format!("{ending}, try {}, {verb}{with}: {problem}", case.number);
+                self.problems.extend(tried.problems.iter().map(named));
+            }
+        }
+    }
+
     /// A try, and what it leaves running.
-    fn one(&self, ending: &Ending, number: u32) -> Outcome {
-        let folder = self.tmp.path().join(format!("{}-{number}", ending.name));
+    fn one(&self, case: &Case<'_>) -> Outcome {
+        let folder = self.tmp.path().join(format!("{}-{}", case.ending.name, case.number));
         if let Err(error) = fs::create_dir(&folder).and_then(|()| open(&folder)) {
             return Outcome::Tried(Tried::broken(format!("cannot create {}: {error}", folder.display())));
         }
-        let mut outcome =
-            self.attempt(ending, number, &folder).unwrap_or_else(|problem| Outcome::Tried(Tried::broken(problem)));
+        let mut outcome = self.attempt(case, &folder).unwrap_or_else(|problem| Outcome::Tried(Tried::broken(problem)));
         if let Outcome::Tried(tried) = &mut outcome {
             self.look_for_leftovers(&folder, tried);
         }
@@ -95,14 +112,15 @@ impl Tries {
         outcome
     }
 
-    fn attempt(&self, ending: &Ending, number: u32, folder: &Path) -> Result<Outcome, String> {
-        let verb = ending.verb(number);
-        let mut scene = match Scene::start(&self.program, verb, ending.setting, folder) {
+    fn attempt(&self, case: &Case<'_>, folder: &Path) -> Result<Outcome, String> {
+        let &Case { ending, verb, moment, party, .. } = case;
+        let fleet = party.map(|party| Fleet::start(party, &self.program, verb, folder)).transpose()?;
+        let mut scene = match Scene::start(&self.program, verb, ending.setting, fleet, folder) {
             Ok(scene) => scene,
             Err(Unable::Skipped(reason)) => return Ok(Outcome::Skipped(reason)),
             Err(Unable::Failed(problem)) => return Err(problem),
         };
-        let struck = strike(ending, ending.moment(self.seed, number), &mut scene)?;
+        let struck = strike(ending, moment, &mut scene)?;
         if verb == Verb::Serve && ending.effect == Effect::GoesOn {
             // One that has ended by itself is told below.
             let _ = scene.signal(Signal::INT);
@@ -111,24 +129,26 @@ impl Tries {
         if let Some(reason) = not_permitted(verb, &ended) {
             return Ok(Outcome::Skipped(reason));
         }
-        let Struck { was, standing, problem } = struck;
+        let Struck { was, at, standing, problem } = struck;
+        let Gone { left, after: all_ended } = gone(ending, at, &mut scene);
         let seen = self.look(ending, &scene, &ended, standing);
         let Judged { kept, lost, record, mut problems } = judge(verb, ending.keeps_log, &seen);
-        let said = said(ending, was, kept, &ended).unwrap_or_else(|problem| {
+        let said = said(ending, verb, was, kept, &ended).unwrap_or_else(|problem| {
             problems.push(problem);
             None
         });
-        problems.extend(problem);
-        problems.extend(wrong_end(ending, was, &ended));
+        let count = left.len();
+        problems.extend(problem.into_iter().chain(left));
+        problems.extend(wrong_end(ending, verb, was, &ended));
         if let Some(record) = &record {
-            let is_told_whole = ended.status.code().is_some_and(is_fine);
+            let is_told_whole = ended.status.code().is_some_and(|code| verb.is_fine(code)) && !(was && ending.cuts);
             problems.extend(unfinished(verb, record).filter(|_| is_told_whole));
             problems.extend((ending.check)(record));
         }
         let result = scene.result.display().to_string();
         let said = said.map(|line| line.replace(&result, "DIR"));
         let is_killed = ended.status.signal().is_some();
-        Ok(Outcome::Tried(Tried { struck: was, is_killed, kept, lost, said, left: 0, problems }))
+        Ok(Outcome::Tried(Tried { struck: was, is_killed, kept, lost, all_ended, said, left: count, problems }))
     }
 
     /// What is found of a program that has ended.
@@ -159,7 +179,7 @@ impl Tries {
         }
         wait(|| left.all().is_empty());
         let all = left.all();
-        tried.left = all.len();
+        tried.left += all.len();
         tried.problems.extend(all);
         for process in left.handles() {
             // It has ended by itself, or does so now.
@@ -186,12 +206,21 @@ fn strike(ending: &Ending, moment: Moment, scene: &mut Scene) -> Result<Struck, 
         return Ok(Struck::default());
     }
     let standing = scene.standing();
+    // Whoever is to be killed may not be there yet; where it never comes, the program ends first.
     let problem = (ending.strike)(scene, moment).err();
     if problem.is_some() && scene.has_ended() {
         // Just now.
         return Ok(Struck::default());
     }
-    Ok(Struck { was: true, standing, problem })
+    Ok(Struck { was: true, at: Some(Instant::now()), standing, problem })
+}
+
+/// Agents, and what belongs to them, that are there when all should have ended; once this is over all have.
+fn gone(ending: &Ending, struck: Option<Instant>, scene: &mut Scene) -> Gone {
+    let late = scene.late();
+    let Some(fleet) = &mut scene.fleet else { return Gone::default() };
+    let since = struck.filter(|_| ending.ends_within.is_some()).unwrap_or_else(Instant::now);
+    fleet.gone(since, ending.ends_within.unwrap_or(SOON) + late)
 }
 
 /// Why samples cannot be taken here, if that is all there is to say.

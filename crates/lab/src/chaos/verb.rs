@@ -13,6 +13,10 @@ pub(super) enum Verb {
     ProfiledSweep,
     Serve,
     Profile,
+    /// A comparison of two servers; with load of agents only, as is the next.
+    Compare,
+    /// A search for a capacity.
+    Capacity,
 }
 
 impl Verb {
@@ -25,10 +29,13 @@ impl Verb {
             Self::ProfiledSweep => "sweep --profile",
             Self::Serve => "serve",
             Self::Profile => "profile",
+            Self::Compare => "compare",
+            Self::Capacity => "capacity",
         }
     }
 
-    /// Its command line, without where the result goes. No load is prolonged, so that its window is known.
+    /// Its command line, without where the result goes. No load is prolonged, so that its window is known. Empty of what is
+    /// measured with agents only.
     pub(super) const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Run => &["run", "-c", "2", "-d", "3s", "--warmup", "0s", "--budget", "0s"],
@@ -66,6 +73,20 @@ impl Verb {
             ],
             Self::Serve => &["serve", "target"],
             Self::Profile => &["profile", "--all", "-d", "2s"],
+            Self::Compare | Self::Capacity => &[],
+        }
+    }
+
+    /// Its options with load of agents, which is never prolonged; empty of what is not measured with them.
+    pub(super) const fn words_of_agents(self) -> &'static [&'static str] {
+        match self {
+            Self::Run => &["-c", "4", "-d", "3s", "--warmup", "0s"],
+            Self::Sweep => &["--to", "8", "--points", "3", "--iterations", "1", "-d", "2s", "--warmup", "0s"],
+            Self::Compare => &["-c", "4", "-d", "2s", "--warmup", "0s", "--only", "saturated", "--blocks", "2"],
+            Self::Capacity => {
+                &["--goal", "p99<500ms,errors<1%", "--to", "200", "--timeout", "1s", "-d", "4s", "--warmup", "0s"]
+            }
+            Self::ProfiledRun | Self::ProfiledSweep | Self::Serve | Self::Profile => &[],
         }
     }
 
@@ -77,6 +98,17 @@ impl Verb {
             Self::Sweep | Self::ProfiledSweep => Duration::from_secs(9),
             Self::Serve => Duration::from_secs(3),
             Self::Profile => Duration::from_secs(4),
+            Self::Compare => Duration::from_secs(22),
+            Self::Capacity => Duration::from_secs(16),
+        }
+    }
+
+    /// The same with load of agents, which have to be started and to compare clocks.
+    pub(super) const fn span_of_agents(self) -> Duration {
+        match self {
+            Self::Run => Duration::from_secs(5),
+            Self::Sweep => Duration::from_secs(10),
+            _ => self.span(),
         }
     }
 
@@ -84,7 +116,8 @@ impl Verb {
     pub(super) const fn window(self) -> Option<Duration> {
         match self {
             Self::Run | Self::ProfiledRun => Some(Duration::from_secs(3)),
-            Self::Sweep | Self::ProfiledSweep | Self::Profile => Some(Duration::from_secs(2)),
+            Self::Capacity => Some(Duration::from_secs(4)),
+            Self::Sweep | Self::ProfiledSweep | Self::Profile | Self::Compare => Some(Duration::from_secs(2)),
             Self::Serve => None,
         }
     }
@@ -93,22 +126,30 @@ impl Verb {
     pub(super) const fn log(self) -> &'static str {
         match self {
             Self::Profile => SAMPLES,
-            Self::Run | Self::ProfiledRun | Self::Sweep | Self::ProfiledSweep | Self::Serve => EVENTS,
+            _ => EVENTS,
         }
     }
 
     /// The file of its result.
     pub(super) const fn result(self) -> Option<&'static str> {
         match self {
-            Self::Run | Self::ProfiledRun | Self::Sweep | Self::ProfiledSweep => Some("run.json"),
             Self::Profile => Some("profile.json"),
             Self::Serve => None,
+            _ => Some("run.json"),
         }
     }
 
     /// True if its result has a profile beside its loads.
     pub(super) const fn is_profiled(self) -> bool {
         matches!(self, Self::ProfiledRun | Self::ProfiledSweep)
+    }
+
+    /// True of the exit codes of a whole result: valid or bound, invalid; of what makes up its mind, also no and do not know.
+    pub(super) const fn is_fine(self, code: i32) -> bool {
+        match self {
+            Self::Compare | Self::Capacity => matches!(code, 0 | 1 | 4 | 5),
+            _ => matches!(code, 0 | 4),
+        }
     }
 
     /// True if its result is that of one load.
@@ -128,6 +169,11 @@ mod tests {
             let seconds = format!("{}s", window.as_secs());
             assert!(verb.words().windows(2).any(|pair| pair[0] == "-d" && pair[1] == seconds), "{verb:?}");
             assert!(verb.span() > window);
+        }
+        for verb in [Verb::Run, Verb::Sweep, Verb::Compare, Verb::Capacity] {
+            let seconds = format!("{}s", verb.window().expect("it measures").as_secs());
+            let words = verb.words_of_agents();
+            assert!(words.windows(2).any(|pair| pair[0] == "-d" && pair[1] == seconds), "{verb:?}");
         }
     }
 }

@@ -29,7 +29,8 @@ pub(crate) fn command(sha256: &str, bytes: u64, architecture: &str) -> String {
     format!("exec /bin/sh -c '{line}'")
 }
 
-/// One statement a line; they are joined to one. Without single quotes.
+/// One statement a line; they are joined to one. Without single quotes. What it says when the copy does not come whole has nobody
+/// to read it where the connection is gone, and ends it by SIGPIPE (13).
 const SCRIPT: &str = r#"
 umask 077;
 fail() { echo "@MARK@error $*"; exit 1; };
@@ -42,7 +43,7 @@ e=$(mkdir -p "$d" 2>&1) || fail "$e";
 same() { [ -f "$p" ] && if command -v sha256sum >/dev/null 2>&1;
 then s=$(sha256sum < "$p"); [ "${s%% *}" = "@SHA256@" ]; else [ "$(wc -c < "$p")" -eq @BYTES@ ]; fi; };
 if ! same; then
-trap "rm -f \"$t\"" 0 1 2 15;
+trap "rm -f \"$t\"" 0 1 2 13 15;
 echo "@MARK@send";
 e=$( { head -c @BYTES@ > "$t"; } 2>&1) || fail "cannot write to $d: $e";
 [ "$(wc -c < "$t")" -eq @BYTES@ ] || fail "the program did not come whole";
@@ -67,12 +68,34 @@ pub(crate) fn word(line: &str) -> Option<Word> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::env::consts::ARCH;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn the_command_is_one_line_in_single_quotes() {
         let command = command("ab", 7, "x86_64");
         assert_eq!(command.matches('\'').count(), 2, "{command}");
         assert!(!command.contains('\n') && !command.contains('@'), "{command}");
+    }
+
+    #[test]
+    fn a_copy_that_breaks_off_is_removed_also_when_nobody_is_left_to_be_told() {
+        let (home, sha256) = (tempfile::tempdir().unwrap(), "a0".repeat(32));
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(command(&sha256, 1 << 20, ARCH)).env("HOME", home.path()).env_remove("XDG_CACHE_HOME");
+        let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut stdout, mut line) = (BufReader::new(shell.stdout.take().unwrap()), String::new());
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(word(&line), Some(Word::Send));
+        drop(stdout);
+        let mut stdin = shell.stdin.take().unwrap();
+        stdin.write_all(&[0; 4096]).unwrap();
+        drop(stdin);
+        assert!(!shell.wait().unwrap().success());
+        let folder = home.path().join(".cache/plimsoll/agents").join(sha256);
+        let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+        assert!(left.is_empty(), "{left:?}");
     }
 
     #[test]

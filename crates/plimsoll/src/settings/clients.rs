@@ -68,12 +68,20 @@ fn remote(
     Ok(Some(RemoteOptions { source, on_loss: on_loss(args) }))
 }
 
+/// How many agents generate the load; 0: this machine does. What cannot be read counts once, and is refused elsewhere.
+pub(crate) fn agents(args: &ClientArgs) -> u32 {
+    let number = |text: &str| called(text)?.1.parse().ok().filter(|n| (1..=AGENTS_MAX).contains(n));
+    args.client.iter().map(|text| number(text).unwrap_or(1) as u32).sum()
+}
+
+/// The scheme of agents that connect, and what follows it.
+fn called(text: &str) -> Option<(&'static str, &str)> {
+    [connect::SCHEME, slurm::SCHEME].into_iter().find_map(|scheme| Some((scheme, text.strip_prefix(scheme)?)))
+}
+
 /// How the agents of `--client` are started.
 fn source(args: &ClientArgs) -> Result<Source, CommandError> {
-    let found = [connect::SCHEME, slurm::SCHEME]
-        .into_iter()
-        .find_map(|scheme| args.client.iter().find_map(|text| Some((scheme, text.strip_prefix(scheme)?))));
-    let Some((scheme, number)) = found else {
+    let Some((scheme, number)) = args.client.iter().find_map(|text| called(text)) else {
         refuse_meeting(args)?;
         return Ok(Source::Ssh(Host::list(&args.client)?, Ssh::new(args.ssh.as_deref())?));
     };
@@ -175,4 +183,22 @@ const fn on_loss(args: &ClientArgs) -> OnLoss {
 /// About how long a load takes before it starts, beyond what one of this machine does; ns.
 pub(crate) const fn agree_ns(args: &ClientArgs) -> u64 {
     if args.client.is_empty() { 0 } else { AGREE_NS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    #[test]
+    fn agents_that_connect_count_as_those_of_ssh_do() {
+        let count = |words: &[&str]| {
+            let command = ClientArgs::augment_args(Command::new("run").no_binary_name(true));
+            agents(&ClientArgs::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap())
+        };
+        assert_eq!(count(&[]), 0);
+        assert_eq!(count(&["--client", "ssh://a,ssh://b", "--client", "ssh://c"]), 3);
+        assert_eq!((count(&["--client", "connect://5"]), count(&["--client", "slurm://3"])), (5, 3));
+        assert_eq!(count(&["--client", "connect://many"]), 1);
+    }
 }

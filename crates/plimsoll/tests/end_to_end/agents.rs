@@ -5,6 +5,7 @@ mod comparisons;
 mod connected;
 mod host_experiment;
 mod hosts;
+mod killed;
 mod local;
 mod losses;
 mod network;
@@ -14,25 +15,11 @@ mod server_seen;
 mod slurm;
 
 use crate::support::{Program, Target, count, decide_watched, list, plimsoll, wait_for};
+use lab::hosts::reach;
 use rustix::process::{Pid, test_kill_process};
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
-
-/// In the place of ssh: each host is a home directory, and the numbers of its processes are left there.
-const REACH: &str = r#"#!/bin/sh
-while [ "$1" != -- ]; do shift; done
-host=$2; shift 2
-unset XDG_CACHE_HOME
-export HOME="@HOMES@/$host"
-mkdir -p "$HOME"
-echo $$ >> "$HOME/pid"
-[ ! -f "@HOMES@/profile" ] || . "@HOMES@/profile"
-echo "welcome to $host"
-exec sh -c "$*"
-"#;
 
 /// The load comes from two of them.
 const CLIENTS: [&str; 4] = ["--client", "ssh://a,ssh://b", "--warmup", "500ms"];
@@ -53,10 +40,7 @@ impl Hosts {
     /// Each begins with these lines.
     fn with_profile(profile: &str) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let homes = directory.path().to_str().expect("a plain path");
-        let reach = directory.path().join("reach");
-        std::fs::write(&reach, REACH.replace("@HOMES@", homes)).expect("a script");
-        std::fs::set_permissions(&reach, Permissions::from_mode(0o755)).expect("our own file");
+        reach(directory.path()).expect("a script");
         std::fs::write(directory.path().join("profile"), profile).expect("a profile");
         Self { directory }
     }

@@ -1,5 +1,6 @@
 //! The table of endings: what `chaos` makes, in this order.
 
+mod agents;
 mod clocks;
 mod descriptors;
 mod disk;
@@ -10,6 +11,7 @@ mod streams;
 mod suspended;
 
 use super::ending::Ending;
+pub(super) use agents::OF_AGENTS;
 
 /// All of them; the page, the options and the tries are made of it.
 pub(super) static ENDINGS: [Ending; 15] = [
@@ -39,9 +41,10 @@ mod tests {
 
     #[test]
     fn every_ending_has_a_name_of_its_own_and_says_how_it_is_made() {
-        let names: BTreeSet<&str> = ENDINGS.iter().map(|ending| ending.name).collect();
-        assert_eq!(names.len(), ENDINGS.len());
-        for ending in &ENDINGS {
+        let all = || ENDINGS.iter().chain(&OF_AGENTS);
+        let names: BTreeSet<&str> = all().map(|ending| ending.name).collect();
+        assert_eq!(names.len(), ENDINGS.len() + OF_AGENTS.len());
+        for ending in all() {
             assert!(ending.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", ending.name);
             assert!(ending.made.len() > 10 && ending.tries > 0 && !ending.verbs.is_empty(), "{}", ending.name);
         }

@@ -14,7 +14,7 @@ fn sweep(points: usize) -> String {
 }
 
 fn log(measured_ns: u64, loads: usize) -> Log {
-    Log { measured_ns, loads: (0..loads as u64).collect(), wrong_line: None }
+    Log { measured_ns, loads: (0..loads as u64).collect(), trials: 0, wrong_line: None }
 }
 
 /// A load that has run for `elapsed_ms`, of which `measured_ns` are in the log.
@@ -177,6 +177,25 @@ fn a_sweep_keeps_the_loads_that_had_ended() {
     check(Verb::Sweep, &none, Kept::Broken, "cannot be recovered");
     let printed = Seen { printed: sweep(2), ..seen(1, SECOND) };
     check(Verb::Sweep, &printed, Kept::Printed, "");
+}
+
+#[test]
+fn a_search_and_a_comparison_keep_the_trials_that_had_ended() {
+    let record = |trials: usize| json!({ "format": "plimsoll.x/1", "trials": vec![json!({}); trials] }).to_string();
+    for verb in [Verb::Capacity, Verb::Compare] {
+        let seen = |kept: usize| Seen {
+            again: Ok(record(kept)),
+            log: Log { trials: 2, ..log(0, 0) },
+            under_way: under_way(1500, SECOND),
+            ..nothing()
+        };
+        check(verb, &seen(2), Kept::Recovered, "");
+        check(verb, &seen(1), Kept::Recovered, "1 load(s)");
+        let lost = Seen { again: Err("no such comparison".into()), ..seen(2) };
+        check(verb, &lost, Kept::Broken, "cannot be recovered");
+        let begun = Seen { again: Err("nothing was measured".into()), log: log(0, 0), ..seen(0) };
+        check(verb, &begun, Kept::Nothing, "");
+    }
 }
 
 #[test]

@@ -224,6 +224,21 @@ fn agents_that_do_not_come_in_time_are_missed_in_one_line() {
     agent.end().exits(0);
 }
 
+#[test]
+fn a_sweep_begins_with_a_connection_for_each_agent_that_connects() {
+    let target = Target::start(&[]);
+    let url = target.url("/sleep?time=5ms");
+    let loads = ["--to", "2", "--iterations", "1", "-d", "500ms", "--warmup", "0s", "--json"];
+    let args = [&["sweep", url.as_str(), "--client", "connect://2"][..], &loads].concat();
+    let coordinator = Coordinator::of(with_token(TOKEN, own(), args).start());
+    let agents = [coordinator.agent(), coordinator.agent()];
+    let record = coordinator.end().measured().json();
+    assert_eq!(record["curve"][0]["load"], 2.0, "{record:#}");
+    for agent in agents {
+        agent.end().exits(0);
+    }
+}
+
 /// Does something to the second agent in the middle of a load of 8 s.
 #[track_caller]
 fn lose_one(signal: Signal, more: &[&str], code: i32) -> Ended {

@@ -188,13 +188,15 @@ pub(crate) const fn agree_ns(args: &ClientArgs) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{Args, Command, FromArgMatches};
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
 
     #[test]
     fn agents_that_connect_count_as_those_of_ssh_do() {
         let count = |words: &[&str]| {
-            let command = ClientArgs::augment_args(Command::new("run").no_binary_name(true));
-            agents(&ClientArgs::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap())
+            let words = [&["plimsoll", "capacity", "http://127.0.0.1:1/"], words].concat();
+            let Verb::Capacity(args) = Cli::try_parse_from(words).unwrap().verb else { panic!("another verb") };
+            agents(&args.clients)
         };
         assert_eq!(count(&[]), 0);
         assert_eq!(count(&["--client", "ssh://a,ssh://b", "--client", "ssh://c"]), 3);
